@@ -1,0 +1,1 @@
+"""What recording costs: bare, ours and the peers, interleaved. `python -m bench` (or `make bench`)."""

@@ -1,0 +1,53 @@
+"""Rows that compare a watched workload with the bare one: medians over interleaved rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median, quantiles
+
+from bench.rounds import Sample, Samples, interleave
+from bench.row import Bench, Result
+
+OTHER_METRICS = ("cpu", "trace")
+
+
+def ratio(
+    workload: str, steps: int, rounds: int, mode: str = "FULL_HEALTH", peers: tuple[str, ...] = ("tfdbg2",),
+) -> Callable[[Bench], Result]:  # fmt: skip
+    """Seconds of a round, against those of the bare round beside it."""
+
+    def measure(bench: Bench) -> Result:
+        variants = dict.fromkeys(("bare", "ours", *peers), mode)
+        samples = interleave(bench, workload, steps, variants, bench.rounds(rounds))
+        bare = samples.rounds["bare"]
+        other = {m: _against(samples, m) for m in OTHER_METRICS if m in bare[0]}
+        spread = {v: _quartiles(_per_round(s, bare, "wall")) for v, s in samples.rounds.items()}
+        result = {"bare_s": median(s["wall"] for s in bare) / steps, "rounds": len(bare), "spread": spread}
+        return result | _against(samples, "wall") | {"also": other, "failed": samples.failed}
+
+    return measure
+
+
+def peak(workload: str, steps: int, peers: tuple[str, ...] = ("tfdbg2",)) -> Callable[[Bench], Result]:
+    """Peak resident memory of the process, against that of the bare one."""
+
+    def measure(bench: Bench) -> Result:
+        variants = dict.fromkeys(("bare", "ours", *peers), "FULL_HEALTH")
+        samples = interleave(bench, workload, steps, variants, rounds=1)
+        result = {"bare_mb": samples.rounds["bare"][-1]["peak"] / 1e6}
+        return result | _against(samples, "peak") | {"failed": samples.failed}
+
+    return measure
+
+
+def _against(samples: Samples, metric: str) -> dict[str, float]:
+    bare = samples.rounds["bare"]
+    return {variant: median(_per_round(s, bare, metric)) for variant, s in samples.rounds.items()}
+
+
+def _per_round(samples: list[Sample], bare: list[Sample], metric: str) -> list[float]:
+    return [sample[metric] / beside[metric] for sample, beside in zip(samples, bare, strict=True)]
+
+
+def _quartiles(ratios: list[float]) -> list[float]:
+    return quantiles(ratios, n=4)[::2] if len(ratios) > 1 else ratios * 2

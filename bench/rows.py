@@ -1,0 +1,35 @@
+"""The table, one line a row. A row's limit is what docs/performance.md promises."""
+
+from __future__ import annotations
+
+from bench.ratios import peak, ratio
+from bench.reading import bytes_an_event, open_million
+from bench.row import Bench, Result, Row
+
+AGAIN = ("again", "tfdbg2")
+"""A second bare process beside the peer shows how much of a few percent is the machine."""
+
+STEP = "one training step, its function traced beforehand"
+
+
+def kernel_bandwidth(bench: Bench) -> Result:
+    from bench.kernel import measure
+
+    bench.progress("the health kernel against max()")
+    sizes = measure()
+    return {"ours": min(shares["full"] for shares in sizes.values()), "sizes": sizes}
+
+
+ROWS = [
+    Row("transformer-full-health", STEP, 1.08, ratio("transformer", 2, 12, peers=(*AGAIN, "check_numerics"))),
+    Row("transformer-full-numerics", STEP, 1.10, ratio("transformer", 2, 15, "FULL_NUMERICS", ("again",))),
+    Row("transformer-curt-health", STEP, 1.03, ratio("transformer", 2, 15, "CURT_HEALTH", AGAIN)),
+    Row("transformer-no-tensor", STEP, 1.03, ratio("transformer", 2, 15, "NO_TENSOR", AGAIN)),
+    Row("transformer-rss", "peak resident memory", 1.05, peak("transformer", 3)),
+    Row("transformer-tracing", "trace anew and run once", 1.5, ratio("tracing", 1, 5)),
+    Row("eager-loop", "250 small eager ops", 1.6, ratio("eager", 3, 15, peers=("tfdbg2", "check_numerics"))),
+    Row("keras-cnn", "fit, a batch of 32", 1.10, ratio("keras-cnn", 10, 10)),
+    Row("bytes-an-event", "size on disk", 128, bytes_an_event, "B"),
+    Row("open-million", "open, list bad tensors", 0.5, open_million, "s"),
+    Row("kernel-bandwidth", "of a bare max()", 0.60, kernel_bandwidth, at_least=True),
+]

@@ -1,0 +1,45 @@
+"""How a worker's process is watched: each variant takes a folder and a mode, and returns what ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import tensorflow as tf
+
+End = Callable[[], None]
+
+
+def bare(folder: str, mode: str) -> End:
+    """Nothing watches."""
+    return lambda: None
+
+
+def ours(folder: str, mode: str) -> End:
+    """`tensorsleuth.record`, as a user would type it."""
+    import tensorsleuth
+
+    end: End = tensorsleuth.record(folder, mode=mode).close
+    return end
+
+
+def tfdbg2(folder: str, mode: str) -> End:
+    """TensorFlow's own dump, told to keep everything as we do, and not only the last 1,000 events."""
+    debug = tf.debugging.experimental
+    writer = debug.enable_dump_debug_info(folder, tensor_debug_mode=mode, circular_buffer_size=-1)
+
+    def end() -> None:
+        debug.disable_dump_debug_info()
+        writer.FlushExecutionFiles()
+        writer.FlushNonExecutionFiles()
+
+    return end
+
+
+def check_numerics(folder: str, mode: str) -> End:
+    """TensorFlow's check of every tensor, which keeps no record."""
+    tf.debugging.enable_check_numerics()
+    end: End = tf.debugging.disable_check_numerics
+    return end
+
+
+VARIANTS = {"bare": bare, "again": bare, "ours": ours, "tfdbg2": tfdbg2, "check_numerics": check_numerics}

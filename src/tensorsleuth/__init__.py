@@ -1,0 +1,60 @@
+"""Watches TensorFlow programs, and says which line made the first bad value, and why.
+
+    import tensorsleuth
+    tensorsleuth.record("runs")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tensorsleuth.capture.api import (
+        Recording,
+        disable_dump_debug_info,
+        enable_dump_debug_info,
+        record,
+        step,
+    )
+    from tensorsleuth.model.errors import SleuthError
+    from tensorsleuth.trace.reader import Trace, open_trace
+
+    open = open_trace
+
+__version__ = "0.1.0"
+
+# Loaded when first used: reading a trace needs no TensorFlow, and recording no reader.
+_HOMES = {
+    "Recording": ("tensorsleuth.capture.api", "Recording"),
+    "SleuthError": ("tensorsleuth.model.errors", "SleuthError"),
+    "Trace": ("tensorsleuth.trace.reader", "Trace"),
+    "disable_dump_debug_info": ("tensorsleuth.capture.api", "disable_dump_debug_info"),
+    "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
+    "open": ("tensorsleuth.trace.reader", "open_trace"),
+    "record": ("tensorsleuth.capture.api", "record"),
+    "step": ("tensorsleuth.capture.api", "step"),
+}
+
+__all__ = [
+    "Recording",
+    "SleuthError",
+    "Trace",
+    "disable_dump_debug_info",
+    "enable_dump_debug_info",
+    "open",
+    "record",
+    "step",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,167 @@
+"""What users call to record a program from inside."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tensorsleuth.capture.complaint import complain
+from tensorsleuth.capture.settings import DtypeFilter, Settings, make_settings
+from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.model.modes import DEFAULT_MODE, Mode
+from tensorsleuth.trace import rundir
+
+_active: Recording | None = None
+
+
+class Recording:
+    """A recording under way. Ends with `close()`, with its `with` block, or with the program."""
+
+    def __init__(self, path: Path | None, settings: Settings, recorder: Any, injected: bool = False) -> None:
+        self.path = path  # of the run, None where it could not be made
+        self._settings = settings
+        self._recorder = recorder
+        self._injected = injected
+
+    def close(self) -> None:
+        """Stop recording; the trace is complete. Closing twice does nothing."""
+        global _active
+        recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            return
+        _active = None
+        try:
+            recorder.close()
+        except Exception as error:
+            complain(f"the recording did not end cleanly: {error!r}")
+        if self.path is not None and not self._injected:
+            with contextlib.suppress(OSError):
+                rundir.write_end(self.path, 0)
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def record(
+    logdir: str | os.PathLike[str] | None = None,
+    mode: str | Mode = DEFAULT_MODE,
+    circular_buffer_size: int | None = None,
+    op_regex: str | None = None,
+    tensor_dtypes: DtypeFilter = None,
+) -> Recording:
+    """Record this program from here on, as a new run in `logdir`.
+
+    Args:
+        logdir: where runs go; by default SLEUTH_LOGDIR, or `sleuth_runs` in the current directory.
+        mode: how closely to look at each tensor; see `tensorsleuth.model.modes.Mode`.
+        circular_buffer_size: keep at least this many of the latest events; 0 or less keeps all; None bounds the disk.
+        op_regex: look only at the outputs of ops whose type matches, from its start.
+        tensor_dtypes: look only at these dtypes: a list of dtypes or their names, or a function of a dtype.
+    """
+    folder = rundir.logdir(os.fspath(logdir) if logdir is not None else None)
+    settings = make_settings(folder, mode, circular_buffer_size, op_regex, tensor_dtypes)
+    return _active_like(settings) or _start(settings, lambda: rundir.create(folder, sys.argv or ["python"]))
+
+
+def enable_dump_debug_info(
+    dump_root: str,
+    tensor_debug_mode: str = "NO_TENSOR",
+    circular_buffer_size: int = 1000,
+    op_regex: str | None = None,
+    tensor_dtypes: DtypeFilter = None,
+) -> Recording:
+    """`tf.debugging.experimental.enable_dump_debug_info`, recorded by tensorsleuth."""
+    return record(dump_root, tensor_debug_mode, circular_buffer_size, op_regex, tensor_dtypes)
+
+
+def disable_dump_debug_info() -> None:
+    """Stop recording; does nothing where nothing is recorded."""
+    if _active is not None and not _active._injected:
+        _active.close()
+
+
+@contextlib.contextmanager
+def step(number: int) -> Iterator[None]:
+    """Say that what runs in this block is training step `number`."""
+    if not isinstance(number, int):
+        raise SleuthError(f"step({number!r}): a step is a whole number.")
+    recorder = _active._recorder if _active is not None else None
+    with recorder.steps.said(number) if recorder is not None else contextlib.nullcontext():
+        yield
+
+
+def start_injected(run: Path, settings: Settings) -> None:
+    """Record a program that `sleuth run` started, into its run."""
+    _start(settings, lambda: run, injected=True)
+
+
+def _active_like(settings: Settings) -> Recording | None:
+    """The recording under way; an error where it was asked for with other settings."""
+    if _active is None or _active._injected:
+        return _active
+    differences = settings.differences(_active._settings)
+    if differences:
+        raise SleuthError(
+            f"A recording is under way with other settings: {'; '.join(differences)}. "
+            "Close it first (disable_dump_debug_info(), or the recording's close()), or use the same settings."
+        )
+    return _active
+
+
+def _start(settings: Settings, make_run: Any, injected: bool = False) -> Recording:
+    global _active
+    _need_tensorflow()
+    from tensorsleuth.capture.recorder import Recorder
+
+    try:
+        run = make_run()
+        recorder = Recorder(run / f"p-{time.time_ns()}-{os.getpid()}", settings)
+    except OSError as error:
+        complain(f"not recording: {error}; the program goes on.")
+        return Recording(None, settings, None)
+    _active = Recording(run, settings, recorder, injected)
+    atexit.register(_active.close)
+    os.register_at_fork(after_in_parent=_say_fork, after_in_child=_forget)
+    return _active
+
+
+def _need_tensorflow() -> None:
+    try:
+        import tensorflow
+    except ImportError as error:
+        raise SleuthError(
+            f"TensorFlow cannot be imported by {sys.executable} ({error}). "
+            "Install it there (pip install tensorflow), or run sleuth with the Python that has it."
+        ) from error
+    major, minor = (int(part) for part in tensorflow.__version__.split(".")[:2])
+    if (major, minor) < (2, 15):
+        raise SleuthError(
+            f"TensorFlow {tensorflow.__version__} is too old: tensorsleuth needs 2.15 or newer. "
+            "Upgrade it (pip install -U tensorflow)."
+        )
+
+
+def _say_fork() -> None:
+    if _active is not None and _active._recorder is not None:
+        _active._recorder.forked()
+
+
+def _forget() -> None:
+    """In a forked child: the files are the parent's."""
+    global _active
+    if _active is not None and _active._recorder is not None:
+        _active._recorder.abandon()
+        _active._recorder = None
+    _active = None

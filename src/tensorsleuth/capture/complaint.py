@@ -1,0 +1,34 @@
+"""Trouble of ours costs the program one line on stderr, once, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_said: set[str] = set()
+
+
+def complain(message: str) -> None:
+    """Say it, unless it has been said."""
+    if message not in _said:
+        _said.add(message)
+        with contextlib.suppress(Exception):  # stderr may be closed
+            print(f"tensorsleuth: {message}", file=sys.stderr, flush=True)
+
+
+def harmless(action: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R | None:
+    """Do something of ours; where it fails the program must not notice. SLEUTH_DEBUG shows the traceback."""
+    try:
+        return action(*args, **kwargs)
+    except Exception as error:
+        complain(f"something was not recorded ({type(error).__name__}: {error}); the program goes on.")
+        if os.environ.get("SLEUTH_DEBUG"):
+            traceback.print_exc()
+        return None

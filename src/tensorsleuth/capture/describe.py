@@ -1,0 +1,101 @@
+"""Puts a function into words for the catalogue: nodes, lines, what they differentiate, what is captured."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from tensorsleuth.capture.definition import Definition, describe_attributes
+from tensorsleuth.capture.ops import writes_variables
+from tensorsleuth.capture.sites import Sites
+
+
+class Describer:
+    """Describes functions, with what their Python graphs know."""
+
+    def __init__(self, sites: Sites) -> None:
+        self._sites = sites
+        self._keys: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+    def function(self, definition: Definition, graph: Any) -> dict[str, Any]:
+        """The fields of a `function` record."""
+        made = {op.name: op for op in graph.get_operations()} if graph is not None else {}
+        nodes = [self._node(definition, number, made) for number in range(len(definition.nodes))]
+        signature = definition.proto.signature
+        return {
+            "name": signature.name,
+            "graph": self._key(graph),
+            "arguments": [argument.name for argument in signature.input_arg],
+            "argument_dtypes": [argument.type for argument in signature.input_arg],
+            "captures": _captures(graph),
+            "nodes": nodes,
+            "returns": [definition.source(definition.proto.ret[out.name]) for out in signature.output_arg],
+            "kind": _kind(definition, nodes),
+            "tensors": definition.tensors,
+        }
+
+    def _node(self, definition: Definition, number: int, made: dict[str, Any]) -> list[Any]:
+        node = definition.proto.node_def[number]
+        op = made.get(node.name)
+        return [
+            node.name,
+            node.op,
+            node.device,
+            [definition.source(text) for text in node.input if not text.startswith("^")],
+            [definition.nodes[text[1:]] for text in node.input if text[:1] == "^" and text[1:] in definition.nodes],
+            describe_attributes(node),
+            self._sites.of_graph_op(op) if op is not None else 0,
+            self._forward(op),
+            [dtype for output in definition.outputs[number] for dtype in output.dtypes],
+        ]
+
+    def _forward(self, op: Any) -> list[Any] | None:
+        """The op that this one differentiates, however many gradients deep."""
+        origin = getattr(op, "_original_op", None)
+        if origin is None:
+            return None
+        while getattr(origin, "_original_op", None) is not None:
+            origin = origin._original_op
+        return [self._key(origin.graph), origin.name, origin.type, self._sites.of_graph_op(origin)]
+
+    def _key(self, graph: Any) -> int:
+        if graph is None:
+            return -1
+        return self._keys.setdefault(graph, len(self._keys) + 1)
+
+
+# What TensorFlow adds to a forward pass so that its loops can be differentiated.
+_SAVES = frozenset("TensorListPushBack EmptyTensorList TensorListElementShape Const Placeholder".split())
+
+
+def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
+    """Does it train (has gradients, or an optimizer's op), write variables, or neither."""
+    types = {node.op for node in definition.proto.node_def}
+    if any(node[7] and node[1] not in _SAVES for node in nodes) or any(op.startswith("ResourceApply") for op in types):
+        return "train"
+    return "write" if any(writes_variables(op) for op in types) else "plain"
+
+
+def _captures(graph: Any) -> dict[str, dict[str, Any]]:
+    """What comes in without being passed: argument number -> a variable's name, or just the outer tensor's uid."""
+    if graph is None:
+        return {}
+    variables = {id(variable.handle): variable for variable in graph.variables if hasattr(variable, "handle")}
+    places = {id(tensor): number for number, tensor in enumerate(graph.inputs)}
+    captures = {}
+    for outer, inner in graph.captures:
+        number = places.get(id(inner))
+        if number is not None:
+            captures[str(number)] = _captured(outer, variables.get(id(outer)))
+    return captures
+
+
+def _captured(outer: Any, variable: Any) -> dict[str, Any]:
+    described: dict[str, Any] = {"uid": getattr(outer, "_id", None)}
+    if variable is not None:
+        described |= {
+            "variable": variable.name,
+            "shape": variable.shape.as_list() if variable.shape.rank is not None else None,
+            "trainable": bool(getattr(variable, "trainable", False)),
+        }
+    return described

@@ -1,0 +1,209 @@
+"""What the eager hook asks of Python: a place seen for the first time, a call of a function, an error."""
+
+from __future__ import annotations
+
+import sys
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.complaint import harmless
+from tensorsleuth.capture.definition import function_attributes
+from tensorsleuth.capture.failures import describe_inputs, of_our_making, restore_message
+from tensorsleuth.capture.functions import Functions, Watched
+from tensorsleuth.capture.gradients import ARGUMENT
+from tensorsleuth.capture.instrument import Selection
+from tensorsleuth.capture.sites import Sites
+from tensorsleuth.capture.sink import Sink
+from tensorsleuth.capture.steps import Steps
+from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.rows import CallKind
+from tensorsleuth.trace.catalog_writer import CatalogWriter
+
+# The op's id, the id and number of its outputs, a hash of its type, and how closely to look at each dtype.
+Place = tuple[int, int, int, int, bytes]
+
+DTYPES = 64
+DO_NOT_LOOK = 255
+FIRST_INPUT = 3  # TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
+
+
+class EagerCallbacks:
+    """The rare part of watching eager execution; the frequent part is native."""
+
+    def __init__(
+        self, catalog: CatalogWriter, sites: Sites, selection: Selection, functions: Functions, steps: Steps, sink: Sink
+    ) -> None:
+        self._catalog = catalog
+        self._sites = sites
+        self._selection = selection
+        self._functions = functions
+        self._steps = steps
+        self._sink = sink
+        self._looks: dict[str, bytes] = {}
+        self._places: dict[tuple[Any, ...], Place] = {}
+        self._alive: set[CodeType] = set()
+        self._proven: set[str] = set()  # copies that have run
+        self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
+
+    def intern(self, op: str | bytes, outputs: int, forward: int) -> Place:
+        """What the hook needs to know about an op that is called from a new place."""
+        kind = _text(op)
+        self._keep_code_alive()
+        return self._place(kind, self._sites.of_caller(), outputs, forward)
+
+    def _place(
+        self, kind: str, site: int, outputs: int, forward: int = 0, instance: int = -1
+    ) -> Place:
+        key = (kind, site, outputs, forward, instance)
+        known = self._places.get(key)
+        if known is None:
+            fields = {"type": kind, "site": site, "forward": forward, "instance": instance}
+            number, first = self._catalog.eager_op(fields, outputs)
+            known = number, first, outputs, zlib.crc32(kind.encode()), self._looks_of(kind)
+            self._places[key] = known
+        return known
+
+    def _keep_code_alive(self) -> None:
+        """The native hook names places by the addresses of code objects: none may be used again."""
+        frame = sys._getframe(2)
+        while frame is not None:
+            self._alive.add(frame.f_code)
+            frame = frame.f_back  # type: ignore[assignment]
+
+    def _looks_of(self, kind: str) -> bytes:
+        looks = self._looks.get(kind)
+        if looks is None:
+            wanted = (self._selection.look(kind, dtype) for dtype in range(DTYPES))
+            looks = self._looks[kind] = bytes(DO_NOT_LOOK if look is None else int(look) for look in wanted)
+        return looks
+
+    def substitute(self, *args: Any) -> tuple[Any, ...]:
+        """The arguments of an op that takes functions, with their watched copies in their places."""
+        names = set(function_attributes(_text(args[1])))
+        changed = list(args)
+        for at in range(FIRST_INPUT, len(args) - 1):
+            if isinstance(args[at], str) and args[at] in names:
+                changed[at + 1] = self._substituted(args[at + 1])
+        return tuple(changed)
+
+    def _substituted(self, value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)([self._substituted(item) for item in value])
+        name = getattr(value, "name", None)
+        if name is None:
+            return value
+        watched = self._functions.watched(_text(name), lambda: getattr(value, "graph", None), joined=False)
+        return value if watched is None else _Named(watched.name, value)
+
+    def call_function(
+        self, real: Any, handle: Any, device: Any, name: str, inputs: Sequence[Any], attrs: Any, *rest: Any
+    ) -> Any:
+        """Run a function's watched copy, and note the call; None where this is no function but an op."""
+        if tf.op_definition(_text(name)) is not None:
+            self.known_ops.add(name)
+            return None
+        call = harmless(self._begin, name, inputs, rest[-1])
+        ran, given = (call.ran, call.inputs) if call else (name, inputs)
+        try:
+            outputs = real(handle, device, ran, given, attrs, *rest)
+        except tf.Failures as error:
+            if call is None or not harmless(self._failed_call, call, error):
+                raise
+            return real(handle, device, name, inputs, attrs, *rest)  # the copy could not be made to run
+        if call is not None:
+            harmless(self._end, call, outputs)
+        return outputs
+
+    def _begin(self, name: str, inputs: Sequence[Any], outputs: int) -> _FunctionCall:
+        """Note that a function is called; what to run for it."""
+        watched = self._functions.watched(name, lambda: tf.graph_of(tf.calling_function(sys._getframe(5))))
+        self._steps.function_called(watched.kind if watched else "plain")
+        place = self._place(name, self._sites.of_caller(3), outputs, instance=watched.instance if watched else -1)
+        number, began = self._sink.next_call(), time.monotonic_ns()
+        uids = [getattr(tensor, "_id", 0) for tensor in inputs]
+        self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
+        if watched is None:
+            return _FunctionCall(name, name, inputs, number, began, place, None)
+        self._look_at_strangers(inputs, watched, number)
+        return _FunctionCall(name, watched.name, [*inputs, tf.scalar(number)], number, began, place, watched)
+
+    def _end(self, call: _FunctionCall, outputs: Sequence[Any]) -> None:
+        self._proven.add(call.ran)
+        self._sink.call(CallKind.ENDED, call.number, call.place[0], call.began, time.monotonic_ns() - call.began, [])
+        for index, tensor in enumerate(outputs):
+            look = call.place[4][tensor._datatype_enum()]
+            self._sink.made(tensor._id, call.place[0])
+            if look != DO_NOT_LOOK:  # a watched function has looked at it already
+                close = Mode.NO_TENSOR if call.watched else look
+                self._sink.look(tensor, call.place[1] + index, call.number, tensor._id, close)
+
+    def _failed_call(self, call: _FunctionCall, error: Any) -> bool:
+        """Note the error; True where it is our copy's fault and the original has not begun to run."""
+        if call.watched is not None and call.ran not in self._proven and of_our_making(error):
+            self._functions.refuse(call.name, f"its watched copy does not run: {error}")
+            return True
+        restore_message(error)
+        self._note_failure(call.number, call.place[0], error, call.inputs)
+        return False
+
+    def _look_at_strangers(self, inputs: Sequence[Any], watched: Watched, call: int) -> None:
+        """Arguments that no op made, as far as we saw: data that comes in here."""
+        looks = self._looks_of("Argument")
+        for number, tensor in enumerate(inputs):
+            look = looks[tensor._datatype_enum()] if isinstance(tensor, tf.EagerTensor) else DO_NOT_LOOK
+            if look != DO_NOT_LOOK and not self._sink.maker(tensor._id):
+                self._sink.look(tensor, watched.first + number, call, tensor._id, look)
+                self._sink.made(tensor._id, ARGUMENT)
+
+    def failed(self, op: str | bytes, inputs: Sequence[Any], kind: type[BaseException], error: Any) -> None:
+        """An op raised. TensorFlow also raises to ask for a slower path: that is no failure."""
+        if not issubclass(kind, tf.Failures):
+            return
+        call = self._sink.next_call()
+        place = self._place(_text(op), self._sites.of_caller(), 0)
+        self._note_failure(call, place[0], error, inputs)
+
+    def _note_failure(self, call: int, op: int, error: Any, inputs: Sequence[Any]) -> None:
+        message = str(getattr(error, "message", error))
+        described = describe_inputs(inputs)
+        self._catalog.failure(
+            {"call": call, "op": op, "type": tf.error_name(error), "message": message, "inputs": described}
+        )
+        self._sink.call(CallKind.FAILED, call, op, time.monotonic_ns(), 0, [])
+
+    def look_slowly(self, tensor: Any, number: int, call: int, uid: int, look: int) -> None:
+        """Look at a tensor whose memory the native hook cannot reach."""
+        self._sink.look(tensor, number, call, uid, look)
+
+
+@dataclass(frozen=True, slots=True)
+class _FunctionCall:
+    """A function that is being called."""
+
+    name: str
+    ran: str  # the name of what runs for it
+    inputs: Sequence[Any]
+    number: int
+    began: int
+    place: Place
+    watched: Watched | None
+
+
+class _Named:
+    """Stands for a function under another name; keeps the original alive."""
+
+    def __init__(self, name: str, original: Any) -> None:
+        self.name = name
+        self._original = original
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(self._original, attribute)
+
+
+def _text(name: str | bytes) -> str:
+    return name.decode() if isinstance(name, bytes) else name

@@ -1,0 +1,38 @@
+"""Errors that TensorFlow raises: what met there, and the message as the bare program would have had it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from tensorsleuth.capture import tf
+
+MAX_INPUTS = 16
+_OUR_NODES = re.compile(r"sleuth/|Sleuth(Probe|Call|Summary)|sleuth_call|Failed to bind all placeholders")
+_OF_OURS = re.compile(r"__sleuth_\d+_\d+")
+
+
+def describe_inputs(inputs: Sequence[Any]) -> list[str]:
+    """Dtype and shape of what went in, in a few words each."""
+    return [text for text in (_describe(value) for value in inputs[:MAX_INPUTS]) if text]
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_describe(item) for item in value[:MAX_INPUTS]) + "]"
+    if hasattr(value, "dtype") and hasattr(value, "shape"):
+        return f"{getattr(value.dtype, 'name', value.dtype)} {list(value.shape)}"
+    return repr(value)[:80] if isinstance(value, int | float | bool) else ""
+
+
+def restore_message(error: Any) -> None:
+    """Take the names of our copies out of the error's message."""
+    message = getattr(error, "message", None)
+    if isinstance(message, str) and _OF_OURS.search(message):
+        setattr(error, tf.message_attribute(error), _OF_OURS.sub("", message))
+
+
+def of_our_making(error: Any) -> bool:
+    """Does the error speak of nodes that only the watched copy has, or of a copy that cannot be built."""
+    return bool(_OUR_NODES.search(_OF_OURS.sub("", str(getattr(error, "message", error)))))

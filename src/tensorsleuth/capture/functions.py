@@ -1,0 +1,161 @@
+"""Keeps the watched copy of every function that runs, made the first time it is called."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tensorsleuth.capture import ops, tf
+from tensorsleuth.capture.definition import Definition, called_functions, is_compiled, read_definition
+from tensorsleuth.capture.describe import Describer
+from tensorsleuth.capture.instrument import Probing, Selection, add_call_argument, instrument
+from tensorsleuth.trace.catalog_writer import CatalogWriter
+
+MAX_DEPTH = 64
+MAX_NODES = 1_000_000  # in all copies together; beyond it functions run unwatched, and that is said
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A function as it will be run."""
+
+    name: str  # of the copy
+    instance: int
+    first: int  # its first tensor: that of its first argument
+    kind: str  # train, write or plain
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A function that has been catalogued."""
+
+    id: int
+    definition: Definition
+    kind: str
+
+
+class Functions:
+    """Finds, or makes, the watched copy of a function by its name."""
+
+    def __init__(
+        self, catalog: CatalogWriter, describer: Describer, selection: Selection, session: int, on_device: bool
+    ) -> None:
+        self._catalog = catalog
+        self._describer = describer
+        self._selection = selection
+        self._session = session
+        self._on_device = on_device
+        self._lock = threading.RLock()
+        self._roots: dict[tuple[str, bool], Watched | None] = {}
+        self._known: dict[str, _Known] = {}
+        self._copies: dict[str, list[str]] = {}
+        self._nodes = 0
+
+    def watched(self, name: str, find: Callable[[], Any], joined: bool = True) -> Watched | None:
+        """The copy to run instead of `name`; None where it has to run as it is. `find` gives its Python graph."""
+        key = (name, joined)
+        if key not in self._roots:
+            with self._lock:
+                if key not in self._roots:
+                    self._roots[key] = self._watch_root(name, find(), joined)
+        return self._roots[key]
+
+    def refuse(self, name: str, why: str) -> None:
+        """From now on run `name` as it is."""
+        self.forget(name)
+        self._roots[(name, True)] = None
+        self._catalog.not_covered(f"the inside of {name}", why)
+
+    def forget(self, name: str) -> None:
+        """TensorFlow dropped a function: drop its copies too."""
+        with self._lock:
+            for joined in (True, False):
+                self._roots.pop((name, joined), None)
+            self._known.pop(name, None)
+            copies = self._copies.pop(name, [])
+        for copy in copies:
+            tf.remove_function(copy)
+
+    def close(self) -> None:
+        for name in list(self._copies):
+            self.forget(name)
+
+    def _watch_root(self, name: str, graph: Any, joined: bool) -> Watched | None:
+        self._copies.setdefault(name, [])
+        return self._watch(name, graph, parent=-1, node=-1, path=(name,), joined=joined)
+
+    def _watch(
+        self, name: str, graph: Any, parent: int, node: int, path: tuple[str, ...], joined: bool = False
+    ) -> Watched | None:
+        known = self._know(name, graph)
+        if known is None or self._refuses(name, known, path):
+            return None
+        proto = known.definition.proto
+        self._nodes += len(proto.node_def)
+        described = {"function": known.id, "parent": parent, "node": node}
+        instance, first = self._catalog.instance(described, known.definition.tensors)
+        copy = tf.FunctionDef()
+        copy.CopyFrom(proto)
+        copy.signature.name = f"{name}__sleuth_{self._session}_{instance}"
+        called, kinds = self._watch_called(copy, graph, instance, path)
+        probing = Probing(self._session, first, self._selection, self._on_device)
+        instrument(known.definition, copy, probing, arguments=parent < 0 and not joined, called=called)
+        if joined:
+            add_call_argument(copy, self._session)
+        tf.add_function(copy)
+        self._copies[path[0]].append(copy.signature.name)
+        return Watched(copy.signature.name, instance, first, _strongest({known.kind, *kinds}))
+
+    def _watch_called(
+        self, copy: Any, graph: Any, instance: int, path: tuple[str, ...]
+    ) -> tuple[set[int], set[str]]:
+        """Watch what the copy calls, and make it call the watched ones."""
+        graphs = dict(tf.inner_graphs(graph)) if graph is not None else {}
+        called: set[int] = set()
+        kinds: set[str] = set()
+        for number, node in enumerate(copy.node_def):
+            for _, function in called_functions(node):
+                inner = self._watch_inner(function.name, node, graphs, instance, number, path)
+                if inner is not None:
+                    function.name = inner.name
+                    kinds.add(inner.kind)
+                    if node.op in ops.CALLS:
+                        called.add(number)
+        return called, kinds
+
+    def _watch_inner(
+        self, name: str, node: Any, graphs: dict[str, Any], instance: int, number: int, path: tuple[str, ...]
+    ) -> Watched | None:
+        if is_compiled(node.attr):
+            self._catalog.not_covered(f"the inside of {name}", "it is compiled by XLA")
+            return None
+        return self._watch(name, graphs.get(name), instance, number, (*path, name))
+
+    def _know(self, name: str, graph: Any) -> _Known | None:
+        known = self._known.get(name)
+        if known is None:
+            proto = tf.get_function(name)
+            if proto is None:
+                return None
+            definition = read_definition(proto)
+            fields = self._describer.function(definition, graph)
+            known = self._known[name] = _Known(self._catalog.function(fields), definition, fields["kind"])
+        return known
+
+    def _refuses(self, name: str, known: _Known, path: tuple[str, ...]) -> bool:
+        why = None
+        if is_compiled(known.definition.proto.attr):
+            why = "it is compiled by XLA"
+        elif len(path) > MAX_DEPTH:
+            why = f"functions are nested more than {MAX_DEPTH} deep"
+        elif self._nodes > MAX_NODES:
+            why = f"more than {MAX_NODES:,} nodes are being watched"
+        if why:
+            self._catalog.not_covered(f"the inside of {name}", why)
+        return why is not None
+
+
+def _strongest(kinds: set[str]) -> str:
+    return next((kind for kind in ("train", "write") if kind in kinds), "plain")

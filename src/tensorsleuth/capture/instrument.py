@@ -1,0 +1,164 @@
+"""Makes the watched copy of a function: the same nodes, with a probe behind each tensor that is worth a look.
+
+The copy has a new name and lives beside the original, which stays as it is: gradients are built, models saved and
+functions differentiated on the clean one, and switching the recording off needs no undoing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tensorsleuth.capture import ops, tf
+from tensorsleuth.capture.definition import Definition
+from tensorsleuth.capture.settings import Settings
+from tensorsleuth.model.dtypes import DTYPES, Kind
+from tensorsleuth.model.modes import Mode
+
+CALL_ARGUMENT = "sleuth_call"
+DT_INT64 = 9
+_FLOATS = (Kind.FLOAT, Kind.COMPLEX)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which tensors are looked at, and how closely."""
+
+    settings: Settings
+
+    @cached_property
+    def _regex(self) -> re.Pattern[str]:
+        return re.compile(self.settings.op_regex or "")
+
+    def look(self, op: str, dtype: int) -> Mode | None:
+        """How closely to look at an output of `op`, or None."""
+        if not self._regex.match(op) or not self._wants(dtype):
+            return None
+        mode = self.settings.mode
+        known = DTYPES.get(dtype)
+        if known is None or known.kind is Kind.OTHER:
+            return None
+        if known.kind in _FLOATS or mode in (Mode.FULL_NUMERICS, Mode.FULL_TENSOR, Mode.SHAPE):
+            return mode
+        return Mode.NO_TENSOR if mode is Mode.NO_TENSOR else None
+
+    def look_in_graph(self, op: str, dtype: int) -> Mode | None:
+        """The same, leaving out what another tensor's row already tells."""
+        mode = self.settings.mode
+        if op in ops.STATIC or op in ops.CONTROL_FLOW:
+            return None
+        if op in ops.VIEWS and mode not in (Mode.SHAPE, Mode.FULL_TENSOR):
+            return None
+        if op in ops.HARMLESS and mode is Mode.CURT_HEALTH:
+            return None
+        return self.look(op, dtype)
+
+    def _wants(self, dtype: int) -> bool:
+        wanted = self.settings.tensor_dtypes
+        if wanted is None:
+            return True
+        if callable(wanted):
+            return bool(wanted(tf.as_dtype(dtype)))
+        return dtype in DTYPES and DTYPES[dtype].name in wanted
+
+
+@dataclass(frozen=True)
+class Probing:
+    """What the probes of one copy say of themselves."""
+
+    session: int
+    first: int  # the instance's first tensor id
+    selection: Selection
+    on_device: bool
+
+
+def instrument(definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
+    """Put probes into `copy`, a copy of `definition.proto`. `called` are nodes whose functions are watched."""
+    used = _used_tensors(copy)
+    names: dict[str, str] = {}
+    probes: list[Any] = []
+    for tensor, source, op, dtype, device in _candidates(definition, arguments, called):
+        look = probing.selection.look_in_graph(op, dtype)
+        if look is None or source not in used:
+            continue
+        if probing.on_device:
+            probes += _summary(source, tensor, dtype, device, look, probing)
+        else:
+            probe = _probe(source, tensor, dtype, device, look, probing)
+            probes.append(probe)
+            names[source] = f"{probe.name}:y:0"
+    _redirect(copy, names)
+    copy.node_def.extend(probes)
+    for probe in probes:
+        if probe.op == "SleuthSummary":
+            _keep(copy, probe.name)
+
+
+def add_call_argument(copy: Any, session: int) -> None:
+    """Give the copy one more argument: the number of the call, which it joins to TensorFlow's step id."""
+    copy.signature.input_arg.add(name=CALL_ARGUMENT, type=DT_INT64)
+    node = copy.node_def.add(name="sleuth/call", op="SleuthCall", input=[CALL_ARGUMENT])
+    node.attr["session"].i = session
+    _keep(copy, node.name)
+
+
+def _keep(function: Any, node: str) -> None:
+    """Make a node without outputs run whenever the function does."""
+    result = node.replace("/", "_")
+    function.signature.control_output.append(result)
+    function.control_ret[result] = node
+    function.signature.is_stateful = True
+
+
+def _candidates(definition: Definition, arguments: bool, called: set[int]) -> Any:
+    """Every tensor a probe could stand behind: its number, its name, and its op's type, dtype and device."""
+    if arguments:
+        for number, argument in enumerate(definition.proto.signature.input_arg):
+            yield number, argument.name, "Argument", argument.type, ""
+    for number, node in enumerate(definition.proto.node_def):
+        if number in called:
+            continue
+        for index, (name, dtype) in enumerate(definition.names(number)):
+            yield definition.firsts[number] + index, name, node.op, dtype, node.device
+
+
+def _used_tensors(function: Any) -> set[str]:
+    used = {text for node in function.node_def for text in node.input}
+    return used.union(function.ret.values())
+
+
+def _redirect(function: Any, names: dict[str, str]) -> None:
+    for node in function.node_def:
+        for at, text in enumerate(node.input):
+            if text in names:
+                node.input[at] = names[text]
+    for result, text in function.ret.items():
+        if text in names:
+            function.ret[result] = names[text]
+
+
+def _probe(source: str, tensor: int, dtype: int, device: str, look: Mode, probing: Probing) -> Any:
+    node = tf.NodeDef(name=f"sleuth/{tensor}", op="SleuthProbe", input=[source], device=device)
+    node.attr["T"].type = dtype
+    _identify(node, tensor, dtype, look, probing)
+    return node
+
+
+def _identify(node: Any, tensor: int, dtype: int, look: Mode, probing: Probing) -> None:
+    node.attr["session"].i = probing.session
+    node.attr["tensor"].i = probing.first + tensor
+    node.attr["look"].i = int(look)
+    node.attr["dtype"].i = dtype
+
+
+def _summary(source: str, tensor: int, dtype: int, device: str, look: Mode, probing: Probing) -> list[Any]:
+    from tensorsleuth.capture.device_summary import summary_nodes
+
+    nodes, inputs = summary_nodes(f"sleuth/{tensor}", source, dtype, device, look)
+    if not nodes:
+        return []
+    node = tf.NodeDef(name=f"sleuth/{tensor}", op="SleuthSummary", input=inputs)
+    _identify(node, tensor, dtype, look, probing)
+    return [*nodes, node]

@@ -1,0 +1,134 @@
+"""The one place where a running TensorFlow is changed, and changed back."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tensorsleuth.capture import tf
+from tensorsleuth.native import loader
+
+ENTRY_POINTS = ("TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCancelable")
+_FOLDER = __file__.rsplit("patches.py", 1)[0]
+
+
+class Patches:
+    """Attributes that were replaced, in order, so that they can be put back."""
+
+    def __init__(self) -> None:
+        self._saved: list[tuple[Any, str, Any, Any]] = []
+
+    def replace(self, owner: Any, name: str, new: Any) -> Any:
+        """Put `new` in the place of an attribute; returns the old one."""
+        old = getattr(owner, name)
+        setattr(owner, name, new)
+        self._saved.append((owner, name, old, new))
+        return old
+
+    def undo(self) -> None:
+        """Put everything back, except what somebody else has replaced since."""
+        for owner, name, old, new in reversed(self._saved):
+            if getattr(owner, name) is new:
+                setattr(owner, name, old)
+        self._saved.clear()
+
+
+def watch_removals(patches: Patches, forget: Callable[[str], None]) -> None:
+    """Hear of it when TensorFlow drops a function."""
+
+    def remove(handle: Any, name: Any) -> Any:
+        result = real(handle, name)
+        forget(name.decode() if isinstance(name, bytes) else name)
+        return result
+
+    real = patches.replace(tf.pywrap_tfe, "TFE_ContextRemoveFunction", remove)
+
+
+def hide_our_frames(patches: Patches) -> None:
+    """Let TensorFlow and Keras cut our frames from the user's tracebacks, as they cut their own."""
+    for module in (tf.traceback_utils, *_keras_traceback_modules()):
+        excluded = getattr(module, "_EXCLUDED_PATHS", None)
+        if isinstance(excluded, tuple):
+            patches.replace(module, "_EXCLUDED_PATHS", (*excluded, _FOLDER))
+
+
+def _keras_traceback_modules() -> Iterator[Any]:
+    for name in ("keras.src.utils.traceback_utils", "tf_keras.src.utils.traceback_utils"):
+        module = sys.modules.get(name)
+        if module is not None:
+            yield module
+
+
+def watch_eager(patches: Patches, native: loader.Native, callbacks: Any, session: int, slow_tensors: bool) -> None:
+    """Stand in for the eager entry points with the native hook."""
+    real = tuple(getattr(tf.pywrap_tfe, name) for name in ENTRY_POINTS)
+    given = (
+        *real,
+        callbacks.intern,
+        callbacks.substitute,
+        callbacks.call_function,
+        callbacks.failed,
+        callbacks.look_slowly,
+        tf.EagerTensor,
+        list,
+        tuple,
+        tf.ops_with_functions(),
+        callbacks.known_ops,
+    )
+    for name, hook in zip(ENTRY_POINTS, native.hooks(given, session, int(slow_tensors)), strict=True):
+        patches.replace(tf.pywrap_tfe, name, hook)
+
+
+def watch_gradients(patches: Patches, tracker: Any) -> None:
+    """Tell gradient ops which op they differentiate.
+
+    TensorFlow's tape remembers, with each op, the name scope it was made in and hands it back to the function that
+    builds the gradient. The op's own name is put behind that scope on the way in and taken off on the way out.
+    """
+
+    def record_gradient(op_name: Any, inputs: Any, attrs: Any, outputs: Any) -> None:
+        scope = tracker.mark(tf.ops.get_name_scope(), outputs)
+        tf.pywrap_tfe.TFE_Py_RecordGradient(op_name, inputs, attrs, outputs, scope)
+
+    def gradient_function(
+        op_name: Any, attrs: Any, count: Any, inputs: Any, outputs: Any, grads: Any, skip: Any, scope: Any
+    ) -> Any:
+        scope, differentiating = tracker.unmark(scope, op_name, inputs, outputs)
+        with differentiating:
+            return real(op_name, attrs, count, inputs, outputs, grads, skip, scope)
+
+    def maybe_compile(scope: Any, op: Any, func: Any, grad_fn: Any) -> Any:  # tf.gradients, for each op
+        with tf.ops.get_default_graph()._original_op(op):
+            return real_maybe_compile(scope, op, func, grad_fn)
+
+    real = tf.backprop._gradient_function
+    real_maybe_compile = patches.replace(tf.gradients_util, "_MaybeCompile", maybe_compile)
+    patches.replace(tf.execute, "record_gradient", record_gradient)
+    tf.pywrap_tfe.TFE_Py_RegisterGradientFunction(gradient_function)
+
+
+def unwatch_gradients() -> None:
+    tf.pywrap_tfe.TFE_Py_RegisterGradientFunction(tf.backprop._gradient_function)
+
+
+def watch_tapes(patches: Patches, forward_pass: Callable[[], None], gradients_computed: Callable[[], None]) -> None:
+    """Hear of a tape that starts, and of one that is asked for gradients, outside of functions."""
+    tape = tf.backprop.GradientTape
+
+    def enter(self: Any) -> Any:
+        if tf.executing_eagerly():
+            with contextlib.suppress(Exception):
+                forward_pass()
+        return real_enter(self)
+
+    def gradient(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = real_gradient(self, *args, **kwargs)
+        if tf.executing_eagerly():
+            gradients_computed()
+        return result
+
+    real_enter = patches.replace(tape, "__enter__", enter)
+    real_gradient = patches.replace(tape, "gradient", gradient)
+    gradient.__doc__ = real_gradient.__doc__

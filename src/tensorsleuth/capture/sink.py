@@ -1,0 +1,83 @@
+"""Where rows go: the native library's files, or the same files written from Python where there is no library."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from tensorsleuth.model.rows import CallKind, EventKind
+from tensorsleuth.native import loader
+from tensorsleuth.trace.plan import RingPlan, TracePlan
+
+
+class Sink(Protocol):
+    """Takes calls and tensors, and hands out call numbers."""
+
+    def next_call(self) -> int: ...
+    def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None: ...
+    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> None: ...
+    def made(self, uid: int, op: int) -> None: ...
+    def maker(self, uid: int) -> int: ...
+    def taker(self, kind: int, uid: int) -> int: ...
+    def set_forward(self, op: int) -> None: ...
+    def set_step(self, step: int) -> None: ...
+    def events(self) -> int: ...
+    def close(self) -> None: ...
+
+
+class NativeSink:
+    """Writes through the native library."""
+
+    def __init__(self, native: loader.Native, folder: Path, session: int, plan: TracePlan) -> None:
+        self._native = native
+        self._step = -1
+        error = native.open(_native_plan(folder, session, plan))
+        if error:
+            raise OSError(error, "cannot create the trace's files", str(folder))
+        self.next_call = native.next_call
+        self.made = native.made
+        self.maker = native.maker
+        self.taker = native.taker
+        self.set_forward = native.set_forward
+        self.events = native.events
+        self.close = native.close
+
+    def set_step(self, step: int) -> None:
+        self._step = step
+        self._native.set_step(step)
+
+    def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None:
+        row = loader.Call(time=began, call=call, step=self._step, op=op, kind=kind, duration=duration)
+        row.thread = threading.get_native_id() & 0xFFFF
+        for at in range(0, max(len(uids), 1), 6):
+            part = uids[at : at + 6]
+            row.inputs_count = len(part)
+            row.inputs[: len(part)] = part
+            self._native.call(row)
+            row.kind = CallKind.MORE_INPUTS
+
+    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> None:
+        view, array = _view(tensor) if look else (loader.TensorView(dtype=tensor._datatype_enum()), None)
+        where = loader.Where(call, number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
+        self._native.note(view, look, where)
+        del array  # held its memory until here
+
+
+def _native_plan(folder: Path, session: int, plan: TracePlan) -> loader.Plan:
+    events, calls = plan.events, plan.calls
+    return loader.Plan(
+        str(folder).encode(), session, events.chunk_rows, events.chunks, events.window, calls.chunk_rows, calls.chunks,
+        plan.value_bytes,
+    )  # fmt: skip
+
+
+def _view(tensor: Any) -> tuple[loader.TensorView, Any]:
+    array = np.ascontiguousarray(tensor.numpy())
+    view = loader.TensorView(array.ctypes.data, array.size, array.nbytes, tensor._datatype_enum(), len(tensor.shape))
+    view.dims[: min(len(tensor.shape), 8)] = tensor.shape[:8]
+    return view, array

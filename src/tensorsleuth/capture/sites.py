@@ -1,0 +1,70 @@
+"""Which frames of a call stack are the user's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable
+from functools import cache
+
+from tensorsleuth.trace.catalog_writer import CatalogWriter, FrameKey
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PROGRAMS_OF_OURS = os.path.join(_PACKAGE, "demo") + os.sep
+_STDLIB = os.path.abspath(sysconfig.get_paths()["stdlib"]) + os.sep
+_FRAMEWORKS = ("tensorflow", "keras", "tf_keras", "tensorflow_estimator", "numpy", "absl", "wrapt", "optree")
+
+
+@cache
+def is_framework(path: str) -> bool:
+    """TensorFlow, Keras, ourselves and the standard library: never shown as the cause."""
+    if path.startswith(_PACKAGE):
+        return not path.startswith(_PROGRAMS_OF_OURS)
+    if path.startswith("<frozen") or (path.startswith(_STDLIB) and not _is_installed(path)):
+        return True
+    return any(f"{os.sep}{part}{os.sep}{name}{os.sep}" in path for part in _INSTALLED for name in _FRAMEWORKS)
+
+
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+def _is_installed(path: str) -> bool:
+    return any(f"{os.sep}{part}{os.sep}" in path for part in _INSTALLED)
+
+
+@cache
+def is_user(path: str) -> bool:
+    """The program's own files; packages it has installed count only where nothing nearer is found."""
+    return not is_framework(path) and not _is_installed(path)
+
+
+class Sites:
+    """Interns call stacks without TensorFlow's frames in the way."""
+
+    def __init__(self, catalog: CatalogWriter) -> None:
+        self._catalog = catalog
+        self._known: dict[tuple[FrameKey, ...], int] = {}
+
+    def intern(self, frames: Iterable[FrameKey]) -> int:
+        """The id of a stack, outermost frame first; frames of frameworks are left out unless there are no others."""
+        whole = tuple(frames)
+        known = self._known.get(whole)
+        if known is None:
+            kept = tuple(frame for frame in whole if not is_framework(frame[0])) or whole[-1:]
+            known = self._known[whole] = self._catalog.site(kept)
+        return known
+
+    def of_graph_op(self, op: object) -> int:
+        """The site of an op in a Python graph, from the stack that TensorFlow kept when it was made."""
+        frames = op.traceback.get_user_frames()  # type: ignore[attr-defined]
+        return self.intern((frame.filename, frame.lineno, frame.name) for frame in frames)
+
+    def of_caller(self, depth: int = 1) -> int:
+        """The site of the Python code that is running now."""
+        frames: list[FrameKey] = []
+        frame = sys._getframe(depth + 1)
+        while frame is not None:
+            frames.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+            frame = frame.f_back  # type: ignore[assignment]
+        return self.intern(reversed(frames))

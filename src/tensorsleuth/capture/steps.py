@@ -1,0 +1,75 @@
+"""Which training step is under way.
+
+A call of a function that trains is a step. What comes after it, up to the next forward pass, still belongs to it
+(metrics, an optimizer that is applied outside the function); `with tensorsleuth.step(n)` says otherwise.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class Steps:
+    """Counts steps from 0 and tells each new number to `announce`."""
+
+    def __init__(self, announce: Callable[[int], None]) -> None:
+        self._announce = announce
+        self._lock = threading.Lock()
+        self._number = 0
+        self._trained = False  # gradients of this step have been computed
+        self._said = 0  # how many `with step(n)` are open
+        self._used = -1
+        announce(0)
+
+    @property
+    def count(self) -> int:
+        """How many steps have trained."""
+        return self._used + 1
+
+    def function_called(self, kind: str) -> None:
+        """A function of that kind is about to run."""
+        with self._lock:
+            if kind != "write" and self._trained:
+                self._next()
+            if kind == "train":
+                self._trained = True
+                self._used = max(self._used, self._number)
+
+    def forward_pass(self) -> None:
+        """A gradient tape starts recording eager ops."""
+        with self._lock:
+            if self._trained:
+                self._next()
+
+    def gradients_computed(self) -> None:
+        """A gradient tape has run eagerly."""
+        with self._lock:
+            self._trained = True
+            self._used = max(self._used, self._number)
+
+    @contextmanager
+    def said(self, number: int) -> Iterator[None]:
+        """The user says which step this is."""
+        with self._lock:
+            before = self._number
+            self._said += 1
+            self._move(number)
+            self._used = max(self._used, number)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._said -= 1
+                self._move(before if self._said else number + 1)
+                self._trained = False
+
+    def _next(self) -> None:
+        if not self._said:
+            self._move(self._number + 1)
+            self._trained = False
+
+    def _move(self, number: int) -> None:
+        self._number = number
+        self._announce(number)

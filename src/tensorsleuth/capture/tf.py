@@ -1,0 +1,150 @@
+"""TensorFlow's private parts, all that we touch of them, in one place.
+
+`tests/compat/test_tensorflow_internals.py` fails, part by part, when a version moves one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.framework import function_pb2, node_def_pb2, op_def_pb2
+from tensorflow.python import pywrap_tfe
+from tensorflow.python.eager import backprop, context, core, execute
+from tensorflow.python.eager.polymorphic_function import atomic_function
+from tensorflow.python.framework import func_graph, op_def_registry, ops, tensor_util
+from tensorflow.python.framework import errors_impl
+from tensorflow.python.ops import gradients_util
+from tensorflow.python.util import traceback_utils
+
+FunctionDef = function_pb2.FunctionDef
+NodeDef = node_def_pb2.NodeDef
+OpDef = op_def_pb2.OpDef
+FuncGraph = func_graph.FuncGraph
+EagerTensor = ops.EagerTensor
+Failures = (core._NotOkStatusException, tf.errors.OpError)
+
+__all__ = [
+    "FuncGraph",
+    "FunctionDef",
+    "NodeDef",
+    "OpDef",
+    "backprop",
+    "execute",
+    "gradients_util",
+    "ops",
+    "pywrap_tfe",
+    "traceback_utils",
+]
+
+MINIMUM = (2, 15)
+FOLDER = os.path.dirname(tf.__file__) + os.sep
+
+
+def version() -> tuple[int, int]:
+    """Major and minor version of the TensorFlow that is loaded."""
+    major, minor = tf.__version__.split(".")[:2]
+    return int(major), int(minor)
+
+
+def get_function(name: str) -> FunctionDef | None:
+    """The definition that the eager runtime holds under a name."""
+    runtime = context.context()
+    return runtime.get_function_def(name) if runtime.has_function(name) else None
+
+
+def add_function(definition: FunctionDef) -> None:
+    context.context().add_function_def(definition)
+
+
+def remove_function(name: str) -> None:
+    try:
+        context.context().remove_function(name)
+    except (tf.errors.NotFoundError, errors_impl.InternalError):
+        pass  # gone already
+
+
+def op_definition(op: str) -> OpDef | None:
+    return op_def_registry.get(op)
+
+
+def graph_of(function: Any) -> FuncGraph | None:
+    """The Python graph an AtomicFunction was made from, where it still has one."""
+    return getattr(function, "_cached_graph", None)
+
+
+def calling_function(frame: Any) -> Any | None:
+    """The AtomicFunction whose call is under way on this stack."""
+    for _ in range(8):
+        if frame is None:
+            return None
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, atomic_function.AtomicFunction):
+            return owner
+        frame = frame.f_back
+    return None
+
+
+def inner_graphs(graph: FuncGraph) -> Iterator[tuple[str, FuncGraph]]:
+    """The functions that a graph calls, by name."""
+    for name, function in getattr(graph, "_functions", {}).items():
+        inner = graph_of(function)
+        if inner is not None:
+            yield name, inner
+
+
+def scalar(number: int) -> EagerTensor:
+    return tf.constant(number, tf.int64)
+
+
+def constant_value(node: NodeDef) -> Any:
+    """The value of a Const node as a NumPy array."""
+    return tensor_util.MakeNdarray(node.attr["value"].tensor)
+
+
+def devices() -> list[str]:
+    return [device.name for device in tf.config.list_logical_devices()]
+
+
+def has_accelerator() -> bool:
+    return any(device.device_type != "CPU" for device in tf.config.list_logical_devices())
+
+
+def as_dtype(number: int) -> Any:
+    return tf.as_dtype(number)
+
+
+def message_attribute(error: Any) -> str:
+    """Where an error that TensorFlow raised keeps its text."""
+    return "_message" if isinstance(error, tf.errors.OpError) else "message"
+
+
+def error_name(error: Any) -> str:
+    """The name of the exception the user will see for a status."""
+    if isinstance(error, tf.errors.OpError):
+        return type(error).__name__
+    code = getattr(error, "code", None)
+    known = errors_impl._CODE_TO_EXCEPTION_CLASS.get(code) if code is not None else None
+    return known.__name__ if known else type(error).__name__
+
+
+def executing_eagerly() -> bool:
+    return bool(context.executing_eagerly())
+
+
+@cache
+def ops_with_functions() -> frozenset[str]:
+    """Names of the ops that take functions as attributes: datasets, calls, control flow."""
+    likely = (name for name in dir(tf.raw_ops) if _TAKES_FUNCTIONS.search(name))
+    return frozenset(name for name in likely if _takes_functions(op_def_registry.get(name)))
+
+
+_TAKES_FUNCTIONS = re.compile("Dataset|Call|While|If$|Case|Defun|Gradient$|Generator")
+
+
+def _takes_functions(definition: OpDef | None) -> bool:
+    return definition is not None and any(attr.type in ("func", "list(func)") for attr in definition.attr)

@@ -1,0 +1,35 @@
+"""What is said on stderr when a watched program has ended."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from tensorsleuth.cli import commands, summaries
+from tensorsleuth.model.ending import Ending
+from tensorsleuth.show import closing, terminal
+from tensorsleuth.trace import rundir
+
+NEXT = {"why": "what went wrong, and where", "info": "what was recorded"}
+
+
+def close(run: Path, program: Sequence[str], ending: Ending) -> None:
+    """One line on how it went, one on what to type next."""
+    name = (
+        program[1] if program[0] == "-m" else {"-c": "the command", "-": "stdin"}.get(program[0], program[0])
+    )
+    if (run / rundir.TENSORFLOW_SEEN).exists():
+        terminal.say(closing.sentence(name, ending, summaries.summarize(run)))
+        terminal.note(closing.hints(_next_commands(run)))
+    else:
+        terminal.say(closing.sentence(name, ending, None))
+        terminal.say("nothing was recorded: the program never imported TensorFlow.")
+
+
+def _next_commands(run: Path) -> dict[str, str]:
+    """What to type, and what it shows: it must find this run from where the user stands."""
+    usual = rundir.logdir(None).absolute() == run.parent
+    where = "" if usual else f" --logdir {shlex.quote(os.path.relpath(run.parent))}"
+    return {f"sleuth {name}{where}": text for name, text in NEXT.items() if name in commands.NAMES}

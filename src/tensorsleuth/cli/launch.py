@@ -1,0 +1,81 @@
+"""Starts a program with the recorder injected, and writes down how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tensorsleuth.cli import child
+from tensorsleuth.model.ending import Ending
+from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.show import terminal
+from tensorsleuth.trace import rundir
+
+INJECT = Path(__file__).absolute().parent.parent / "inject"
+
+
+def check_program(program: Sequence[str]) -> None:
+    """Refuse what Python could not even start; a missing module is left to Python, which looks harder."""
+    first = program[0]
+    if first in ("-m", "-c") and len(program) == 1:
+        raise SleuthError(
+            f"{first} needs {'a module' if first == '-m' else 'code'} after it: sleuth run {first} …"
+        )
+    if first in ("-m", "-c", "-"):
+        return
+    path = Path(first)
+    if not path.exists():
+        raise SleuthError(
+            f"there is no program {first!r} in {Path.cwd()}. A module is run with: sleuth run -m NAME"
+        )
+    if path.is_dir() and not (path / "__main__.py").exists():
+        raise SleuthError(f"{first!r} is a folder with no __main__.py in it: name the .py file to run.")
+
+
+def new_run(logdir: Path, program: Sequence[str]) -> Path | None:
+    """The folder of a new run, or None, said in one line: the program is worth more than its recording."""
+    try:
+        return rundir.create(logdir, program)
+    except OSError as error:
+        terminal.say(
+            f"not recording: cannot make a run in {logdir.absolute()} ({error.strerror}). The program runs."
+        )
+        return None
+
+
+def watch(program: Sequence[str], run: Path | None, settings: Mapping[str, object]) -> Ending:
+    """Run a program to its end, recorded into `run`."""
+    environment = dict(os.environ) if run is None else injected(run, settings)
+    with child.signals_held() as mask:
+        pid = child.spawn([sys.executable, *program], environment, mask)
+        if run is None:
+            return child.wait(pid)
+        _note(run, pid)
+        ending = child.wait(pid)
+        _note(run, ending)
+    return ending
+
+
+def injected(run: Path, settings: Mapping[str, object]) -> dict[str, str]:
+    """Our environment, with what makes every Python started in it record into `run`."""
+    paths = [str(INJECT), os.environ.get("PYTHONPATH", "")]
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        "SLEUTH_RUN": str(run),
+        "SLEUTH_SETTINGS": json.dumps(settings),
+    }
+
+
+def _note(run: Path, fact: int | Ending) -> None:
+    """Write the pid or the end into run.json; a full disk costs a line, not the exit code."""
+    try:
+        if isinstance(fact, int):
+            rundir.write_pid(run, fact)
+        else:
+            rundir.write_end(run, fact.exit_code, fact.signal_name)
+    except OSError as error:
+        terminal.say(f"cannot write {run / rundir.META} ({error.strerror}).")

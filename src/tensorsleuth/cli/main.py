@@ -1,0 +1,69 @@
+"""The `sleuth` command: finds the command that is asked for, and turns errors into sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tensorsleuth.cli import commands
+from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.show import terminal
+
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported one by one; the only place where errors become exit codes."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(commands.NAMES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return commands.load(cmd_name)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SleuthError as error:
+            terminal.fail(str(error))
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
+
+
+def _version(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        click.echo(f"tensorsleuth {version('tensorsleuth')}")
+    except PackageNotFoundError:
+        click.echo("tensorsleuth, from a source tree that is not installed")
+    ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
+)
+def cli() -> None:
+    """Find the line that made your TensorFlow program go wrong.
+
+    \b
+    sleuth run train.py --epochs 3    record any program, unedited
+    sleuth runs                       what was recorded
+    sleuth info                       the latest run
+    sleuth doctor                     whether this machine is ready
+    """
+
+
+def main() -> None:
+    """The entry point of the `sleuth` script."""
+    terminal.never_fail_on_characters()
+    cli.main(prog_name="sleuth")
+
+
+if __name__ == "__main__":
+    main()

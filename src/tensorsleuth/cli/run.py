@@ -1,0 +1,59 @@
+"""`sleuth run`: any program, unedited, recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tensorsleuth.cli import child, launch, options, settings
+from tensorsleuth.cli.closing import close
+
+
+class ProgramCommand(click.Command):
+    """A command whose own options end where the program begins, be it a file, -m or -c."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, self._fenced(args))
+
+    def _fenced(self, args: list[str]) -> list[str]:
+        """Put -- before the program, so that what follows is never taken for an option of ours."""
+        place = 0
+        while place < len(args) and args[place].startswith("-") and args[place] not in ("-", "--"):
+            if args[place][:2] in ("-m", "-c"):
+                glued = args[place][2:]  # -mpkg, as Python allows
+                return [*args[:place], "--", args[place][:2], *([glued] if glued else []), *args[place + 1 :]]
+            place += 2 if args[place] in self._with_value() else 1
+        if place >= len(args) or args[place] == "--":
+            return args
+        return [*args[:place], "--", *args[place:]]
+
+    def _with_value(self) -> set[str]:
+        taking = (param for param in self.params if isinstance(param, click.Option) and not param.is_flag)
+        return {name for param in taking for name in param.opts}
+
+
+@click.command(cls=ProgramCommand, options_metavar="[OPTIONS]")
+@options.logdir
+@settings.recording
+@options.quiet
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
+def command(program: tuple[str, ...], logdir: Path, quiet: bool, **recording: Any) -> None:
+    """Run a program, unedited, and record what its tensors were.
+
+    PROGRAM is what you would have typed after `python`: a file, -m module, or -c code. It sees
+    the same arguments, input, output and signals, and `sleuth run` ends as it did.
+
+    \b
+    sleuth run train.py --epochs 3
+    sleuth run --mode CURT_HEALTH -m mypackage.train
+    sleuth run --op-regex '(MatMul|Log)' --logdir /scratch/runs train.py
+    """
+    launch.check_program(program)
+    wanted = settings.checked(logdir, recording)
+    run = launch.new_run(logdir, program)
+    ending = launch.watch(program, run, wanted)
+    if run is not None and not quiet:
+        close(run, program, ending)
+    child.end_as(ending)

@@ -1,0 +1,121 @@
+"""What the rows of a trace refer to: source lines, functions and their nodes, eager ops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One line of a call stack."""
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where in the program an op was made: its stack, outermost first."""
+
+    id: int
+    frames: tuple[Frame, ...]
+    user: int  # index of the frame to show to a person, -1 where there is none
+
+    @property
+    def frame(self) -> Frame | None:
+        """The innermost line that is the user's own."""
+        return self.frames[self.user] if self.user >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """The op that a gradient op differentiates."""
+
+    graph: int  # key of the graph it lives in, -1 for an eager op
+    name: str
+    type: str
+    site: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An op in a function."""
+
+    name: str
+    type: str
+    device: str
+    inputs: tuple[tuple[int, int], ...]  # (node, output), or (-1 - argument, 0)
+    controls: tuple[int, ...]
+    attrs: dict[str, Any]
+    site: int
+    forward: Forward | None
+    dtypes: tuple[int, ...]  # of its outputs
+    first: int  # number of its first output among those of the function's arguments and nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A traced function, as TensorFlow runs it before optimisation."""
+
+    id: int
+    name: str
+    graph: int  # key of the Python graph it was made from, -1 where that is not known
+    arguments: tuple[str, ...]
+    argument_dtypes: tuple[int, ...]
+    captures: dict[int, dict[str, Any]]  # argument -> what is captured there (a variable's name, shape)
+    nodes: tuple[Node, ...]
+    returns: tuple[tuple[int, int], ...]
+    kind: str  # train, write or plain
+    tensors: int  # how many tensor ids an instance takes
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One place where a function is called from; each has its own tensor ids."""
+
+    id: int
+    function: int
+    parent: int  # the instance that calls it, -1 where Python or a dataset does
+    node: int  # the calling node in the parent
+    first: int  # its first tensor id
+
+
+@dataclass(frozen=True, slots=True)
+class EagerOp:
+    """An op, or function, that Python called from one place in the program."""
+
+    id: int
+    type: str
+    site: int
+    first: int  # id of its first output tensor
+    outputs: int
+    instance: int = -1  # where it is a watched function
+    forward: int = -1  # the eager op it differentiates
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An eager call that raised."""
+
+    call: int
+    op: int
+    type: str
+    message: str
+    inputs: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Catalogue:
+    """All of it, by id."""
+
+    meta: dict[str, Any] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    sites: dict[int, Site] = field(default_factory=dict)
+    functions: dict[int, Function] = field(default_factory=dict)
+    instances: dict[int, Instance] = field(default_factory=dict)
+    eager: dict[int, EagerOp] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+    not_covered: list[dict[str, Any]] = field(default_factory=list)
+    steps: list[dict[str, Any]] = field(default_factory=list)

@@ -1,0 +1,27 @@
+"""How a program ended."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of a process: its exit code, or minus the number of the signal that killed it."""
+
+    status: int
+    seconds: float
+
+    @property
+    def exit_code(self) -> int | None:
+        return self.status if self.status >= 0 else None
+
+    @property
+    def signal_name(self) -> str | None:
+        if self.status >= 0:
+            return None
+        try:
+            return signal.Signals(-self.status).name
+        except ValueError:  # real-time signals have no names
+            return f"signal {-self.status}"

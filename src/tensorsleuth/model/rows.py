@@ -1,0 +1,106 @@
+"""The fixed-width rows of a trace: what the probe writes and NumPy reads, byte for byte.
+
+`native/src/rows.h` states the same layout for C++; a test holds the two equal.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+import numpy as np
+
+# One tensor that was computed.
+#
+#  0        8        16     20    24     28    32     34    35   36
+#  | time   | step   |tensor|shape|uid_lo/iter|uid_hi/frame|thread|dtype|kind|flags|  40
+#  | six counts, uint32 each                                                  |  64
+#  | min | max | mean | std, float64 each                                     |  96
+#  | first_bad, uint64                                                        | 104
+EVENT = np.dtype(
+    [
+        ("time", "<u8"),  # nanoseconds, monotonic; the ring's header gives the epoch
+        ("step", "<u8"),  # eager: the call's number; graph: TensorFlow's step id (joined by a call row)
+        ("tensor", "<u4"),  # id of the tensor in the catalogue
+        ("shape", "<u4"),  # row in the shape table, 0 where not looked at
+        ("iteration", "<u4"),  # graph: iteration of the innermost loop; eager: low half of the tensor's uid
+        ("frame", "<u4"),  # graph: which loop frame (folded); eager: high half of the tensor's uid
+        ("thread", "<u2"),
+        ("dtype", "u1"),  # TensorFlow's DataType number
+        ("kind", "u1"),  # EventKind; 0 is a row that was never finished
+        ("flags", "<u4"),  # EventFlag
+        ("neg_inf", "<u4"),
+        ("pos_inf", "<u4"),
+        ("nan", "<u4"),
+        ("neg", "<u4"),
+        ("zero", "<u4"),
+        ("pos", "<u4"),
+        ("min", "<f8"),
+        ("max", "<f8"),
+        ("mean", "<f8"),
+        ("std", "<f8"),
+        ("first_bad", "<u8"),  # flat index of the first value that is not finite
+    ]
+)
+
+# One eager execution: an op, or a call of a function.
+CALL = np.dtype(
+    [
+        ("time", "<u8"),
+        ("call", "<u8"),  # its number, counted from 1 in each process
+        ("step", "<i8"),  # the training step it belongs to, -1 where there is none
+        ("op", "<u4"),  # id of the op in the catalogue
+        ("thread", "<u2"),
+        ("inputs_count", "u1"),  # how many of `inputs` are used
+        ("kind", "u1"),  # CallKind; 0 is a row that was never finished
+        ("duration", "<u8"),  # nanoseconds
+        ("tf_step", "<u8"),  # JOIN: the TensorFlow step id that belongs to `call`
+        ("inputs", "<u8", (6,)),  # uids of the tensors that went in
+    ]
+)
+
+# The value of one tensor, kept in full; its bytes are at `offset` in values.bin.
+VALUE = np.dtype(
+    [
+        ("event", "<u8"),  # number of the event in its stream
+        ("offset", "<u8"),
+        ("size", "<u8"),
+        ("kind", "<u8"),  # 1; 0 is a row that was never finished
+    ]
+)
+
+# A shape, named by the number of its row plus one.
+SHAPE = np.dtype([("rank", "<u8"), ("dims", "<u8", (8,)), ("kind", "<u8")])
+
+NO_INDEX = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+
+
+class EventKind(IntEnum):
+    """Where a tensor was computed."""
+
+    EAGER = 1
+    GRAPH = 2
+
+
+class EventFlag(IntFlag):
+    """What is known about the tensor of an event."""
+
+    BAD = 1  # holds a NaN or an infinity
+    LOOKED = 2  # its health was looked at (not so in NO_TENSOR and SHAPE)
+    COUNTED = 4  # the six counts are filled in
+    RANGED = 8  # min and max are filled in
+    MOMENTS = 16  # mean and std are filled in
+    SATURATED = 32  # a count did not fit in 32 bits
+    DEVICE = 64  # summarised on the device, not by the host's kernel
+    VALUE = 128  # its value is in values.bin
+    STEADY = 256  # evaluated once, while the graph was optimised
+
+
+class CallKind(IntEnum):
+    """What a row of calls.bin says."""
+
+    OP = 1
+    FUNCTION = 2  # written before the function runs, so that a crash inside it has a call to belong to
+    MORE_INPUTS = 3  # more `inputs` of the call that the row before names
+    JOIN = 4  # `tf_step` ran on behalf of `call`
+    FAILED = 5  # the call raised; the catalogue has its message
+    ENDED = 6  # the function call came back after `duration`

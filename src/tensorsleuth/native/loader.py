@@ -1,0 +1,124 @@
+"""Loads the native library into a process that runs TensorFlow, and states its functions for ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, c_char_p, c_int, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, py_object
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+LIBRARY = Path(__file__).with_name("libsleuth.so")
+INSTRUCTION_SETS = ("portable", "AVX2")
+
+
+class Plan(ctypes.Structure):
+    """SessionPlan in session.h."""
+
+    _fields_ = [
+        ("folder", c_char_p),
+        ("session", c_uint64),
+        ("event_chunk_rows", c_uint64),
+        ("event_chunks", c_uint64),
+        ("event_window", c_uint64),
+        ("call_chunk_rows", c_uint64),
+        ("call_chunks", c_uint64),
+        ("value_bytes", c_uint64),
+    ]
+
+
+class Call(ctypes.Structure):
+    """Call in rows.h."""
+
+    _fields_ = [
+        ("time", c_uint64),
+        ("call", c_uint64),
+        ("step", c_int64),
+        ("op", c_uint32),
+        ("thread", c_uint16),
+        ("inputs_count", c_uint8),
+        ("kind", c_uint8),
+        ("duration", c_uint64),
+        ("tf_step", c_uint64),
+        ("inputs", c_uint64 * 6),
+    ]
+
+
+class TensorView(ctypes.Structure):
+    """TensorView in session.h."""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("elements", c_uint64),
+        ("bytes", c_uint64),
+        ("dtype", c_int),
+        ("rank", c_int),
+        ("dims", c_int64 * 8),
+    ]
+
+
+class Where(ctypes.Structure):
+    """Where in session.h."""
+
+    _fields_ = [
+        ("step", c_uint64),
+        ("tensor", c_uint32),
+        ("iteration", c_uint32),
+        ("frame", c_uint32),
+        ("kind", c_uint8),
+    ]
+
+
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "sleuth_open": (c_int, [POINTER(Plan)]),
+    "sleuth_close": (None, []),
+    "sleuth_events": (c_uint64, []),
+    "sleuth_alarm": (c_uint64, []),
+    "sleuth_next_call": (c_uint64, []),
+    "sleuth_call": (None, [POINTER(Call)]),
+    "sleuth_note": (c_int, [POINTER(TensorView), c_int, POINTER(Where)]),
+    "sleuth_set_step": (None, [c_int64]),
+    "sleuth_isa": (c_int, []),
+}
+_UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
+    "sleuth_python_ready": (c_int, []),
+    "sleuth_hooks": (py_object, [py_object, c_uint64, c_int]),
+    "sleuth_set_forward": (None, [c_uint32]),
+    "sleuth_maker": (c_uint32, [c_uint64]),
+    "sleuth_taker": (c_uint32, [c_uint32, c_uint64]),
+    "sleuth_made": (None, [c_uint64, c_uint32]),
+}
+
+
+class Native:
+    """The library's functions, without their prefix."""
+
+    def __init__(self, path: Path) -> None:
+        free, held = ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
+        for library, signatures in ((free, _SIGNATURES), (held, _UNDER_GIL)):
+            for name, (result, arguments) in signatures.items():
+                function = getattr(library, name)
+                function.restype, function.argtypes = result, arguments
+                setattr(self, name.removeprefix("sleuth_"), function)
+
+    def __getattr__(self, name: str) -> Any:  # for mypy: all of them are set in __init__
+        raise AttributeError(name)
+
+
+@cache
+def load() -> Native | None:
+    """The library, or None where there is none or it does not fit this TensorFlow. TensorFlow must be imported before."""
+    try:
+        native = Native(LIBRARY)
+    except (OSError, AttributeError):
+        return None
+    return native if native.python_ready() else None
+
+
+def why_not() -> str:
+    """Why the library could not be loaded, in one line."""
+    try:
+        Native(LIBRARY)
+    except (OSError, AttributeError) as error:
+        return str(error)
+    return "this Python lacks a function that the native hook needs"

@@ -1,0 +1,359 @@
+// Stands in for TensorFlow's three eager entry points (TFE_Py_FastPathExecute, TFE_Py_Execute,
+// TFE_Py_ExecuteCancelable): calls the real one, then notes the op, its inputs and its outputs. What is rare (a place
+// seen for the first time, a call of a function, an error) is left to callbacks in Python. All of it runs under the GIL.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <unordered_map>
+#include <vector>
+
+#include "python_abi.h"
+#include "session.h"
+
+namespace sleuth {
+namespace {
+
+using namespace py;
+
+constexpr int kDtypes = 64;
+constexpr uint8_t kDoNotLook = 255;
+constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
+
+enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kCallbacks };
+
+struct Place {  // an op called from one place in the program
+  uint32_t op, first, outputs, type;  // `type` is a hash of the op's type
+  uint8_t looks[kDtypes];  // how closely to look at an output of each dtype
+};
+
+struct Hook {
+  Object* real[3] = {};
+  Object* callbacks[kCallbacks] = {};
+  Object *tensor_type = nullptr, *list_type = nullptr, *tuple_type = nullptr;
+  Object *ops_with_functions = nullptr, *known_ops = nullptr;
+  Object *id = nullptr, *datatype_enum = nullptr, *handle = nullptr;
+  uint64_t session = 0;
+  bool slow_tensors = false;  // tensors may live on an accelerator: let Python look at them
+  std::unordered_map<uint64_t, Place> places;
+  std::unordered_map<Object*, bool> has_handle;  // by type
+} hook;
+
+thread_local bool busy = false;      // the callbacks may run ops of their own
+thread_local uint32_t forward = 0;   // while a gradient function runs: the op that it differentiates
+std::atomic<int64_t> step{-1};
+
+struct Seen {  // which op made a tensor, or took it first: a bounded memory for gradients
+  uint64_t key;
+  uint32_t op;
+};
+constexpr uint64_t kSeen = 1 << 16;
+Seen made[kSeen], took[kSeen];
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
+  return hash ^ (hash >> 29);
+}
+
+// Names the stack by its code objects and positions; the callback keeps the code objects alive.
+uint64_t place_key(Object* op) {
+  uint64_t key = mix(0x51E07Bull + forward, reinterpret_cast<uint64_t>(op));
+  Object* frame = PyEval_GetFrame();
+  if (frame) Py_IncRef(frame);
+  while (frame) {
+    Object* code = PyFrame_GetCode(frame);
+    int position = PyFrame_GetLasti ? PyFrame_GetLasti(frame) : PyFrame_GetLineNumber(frame);
+    key = mix(mix(key, reinterpret_cast<uint64_t>(code)), uint64_t(position));
+    Py_DecRef(code);
+    Object* back = PyFrame_GetBack(frame);
+    Py_DecRef(frame);
+    frame = back;
+  }
+  return key;
+}
+
+bool is_a(Object* thing, Object* type) {
+  Object* its = PyObject_Type(thing);
+  Py_DecRef(its);
+  return its == type;
+}
+
+uint64_t number_of(Object* owner, Object* attribute) {
+  Object* value = PyObject_GetAttr(owner, attribute);
+  if (!value) return PyErr_Clear(), 0;
+  uint64_t number = PyLong_AsUnsignedLongLong(value);
+  Py_DecRef(value);
+  return number;
+}
+
+uint64_t uid_of(Object* tensor) { return number_of(tensor, hook.id); }
+
+struct Uids {
+  std::vector<uint64_t> list;
+
+  void add(Object* thing, int depth = 0) {
+    Object* type = PyObject_Type(thing);
+    Py_DecRef(type);
+    if (type == hook.tensor_type) list.push_back(uid_of(thing));
+    else if (type == hook.list_type && depth == 0) add_items(thing, PyList_Size(thing), PyList_GetItem);
+    else if (type == hook.tuple_type && depth == 0) add_items(thing, PyTuple_Size(thing), PyTuple_GetItem);
+    else if (has_handle(thing, type)) add_handle(thing);
+  }
+
+  void add_items(Object* items, Size count, Object* (*item)(Object*, Size)) {
+    for (Size i = 0; i < count && list.size() < 4096; ++i) {
+      size_t before = list.size();
+      add(item(items, i), 1);
+      if (i == 0 && list.size() == before) return;  // a list of numbers: an attribute
+    }
+  }
+
+  static bool has_handle(Object* thing, Object* type) {
+    auto known = hook.has_handle.find(type);
+    if (known != hook.has_handle.end()) return known->second;
+    Object* handle = PyObject_GetAttr(thing, hook.handle);
+    if (!handle) PyErr_Clear();
+    bool found = handle && is_a(handle, hook.tensor_type);
+    if (handle) Py_DecRef(handle);
+    Py_IncRef(type);  // so that its address names it for good
+    return hook.has_handle[type] = found;
+  }
+
+  void add_handle(Object* variable) {
+    Object* handle = PyObject_GetAttr(variable, hook.handle);
+    if (!handle) return PyErr_Clear();
+    if (is_a(handle, hook.tensor_type)) list.push_back(uid_of(handle));
+    Py_DecRef(handle);
+  }
+};
+
+void note_inputs(Call call, const Uids& uids) {
+  size_t at = 0;
+  do {
+    call.inputs_count = uint8_t(std::min<size_t>(6, uids.list.size() - at));
+    std::copy_n(uids.list.begin() + long(at), call.inputs_count, call.inputs);
+    note_call(call);
+    at += call.inputs_count;
+    call.kind = kMoreInputs;
+  } while (at < uids.list.size());
+}
+
+bool dense_view(Object* tensor, int dtype, Buffer* buffer, TensorView* view) {
+  if (PyObject_GetBuffer(tensor, buffer, kStrided)) return PyErr_Clear(), false;
+  view->data = buffer->buf;
+  view->bytes = uint64_t(buffer->len);
+  view->elements = buffer->itemsize ? uint64_t(buffer->len / buffer->itemsize) : 0;
+  view->dtype = dtype;
+  view->rank = buffer->ndim;
+  for (int i = 0; i < view->rank && i < 8; ++i) view->dims[i] = buffer->shape[i];
+  return true;
+}
+
+void look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
+  Object* arguments[] = {tensor, PyLong_FromUnsignedLongLong(where.tensor), PyLong_FromUnsignedLongLong(where.step),
+                         PyLong_FromUnsignedLongLong(uid), PyLong_FromUnsignedLongLong(uint64_t(look))};
+  Object* done = PyObject_Vectorcall(hook.callbacks[kLookSlowly], arguments, 5, nullptr);
+  if (done) Py_DecRef(done); else PyErr_Clear();
+  for (int i = 1; i < 5; ++i) Py_DecRef(arguments[i]);
+}
+
+void note_output(Object* tensor, const Place& place, uint32_t index, uint64_t call) {
+  if (!is_a(tensor, hook.tensor_type)) return;
+  uint64_t uid = uid_of(tensor);
+  made[uid % kSeen] = {uid, place.op};
+  Object* datatype = PyObject_VectorcallMethod(hook.datatype_enum, &tensor, 1, nullptr);
+  if (!datatype) return PyErr_Clear();
+  uint64_t dtype = PyLong_AsUnsignedLongLong(datatype);
+  Py_DecRef(datatype);
+  uint8_t look = dtype < kDtypes ? place.looks[dtype] : kDoNotLook;
+  if (look == kDoNotLook) return;
+  Where where{call, place.first + std::min(index, place.outputs - 1), uint32_t(uid), uint32_t(uid >> 32), kEager};
+  TensorView view{nullptr, 0, 0, int(dtype), 0, {}};
+  Buffer buffer;
+  if (look == kNoTensor) note(view, look, where);
+  else if (hook.slow_tensors || !dense_view(tensor, int(dtype), &buffer, &view)) look_slowly(tensor, where, uid, look);
+  else {
+    note(view, look, where);
+    PyBuffer_Release(&buffer);
+  }
+}
+
+uint32_t count_outputs(Object* result) {
+  if (is_a(result, hook.tensor_type)) return 1;
+  return is_a(result, hook.list_type) ? uint32_t(PyList_Size(result)) : 0;
+}
+
+bool read_place(Object* described, Place* place) {
+  if (!described) return PyErr_Clear(), false;
+  place->op = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 0)));
+  place->first = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 1)));
+  place->outputs = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 2)));
+  place->type = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 3)));
+  memcpy(place->looks, PyBytes_AsString(PyTuple_GetItem(described, 4)), kDtypes);
+  Py_DecRef(described);
+  return true;
+}
+
+const Place* find_place(uint64_t key, Object* op, uint32_t outputs) {
+  auto known = hook.places.find(key);
+  if (known != hook.places.end()) return &known->second;
+  Object* arguments[] = {op, PyLong_FromUnsignedLongLong(outputs), PyLong_FromUnsignedLongLong(forward)};
+  busy = true;
+  Object* described = PyObject_Vectorcall(hook.callbacks[kIntern], arguments, 3, nullptr);
+  busy = false;
+  Py_DecRef(arguments[1]), Py_DecRef(arguments[2]);
+  Place place;
+  if (!read_place(described, &place)) return nullptr;
+  return &(hook.places[key] = place);
+}
+
+void note_op(Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
+  uint32_t outputs = count_outputs(result);
+  const Place* place = find_place(place_key(op), op, outputs);
+  if (!place) return;
+  static thread_local Uids uids;
+  uids.list.clear();
+  for (Size i = 0; i < count; ++i) uids.add(inputs[i]);
+  Call call{};
+  call.time = began;
+  call.call = next_call();
+  call.step = step.load(std::memory_order_relaxed);
+  call.op = place->op;
+  call.thread = thread_number();
+  call.kind = kOp;
+  call.duration = now_ns() - began;
+  note_inputs(call, uids);
+  if (!uids.list.empty()) {
+    uint64_t key = mix(place->type, uids.list[0]);
+    took[key % kSeen] = {key, place->op};
+  }
+  busy = true;
+  if (outputs && is_a(result, hook.tensor_type)) note_output(result, *place, 0, call.call);
+  else
+    for (uint32_t i = 0; i < outputs; ++i) note_output(PyList_GetItem(result, i), *place, i, call.call);
+  busy = false;
+}
+
+// Python decides whether this error is one (TensorFlow also raises to ask for another path).
+void note_failure(Object* op, Object* const* inputs, Size count) {
+  Object *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Object* given = PyTuple_New(count);
+  for (Size i = 0; i < count; ++i) {
+    Py_IncRef(inputs[i]);
+    PyTuple_SetItem(given, i, inputs[i]);
+  }
+  Object* arguments[] = {op, given, type, value ? value : type};
+  busy = true;
+  Object* done = PyObject_Vectorcall(hook.callbacks[kFailed], arguments, 4, nullptr);
+  busy = false;
+  if (done) Py_DecRef(done); else PyErr_Clear();
+  Py_DecRef(given);
+  PyErr_Restore(type, value, traceback);
+}
+
+Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Object* const* inputs, Size input_count) {
+  uint64_t began = now_ns();
+  Object* result = PyObject_Vectorcall(hook.real[entry], args, size_t(count), nullptr);
+  if (result) note_op(op, inputs, input_count, result, began);
+  else note_failure(op, inputs, input_count);
+  return result;
+}
+
+// A dataset takes functions as attributes: Python puts their watched copies in their place.
+Object* run_substituted(Object* const* args, Size count) {
+  busy = true;
+  Object* changed = PyObject_Vectorcall(hook.callbacks[kSubstitute], args, size_t(count), nullptr);
+  busy = false;
+  if (!changed) {
+    PyErr_Clear();
+    return run_and_note(0, args[1], args, count, args + kFirstInput, count - kFirstInput);
+  }
+  std::vector<Object*> items;
+  for (Size i = 0; i < PyTuple_Size(changed); ++i) items.push_back(PyTuple_GetItem(changed, i));
+  Size size = Size(items.size());
+  Object* result = run_and_note(0, args[1], items.data(), size, items.data() + kFirstInput, size - kFirstInput);
+  Py_DecRef(changed);
+  return result;
+}
+
+bool passive() { return busy || !recording(hook.session); }
+
+Object* fast_path(Object*, Object* const* args, Size count) {
+  if (passive() || count < kFirstInput) return PyObject_Vectorcall(hook.real[0], args, size_t(count), nullptr);
+  if (PySet_Contains(hook.ops_with_functions, args[1]) == 1) return run_substituted(args, count);
+  return run_and_note(0, args[1], args, count, args + kFirstInput, count - kFirstInput);
+}
+
+// TFE_Py_Execute(handle, device, op, inputs, attributes, …): ops that need a conversion first, and all functions.
+Object* execute(int entry, Object* const* args, Size count) {
+  if (passive() || count < 4) return PyObject_Vectorcall(hook.real[entry], args, size_t(count), nullptr);
+  if (PySet_Contains(hook.known_ops, args[2]) != 1) {
+    std::vector<Object*> with_entry{hook.real[entry]};
+    with_entry.insert(with_entry.end(), args, args + count);
+    Object* result = PyObject_Vectorcall(hook.callbacks[kFunctionCall], with_entry.data(), with_entry.size(), nullptr);
+    if (!result || is_a(result, hook.list_type)) return result;
+    Py_DecRef(result);  // None: not a function after all
+  }
+  return run_and_note(entry, args[2], args, count, args + 3, 1);
+}
+
+Object* execute_plain(Object*, Object* const* args, Size count) { return execute(1, args, count); }
+Object* execute_cancelable(Object*, Object* const* args, Size count) { return execute(2, args, count); }
+
+MethodDef methods[] = {{"TFE_Py_FastPathExecute", fast_path, kFastCall, nullptr},
+                       {"TFE_Py_Execute", execute_plain, kFastCall, nullptr},
+                       {"TFE_Py_ExecuteCancelable", execute_cancelable, kFastCall, nullptr}};
+
+Object* keep(Object* tuple, Size index) {
+  Object* item = PyTuple_GetItem(tuple, index);
+  Py_IncRef(item);
+  return item;
+}
+
+}  // namespace
+}  // namespace sleuth
+
+extern "C" {
+#define SLEUTH_API __attribute__((visibility("default")))
+
+SLEUTH_API int sleuth_python_ready() { return sleuth::py::find_all(); }
+
+// given: (3 real entry points, 5 callbacks, EagerTensor, list, tuple, ops with functions, known ops)
+SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t session, int slow_tensors) {
+  using namespace sleuth;
+  hook = Hook{};  // what the last recording kept stays alive: another thread may still be inside it
+  Size at = 0;
+  for (auto& real : hook.real) real = keep(given, at++);
+  for (auto& callback : hook.callbacks) callback = keep(given, at++);
+  for (Object** type : {&hook.tensor_type, &hook.list_type, &hook.tuple_type, &hook.ops_with_functions, &hook.known_ops})
+    *type = keep(given, at++);
+  hook.id = PyUnicode_InternFromString("_id");
+  hook.datatype_enum = PyUnicode_InternFromString("_datatype_enum");
+  hook.handle = PyUnicode_InternFromString("_handle");
+  hook.session = session;
+  hook.slow_tensors = slow_tensors != 0;
+  memset(made, 0, sizeof made);
+  memset(took, 0, sizeof took);
+  Object* hooks = PyTuple_New(3);
+  for (Size i = 0; i < 3; ++i) PyTuple_SetItem(hooks, i, PyCFunction_NewEx(&methods[i], nullptr, nullptr));
+  return hooks;
+}
+
+SLEUTH_API void sleuth_set_step(int64_t step) { sleuth::step = step; }
+SLEUTH_API int64_t sleuth_step() { return sleuth::step; }
+SLEUTH_API void sleuth_set_forward(uint32_t op) { sleuth::forward = op; }
+SLEUTH_API void sleuth_made(uint64_t uid, uint32_t op) { sleuth::made[uid % sleuth::kSeen] = {uid, op}; }
+
+// The eager op that made the tensor `uid`, or 0.
+SLEUTH_API uint32_t sleuth_maker(uint64_t uid) {
+  auto& seen = sleuth::made[uid % sleuth::kSeen];
+  return seen.key == uid ? seen.op : 0;
+}
+
+// The eager op of that type that took the tensor `uid` as its first input, or 0.
+SLEUTH_API uint32_t sleuth_taker(uint32_t type, uint64_t uid) {
+  uint64_t key = sleuth::mix(type, uid);
+  auto& seen = sleuth::took[key % sleuth::kSeen];
+  return seen.key == key ? seen.op : 0;
+}
+}

@@ -1,0 +1,100 @@
+// How each dtype becomes numbers that the kernel can compare: a decoder makes one Value of the bytes at `p`.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+namespace sleuth {
+
+const float* float8_values(int tf_dtype);  // what each of the 256 bytes stands for
+
+template <class To>
+inline To read(const void* p) {
+  To value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
+
+template <class T>
+struct Plain {  // stored as the machine computes with it: no decoding
+  using Value = T;
+  static constexpr size_t kBytes = sizeof(T);
+};
+
+struct Bool {
+  using Value = uint8_t;
+  static constexpr size_t kBytes = 1;
+  Value operator()(const char* p) const { return *p != 0; }
+};
+
+struct Brain {  // bfloat16: the upper half of a float
+  using Value = float;
+  static constexpr size_t kBytes = 2;
+  Value operator()(const char* p) const {
+    uint32_t bits = uint32_t{read<uint16_t>(p)} << 16;
+    return read<float>(&bits);
+  }
+};
+
+struct Half {  // the product moves the exponent's bias from 15 to 127, and makes subnormals normal
+  using Value = float;
+  static constexpr size_t kBytes = 2;
+  Value operator()(const char* p) const {
+    uint32_t half = read<uint16_t>(p), shifted = (half & 0x7fff) << 13;
+    float moved = read<float>(&shifted) * 0x1p112f;
+    uint32_t special = (half & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;
+    uint32_t bits = read<uint32_t>(&moved) | special | (half & 0x8000) << 16;
+    return read<float>(&bits);
+  }
+};
+
+struct Table {  // any type of one byte
+  using Value = float;
+  static constexpr size_t kBytes = 1;
+  const float* values;
+  Value operator()(const char* p) const { return values[read<uint8_t>(p)]; }
+};
+
+inline double modulus(float re, float im) {  // in double nothing overflows, and the products are exact
+  double x = re, y = im;
+  return std::sqrt(x * x + y * y);
+}
+inline double modulus(double re, double im) {
+  double size = std::hypot(re, im);
+  return std::isinf(size) ? std::numeric_limits<double>::max() : size;  // of finite parts: too large to say
+}
+
+struct Signed {
+  uint64_t neg = 0;  // finite values left of zero: a modulus cannot say
+};
+
+template <class Part>
+struct Complex : Signed {  // the modulus; or NaN, or the first infinite part
+  using Value = double;
+  static constexpr size_t kBytes = 2 * sizeof(Part);
+  Value operator()(const char* p) {
+    Part re = read<Part>(p), im = read<Part>(p + sizeof(Part));
+    if (std::isnan(re) || std::isnan(im)) return std::numeric_limits<double>::quiet_NaN();
+    if (std::isinf(re)) return re;
+    if (std::isinf(im)) return im;
+    neg += re < 0;
+    return modulus(re, im);
+  }
+};
+
+template <class Decode>
+struct Scaled {  // by a power of two, so that squares stay in range
+  using Value = double;
+  static constexpr size_t kBytes = Decode::kBytes;
+  Decode decode;
+  double by;
+  Value operator()(const char* p) { return decode(p) * by; }
+};
+template <>
+inline double Scaled<Plain<double>>::operator()(const char* p) {
+  return read<double>(p) * by;
+}
+
+}  // namespace sleuth

@@ -1,0 +1,152 @@
+// The ops that stand in a watched graph.
+//   SleuthProbe    in the data path: notes its input and passes it on, the same buffer. Not stateful, so nothing is
+//                  serialised, dead ops stay dead, and its place in the graph is its producer's.
+//   SleuthCall     once in a function that Python calls: says which call TensorFlow's step id belongs to.
+//   SleuthSummary  for tensors that live on an accelerator: notes a summary that was computed there.
+#include <cmath>
+#include <cstdlib>
+
+#include "session.h"
+#include "tf_abi.h"
+
+namespace sleuth {
+namespace {
+
+struct Probe {
+  uint64_t session;
+  uint32_t tensor;
+  int look, dtype;
+};
+
+struct Status {
+  TF_Status* tf = TF_NewStatus();
+  ~Status() { TF_DeleteStatus(tf); }
+  bool ok() const { return TF_GetCode(tf) == 0; }
+};
+
+TF_Status* reused_status() {
+  static thread_local Status status;
+  return status.tf;
+}
+
+int64_t attribute(TF_OpKernelConstruction* construction, const char* name) {
+  Status status;
+  int64_t value = 0;
+  TF_OpKernelConstruction_GetAttrInt64(construction, name, &value, status.tf);
+  if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status.tf);
+  return value;
+}
+
+void* create(TF_OpKernelConstruction* construction) {
+  return new Probe{uint64_t(attribute(construction, "session")), uint32_t(attribute(construction, "tensor")),
+                   int(attribute(construction, "look")), int(attribute(construction, "dtype"))};
+}
+
+void destroy(void* probe) { delete static_cast<Probe*>(probe); }
+
+struct Input {
+  TF_Tensor* tensor = nullptr;
+  Input(TF_OpKernelContext* context, int index) {
+    TF_GetInput(context, index, &tensor, reused_status());
+    if (TF_GetCode(reused_status())) TF_OpKernelContext_Failure(context, reused_status());
+  }
+  ~Input() { if (tensor) TF_DeleteTensor(tensor); }
+};
+
+TensorView view_of(const TF_Tensor* tensor) {
+  TensorView view{TF_TensorData(tensor), uint64_t(TF_TensorElementCount(tensor)), TF_TensorByteSize(tensor),
+                  TF_TensorType(tensor), TF_NumDims(tensor), {}};
+  for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = TF_Dim(tensor, i);
+  return view;
+}
+
+Where place_of(TF_OpKernelContext* context, const Probe& probe) {
+  uint64_t frame = TF_GetFrameId(context);
+  return {uint64_t(TF_StepId(context)), probe.tensor, uint32_t(TF_GetIterId(context)), uint32_t(frame ^ (frame >> 32)),
+          kGraph};
+}
+
+void compute_probe(void* kernel, TF_OpKernelContext* context) {
+  const Probe& probe = *static_cast<Probe*>(kernel);
+  Input input(context, 0);
+  if (!input.tensor) return;
+  if (recording(probe.session)) note(view_of(input.tensor), probe.look, place_of(context, probe));
+  TF_SetOutput(context, 0, input.tensor, reused_status());
+  if (TF_GetCode(reused_status())) TF_OpKernelContext_Failure(context, reused_status());
+}
+
+void compute_call(void* kernel, TF_OpKernelContext* context) {
+  Input input(context, 0);
+  if (!input.tensor || !recording(static_cast<Probe*>(kernel)->session)) return;
+  Call call{};
+  call.time = now_ns();
+  call.call = *static_cast<uint64_t*>(TF_TensorData(input.tensor));
+  call.thread = thread_number();
+  call.kind = kJoin;
+  call.tf_step = uint64_t(TF_StepId(context));
+  note_call(call);
+}
+
+// `summary` is DebugNumericSummaryV2's FULL_HEALTH: id, device, dtype, rank, elements, -inf, +inf, nan, -, 0, +.
+void compute_summary(void* kernel, TF_OpKernelContext* context) {
+  const Probe& probe = *static_cast<Probe*>(kernel);
+  Input summary(context, 0), moments(context, 1), dims(context, 2);
+  if (!summary.tensor || !moments.tensor || !dims.tensor || !recording(probe.session)) return;
+  const double* counts = static_cast<double*>(TF_TensorData(summary.tensor));
+  const double* stats = static_cast<double*>(TF_TensorData(moments.tensor));
+  Health health;
+  health.neg_inf = uint64_t(counts[5]), health.pos_inf = uint64_t(counts[6]), health.nan = uint64_t(counts[7]);
+  health.neg = uint64_t(counts[8]), health.zero = uint64_t(counts[9]), health.pos = uint64_t(counts[10]);
+  health.elements = uint64_t(counts[4]);
+  health.min = stats[0], health.max = stats[1], health.mean = stats[2], health.std = stats[3];
+  if (health.neg_inf + health.pos_inf + health.nan) health.first_bad = uint64_t(stats[4]);
+  TensorView view{nullptr, health.elements, 0, probe.dtype, int(TF_TensorElementCount(dims.tensor)), {}};
+  const int64_t* sizes = static_cast<int64_t*>(TF_TensorData(dims.tensor));
+  for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = sizes[i];
+  note_summary(health, view, probe.look, place_of(context, probe));
+}
+
+void same_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
+  TF_ShapeHandle* shape = TF_NewShapeHandle();
+  TF_ShapeInferenceContextGetInput(context, 0, shape, status);
+  if (!TF_GetCode(status)) TF_ShapeInferenceContextSetOutput(context, 0, shape, status);
+  TF_DeleteShapeHandle(shape);
+}
+
+TF_OpDefinitionBuilder* op(const char* name) {
+  TF_OpDefinitionBuilder* builder = TF_NewOpDefinitionBuilder(name);
+  for (const char* attr : {"session: int = 0", "tensor: int = 0", "look: int = 0", "dtype: int = 0"})
+    TF_OpDefinitionBuilderAddAttr(builder, attr);
+  return builder;
+}
+
+void publish(const char* name, TF_OpDefinitionBuilder* definition, void (*compute)(void*, TF_OpKernelContext*)) {
+  Status status;
+  TF_RegisterOpDefinition(definition, status.tf);
+  if (status.ok())
+    TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", create, compute, destroy), status.tf);
+}
+
+__attribute__((constructor)) void publish_all() {
+  TF_OpDefinitionBuilder* probe = op("SleuthProbe");
+  TF_OpDefinitionBuilderAddAttr(probe, "T: type");
+  TF_OpDefinitionBuilderAddInput(probe, "x: T");
+  TF_OpDefinitionBuilderAddOutput(probe, "y: T");
+  TF_OpDefinitionBuilderSetShapeInferenceFunction(probe, same_shape);
+  publish("SleuthProbe", probe, compute_probe);
+
+  TF_OpDefinitionBuilder* call = op("SleuthCall");
+  TF_OpDefinitionBuilderAddInput(call, "call: int64");
+  TF_OpDefinitionBuilderSetIsStateful(call, true);
+  publish("SleuthCall", call, compute_call);
+
+  TF_OpDefinitionBuilder* summary = op("SleuthSummary");
+  TF_OpDefinitionBuilderAddInput(summary, "summary: double");
+  TF_OpDefinitionBuilderAddInput(summary, "moments: double");
+  TF_OpDefinitionBuilderAddInput(summary, "dims: int64");
+  TF_OpDefinitionBuilderSetIsStateful(summary, true);
+  publish("SleuthSummary", summary, compute_summary);
+}
+
+}  // namespace
+}  // namespace sleuth

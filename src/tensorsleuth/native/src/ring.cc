@@ -1,0 +1,187 @@
+#include "ring.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <new>
+
+namespace sleuth {
+namespace {
+
+uint64_t clock_ns(clockid_t clock) {
+  timespec t;
+  clock_gettime(clock, &t);
+  return uint64_t(t.tv_sec) * 1000000000ull + uint64_t(t.tv_nsec);
+}
+
+uint64_t page_up(uint64_t bytes) { return (bytes + 4095) & ~4095ull; }
+
+constexpr uint64_t kExtentBytes = 8 << 20;  // how far ahead the file is allocated
+
+}  // namespace
+
+uint64_t now_ns() { return clock_ns(CLOCK_MONOTONIC); }
+
+uint16_t thread_number() {
+  static std::atomic<uint16_t> next{1};
+  static thread_local uint16_t mine = next.fetch_add(1, std::memory_order_relaxed);
+  return mine;
+}
+
+int Ring::open(const std::string& path, const RingPlan& plan) {
+  path_ = path;
+  plan_ = plan;
+  limit_ = plan.max_chunks;
+  next_victim_ = 0;
+  chunk_bytes_ = uint64_t(plan.row_size) * plan.chunk_rows;
+  header_bytes_ = page_up(4096 + 8 * plan.max_chunks);
+  for (auto& slot : active_) slot.logical = ~0ull;
+  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd_ < 0) return errno;
+  int error = posix_fallocate(fd_, 0, off_t(header_bytes_));
+  void* map = error ? MAP_FAILED : mmap(nullptr, header_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (map == MAP_FAILED) {
+    error = error ? error : errno;
+    ::close(fd_);
+    unlink(path.c_str());
+    return error;
+  }
+  header_ = new (map) RingHeader{};
+  table_ = reinterpret_cast<uint64_t*>(static_cast<char*>(map) + 4096);
+  header_->version = 1;
+  header_->row_size = plan.row_size;
+  header_->chunk_rows = plan.chunk_rows;
+  header_->pid = uint32_t(getpid());
+  header_->rows_offset = header_bytes_;
+  header_->max_chunks = plan.max_chunks;
+  header_->epoch = int64_t(clock_ns(CLOCK_REALTIME)) - int64_t(now_ns());
+  memcpy(header_->magic, "SLEUTHRG", 8);
+  return 0;
+}
+
+void Ring::close() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!header_) return;
+  uint64_t chunks = header_->chunks, head = header_->head;
+  bool wrapped = (head + plan_.chunk_rows - 1) / plan_.chunk_rows > chunks;
+  uint64_t rows = wrapped ? chunks * plan_.chunk_rows : head;
+  header_->closed = 1;
+  for (auto& extent : extents_) munmap(extent.base, extent.count * chunk_bytes_);
+  extents_.clear();
+  munmap(header_, header_bytes_);
+  header_ = nullptr;
+  if (ftruncate(fd_, off_t(header_bytes_ + rows * plan_.row_size))) {}  // the zeros that remain say the same
+  ::close(fd_);
+  fd_ = -1;
+}
+
+void Ring::abandon() {
+  new (&mutex_) std::mutex();  // another thread of the parent may have held it while forking
+  header_ = nullptr;
+  extents_.clear();
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+char* Ring::claim(uint64_t* number) {
+  uint64_t row = header_->head.fetch_add(1, std::memory_order_relaxed);
+  uint64_t logical = row / plan_.chunk_rows;
+  Active& slot = active_[logical % kActive];
+  char* rows = slot.rows.load(std::memory_order_acquire);  // before `logical`, which is cleared first and set last
+  if (slot.logical.load(std::memory_order_acquire) != logical) rows = prepare(logical);
+  if (!rows) {
+    header_->dropped.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  *number = row;
+  return rows + (row % plan_.chunk_rows) * plan_.row_size;
+}
+
+void Ring::raise_alarm(uint64_t number) {
+  uint64_t none = 0;
+  if (!header_->alarm.compare_exchange_strong(none, number + 1)) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (uint64_t chunk = 0; chunk < header_->chunks; ++chunk)
+    if (table_[chunk] && pinned_by_alarm((table_[chunk] & ~kPinned) - 1)) table_[chunk] |= kPinned;
+}
+
+bool Ring::pinned_by_alarm(uint64_t logical) const {
+  uint64_t alarm = header_->alarm.load();
+  if (!alarm) return false;
+  uint64_t centre = (alarm - 1) / plan_.chunk_rows;
+  return logical + plan_.window >= centre && logical <= centre + plan_.window;
+}
+
+char* Ring::prepare(uint64_t logical) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Active& slot = active_[logical % kActive];
+  uint64_t held = slot.logical.load(std::memory_order_relaxed);
+  if (held == logical) return slot.rows;
+  if (held != ~0ull && held > logical) return nullptr;  // this writer slept through eight chunks
+  int64_t chunk = take_chunk();
+  if (chunk < 0) return nullptr;
+  char* rows = rows_of(uint64_t(chunk));
+  table_[chunk] = (logical + 1) | (pinned_by_alarm(logical) ? kPinned : 0);
+  if (held != ~0ull) madvise(slot.rows, chunk_bytes_, MADV_DONTNEED);  // the page cache keeps it, we need not
+  slot.logical.store(~0ull);
+  slot.rows.store(rows);
+  slot.logical.store(logical, std::memory_order_release);
+  return rows;
+}
+
+int64_t Ring::take_chunk() {
+  uint64_t have = header_->chunks;
+  uint64_t allocated = extents_.empty() ? 0 : extents_.back().first + extents_.back().count;
+  if (have < limit_ && (have < allocated || grow())) {
+    header_->chunks = have + 1;
+    return int64_t(have);
+  }
+  for (uint64_t tries = 0; tries < have; ++tries) {
+    uint64_t chunk = next_victim_++ % have;
+    if (table_[chunk] & kPinned) continue;
+    memset(rows_of(chunk), 0, chunk_bytes_);
+    return int64_t(chunk);
+  }
+  return -1;
+}
+
+bool Ring::grow() {
+  uint64_t first = extents_.empty() ? 0 : extents_.back().first + extents_.back().count;
+  uint64_t wish = std::max<uint64_t>(1, std::min(kExtentBytes / chunk_bytes_, first));
+  uint64_t count = std::min(wish, limit_ - first);
+  off_t offset = off_t(header_bytes_ + first * chunk_bytes_);
+  int error = posix_fallocate(fd_, offset, off_t(count * chunk_bytes_));
+  void* map = error ? MAP_FAILED
+                    : mmap(nullptr, count * chunk_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, offset);
+  if (map == MAP_FAILED) {
+    limit_ = first;
+    say_trouble(error ? error : errno);
+    return false;
+  }
+  extents_.push_back({static_cast<char*>(map), first, count});
+  return true;
+}
+
+char* Ring::rows_of(uint64_t chunk) const {
+  auto after = std::upper_bound(extents_.begin(), extents_.end(), chunk,
+                                [](uint64_t value, const Extent& extent) { return value < extent.first; });
+  const Extent& extent = *(after - 1);
+  return extent.base + (chunk - extent.first) * chunk_bytes_;
+}
+
+void Ring::say_trouble(int error) {
+  header_->trouble = uint64_t(error);
+  char line[512];
+  const char* then = header_->chunks ? "the newest rows replace the oldest" : "nothing more is recorded";
+  int size = snprintf(line, sizeof line, "tensorsleuth: %s cannot grow (%s); %s, the program goes on.\n", path_.c_str(),
+                      strerror(error), then);
+  if (write(2, line, size_t(std::min<int>(size, sizeof line)))) {}
+}
+
+}  // namespace sleuth

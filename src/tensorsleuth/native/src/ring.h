@@ -1,0 +1,80 @@
+// A file of fixed-width rows, mapped into memory: the operating system owns the pages, so whatever was written
+// is there after SIGKILL. Rows live in chunks. Space is allocated before it is mapped (a full disk must not be a
+// SIGBUS), and when the file has reached its bound the oldest chunk that is not pinned is used again.
+//
+//   | Header, 4096 bytes | table: uint64 a chunk, logical number + 1 (bit 63: pinned) | chunk 0 | chunk 1 | …
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace sleuth {
+
+constexpr uint64_t kPinned = 1ull << 63;
+
+struct RingHeader {
+  char magic[8];  // "SLEUTHRG"
+  uint32_t version, row_size, chunk_rows, pid;
+  uint64_t rows_offset, max_chunks;
+  int64_t epoch;                  // nanoseconds to add to a row's time to get wall-clock time
+  std::atomic<uint64_t> head;     // rows claimed so far
+  std::atomic<uint64_t> chunks;   // chunks that exist in the file
+  std::atomic<uint64_t> dropped;  // rows that had to be given up
+  std::atomic<uint64_t> alarm;    // 1 + the first row that raised the alarm, 0 where none did
+  std::atomic<uint64_t> trouble;  // errno that stopped the file from growing
+  std::atomic<uint64_t> closed;   // 1 once the program ended the recording itself
+};
+static_assert(sizeof(RingHeader) <= 4096, "the header is one page");
+
+struct RingPlan {
+  uint32_t row_size, chunk_rows;
+  uint64_t max_chunks;  // the bound
+  uint64_t window;      // chunks to pin before and after the alarm
+};
+
+class Ring {
+ public:
+  int open(const std::string& path, const RingPlan& plan);  // 0 or errno
+  void close();                                             // gives back what was allocated and not used
+  void abandon();                                           // in a forked child: forget the file, touch nothing
+  char* claim(uint64_t* number);  // the row to fill in, or nullptr; write its kind last
+  void raise_alarm(uint64_t number);
+  bool is_open() const { return header_ != nullptr; }
+  RingHeader* header() const { return header_; }
+
+ private:
+  struct Active {
+    std::atomic<uint64_t> logical{~0ull};
+    std::atomic<char*> rows{nullptr};
+  };
+  static constexpr int kActive = 8;
+
+  char* prepare(uint64_t logical);
+  int64_t take_chunk();
+  bool grow();
+  char* rows_of(uint64_t chunk) const;
+  void say_trouble(int error);
+  bool pinned_by_alarm(uint64_t logical) const;
+
+  std::string path_;
+  RingPlan plan_{};
+  int fd_ = -1;
+  RingHeader* header_ = nullptr;
+  uint64_t* table_ = nullptr;
+  size_t header_bytes_ = 0;
+  uint64_t chunk_bytes_ = 0, limit_ = 0, next_victim_ = 0;
+  Active active_[kActive];
+  struct Extent {
+    char* base;
+    uint64_t first, count;
+  };
+  std::vector<Extent> extents_;
+  std::mutex mutex_;
+};
+
+uint64_t now_ns();
+uint16_t thread_number();
+
+}  // namespace sleuth

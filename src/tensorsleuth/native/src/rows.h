@@ -1,0 +1,50 @@
+// The rows of a trace. model/rows.py states the same layout for Python; a test holds the two equal.
+#pragma once
+#include <cstdint>
+
+namespace sleuth {
+
+struct Health {  // what one look at a tensor finds
+  uint64_t elements = 0;
+  uint64_t neg_inf = 0, pos_inf = 0, nan = 0, neg = 0, zero = 0, pos = 0;
+  double min = 0, max = 0, mean = 0, std = 0;  // of the finite values; NaN where there are none
+  uint64_t first_bad = ~0ull;                  // flat index of the first NaN or infinity
+};
+
+// How much of it to find. The numbers are model/modes.py's.
+enum Look : int { kNoTensor = 0, kShape = 1, kCurt = 2, kConcise = 3, kFull = 4, kNumerics = 5, kValue = 6 };
+
+struct Event {
+  uint64_t time, step;
+  uint32_t tensor, shape, iteration, frame;
+  uint16_t thread;
+  uint8_t dtype, kind;
+  uint32_t flags;
+  uint32_t neg_inf, pos_inf, nan, neg, zero, pos;
+  double min, max, mean, std;
+  uint64_t first_bad;
+};
+static_assert(sizeof(Event) == 104, "model/rows.py says 104");
+
+struct Call {
+  uint64_t time, call;
+  int64_t step;
+  uint32_t op;
+  uint16_t thread;
+  uint8_t inputs_count, kind;
+  uint64_t duration, tf_step, inputs[6];
+};
+static_assert(sizeof(Call) == 96, "model/rows.py says 96");
+
+struct Value {
+  uint64_t event, offset, size, kind;
+};
+static_assert(sizeof(Value) == 32, "model/rows.py says 32");
+
+enum EventKind : uint8_t { kEager = 1, kGraph = 2 };
+enum CallKind : uint8_t { kOp = 1, kFunction = 2, kMoreInputs = 3, kJoin = 4, kFailed = 5, kEnded = 6 };
+enum EventFlag : uint32_t {
+  kBad = 1, kLooked = 2, kCounted = 4, kRanged = 8, kMoments = 16, kSaturated = 32, kDevice = 64, kHasValue = 128, kSteady = 256
+};
+
+}  // namespace sleuth

@@ -1,0 +1,171 @@
+#include "session.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "health.h"
+#include "shapes.h"
+#include "values.h"
+
+namespace sleuth {
+namespace {
+
+// Writers count themselves in and out, so that closing can wait for those under way.
+std::atomic<uint64_t> current{0};
+std::atomic<int> writers{0};
+std::atomic<uint64_t> calls_made{0};
+Ring events, calls;
+Shapes shapes;
+Values values;
+
+struct Writing {
+  bool ok;
+  explicit Writing(uint64_t session) {
+    writers.fetch_add(1, std::memory_order_acquire);
+    ok = session && current.load(std::memory_order_acquire) == session;
+  }
+  ~Writing() { writers.fetch_sub(1, std::memory_order_release); }
+};
+
+uint32_t clamp(uint64_t count, uint32_t* flags) {
+  if (count <= 0xFFFFFFFFull) return uint32_t(count);
+  *flags |= kSaturated;
+  return 0xFFFFFFFFu;
+}
+
+uint32_t flags_of(int look, const Health& health) {
+  if (look < kCurt) return 0;
+  uint32_t flags = kLooked | (health.first_bad != ~0ull ? kBad : 0);
+  if (look >= kConcise) flags |= kCounted;
+  if (look >= kFull) flags |= kRanged;
+  if (look >= kNumerics) flags |= kMoments;
+  return flags;
+}
+
+bool write_event(const Health& health, const TensorView& tensor, int look, const Where& where, uint32_t flags) {
+  uint64_t number;
+  char* place = events.claim(&number);
+  flags |= flags_of(look, health);
+  if (!place) return flags & kBad;
+  if (look == kValue && values.keep(number, tensor.data, tensor.bytes)) flags |= kHasValue;
+  Event& row = *reinterpret_cast<Event*>(place);
+  row.time = now_ns();
+  row.step = where.step;
+  row.tensor = where.tensor;
+  row.shape = look == kNoTensor ? 0 : shapes.number(tensor.rank, tensor.dims);
+  row.iteration = where.iteration;
+  row.frame = where.frame;
+  row.thread = thread_number();
+  row.dtype = uint8_t(tensor.dtype);
+  row.neg_inf = clamp(health.neg_inf, &flags);
+  row.pos_inf = clamp(health.pos_inf, &flags);
+  row.nan = clamp(health.nan, &flags);
+  row.neg = clamp(health.neg, &flags);
+  row.zero = clamp(health.zero, &flags);
+  row.pos = clamp(health.pos, &flags);
+  row.min = health.min;
+  row.max = health.max;
+  row.mean = health.mean;
+  row.std = health.std;
+  row.first_bad = health.first_bad;
+  row.flags = flags;
+  __atomic_store_n(&row.kind, where.kind, __ATOMIC_RELEASE);
+  if (flags & kBad && !events.header()->alarm.load(std::memory_order_relaxed)) {
+    events.raise_alarm(number);
+    values.freeze_soon();
+  }
+  return flags & kBad;
+}
+
+void forget_in_child() {
+  current = 0;
+  writers = 0;
+  events.abandon();
+  calls.abandon();
+  shapes.abandon();
+  values.abandon();
+}
+
+}  // namespace
+
+bool recording(uint64_t session) { return session && current.load(std::memory_order_relaxed) == session; }
+
+uint64_t next_call() { return calls_made.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags) {
+  Writing writing(current.load(std::memory_order_relaxed));
+  if (!writing.ok) return false;
+  Health health;
+  if (what >= kCurt) look(tensor.data, tensor.elements, tensor.dtype, what, &health);
+  return write_event(health, tensor, what, where, flags);
+}
+
+void note_summary(const Health& health, const TensorView& tensor, int look, const Where& where) {
+  Writing writing(current.load(std::memory_order_relaxed));
+  if (writing.ok) write_event(health, tensor, look, where, kDevice);
+}
+
+void note_call(const Call& call) {
+  Writing writing(current.load(std::memory_order_relaxed));
+  uint64_t number;
+  char* place = writing.ok ? calls.claim(&number) : nullptr;
+  if (!place) return;
+  Call& row = *reinterpret_cast<Call*>(place);
+  memcpy(place, &call, offsetof(Call, kind));
+  memcpy(place + offsetof(Call, duration), &call.duration, sizeof(Call) - offsetof(Call, duration));
+  __atomic_store_n(&row.kind, call.kind, __ATOMIC_RELEASE);
+}
+
+}  // namespace sleuth
+
+extern "C" {
+
+#define SLEUTH_API __attribute__((visibility("default")))
+
+SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
+  using namespace sleuth;
+  static std::once_flag once;
+  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forget_in_child); });
+  std::string folder = std::string(plan->folder) + "/";
+  int error = events.open(folder + "events.bin", {sizeof(Event), uint32_t(plan->event_chunk_rows), plan->event_chunks,
+                                                  plan->event_window});
+  if (!error)
+    error = calls.open(folder + "calls.bin", {sizeof(Call), uint32_t(plan->call_chunk_rows), plan->call_chunks, 0});
+  if (!error) error = shapes.open(folder);
+  if (!error && plan->value_bytes) error = values.open(folder, plan->value_bytes);
+  if (error) {
+    events.close();
+    calls.close();
+    shapes.close();
+    values.close();
+    return error;
+  }
+  calls_made = 0;
+  current.store(plan->session, std::memory_order_release);
+  return 0;
+}
+
+SLEUTH_API void sleuth_close() {
+  using namespace sleuth;
+  if (!current.exchange(0)) return;
+  while (writers.load(std::memory_order_acquire)) sched_yield();
+  events.close();
+  calls.close();
+  shapes.close();
+  values.close();
+}
+
+SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }
+SLEUTH_API uint64_t sleuth_events() { return sleuth::events.is_open() ? sleuth::events.header()->head.load() : 0; }
+SLEUTH_API uint64_t sleuth_alarm() { return sleuth::events.is_open() ? sleuth::events.header()->alarm.load() : 0; }
+SLEUTH_API uint64_t sleuth_next_call() { return sleuth::next_call(); }
+SLEUTH_API void sleuth_call(const sleuth::Call* call) { sleuth::note_call(*call); }
+
+SLEUTH_API int sleuth_note(const sleuth::TensorView* tensor, int look, const sleuth::Where* where) {
+  return sleuth::note(*tensor, look, *where);
+}
+}

@@ -1,0 +1,37 @@
+// The recording that is under way in this process: its files, and the one way to note a tensor in them.
+#pragma once
+#include <cstdint>
+
+#include "ring.h"
+#include "rows.h"
+
+namespace sleuth {
+
+struct TensorView {
+  const void* data;
+  uint64_t elements, bytes;
+  int dtype, rank;
+  int64_t dims[8];  // the first eight
+};
+
+struct Where {  // what identifies an event beside its tensor
+  uint64_t step;
+  uint32_t tensor, iteration, frame;
+  uint8_t kind;
+};
+
+struct SessionPlan {
+  const char* folder;
+  uint64_t session;
+  uint64_t event_chunk_rows, event_chunks, event_window;
+  uint64_t call_chunk_rows, call_chunks;
+  uint64_t value_bytes;  // 0: values are not kept
+};
+
+bool recording(uint64_t session);
+bool note(const TensorView& tensor, int look, const Where& where, uint32_t flags = 0);  // true where it is bad
+void note_summary(const Health& health, const TensorView& tensor, int look, const Where& where);
+void note_call(const Call& call);
+uint64_t next_call();
+
+}  // namespace sleuth

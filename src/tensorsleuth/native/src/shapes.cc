@@ -1,0 +1,71 @@
+#include "shapes.h"
+
+#include <new>
+
+namespace sleuth {
+namespace {
+
+struct Row {
+  uint64_t rank;
+  uint64_t dims[8];
+  uint64_t kind;
+};
+constexpr uint32_t kChunkRows = 256;    // 20 KiB
+constexpr uint64_t kMaxChunks = 4096;   // a million shapes
+constexpr int kCacheSize = 256;
+std::atomic<uint64_t> generations{0};
+
+uint64_t hash_of(int rank, const int64_t* dims) {
+  uint64_t hash = 0x9E3779B97F4A7C15ull ^ uint64_t(rank);
+  for (int i = 0; i < rank && i < 8; ++i) {
+    hash ^= uint64_t(dims[i]);
+    hash *= 0xFF51AFD7ED558CCDull;
+    hash ^= hash >> 32;
+  }
+  return hash | 1;
+}
+
+struct Cached {
+  uint64_t key = 0, generation = 0;
+  uint32_t number = 0;
+};
+
+}  // namespace
+
+int Shapes::open(const std::string& folder) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  known_.clear();
+  generation_ = ++generations;
+  return ring_.open(folder + "shapes.bin", {sizeof(Row), kChunkRows, kMaxChunks, 0});
+}
+
+void Shapes::close() { ring_.close(); }
+
+void Shapes::abandon() {
+  new (&mutex_) std::mutex();
+  ring_.abandon();
+}
+
+uint32_t Shapes::number(int rank, const int64_t* dims) {
+  static thread_local Cached cache[kCacheSize];
+  uint64_t key = hash_of(rank, dims);
+  Cached& cached = cache[(key >> 8) % kCacheSize];
+  if (cached.key != key || cached.generation != generation_) cached = {key, generation_, add(key, rank, dims)};
+  return cached.number;
+}
+
+uint32_t Shapes::add(uint64_t key, int rank, const int64_t* dims) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  if (known_.size() >= kMaxChunks * kChunkRows) return 0;
+  uint64_t number;
+  Row* row = reinterpret_cast<Row*>(ring_.claim(&number));
+  if (!row) return 0;
+  row->rank = uint64_t(rank);
+  for (int i = 0; i < rank && i < 8; ++i) row->dims[i] = uint64_t(dims[i]);
+  __atomic_store_n(&row->kind, 1, __ATOMIC_RELEASE);
+  return known_[key] = uint32_t(number + 1);
+}
+
+}  // namespace sleuth

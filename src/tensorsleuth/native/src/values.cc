@@ -1,0 +1,62 @@
+#include "values.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "rows.h"
+
+namespace sleuth {
+
+int Values::open(const std::string& folder, uint64_t bound) {
+  bound_ = bound;
+  end_ = 0;
+  frozen_ = ~0ull;
+  fd_ = ::open((folder + "values.bin").c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd_ < 0) return errno;
+  return rows_.open(folder + "value_rows.bin", {sizeof(Value), 1024, std::max<uint64_t>(bound >> 22, 64), 0});
+}
+
+void Values::close() {
+  if (fd_ < 0) return;
+  rows_.close();
+  ::close(fd_);
+  fd_ = -1;
+}
+
+void Values::abandon() {
+  rows_.abandon();
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+void Values::freeze_soon() {
+  if (fd_ >= 0) frozen_ = std::max(end_.load() + bound_ / 4, bound_);
+}
+
+bool Values::keep(uint64_t event, const void* data, uint64_t bytes) {
+  if (fd_ < 0 || bytes > bound_ || !bytes) return false;
+  uint64_t start = end_.load(), from;
+  do {  // a value never straddles the end of the file
+    from = start % bound_ + bytes > bound_ ? start + bound_ - start % bound_ : start;
+    if (from + bytes > frozen_.load(std::memory_order_relaxed)) return false;
+  } while (!end_.compare_exchange_weak(start, from + bytes));
+  uint64_t done = 0;
+  while (done < bytes) {
+    ssize_t wrote = pwrite(fd_, static_cast<const char*>(data) + done, bytes - done, off_t(from % bound_ + done));
+    if (wrote <= 0) return false;  // a full disk: the event stays, its value does not
+    done += uint64_t(wrote);
+  }
+  uint64_t number;
+  Value* row = reinterpret_cast<Value*>(rows_.claim(&number));
+  if (!row) return false;
+  row->event = event;
+  row->offset = from;
+  row->size = bytes;
+  __atomic_store_n(&row->kind, 1, __ATOMIC_RELEASE);
+  return true;
+}
+
+}  // namespace sleuth

@@ -1,0 +1,36 @@
+"""The lines under a program that has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tensorsleuth.model.ending import Ending
+from tensorsleuth.show.amounts import duration, of, printable
+from tensorsleuth.show.summary import Summary
+
+
+def sentence(program: str, ending: Ending, summary: Summary | None) -> str:
+    """train.py finished (exit 0) in 41 s · 500 steps · 301,422 tensors watched"""
+    return " · ".join([f"{printable(program)} {_how(ending)}", *_numbers(summary)])
+
+
+def hints(commands: Mapping[str, str]) -> str:
+    """The commands to type next, each with what it shows."""
+    return "      ".join(f" {printable(command)}   {text}" for command, text in commands.items())
+
+
+def _how(ending: Ending) -> str:
+    took = duration(ending.seconds)
+    if ending.signal_name:
+        return f"was killed by {ending.signal_name} after {took}"
+    if ending.exit_code:
+        return f"failed (exit {ending.exit_code}) after {took}"
+    return f"finished (exit 0) in {took}"
+
+
+def _numbers(summary: Summary | None) -> list[str]:
+    if summary is None or summary.events is None:
+        return []
+    steps = [of(summary.steps, "step")] if summary.steps else []
+    bad = [f"{of(summary.bad, 'bad one')}"] if summary.bad else []
+    return [*steps, f"{of(summary.events, 'tensor')} watched", *bad]

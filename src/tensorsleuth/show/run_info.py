@@ -1,0 +1,42 @@
+"""One run, told in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rich.table import Table
+from rich.text import Text
+
+from tensorsleuth.show.amounts import age, count, duration, moment, printable, size
+from tensorsleuth.show.runs_table import verdict
+from tensorsleuth.show.summary import Summary
+
+
+def run_info(summary: Summary, meta: Mapping[str, object], now: float) -> Table:
+    """A line for each thing known; `meta` is what run.json says."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    table.title, table.title_justify, table.title_style = printable(summary.name), "left", "bold"
+    for name, text in _lines(summary, meta, now).items():
+        table.add_row(f" {name}", Text(printable(text)))
+    table.add_row(" verdict", verdict(summary))
+    return table
+
+
+def _lines(summary: Summary, meta: Mapping[str, object], now: float) -> dict[str, str]:
+    return {
+        "program": summary.program,
+        "in": str(meta.get("cwd", "")),
+        "python": str(meta.get("python", "")),
+        "started": f"{moment(summary.started)} ({age(summary.started, now)} ago)",
+        "ended": summary.ended
+        + (f" after {duration(summary.seconds)}" if summary.seconds is not None else ""),
+        "steps": count(summary.steps),
+        "tensors": count(summary.events),
+        "bad": count(summary.bad),
+        "calls": count(summary.calls),
+        "processes": count(summary.processes),
+        "size": size(summary.bytes),
+        "folder": str(summary.path),
+    }

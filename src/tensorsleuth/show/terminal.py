@@ -1,0 +1,53 @@
+"""Where text leaves the program: answers on stdout, remarks on stderr."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def say(sentence: str) -> None:
+    """A remark of ours beside a program that owns stdout."""
+    click.echo(f" {click.style('sleuth', bold=True)}  {sentence}", err=True)
+
+
+def note(line: str) -> None:
+    """A remark without our name in front."""
+    click.echo(line, err=True)
+
+
+def fail(sentence: str) -> None:
+    """Why a command did not do what was asked."""
+    click.echo(f"{click.style('sleuth:', fg='red', bold=True)} {sentence}", err=True)
+
+
+def show(renderable: RenderableType) -> None:
+    """An answer, laid out for the width of the terminal."""
+    from rich.console import Console
+
+    Console(highlight=False, width=width()).print(renderable)
+
+
+def width() -> int:
+    """Columns of the terminal; 80 where there is none."""
+    return shutil.get_terminal_size().columns
+
+
+def data(value: object) -> None:
+    """An answer for other programs."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def never_fail_on_characters() -> None:
+    """In a locale without ⋅ or –, print a replacement rather than a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

@@ -1,0 +1,115 @@
+"""Reads the catalogue back: what the rows of a trace refer to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.model.catalog import Catalogue, EagerOp, Failure, Forward, Frame, Function, Instance, Node, Site
+from tensorsleuth.trace import journal
+
+
+def read_catalogue(path: Path) -> tuple[Catalogue, list[str]]:
+    """The catalogue, and in words what of it could not be read."""
+    catalogue, trouble = Catalogue(), []
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        return catalogue, [f"{path.name} cannot be read: {error.strerror}"]
+    files: dict[int, str] = {}
+    lost = unknown = 0
+    for record in journal.read(data):
+        if isinstance(record, journal.Damage):
+            lost += 0 if record.torn_end else record.bytes
+            continue
+        try:
+            _take(catalogue, files, *record)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+            unknown += 1
+    if lost:
+        trouble.append(f"{lost:,} bytes of {path.name} are damaged")
+    if unknown:
+        trouble.append(f"{unknown:,} records of {path.name} make no sense")
+    return catalogue, trouble
+
+
+def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[str, Any]) -> None:
+    if kind == "meta":
+        catalogue.meta |= fields
+    elif kind == "file":
+        files[int(fields["id"])] = str(fields["path"])
+        if isinstance(fields["text"], str):
+            catalogue.sources[str(fields["path"])] = fields["text"]
+    elif kind == "site":
+        site = _site(fields, files)
+        catalogue.sites[site.id] = site
+    elif kind == "function":
+        function = _function(fields)
+        catalogue.functions[function.id] = function
+    elif kind == "instance":
+        instance = Instance(*_ints(fields, "id", "function", "parent", "node", "first"))
+        catalogue.instances[instance.id] = instance
+    elif kind == "eager":
+        number, site_id, first, outputs, inside, forward = _ints(
+            fields, "id", "site", "first", "outputs", "instance", "forward"
+        )
+        catalogue.eager[number] = EagerOp(number, str(fields["type"]), site_id, first, outputs, inside, forward)
+    elif kind == "failure":
+        call, op = _ints(fields, "call", "op")
+        inputs = tuple(str(text) for text in fields["inputs"])
+        catalogue.failures.append(Failure(call, op, str(fields["type"]), str(fields["message"]), inputs))
+    elif kind == "not_covered":
+        entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
+        if entry not in catalogue.not_covered:
+            catalogue.not_covered.append(entry)
+
+
+def _ints(fields: dict[str, Any], *names: str) -> list[int]:
+    return [int(fields[name]) for name in names]
+
+
+def _site(fields: dict[str, Any], files: dict[int, str]) -> Site:
+    frames = tuple(Frame(files.get(int(file), "?"), int(line), str(name)) for file, line, name in fields["frames"])
+    user = int(fields["user"])
+    return Site(int(fields["id"]), frames, user if -1 <= user < len(frames) else -1)
+
+
+def _function(fields: dict[str, Any]) -> Function:
+    nodes: list[Node] = []
+    first = len(fields["arguments"])
+    for described in fields["nodes"]:
+        node = _node(described, first)
+        nodes.append(node)
+        first += len(node.dtypes)
+    return Function(
+        int(fields["id"]),
+        str(fields["name"]),
+        int(fields["graph"]),
+        tuple(str(name) for name in fields["arguments"]),
+        tuple(int(dtype) for dtype in fields["argument_dtypes"]),
+        {int(number): dict(captured) for number, captured in fields["captures"].items()},
+        tuple(nodes),
+        tuple(_pair(source) for source in fields["returns"]),
+        str(fields["kind"]),
+        int(fields["tensors"]),
+    )
+
+
+def _node(described: list[Any], first: int) -> Node:
+    name, kind, device, inputs, controls, attrs, site, forward, dtypes = described
+    return Node(
+        str(name),
+        str(kind),
+        str(device),
+        tuple(_pair(source) for source in inputs),
+        tuple(int(control) for control in controls),
+        dict(attrs),
+        int(site),
+        Forward(int(forward[0]), str(forward[1]), str(forward[2]), int(forward[3])) if forward else None,
+        tuple(int(dtype) for dtype in dtypes),
+        first,
+    )
+
+
+def _pair(source: list[int]) -> tuple[int, int]:
+    return int(source[0]), int(source[1])

@@ -1,0 +1,54 @@
+"""How large the files of a trace may grow, and how much of them is kept around the first bad value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorsleuth.model.rows import CALL, EVENT
+
+EVENT_BYTES = 1 << 30
+CALL_BYTES = 256 << 20
+VALUE_BYTES = 1 << 30
+WINDOW_ROWS = 65_536  # pinned before and after the first bad value
+CHUNK_ROWS = 4096
+SMALL_CHUNK_ROWS = 512  # both make chunks of whole pages
+UNBOUNDED_CHUNKS = 1 << 17  # half a billion rows
+
+
+@dataclass(frozen=True)
+class RingPlan:
+    """The bound of one file of rows."""
+
+    row_size: int
+    chunk_rows: int
+    chunks: int
+    window: int = 0
+
+
+@dataclass(frozen=True)
+class TracePlan:
+    """The bounds of one process's files."""
+
+    events: RingPlan
+    calls: RingPlan
+    value_bytes: int
+
+
+def make_plan(circular_buffer_size: int | None, keep_values: bool) -> TracePlan:
+    """None: bounded in bytes. Positive: at least that many of the latest events and calls. Else no bound."""
+    return TracePlan(
+        _ring(EVENT.itemsize, circular_buffer_size, EVENT_BYTES, window=True),
+        _ring(CALL.itemsize, circular_buffer_size, CALL_BYTES, window=False),
+        VALUE_BYTES if keep_values else 0,
+    )
+
+
+def _ring(row_size: int, rows: int | None, default_bytes: int, window: bool) -> RingPlan:
+    if rows is None:
+        window_chunks = WINDOW_ROWS // CHUNK_ROWS if window else 0
+        return RingPlan(row_size, CHUNK_ROWS, default_bytes // (row_size * CHUNK_ROWS), window_chunks)
+    if rows <= 0:
+        return RingPlan(row_size, CHUNK_ROWS, UNBOUNDED_CHUNKS)
+    kept = -(-rows // SMALL_CHUNK_ROWS) + 1
+    window_chunks = min(kept, WINDOW_ROWS // SMALL_CHUNK_ROWS) if window else 0
+    return RingPlan(row_size, SMALL_CHUNK_ROWS, kept + 2 * window_chunks + 1, window_chunks)

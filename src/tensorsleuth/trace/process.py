@@ -1,0 +1,200 @@
+"""What one process of a run recorded."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.model.catalog import Catalogue, EagerOp, Function, Instance, Node, Site
+from tensorsleuth.model.dtypes import dtype_of
+from tensorsleuth.model.errors import TraceError
+from tensorsleuth.model.rows import CALL, EVENT, SHAPE, VALUE, CallKind, EventFlag, EventKind
+from tensorsleuth.trace.catalog_reader import read_catalogue
+from tensorsleuth.trace.ring_reader import Array, RingFile
+
+_FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE}
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """What a tensor id stands for: an output of an op in a function, an argument of one, or of an eager op."""
+
+    name: str
+    type: str  # of the op that computes it
+    output: int
+    site: Site | None
+    instance: Instance | None = None
+    function: Function | None = None
+    node: Node | None = None
+    eager: EagerOp | None = None
+
+
+class ProcessTrace:
+    """One process's rows and catalogue. What is missing or damaged is listed in `trouble`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.trouble: list[str] = []
+        self._rings = {name: self._open(name, dtype) for name, dtype in _FILES.items()}
+
+    def _open(self, name: str, dtype: np.dtype[Any]) -> RingFile | None:
+        try:
+            return RingFile(self.folder / f"{name}.bin", dtype)
+        except TraceError as error:
+            self.trouble.append(str(error))
+            return None
+
+    def _array(self, name: str) -> Array:
+        ring = self._rings[name]
+        return ring.array if ring is not None else np.empty(0, _FILES[name])
+
+    @cached_property
+    def events(self) -> Array:
+        """One row a tensor that was computed."""
+        return self._array("events")
+
+    @cached_property
+    def calls(self) -> Array:
+        """One row an eager call."""
+        return self._array("calls")
+
+    @cached_property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """The shapes that rows name by number, from 1 on."""
+        rows = self._array("shapes")
+        return [(), *(tuple(int(d) for d in row["dims"][: min(int(row["rank"]), 8)]) for row in rows)]
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """What the rows refer to."""
+        catalogue, trouble = read_catalogue(self.folder / "catalog.journal")
+        self.trouble += trouble
+        return catalogue
+
+    @property
+    def event_count(self) -> int:
+        ring = self._rings["events"]
+        return len(ring) if ring is not None else 0
+
+    @property
+    def call_count(self) -> int:
+        ring = self._rings["calls"]
+        return len(ring) if ring is not None else 0
+
+    @property
+    def lost(self) -> int:
+        """Events that were written over, or never written."""
+        ring = self._rings["events"]
+        return ring.lost if ring is not None else 0
+
+    def bad_rows(self) -> Iterator[Any]:
+        """The rows whose tensor holds a NaN or an infinity, oldest first; takes no more memory for a longer trace."""
+        ring = self._rings["events"]
+        if ring is None or not ring.alarm:
+            return
+        for block in ring.blocks():
+            yield from block[(block["flags"] & EventFlag.BAD != 0) & (block["kind"] != 0)]
+
+    @cached_property
+    def _starts(self) -> tuple[list[int], list[Instance | EagerOp]]:
+        owners: list[Instance | EagerOp] = [*self.catalogue.instances.values(), *self.catalogue.eager.values()]
+        owners = sorted((o for o in owners if not isinstance(o, EagerOp) or o.outputs), key=lambda o: o.first)
+        return [owner.first for owner in owners], owners
+
+    def tensor(self, number: int) -> Tensor | None:
+        """What a tensor id stands for; None where the catalogue does not say."""
+        starts, owners = self._starts
+        at = bisect_right(starts, int(number)) - 1
+        if at < 0:
+            return None
+        owner = owners[at]
+        offset = int(number) - owner.first
+        return self._of_eager(owner, offset) if isinstance(owner, EagerOp) else self._of_instance(owner, offset)
+
+    def _of_eager(self, op: EagerOp, offset: int) -> Tensor | None:
+        if offset >= op.outputs:
+            return None
+        return Tensor(op.type, op.type, offset, self.catalogue.sites.get(op.site), eager=op)
+
+    def _of_instance(self, instance: Instance, offset: int) -> Tensor | None:
+        function = self.catalogue.functions.get(instance.function)
+        if function is None or offset >= function.tensors:
+            return None
+        if offset < len(function.arguments):
+            name = function.arguments[offset]
+            return Tensor(f"{function.name}/{name}", "Argument", 0, None, instance, function)
+        node = function.nodes[bisect_right(self._firsts(function), offset) - 1]
+        site = self.catalogue.sites.get(node.site)
+        return Tensor(node.name, node.type, offset - node.first, site, instance, function, node)
+
+    def _firsts(self, function: Function) -> list[int]:
+        if function.id not in self._first_cache:
+            self._first_cache[function.id] = [node.first for node in function.nodes]
+        return self._first_cache[function.id]
+
+    @cached_property
+    def _first_cache(self) -> dict[int, list[int]]:
+        return {}
+
+    @cached_property
+    def call_of_step(self) -> dict[int, int]:
+        """TensorFlow's step id -> number of the call it ran for."""
+        joins = self.calls[self.calls["kind"] == CallKind.JOIN]
+        return dict(zip(joins["tf_step"].tolist(), joins["call"].tolist(), strict=True))
+
+    @cached_property
+    def step_of_call(self) -> dict[int, int]:
+        """Number of a call -> training step."""
+        rows = self.calls[np.isin(self.calls["kind"], (CallKind.OP, CallKind.FUNCTION))]
+        return dict(zip(rows["call"].tolist(), rows["step"].tolist(), strict=True))
+
+    def call_of(self, row: Any) -> int | None:
+        """The eager call that an event belongs to; None for what datasets compute by themselves."""
+        step = int(row["step"])
+        return step if row["kind"] == EventKind.EAGER else self.call_of_step.get(step)
+
+    def step_of(self, row: Any) -> int | None:
+        """The training step that an event belongs to."""
+        call = self.call_of(row)
+        return self.step_of_call.get(call) if call is not None else None
+
+    def shape_of(self, row: Any) -> tuple[int, ...] | None:
+        number = int(row["shape"])
+        return self.shapes[number] if 0 < number < len(self.shapes) else None
+
+    @cached_property
+    def _values(self) -> dict[int, tuple[int, int]]:
+        """Number of an event -> offset and size of its value, where that has not been written over."""
+        try:
+            rows = RingFile(self.folder / "value_rows.bin", VALUE).array
+        except TraceError:
+            return {}
+        end = int((rows["offset"] + rows["size"]).max(initial=0))
+        kept = rows[rows["offset"] + np.uint64(self._value_bound) >= end]
+        return {int(row["event"]): (int(row["offset"]), int(row["size"])) for row in kept}
+
+    @property
+    def _value_bound(self) -> int:
+        return int(self.catalogue.meta.get("value_bytes") or 1 << 30)
+
+    def value(self, index: int) -> Array | None:
+        """The value of the tensor of `events[index]`, where it was kept."""
+        ring = self._rings["events"]
+        if ring is None or not 0 <= index < len(self.events):
+            return None
+        place = self._values.get(int(ring.numbers()[index]))
+        row = self.events[index]
+        shape, dtype = self.shape_of(row), dtype_of(int(row["dtype"])).numpy
+        if place is None or shape is None or dtype is None:
+            return None
+        with open(self.folder / "values.bin", "rb") as file:
+            file.seek(place[0] % self._value_bound)
+            data = file.read(place[1])
+        values = np.frombuffer(data, dtype)
+        return values.reshape(shape) if values.size == int(np.prod(shape)) else None

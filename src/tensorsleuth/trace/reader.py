@@ -1,0 +1,77 @@
+"""A recorded run, to be asked questions. Needs no TensorFlow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.model.errors import TraceError
+from tensorsleuth.model.rows import EVENT
+from tensorsleuth.trace import rundir
+from tensorsleuth.trace.process import ProcessTrace, Tensor
+from tensorsleuth.trace.ring_reader import Array
+
+
+@dataclass(frozen=True, slots=True)
+class BadTensor:
+    """A tensor that held a NaN or an infinity."""
+
+    process: ProcessTrace
+    row: Any
+    tensor: Tensor | None
+
+    @property
+    def step(self) -> int | None:
+        return self.process.step_of(self.row)
+
+
+class Trace:
+    """A run: the rows and catalogues of all its processes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        folders = sorted(folder for folder in path.glob("p-*") if folder.is_dir())
+        self.processes = [ProcessTrace(folder) for folder in folders]
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        """What run.json says: program, times, how it ended."""
+        return rundir.read_meta(self.path)
+
+    @cached_property
+    def events(self) -> Array:
+        """One row for each tensor that was computed, as a NumPy array; of all processes, one after the other."""
+        arrays = [process.events for process in self.processes]
+        if len(arrays) == 1:
+            return arrays[0]
+        return np.concatenate(arrays) if arrays else np.empty(0, EVENT)
+
+    @property
+    def trouble(self) -> list[str]:
+        """What of the trace could not be read, in words."""
+        return [line for process in self.processes for line in process.trouble]
+
+    @property
+    def not_covered(self) -> list[dict[str, Any]]:
+        """What the program did that was not recorded, and why."""
+        return [entry for process in self.processes for entry in process.catalogue.not_covered]
+
+    def bad(self) -> Iterator[BadTensor]:
+        """The tensors that held a NaN or an infinity, oldest first."""
+        for process in self.processes:
+            for row in process.bad_rows():
+                yield BadTensor(process, row, process.tensor(row["tensor"]))
+
+
+def open_trace(run: str | os.PathLike[str] | None = None, logdir: str | None = None) -> Trace:
+    """Open a run: a path, a name in the log directory or the start of one; the latest where none is given."""
+    path = rundir.find(rundir.logdir(logdir), os.fspath(run) if run is not None else None)
+    if not any(path.glob("p-*")) and not (path / rundir.META).is_file():
+        raise TraceError(f"{path} holds no recorded process. Record one: sleuth run program.py")
+    return Trace(path)

@@ -1,0 +1,77 @@
+"""A run in numbers."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.trace import rundir
+from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.reader import Trace
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """What the list of runs shows of one."""
+
+    name: str
+    path: Path
+    program: str
+    started: float
+    ended: str
+    seconds: float | None
+    steps: int
+    events: int
+    calls: int
+    bytes: int
+    bad: int
+    processes: int
+
+
+def summarize(run: Path) -> RunSummary:
+    """Count what a run holds."""
+    trace = Trace(run)
+    meta = trace.meta
+    end = meta.get("ended", {})
+    started = float(meta.get("started", 0.0))
+    return RunSummary(
+        name=run.name,
+        path=run,
+        program=" ".join(meta.get("program", [])),
+        started=started,
+        ended=how_it_ended(end, rundir.is_alive(run)),
+        seconds=end["time"] - started if isinstance(end.get("time"), float) else None,
+        steps=max((_steps(process) for process in trace.processes), default=0),
+        events=sum(process.event_count for process in trace.processes),
+        calls=sum(process.call_count for process in trace.processes),
+        bytes=_size(run),
+        bad=sum(sum(1 for _ in process.bad_rows()) for process in trace.processes),
+        processes=len(trace.processes),
+    )
+
+
+def how_it_ended(end: dict[str, Any], alive: bool) -> str:
+    """The end that run.json tells, in a word or two."""
+    if isinstance(end.get("signal"), str):
+        return str(end["signal"])
+    if isinstance(end.get("exit"), int):
+        return f"exit {end['exit']}"
+    return "running" if alive else "unknown"
+
+
+def _steps(process: ProcessTrace) -> int:
+    """How many steps trained: the recorder counted them; a killed one's calls tell."""
+    counted = process.catalogue.meta.get("steps")
+    if isinstance(counted, int):
+        return counted
+    return int(process.calls["step"].max(initial=-1)) + 1 if len(process.calls) else 0
+
+
+def _size(run: Path) -> int:
+    return sum(
+        os.stat(os.path.join(folder, name)).st_blocks * 512
+        for folder, _, names in os.walk(run)
+        for name in names
+    )

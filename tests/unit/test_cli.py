@@ -1,0 +1,300 @@
+"""The commands, called in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tensorsleuth.cli import commands, machine, rm, summaries
+from tensorsleuth.cli.main import cli
+from tensorsleuth.model.checkup import State
+from tensorsleuth.model.ending import Ending
+from tensorsleuth.show import amounts, closing
+from tensorsleuth.trace import rundir
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SLEUTH_LOGDIR", raising=False)
+    return tmp_path
+
+
+def sleuth(*arguments: str, **options: object) -> Result:
+    return CliRunner().invoke(cli, arguments, **options)  # type: ignore[arg-type]
+
+
+def make_run(program: str = "train.py", logdir: str = "sleuth_runs", ended: bool = True) -> Path:
+    run = rundir.create(Path(logdir), [program, "--epochs", "3"])
+    if ended:
+        rundir.write_end(run, 0)
+    return run
+
+
+def outlined(**numbers: int) -> summaries.Outline:
+    return summaries.Outline(
+        "20250101-100000-train", Path("x"), "train.py", 1000.0, "exit 0", 41.0, **numbers
+    )
+
+
+# ---- the frame
+
+
+@pytest.mark.parametrize("name", commands.NAMES)
+def test_every_command_teaches_with_an_example(name: str) -> None:
+    said = sleuth(name, "--help").output
+    assert f"\n  sleuth {name}" in said and "--logdir" in said
+
+
+def test_help_names_every_command() -> None:
+    said = sleuth("--help").output
+    assert all(f"\n  {name} " in said for name in commands.NAMES)
+
+
+def test_version_and_unknown_command() -> None:
+    assert sleuth("--version").output.startswith("tensorsleuth")
+    wrong = sleuth("rum")
+    assert wrong.exit_code == 2 and "No such command 'rum'" in wrong.output
+
+
+def test_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(logdir: Path) -> list[Path]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rundir, "list_runs", interrupt)
+    assert sleuth("runs").exit_code == 130
+
+
+def test_errors_are_one_sentence() -> None:
+    result = sleuth("info")
+    assert result.exit_code == 2
+    assert (
+        result.stderr
+        == f"sleuth: no run in {Path.cwd() / 'sleuth_runs'} yet. Make one: sleuth run program.py\n"
+    )
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from click.testing import CliRunner; from tensorsleuth.cli.main import cli;"
+        "CliRunner().invoke(cli, ['--help']);"
+        "print({'numpy', 'tensorflow', 'rich', 'sqlite3'} & set(sys.modules))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "set()\n"
+
+
+def test_closed_pipe_is_quiet() -> None:
+    make_run()
+    code = "from tensorsleuth.cli.main import main; main()"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "runs"], env=environment, stdout=writer, stderr=subprocess.PIPE
+    )
+    os.close(writer)
+    assert done.stderr == b"" and done.returncode != 0
+
+
+# ---- runs and info
+
+
+def test_runs_of_an_empty_place_teach() -> None:
+    result = sleuth("runs")
+    assert result.exit_code == 0 and "No run in" in result.stderr and "sleuth run train.py" in result.stderr
+    assert json.loads(sleuth("runs", "--json").stdout) == []
+
+
+def test_runs_fit_80_columns_with_whole_names() -> None:
+    runs = [make_run(), make_run("a_program_with_quite_a_long_name_indeed.py")]
+    said = sleuth("runs").stdout
+    assert max(map(len, said.splitlines())) <= 80
+    assert runs[0].name in said and "exit 0" in said
+    for title in ("run", "program", "age", "ended", "steps", "events", "size", "verdict"):
+        assert title in said.splitlines()[0]
+
+
+def test_runs_as_json() -> None:
+    run = make_run(logdir="else")
+    (listed,) = json.loads(sleuth("runs", "--json", "--logdir", "else").stdout)
+    assert listed["name"] == run.name and listed["ended"] == "exit 0" and listed["path"] == str(run)
+    assert set(listed) == set(summaries.Outline.__dataclass_fields__)
+
+
+def test_info_takes_the_latest_a_name_a_prefix_or_a_path() -> None:
+    run = make_run()
+    for words in ([], [run.name], [run.name[:8]], [str(run)]):
+        result = sleuth("info", *words)
+        assert result.exit_code == 0 and "train.py --epochs 3" in result.stdout and run.name in result.stdout
+    assert json.loads(sleuth("info", "--json").stdout)["argv"] == ["train.py", "--epochs", "3"]
+
+
+def test_a_hostile_run_costs_nothing() -> None:
+    run = make_run()
+    (run / "run.json").write_text(
+        json.dumps({"program": ["\x1b[2J\udcff"], "started": 1e300, "ended": {"time": "x"}})
+    )
+    for name in ("runs", "info"):
+        result = sleuth(name)
+        assert result.exit_code == 0 and "\x1b[2J" not in result.stdout
+
+
+def test_summary_without_a_trace_has_no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tensorsleuth.trace.runs", None)
+    running = summaries.summarize(make_run(ended=False))
+    assert (running.ended, running.steps, running.seconds) == ("running", None, None)
+
+
+# ---- rm
+
+
+def test_rm_deletes_after_yes() -> None:
+    runs = [make_run("a.py"), make_run("b.py"), make_run("c.py")]
+    assert sleuth("rm", "--yes", runs[0].name, str(runs[1])).exit_code == 0
+    assert [run.exists() for run in runs] == [False, False, True]
+    assert sleuth("rm", "--all", "--yes").exit_code == 0 and rundir.list_runs(Path("sleuth_runs")) == []
+
+
+def test_rm_without_a_terminal_asks_for_yes() -> None:
+    run = make_run()
+    result = sleuth("rm", run.name)
+    assert result.exit_code == 2 and "add --yes" in result.stderr and run.exists()
+
+
+@pytest.mark.parametrize(("answer", "left"), [("n\n", True), ("y\n", False)])
+def test_rm_asks_on_a_terminal(monkeypatch: pytest.MonkeyPatch, answer: str, left: bool) -> None:
+    run = make_run()
+    monkeypatch.setattr(rm, "_interactive", lambda: True)
+    result = sleuth("rm", "--all", input=answer)
+    assert "Delete this run?" in result.output and run.exists() is left
+
+
+def test_rm_refuses(place: Path) -> None:
+    alive, dirty = make_run("alive.py", ended=False), make_run("dirty.py")
+    (dirty / "thesis.tex").write_text("")
+    (place / "home").mkdir()
+    os.symlink(dirty, place / "link")
+    for words, said in (
+        (["home"], "is a folder but not a run"),
+        ([str(alive)], f"still running (pid {os.getpid()})"),
+        ([str(dirty)], "holds 'thesis.tex'"),
+        (["link", "--force"], "is a link"),
+        ([], "say which runs"),
+        (["--all", dirty.name], "say which runs"),
+    ):
+        result = sleuth("rm", "--yes", *words)
+        assert result.exit_code == 2 and said in result.stderr
+    assert alive.exists() and (dirty / "thesis.tex").exists()
+    assert sleuth("rm", "--yes", "--force", str(alive), str(dirty)).exit_code == 0 and not alive.exists()
+
+
+# ---- doctor
+
+HEALTHY = {
+    "tensorflow": {"version": "2.21.0", "file": "/x/tensorflow/__init__.py", "devices": ["CPU"]},
+    "native": "avx2",
+}
+
+
+@pytest.mark.parametrize(
+    ("facts", "said", "code"),
+    [
+        (HEALTHY, "Ready", 0),
+        ({**HEALTHY, "native": None} | {"native_error": "OSError: gone"}, "Ready", 0),
+        (
+            {"tensorflow_error": "ModuleNotFoundError: No module named 'tensorflow'"},
+            "pip install tensorflow",
+            1,
+        ),
+        ({"tensorflow": {"version": "2.9.1", "file": "x", "devices": []}}, "2.9.1 is too old", 1),
+        ({"tensorflow_error": "importing it ended the process (signal 11)"}, "signal 11", 1),
+    ],
+)
+def test_doctor(monkeypatch: pytest.MonkeyPatch, facts: dict[str, object], said: str, code: int) -> None:
+    monkeypatch.setattr(machine, "tensorflow_facts", lambda: facts)
+    result = sleuth("doctor")
+    assert result.exit_code == code and said in result.stdout and "Not covered" in result.stdout
+    listed = json.loads(sleuth("doctor", "--json").stdout)
+    assert listed["ready"] is (code == 0) and listed["covered"] and listed["not_covered"]
+
+
+def test_doctor_survives_a_tensorflow_that_crashes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "tensorflow.py").write_text("import os; os.abort()")
+    monkeypatch.setenv("PYTHONPATH", str(place))
+    assert machine.tensorflow_facts() == {"tensorflow_error": "importing it ended the process (signal 6)"}
+
+
+def test_doctor_sees_a_log_directory_that_cannot_be_written(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "tensorflow_facts", lambda: HEALTHY)
+    (place / "taken").write_text("")
+    states = {check.name: check.state for check in machine.checks(place / "taken" / "runs")}
+    assert states["log directory"] is State.BAD and states["TensorFlow"] is State.GOOD
+
+
+# ---- sentences
+
+
+@pytest.mark.parametrize(
+    ("status", "seconds", "sentence"),
+    [
+        (0, 41.2, "train.py finished (exit 0) in 41 s · 500 steps · 301,422 tensors watched"),
+        (3, 0.31, "train.py failed (exit 3) after 0.3 s · 500 steps · 301,422 tensors watched"),
+        (-9, 7.0, "train.py was killed by SIGKILL after 7.0 s · 500 steps · 301,422 tensors watched"),
+        (
+            -40,
+            3700.0,
+            "train.py was killed by signal 40 after 1 h 1 min · 500 steps · 301,422 tensors watched",
+        ),
+    ],
+)
+def test_closing_sentence(status: int, seconds: float, sentence: str) -> None:
+    assert (
+        closing.sentence("train.py", Ending(status, seconds), outlined(steps=500, events=301_422)) == sentence
+    )
+
+
+def test_closing_sentence_without_numbers() -> None:
+    assert (
+        closing.sentence("train.py", Ending(0, 200.0), outlined())
+        == "train.py finished (exit 0) in 3 min 20 s"
+    )
+    assert "1 step · 1 tensor watched · 1 bad one" in closing.sentence(
+        "x", Ending(0, 1.0), outlined(steps=1, events=1, bad=1)
+    )
+
+
+def test_amounts() -> None:
+    assert [amounts.size(number) for number in (0, 999, 1500, 31_200_000, 10**30)][:4] == [
+        "0 B",
+        "999 B",
+        "1.5 kB",
+        "31 MB",
+    ]
+    assert [amounts.short_count(number) for number in (None, 7, 9999, 301_422, 999_999)] == [
+        "–",
+        "7",
+        "9,999",
+        "301k",
+        "1.0M",
+    ]
+    assert [amounts.age(1000.0, 1000.0 + later) for later in (5, 65, 7300, 200_000)] == [
+        "5 s",
+        "1 min",
+        "2 h",
+        "2 d",
+    ]
+    assert amounts.moment(1e300) == amounts.moment(0.0) == "–"
+    assert amounts.moment(time.time()).startswith("20")
