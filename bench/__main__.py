@@ -15,6 +15,7 @@ from bench.row import Bench, Result, Row
 from bench.rows import ROWS
 
 OUT = Path("build/bench.json")
+WIDTH = 105
 COLUMNS = {"ours": "ours", "again": "bare again", "tfdbg2": "tfdbg2", "check_numerics": "check_numerics"}
 
 
@@ -24,7 +25,8 @@ COLUMNS = {"ours": "ours", "again": "bare again", "tfdbg2": "tfdbg2", "check_num
 @click.option("--quick", is_flag=True, help="A fifth of the rounds: to see that it runs, not to quote.")
 def main(names: tuple[str, ...], rounds: int | None, quick: bool) -> None:
     """Measure ROWs (all of them when none is named), print the table, update build/bench.json."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False)
+    console.width = max(console.width, WIDTH)
     results = {}
     try:
         for row in (row for row in ROWS if not names or row.name in names):

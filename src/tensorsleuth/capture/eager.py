@@ -133,7 +133,9 @@ class EagerCallbacks:
         return _FunctionCall(name, watched.name, [*inputs, tf.scalar(number)], number, began, place, watched)
 
     def _end(self, call: _FunctionCall, outputs: Sequence[Any]) -> None:
-        self._proven.add(call.ran)
+        if call.watched is not None and call.ran not in self._proven:
+            self._proven.add(call.ran)
+            self._functions.ran(call.name, call.watched)
         self._sink.call(CallKind.ENDED, call.number, call.place[0], call.began, time.monotonic_ns() - call.began, [])
         for index, tensor in enumerate(outputs):
             look = call.place[4][tensor._datatype_enum()]

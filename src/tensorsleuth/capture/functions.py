@@ -10,7 +10,7 @@ from typing import Any
 from tensorsleuth.capture import ops, tf
 from tensorsleuth.capture.definition import Definition, called_functions, is_compiled, read_definition
 from tensorsleuth.capture.describe import Describer
-from tensorsleuth.capture.instrument import Probing, Selection, add_call_argument, instrument
+from tensorsleuth.capture.instrument import Prober, Probing, Selection, add_call_argument
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 
 MAX_DEPTH = 64
@@ -40,13 +40,13 @@ class Functions:
     """Finds, or makes, the watched copy of a function by its name."""
 
     def __init__(
-        self, catalog: CatalogWriter, describer: Describer, selection: Selection, session: int, on_device: bool
+        self, catalog: CatalogWriter, describer: Describer, selection: Selection, session: int, prober: Prober
     ) -> None:
         self._catalog = catalog
         self._describer = describer
         self._selection = selection
         self._session = session
-        self._on_device = on_device
+        self._prober = prober
         self._lock = threading.RLock()
         self._roots: dict[tuple[str, bool], Watched | None] = {}
         self._known: dict[str, _Known] = {}
@@ -62,6 +62,13 @@ class Functions:
                     self._roots[key] = self._watch_root(name, find(), joined)
         return self._roots[key]
 
+    def ran(self, name: str, watched: Watched) -> None:
+        """A copy has run for the first time: were its probes in it?"""
+        if not self._prober.took_effect(watched.name):
+            self._prober = self._prober.otherwise()
+            self.forget(name)
+            self._catalog.not_covered(f"the first call of {name}", "the graph optimiser did not see it")
+
     def refuse(self, name: str, why: str) -> None:
         """From now on run `name` as it is."""
         self.forget(name)
@@ -76,6 +83,7 @@ class Functions:
             self._known.pop(name, None)
             copies = self._copies.pop(name, [])
         for copy in copies:
+            self._prober.forget(copy)
             tf.remove_function(copy)
 
     def close(self) -> None:
@@ -100,8 +108,8 @@ class Functions:
         copy.CopyFrom(proto)
         copy.signature.name = f"{name}__sleuth_{self._session}_{instance}"
         called, kinds = self._watch_called(copy, graph, instance, path)
-        probing = Probing(self._session, first, self._selection, self._on_device)
-        instrument(known.definition, copy, probing, arguments=parent < 0 and not joined, called=called)
+        probing = Probing(self._session, first, self._selection)
+        self._prober.put(known.definition, copy, probing, arguments=parent < 0 and not joined, called=called)
         if joined:
             add_call_argument(copy, self._session)
         tf.add_function(copy)

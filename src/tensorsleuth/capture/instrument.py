@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from tensorsleuth.capture import ops, tf
 from tensorsleuth.capture.definition import Definition
@@ -71,29 +71,57 @@ class Probing:
     session: int
     first: int  # the instance's first tensor id
     selection: Selection
-    on_device: bool
 
 
-def instrument(definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
-    """Put probes into `copy`, a copy of `definition.proto`. `called` are nodes whose functions are watched."""
-    used = _used_tensors(copy)
-    names: dict[str, str] = {}
-    probes: list[Any] = []
-    for tensor, source, op, dtype, device in _candidates(definition, arguments, called):
-        look = probing.selection.look_in_graph(op, dtype)
-        if look is None or source not in used:
-            continue
-        if probing.on_device:
-            probes += _summary(source, tensor, dtype, device, look, probing)
-        else:
-            probe = _probe(source, tensor, dtype, device, look, probing)
-            probes.append(probe)
-            names[source] = f"{probe.name}:y:0"
-    _redirect(copy, names)
-    copy.node_def.extend(probes)
-    for probe in probes:
-        if probe.op == "SleuthSummary":
-            _keep(copy, probe.name)
+class Prober(Protocol):
+    """A way to get probes into a function."""
+
+    def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
+        """Have the tensors of `copy` looked at. `called` are the nodes whose functions are watched themselves."""
+
+    def took_effect(self, copy: str) -> bool:
+        """After `copy` has run: did its probes?"""
+
+    def otherwise(self) -> Prober:
+        """What to use where they did not."""
+
+    def forget(self, copy: str) -> None:
+        """The copy is gone."""
+
+
+class InPlace:
+    """Puts probe nodes into the copy itself: where the graph optimiser is off, or cannot be joined."""
+
+    def __init__(self, on_device: bool = False) -> None:
+        self._on_device = on_device
+
+    def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
+        used = _used_tensors(copy)
+        names: dict[str, str] = {}
+        probes: list[Any] = []
+        for tensor, source, op, dtype, device in candidates(definition, arguments, called):
+            look = probing.selection.look_in_graph(op, dtype)
+            if look is None or source not in used:
+                continue
+            if self._on_device:
+                probes += _summary(source, tensor, dtype, device, look, probing)
+            else:
+                probes.append(_probe(source, tensor, dtype, device, look, probing))
+                names[source] = f"{probes[-1].name}:y:0"
+        _redirect(copy, names)
+        copy.node_def.extend(probes)
+        for probe in probes:
+            if probe.op == "SleuthSummary":
+                _keep(copy, probe.name)
+
+    def took_effect(self, copy: str) -> bool:
+        return True
+
+    def otherwise(self) -> Prober:
+        return self
+
+    def forget(self, copy: str) -> None:
+        pass
 
 
 def add_call_argument(copy: Any, session: int) -> None:
@@ -112,7 +140,7 @@ def _keep(function: Any, node: str) -> None:
     function.signature.is_stateful = True
 
 
-def _candidates(definition: Definition, arguments: bool, called: set[int]) -> Any:
+def candidates(definition: Definition, arguments: bool, called: set[int]) -> Any:
     """Every tensor a probe could stand behind: its number, its name, and its op's type, dtype and device."""
     if arguments:
         for number, argument in enumerate(definition.proto.signature.input_arg):

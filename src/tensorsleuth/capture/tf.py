@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2, node_def_pb2, op_def_pb2
 from tensorflow.python import pywrap_tfe
+from tensorflow.python.client import pywrap_tf_session
 from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.eager.polymorphic_function import atomic_function
 from tensorflow.python.framework import func_graph, op_def_registry, ops, tensor_util
@@ -148,3 +149,18 @@ _TAKES_FUNCTIONS = re.compile("Dataset|Call|While|If$|Case|Defun|Gradient$|Gener
 
 def _takes_functions(definition: OpDef | None) -> bool:
     return definition is not None and any(attr.type in ("func", "list(func)") for attr in definition.attr)
+
+
+@cache
+def join_optimizer(library: str) -> str | None:
+    """Let our library take part in the graph optimiser; why not, where it cannot."""
+    try:
+        pywrap_tf_session.TF_LoadPluggableDeviceLibrary(library)
+    except (tf.errors.OpError, RuntimeError, AttributeError) as error:
+        return str(error)
+    return None
+
+
+def optimizer_is_on() -> bool:
+    """Has the user left the graph optimiser switched on."""
+    return not tf.config.optimizer.get_experimental_options().get("disable_meta_optimizer", False)

@@ -32,7 +32,7 @@ LINK = ["-shared", "-static-libstdc++", "-static-libgcc", "-Wl,-soname,libsleuth
 # A symbol that this TensorFlow lacks shows when the library is loaded, not in the middle of training.
 LINK += ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack"]
 # The C++ runtime is linked in and, as all else, kept private, so that it cannot meet TensorFlow's.
-EXPORTS = "{ global: sleuth_*; TF_InitKernel; local: *; };"
+EXPORTS = "{ global: sleuth_*; TF_InitGraph; local: *; };"
 
 
 class BuildError(RuntimeError):

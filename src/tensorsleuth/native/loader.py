@@ -79,6 +79,9 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_note": (c_int, [POINTER(TensorView), c_int, POINTER(Where)]),
     "sleuth_set_step": (None, [c_int64]),
     "sleuth_isa": (c_int, []),
+    "sleuth_watch_function": (None, [c_char_p, c_uint64, c_char_p]),
+    "sleuth_forget_function": (None, [c_char_p]),
+    "sleuth_was_probed": (c_int, [c_char_p]),
 }
 _UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_python_ready": (c_int, []),

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.model.catalog import Catalogue, EagerOp, Function, Instance, Node, Site
-from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.errors import TraceError
 from tensorsleuth.model.rows import CALL, EVENT, SHAPE, VALUE, CallKind, EventFlag, EventKind
 from tensorsleuth.trace.catalog_reader import read_catalogue
 from tensorsleuth.trace.ring_reader import Array, RingFile
+from tensorsleuth.trace.values import decode, read_bytes
 
 _FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE}
 
@@ -36,19 +36,26 @@ class Tensor:
 
 
 class ProcessTrace:
-    """One process's rows and catalogue. What is missing or damaged is listed in `trouble`."""
+    """One process's rows and catalogue."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.trouble: list[str] = []
+        self._damage: list[str] = []
         self._rings = {name: self._open(name, dtype) for name, dtype in _FILES.items()}
 
     def _open(self, name: str, dtype: np.dtype[Any]) -> RingFile | None:
         try:
-            return RingFile(self.folder / f"{name}.bin", dtype)
+            ring = RingFile(self.folder / f"{name}.bin", dtype)
         except TraceError as error:
-            self.trouble.append(str(error))
+            self._damage.append(str(error))
             return None
+        self._damage += ring.damage
+        return ring
+
+    @property
+    def trouble(self) -> list[str]:
+        """What of it is missing or damaged, in words."""
+        return [*self._damage, *self._catalogue_and_damage[1]]
 
     def _array(self, name: str) -> Array:
         ring = self._rings[name]
@@ -68,14 +75,17 @@ class ProcessTrace:
     def shapes(self) -> list[tuple[int, ...]]:
         """The shapes that rows name by number, from 1 on."""
         rows = self._array("shapes")
-        return [(), *(tuple(int(d) for d in row["dims"][: min(int(row["rank"]), 8)]) for row in rows)]
+        ranks = np.minimum(rows["rank"], 8).tolist()
+        return [(), *(tuple(dims[:rank]) for rank, dims in zip(ranks, rows["dims"].tolist(), strict=True))]
 
-    @cached_property
+    @property
     def catalogue(self) -> Catalogue:
         """What the rows refer to."""
-        catalogue, trouble = read_catalogue(self.folder / "catalog.journal")
-        self.trouble += trouble
-        return catalogue
+        return self._catalogue_and_damage[0]
+
+    @cached_property
+    def _catalogue_and_damage(self) -> tuple[Catalogue, list[str]]:
+        return read_catalogue(self.folder / "catalog.journal")
 
     @property
     def event_count(self) -> int:
@@ -129,7 +139,10 @@ class ProcessTrace:
         if offset < len(function.arguments):
             name = function.arguments[offset]
             return Tensor(f"{function.name}/{name}", "Argument", 0, None, instance, function)
-        node = function.nodes[bisect_right(self._firsts(function), offset) - 1]
+        at = bisect_right(self._firsts(function), offset) - 1
+        if at < 0 or offset >= function.nodes[at].first + len(function.nodes[at].dtypes):
+            return None
+        node = function.nodes[at]
         site = self.catalogue.sites.get(node.site)
         return Tensor(node.name, node.type, offset - node.first, site, instance, function, node)
 
@@ -177,11 +190,13 @@ class ProcessTrace:
             return {}
         end = int((rows["offset"] + rows["size"]).max(initial=0))
         kept = rows[rows["offset"] + np.uint64(self._value_bound) >= end]
-        return {int(row["event"]): (int(row["offset"]), int(row["size"])) for row in kept}
+        places = zip(kept["offset"].tolist(), kept["size"].tolist(), strict=True)
+        return dict(zip(kept["event"].tolist(), places, strict=True))
 
     @property
     def _value_bound(self) -> int:
-        return int(self.catalogue.meta.get("value_bytes") or 1 << 30)
+        bound = self.catalogue.meta.get("value_bytes")
+        return bound if isinstance(bound, int) and 0 < bound < 1 << 62 else 1 << 30
 
     def value(self, index: int) -> Array | None:
         """The value of the tensor of `events[index]`, where it was kept."""
@@ -190,11 +205,11 @@ class ProcessTrace:
             return None
         place = self._values.get(int(ring.numbers()[index]))
         row = self.events[index]
-        shape, dtype = self.shape_of(row), dtype_of(int(row["dtype"])).numpy
-        if place is None or shape is None or dtype is None:
+        shape = self.shape_of(row)
+        if place is None or shape is None:
             return None
-        with open(self.folder / "values.bin", "rb") as file:
-            file.seek(place[0] % self._value_bound)
-            data = file.read(place[1])
-        values = np.frombuffer(data, dtype)
-        return values.reshape(shape) if values.size == int(np.prod(shape)) else None
+        try:
+            data = read_bytes(self.folder / "values.bin", place[0] % self._value_bound, place[1])
+        except OSError as error:
+            raise TraceError(f"{self.folder / 'values.bin'} cannot be read: {error.strerror}.") from error
+        return decode(data, int(row["dtype"]), shape)

@@ -70,8 +70,11 @@ def _steps(process: ProcessTrace) -> int:
 
 
 def _size(run: Path) -> int:
-    return sum(
-        os.stat(os.path.join(folder, name)).st_blocks * 512
-        for folder, _, names in os.walk(run)
-        for name in names
-    )
+    return sum(_blocks(os.path.join(folder, name)) for folder, _, names in os.walk(run) for name in names)
+
+
+def _blocks(path: str) -> int:
+    try:
+        return os.lstat(path).st_blocks * 512
+    except OSError:  # gone while we looked
+        return 0

@@ -23,6 +23,7 @@ uint64_t clock_ns(clockid_t clock) {
 uint64_t page_up(uint64_t bytes) { return (bytes + 4095) & ~4095ull; }
 
 constexpr uint64_t kExtentBytes = 8 << 20;  // how far ahead the file is allocated
+std::atomic<bool> complained{false};        // a full disk stops all files of a trace: it is said once
 
 }  // namespace
 
@@ -39,6 +40,7 @@ int Ring::open(const std::string& path, const RingPlan& plan) {
   plan_ = plan;
   limit_ = plan.max_chunks;
   next_victim_ = 0;
+  complained = false;
   chunk_bytes_ = uint64_t(plan.row_size) * plan.chunk_rows;
   header_bytes_ = page_up(4096 + 8 * plan.max_chunks);
   for (auto& slot : active_) slot.logical = ~0ull;
@@ -49,6 +51,7 @@ int Ring::open(const std::string& path, const RingPlan& plan) {
   if (map == MAP_FAILED) {
     error = error ? error : errno;
     ::close(fd_);
+    fd_ = -1;
     unlink(path.c_str());
     return error;
   }
@@ -69,8 +72,10 @@ void Ring::close() {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!header_) return;
   uint64_t chunks = header_->chunks, head = header_->head;
-  bool wrapped = (head + plan_.chunk_rows - 1) / plan_.chunk_rows > chunks;
-  uint64_t rows = wrapped ? chunks * plan_.chunk_rows : head;
+  // Only where the newest rows lie last in the file is there something to give back behind them.
+  bool newest_last = chunks && (table_[chunks - 1] & ~kPinned) == (head + plan_.chunk_rows - 1) / plan_.chunk_rows;
+  uint64_t in_last = newest_last ? (head - 1) % plan_.chunk_rows + 1 : plan_.chunk_rows;
+  uint64_t rows = chunks ? (chunks - 1) * plan_.chunk_rows + in_last : 0;
   header_->closed = 1;
   for (auto& extent : extents_) munmap(extent.base, extent.count * chunk_bytes_);
   extents_.clear();
@@ -93,8 +98,9 @@ char* Ring::claim(uint64_t* number) {
   uint64_t row = header_->head.fetch_add(1, std::memory_order_relaxed);
   uint64_t logical = row / plan_.chunk_rows;
   Active& slot = active_[logical % kActive];
-  char* rows = slot.rows.load(std::memory_order_acquire);  // before `logical`, which is cleared first and set last
-  if (slot.logical.load(std::memory_order_acquire) != logical) rows = prepare(logical);
+  bool before = slot.logical.load(std::memory_order_acquire) == logical;
+  char* rows = slot.rows.load(std::memory_order_acquire);  // `logical` is cleared before it changes, and set after
+  if (!before || slot.logical.load(std::memory_order_acquire) != logical) rows = prepare(logical);
   if (!rows) {
     header_->dropped.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
@@ -127,7 +133,7 @@ char* Ring::prepare(uint64_t logical) {
   int64_t chunk = take_chunk();
   if (chunk < 0) return nullptr;
   char* rows = rows_of(uint64_t(chunk));
-  table_[chunk] = (logical + 1) | (pinned_by_alarm(logical) ? kPinned : 0);
+  __atomic_store_n(&table_[chunk], (logical + 1) | (pinned_by_alarm(logical) ? kPinned : 0), __ATOMIC_RELEASE);
   if (held != ~0ull) madvise(slot.rows, chunk_bytes_, MADV_DONTNEED);  // the page cache keeps it, we need not
   slot.logical.store(~0ull);
   slot.rows.store(rows);
@@ -142,9 +148,11 @@ int64_t Ring::take_chunk() {
     header_->chunks = have + 1;
     return int64_t(have);
   }
+  if (plan_.keep_all) return -1;
   for (uint64_t tries = 0; tries < have; ++tries) {
     uint64_t chunk = next_victim_++ % have;
     if (table_[chunk] & kPinned) continue;
+    __atomic_store_n(&table_[chunk], 0, __ATOMIC_SEQ_CST);  // who dies in the next line leaves no chunk half cleared
     memset(rows_of(chunk), 0, chunk_bytes_);
     return int64_t(chunk);
   }
@@ -177,11 +185,12 @@ char* Ring::rows_of(uint64_t chunk) const {
 
 void Ring::say_trouble(int error) {
   header_->trouble = uint64_t(error);
+  if (complained.exchange(true)) return;
   char line[512];
-  const char* then = header_->chunks ? "the newest rows replace the oldest" : "nothing more is recorded";
+  const char* then = header_->chunks && !plan_.keep_all ? "the newest rows replace the oldest" : "no more is kept in it";
   int size = snprintf(line, sizeof line, "tensorsleuth: %s cannot grow (%s); %s, the program goes on.\n", path_.c_str(),
                       strerror(error), then);
-  if (write(2, line, size_t(std::min<int>(size, sizeof line)))) {}
+  if (write(2, line, size_t(std::min<int>(size, sizeof line - 1)))) {}
 }
 
 }  // namespace sleuth

@@ -30,8 +30,9 @@ static_assert(sizeof(RingHeader) <= 4096, "the header is one page");
 
 struct RingPlan {
   uint32_t row_size, chunk_rows;
-  uint64_t max_chunks;  // the bound
-  uint64_t window;      // chunks to pin before and after the alarm
+  uint64_t max_chunks;    // the bound
+  uint64_t window;        // chunks to pin before and after the alarm
+  bool keep_all = false;  // at the bound, drop the newest rows and not the oldest
 };
 
 class Ring {

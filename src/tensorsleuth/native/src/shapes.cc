@@ -36,7 +36,7 @@ int Shapes::open(const std::string& folder) {
   std::lock_guard<std::mutex> lock(mutex_);
   known_.clear();
   generation_ = ++generations;
-  return ring_.open(folder + "shapes.bin", {sizeof(Row), kChunkRows, kMaxChunks, 0});
+  return ring_.open(folder + "shapes.bin", {sizeof(Row), kChunkRows, kMaxChunks, 0, true});
 }
 
 void Shapes::close() { ring_.close(); }

@@ -1,0 +1,50 @@
+"""Has the native library put the probes in when TensorFlow has optimised the graph.
+
+The optimiser folds constants, fuses ops and reorders arithmetic, and a probe in the middle would stop it: the watched
+program would compute other bits than the bare one. So the copy only names its nodes, in their debug info, and the
+library, which takes part in the optimiser as its last pass, puts probes behind those that are left.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorsleuth.capture.definition import Definition
+from tensorsleuth.capture.instrument import InPlace, Prober, Probing, candidates
+from tensorsleuth.native import loader
+
+
+class AfterOptimizer:
+    """Names the nodes of a copy, and tells the library which of their outputs to look at."""
+
+    def __init__(self, native: loader.Native) -> None:
+        self._native = native
+
+    def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
+        name = copy.signature.name
+        for node in copy.node_def:
+            node.experimental_debug_info.original_node_names[:] = [node.name]
+            node.experimental_debug_info.original_func_names[:] = [name]
+        lines = "\n".join(_lines(definition, probing, arguments, called))
+        self._native.watch_function(name.encode(), probing.session, lines.encode())
+
+    def took_effect(self, copy: str) -> bool:
+        return bool(self._native.was_probed(copy.encode()))
+
+    def otherwise(self) -> Prober:
+        return InPlace()
+
+    def forget(self, copy: str) -> None:
+        self._native.forget_function(copy.encode())
+
+
+def _lines(definition: Definition, probing: Probing, arguments: bool, called: set[int]) -> list[str]:
+    """A line a node: its name, its first tensor's id, and for each output its dtype and how closely to look."""
+    firsts: dict[str, int] = {}
+    looks: dict[str, list[str]] = {}
+    for tensor, source, op, dtype, _ in candidates(definition, arguments, called):
+        node = source.split(":")[0]
+        look = probing.selection.look_in_graph(op, dtype)
+        firsts.setdefault(node, probing.first + tensor)
+        looks.setdefault(node, []).append("-" if look is None else f"{dtype}:{int(look)}")
+    return [f"{node}\t{firsts[node]}\t{','.join(looks[node])}" for node in firsts if set(looks[node]) != {"-"}]

@@ -1,0 +1,275 @@
+#include "graph_probes.h"
+
+#include <charconv>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "wire.h"
+
+namespace sleuth {
+namespace {
+
+using std::string;
+using std::string_view;
+
+struct Output {
+  int dtype, look;  // look < 0: none
+};
+
+struct WatchedNode {
+  uint32_t first;
+  std::vector<Output> outputs;
+};
+
+struct WatchedFunction {
+  uint64_t session;
+  std::unordered_map<string, WatchedNode> nodes;
+  bool probed = false;
+};
+
+std::mutex mutex;
+std::unordered_map<string, std::shared_ptr<WatchedFunction>> functions;
+
+std::vector<string_view> split(string_view text, char by) {
+  std::vector<string_view> parts;
+  for (size_t end; (end = text.find(by)) != string_view::npos; text.remove_prefix(end + 1))
+    parts.push_back(text.substr(0, end));
+  parts.push_back(text);
+  return parts;
+}
+
+uint64_t number_in(string_view text) {
+  uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::shared_ptr<WatchedFunction> find_function(string_view name) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = functions.find(string(name));
+  return found == functions.end() ? nullptr : found->second;
+}
+
+struct Node {
+  string_view whole, name, op, device, label, function;  // label: the node's name in its function
+  std::vector<string_view> inputs;
+};
+
+void read_debug_info(string_view bytes, Node* node) {
+  wire::Reader reader(bytes);
+  wire::Field field;
+  while (reader.next(&field)) {
+    if (field.number == 1) node->label = field.bytes;
+    if (field.number == 2) node->function = field.bytes;
+  }
+}
+
+bool read_node(string_view bytes, Node* node) {
+  wire::Reader reader(bytes);
+  wire::Field field;
+  node->whole = bytes;
+  while (reader.next(&field)) {
+    if (field.number == 1) node->name = field.bytes;
+    else if (field.number == 2) node->op = field.bytes;
+    else if (field.number == 3) node->inputs.push_back(field.bytes);
+    else if (field.number == 4) node->device = field.bytes;
+    else if (field.number == 6) read_debug_info(field.bytes, node);
+  }
+  return !reader.failed();
+}
+
+bool ends_with(string_view text, string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// Where each function's nodes were inlined to: prefix of their names -> function. A node that the optimiser made
+// anew has no debug names, but its name tells what it stands for.
+class Places {
+ public:
+  void learn(const Node& node) {
+    if (!node.function.empty() && ends_with(node.name, node.label))
+      prefixes_[string(node.name.substr(0, node.name.size() - node.label.size()))] = string(node.function);
+  }
+
+  const WatchedNode* find(const Node& node, std::shared_ptr<WatchedFunction>* function) {
+    if (!node.function.empty()) {
+      if (const WatchedNode* found = in(node.function, node.label, function)) return found;
+    }
+    if (const WatchedNode* found = by_name(node.name, function)) return found;
+    string_view suffix = "/unary_ops_composition";
+    if (ends_with(node.name, suffix)) return by_name(node.name.substr(0, node.name.size() - suffix.size()), function);
+    return by_stage(node.name, function);
+  }
+
+ private:
+  // "scope/ArithmeticOptimizer/SomeStage_name" took the place of "scope/name".
+  const WatchedNode* by_stage(string_view name, std::shared_ptr<WatchedFunction>* function) {
+    string_view mark = "ArithmeticOptimizer/";
+    size_t at = name.find(mark);
+    if (at == string_view::npos) return nullptr;
+    string_view scope = name.substr(0, at), rest = name.substr(at + mark.size());
+    for (size_t cut; (cut = rest.find('_')) != string_view::npos;) {
+      rest.remove_prefix(cut + 1);
+      if (const WatchedNode* found = by_name(string(scope) + string(rest), function)) return found;
+    }
+    return nullptr;
+  }
+
+  const WatchedNode* by_name(string_view name, std::shared_ptr<WatchedFunction>* function) {
+    for (auto place = prefixes_.rbegin(); place != prefixes_.rend(); ++place) {  // the longest first
+      if (name.substr(0, place->first.size()) != place->first) continue;
+      if (const WatchedNode* found = in(place->second, name.substr(place->first.size()), function)) return found;
+    }
+    return nullptr;
+  }
+
+  static const WatchedNode* in(string_view function_name, string_view label, std::shared_ptr<WatchedFunction>* function) {
+    *function = find_function(function_name);
+    if (!*function) return nullptr;
+    auto found = (*function)->nodes.find(string(label));
+    return found == (*function)->nodes.end() ? nullptr : &found->second;
+  }
+
+  std::map<string, string> prefixes_;
+};
+
+const std::unordered_set<string_view>& never() {
+  static const std::unordered_set<string_view> ops{"Const",  "_Retval", "Placeholder", "Enter",   "Exit",
+                                                   "Merge",  "Switch", "NoOp",    "LoopCond",    "NextIteration",
+                                                   "Identity", "_DeviceArg", "_DeviceRetval", "SleuthProbe"};
+  return ops;
+}
+
+string attribute(string_view name, uint32_t field, uint64_t value) {
+  string content, entry;
+  wire::put_number(&content, field, value);
+  wire::put_bytes(&entry, 1, name);
+  wire::put_bytes(&entry, 2, content);
+  return entry;
+}
+
+string make_probe(const string& name, const string& source, string_view device, Output output, uint32_t tensor,
+                  uint64_t session) {
+  constexpr uint32_t kInt = 3, kType = 6;  // fields of AttrValue
+  string node;
+  wire::put_bytes(&node, 1, name);
+  wire::put_bytes(&node, 2, "SleuthProbe");
+  wire::put_bytes(&node, 3, source);
+  if (!device.empty()) wire::put_bytes(&node, 4, device);
+  wire::put_bytes(&node, 5, attribute("T", kType, uint64_t(output.dtype)));
+  wire::put_bytes(&node, 5, attribute("session", kInt, session));
+  wire::put_bytes(&node, 5, attribute("tensor", kInt, tensor));
+  wire::put_bytes(&node, 5, attribute("look", kInt, uint64_t(output.look)));
+  wire::put_bytes(&node, 5, attribute("dtype", kInt, uint64_t(output.dtype)));
+  return node;
+}
+
+string normal(string_view input) {  // "node:0" and "node" are the same tensor
+  return string(ends_with(input, ":0") ? input.substr(0, input.size() - 2) : input);
+}
+
+// The node with some of its inputs taken from elsewhere.
+string redirected(const Node& node, const std::unordered_map<string, string>& probes) {
+  string out;
+  wire::Reader reader(node.whole);
+  wire::Field field;
+  while (reader.next(&field)) {
+    auto probe = field.number == 3 ? probes.find(normal(field.bytes)) : probes.end();
+    if (probe == probes.end()) out.append(field.whole);
+    else wire::put_bytes(&out, 3, probe->second);
+  }
+  return out;
+}
+
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<string_view> others;  // library, versions: copied as they are
+};
+
+bool read_graph(string_view bytes, Graph* graph) {
+  wire::Reader reader(bytes);
+  wire::Field field;
+  while (reader.next(&field)) {
+    if (field.number != 1) {
+      graph->others.push_back(field.whole);
+      continue;
+    }
+    graph->nodes.emplace_back();
+    if (!read_node(field.bytes, &graph->nodes.back())) return false;
+  }
+  return !reader.failed();
+}
+
+}  // namespace
+
+void watch_function(const string& copy, uint64_t session, string_view lines) {
+  auto function = std::make_shared<WatchedFunction>();
+  function->session = session;
+  for (string_view line : split(lines, '\n')) {
+    auto parts = split(line, '\t');
+    if (parts.size() != 3) continue;
+    WatchedNode& node = function->nodes[string(parts[0])];
+    node.first = uint32_t(number_in(parts[1]));
+    for (string_view output : split(parts[2], ',')) {
+      auto pair = split(output, ':');
+      node.outputs.push_back(pair.size() == 2 ? Output{int(number_in(pair[0])), int(number_in(pair[1]))} : Output{0, -1});
+    }
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  functions[copy] = function;
+}
+
+void forget_function(const string& copy) {
+  std::lock_guard<std::mutex> lock(mutex);
+  functions.erase(copy);
+}
+
+bool was_probed(const string& copy) {
+  auto function = find_function(copy);
+  return function && function->probed;
+}
+
+bool add_probes(string_view bytes, string* out) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (functions.empty()) return false;
+  }
+  Graph graph;
+  if (!read_graph(bytes, &graph)) return false;
+  Places places;
+  std::unordered_set<string> used;
+  for (const Node& node : graph.nodes) {
+    places.learn(node);
+    for (string_view input : node.inputs)
+      if (input[0] != '^') used.insert(normal(input));
+  }
+  std::unordered_map<string, string> probes;
+  std::vector<string> made;
+  std::unordered_set<string> names;
+  for (const Node& node : graph.nodes) {
+    if (auto function = find_function(node.function)) function->probed = true;
+    if (never().count(node.op)) continue;
+    std::shared_ptr<WatchedFunction> function;
+    const WatchedNode* watched = places.find(node, &function);
+    for (size_t i = 0; watched && i < watched->outputs.size(); ++i) {
+      string source = string(node.name) + (i ? ":" + std::to_string(i) : "");
+      if (watched->outputs[i].look < 0 || !used.count(source)) continue;
+      uint32_t tensor = watched->first + uint32_t(i);
+      string name = "sleuth/" + std::to_string(tensor);
+      while (!names.insert(name).second) name += "_again";  // the optimiser may have copied the node
+      probes.emplace(source, name);
+      made.push_back(make_probe(name, source, node.device, watched->outputs[i], tensor, function->session));
+    }
+  }
+  if (made.empty()) return false;
+  for (const Node& node : graph.nodes) wire::put_bytes(out, 1, redirected(node, probes));
+  for (const string& probe : made) wire::put_bytes(out, 1, probe);
+  for (string_view other : graph.others) out->append(other);
+  return true;
+}
+
+}  // namespace sleuth

@@ -1,0 +1,17 @@
+// Puts probes into a graph that TensorFlow has finished optimising, so that what is watched is what would have run
+// anyway, to the bit. Nodes are known by the debug names that the watched copies of functions give them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sleuth {
+
+// `nodes`: a line a node, "name \t first tensor id \t dtype:look,dtype:look…", an output without a look as "-".
+void watch_function(const std::string& copy, uint64_t session, std::string_view nodes);
+void forget_function(const std::string& copy);
+bool was_probed(const std::string& copy);
+
+bool add_probes(std::string_view graph, std::string* out);  // false: leave the graph as it is
+
+}  // namespace sleuth
