@@ -74,7 +74,7 @@ def bare(result: Result) -> str:
 
 def figure(result: Result, variant: str) -> str:
     value = result.get(variant)
-    return "–" if value is None else f"{value:.{0 if value >= 100 else 2}f} {result['unit']}"
+    return "–" if value is None else f"{value:.{0 if value >= 100 else 3}f} {result['unit']}"
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def _open_ours(bench: Bench) -> Result:
 
 
 def _open_tfdbg2(bench: Bench) -> Result:
-    samples = interleave(bench, "narrow", 5, {"tfdbg2": "FULL_HEALTH"}, rounds=1)
+    samples = interleave(bench, "narrow", 7, {"tfdbg2": "FULL_HEALTH"}, rounds=1)
     if samples.failed:
         return {}
     bench.progress("reading with tfdbg2")

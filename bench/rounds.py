@@ -80,6 +80,13 @@ class Samples:
     rounds: dict[str, list[Sample]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
+    def add(self, more: Samples) -> None:
+        """A variant counts where it ran every time."""
+        self.failed |= more.failed
+        for variant, samples in more.rounds.items():
+            self.rounds.setdefault(variant, []).extend(samples)
+        self.rounds = {v: samples for v, samples in self.rounds.items() if v not in self.failed}
+
 
 def interleave(bench: Bench, workload: str, steps: int, variants: dict[str, str], rounds: int) -> Samples:
     """Run `variants` (name to mode) side by side, every other round in reverse order."""

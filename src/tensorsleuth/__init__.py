@@ -1,7 +1,7 @@
 """Watches TensorFlow programs, and says which line made the first bad value, and why.
 
-    import tensorsleuth
-    tensorsleuth.record("runs")
+import tensorsleuth
+tensorsleuth.record("runs")
 """
 
 from __future__ import annotations

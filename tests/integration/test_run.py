@@ -133,9 +133,7 @@ def test_pythonpath_of_the_user_is_kept(place: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("text", ["import sys; sys.mine = 1", "import nothing_like_this", "1 / 0"])
-def test_sitecustomize_of_the_user_still_runs(
-    place: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_sitecustomize_of_the_user_still_runs(place: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     write(place / "libs/sitecustomize.py", text)
     write(
         place / "prog.py",
@@ -144,9 +142,7 @@ def test_sitecustomize_of_the_user_still_runs(
     monkeypatch.setenv("PYTHONPATH", str(place / "libs"))
     seen, expected = sleuth("--quiet", "prog.py"), bare("prog.py")
     assert seen.stdout == expected.stdout
-    assert (
-        seen.stderr == expected.stderr * 2
-    )  # what Python says of a broken one, for sleuth and for the program
+    assert seen.stderr == expected.stderr * 2  # what Python says of a broken one, for sleuth and for the program
 
 
 def test_stdin_is_the_programs_and_stdout_is_untouched(place: Path) -> None:
@@ -186,13 +182,9 @@ def test_traceback_is_the_same(place: Path) -> None:
     ) and "ValueError" in seen.stderr
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM, signal.SIGINT]
-)
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM, signal.SIGINT])
 def test_death_by_signal_is_passed_on(place: Path, number: signal.Signals) -> None:
-    done = sleuth(
-        "-c", f"import os, signal; signal.signal(2, signal.SIG_DFL); os.kill(os.getpid(), {number:d})"
-    )
+    done = sleuth("-c", f"import os, signal; signal.signal(2, signal.SIG_DFL); os.kill(os.getpid(), {number:d})")
     assert done.returncode == -number
     assert meta()["ended"]["signal"] == number.name  # type: ignore[index]
     assert f"the command was killed by {number.name} after" in done.stderr
@@ -298,9 +290,7 @@ def read_until(terminal: int, mark: bytes) -> bytes:
 
 
 def test_the_process_group_is_shared(place: Path) -> None:
-    code = (
-        "import os; print(os.getpgid(0) == os.getpgid(os.getppid()), os.getsid(0) == os.getsid(os.getppid()))"
-    )
+    code = "import os; print(os.getpgid(0) == os.getpgid(os.getppid()), os.getsid(0) == os.getsid(os.getppid()))"
     assert sleuth("-c", code).stdout == "True True\n"
 
 
@@ -414,9 +404,7 @@ def test_package_that_is_not_installed_is_found_and_leaves_the_path_alone(fakes:
     write(fakes / "sitecustomize.py", HIDE_INSTALLED)
     paths = f"{tree / 'inject'}{os.pathsep}{fakes}"
     environment = {"PYTHONPATH": paths, "SLEUTH_RUN": str(fakes), "SLEUTH_SETTINGS": "{}"}
-    code = (
-        "import tensorflow, tensorsleuth as t, sys; print(t.__file__, [p for p in sys.path if 'tree' in p])"
-    )
+    code = "import tensorflow, tensorsleuth as t, sys; print(t.__file__, [p for p in sys.path if 'tree' in p])"
     done = bare("-c", code, env=environment)
     assert (done.stdout, done.stderr) == (f"{tree / '__init__.py'} []\n", "")
     assert list(fakes.glob("p-*"))

@@ -103,9 +103,7 @@ def test_command_runs_where_there_is_no_compiler(clean_environment: Path, tmp_pa
     assert "Usage: sleuth" in done.stdout
 
 
-def test_package_imports_without_tensorflow_and_beside_its_library(
-    clean_environment: Path, tmp_path: Path
-) -> None:
+def test_package_imports_without_tensorflow_and_beside_its_library(clean_environment: Path, tmp_path: Path) -> None:
     show = "import tensorsleuth.native; print(tensorsleuth.native.__file__)"
     python, bare = clean_environment / "bin" / "python", without_compiler(clean_environment)
     package_file = Path(run(python, "-c", show, env=bare, cwd=tmp_path).stdout.strip())

@@ -39,9 +39,7 @@ def make_run(program: str = "train.py", logdir: str = "sleuth_runs", ended: bool
 
 
 def outlined(**numbers: int) -> summaries.Outline:
-    return summaries.Outline(
-        "20250101-100000-train", Path("x"), "train.py", 1000.0, "exit 0", 41.0, **numbers
-    )
+    return summaries.Outline("20250101-100000-train", Path("x"), "train.py", 1000.0, "exit 0", 41.0, **numbers)
 
 
 # ---- the frame
@@ -75,10 +73,7 @@ def test_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_errors_are_one_sentence() -> None:
     result = sleuth("info")
     assert result.exit_code == 2
-    assert (
-        result.stderr
-        == f"sleuth: no run in {Path.cwd() / 'sleuth_runs'} yet. Make one: sleuth run program.py\n"
-    )
+    assert result.stderr == f"sleuth: no run in {Path.cwd() / 'sleuth_runs'} yet. Make one: sleuth run program.py\n"
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -88,9 +83,7 @@ def test_help_imports_nothing_heavy() -> None:
         "print({'numpy', 'tensorflow', 'rich', 'sqlite3'} & set(sys.modules))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 
 
@@ -100,9 +93,7 @@ def test_closed_pipe_is_quiet() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
-        [sys.executable, "-c", code, "runs"], env=environment, stdout=writer, stderr=subprocess.PIPE
-    )
+    done = subprocess.run([sys.executable, "-c", code, "runs"], env=environment, stdout=writer, stderr=subprocess.PIPE)
     os.close(writer)
     assert done.stderr == b"" and done.returncode != 0
 
@@ -142,9 +133,7 @@ def test_info_takes_the_latest_a_name_a_prefix_or_a_path() -> None:
 
 def test_a_hostile_run_costs_nothing() -> None:
     run = make_run()
-    (run / "run.json").write_text(
-        json.dumps({"program": ["\x1b[2J\udcff"], "started": 1e300, "ended": {"time": "x"}})
-    )
+    (run / "run.json").write_text(json.dumps({"program": ["\x1b[2J\udcff"], "started": 1e300, "ended": {"time": "x"}}))
     for name in ("runs", "info"):
         result = sleuth(name)
         assert result.exit_code == 0 and "\x1b[2J" not in result.stdout
@@ -235,9 +224,7 @@ def test_doctor_survives_a_tensorflow_that_crashes(place: Path, monkeypatch: pyt
     assert machine.tensorflow_facts() == {"tensorflow_error": "importing it ended the process (signal 6)"}
 
 
-def test_doctor_sees_a_log_directory_that_cannot_be_written(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_sees_a_log_directory_that_cannot_be_written(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "tensorflow_facts", lambda: HEALTHY)
     (place / "taken").write_text("")
     states = {check.name: check.state for check in machine.checks(place / "taken" / "runs")}
@@ -261,16 +248,11 @@ def test_doctor_sees_a_log_directory_that_cannot_be_written(
     ],
 )
 def test_closing_sentence(status: int, seconds: float, sentence: str) -> None:
-    assert (
-        closing.sentence("train.py", Ending(status, seconds), outlined(steps=500, events=301_422)) == sentence
-    )
+    assert closing.sentence("train.py", Ending(status, seconds), outlined(steps=500, events=301_422)) == sentence
 
 
 def test_closing_sentence_without_numbers() -> None:
-    assert (
-        closing.sentence("train.py", Ending(0, 200.0), outlined())
-        == "train.py finished (exit 0) in 3 min 20 s"
-    )
+    assert closing.sentence("train.py", Ending(0, 200.0), outlined()) == "train.py finished (exit 0) in 3 min 20 s"
     assert "1 step · 1 tensor watched · 1 bad one" in closing.sentence(
         "x", Ending(0, 1.0), outlined(steps=1, events=1, bad=1)
     )

@@ -68,9 +68,7 @@ def test_imports_go_one_way(module: Path) -> None:
     allowed = MAY_IMPORT[folder] | {folder}
     wrong = [part for part in imported_parts(module) if part.split(".")[0] not in allowed]
     wrong += [
-        part
-        for part in imported_parts(module)
-        if folder in MAY_NOT_IMPORT and MAY_NOT_IMPORT[folder].match(part)
+        part for part in imported_parts(module) if folder in MAY_NOT_IMPORT and MAY_NOT_IMPORT[folder].match(part)
     ]
     assert not wrong, f"{folder}/ may import {sorted(MAY_IMPORT[folder])}, not {wrong}"
 
@@ -79,9 +77,7 @@ def test_imports_go_one_way(module: Path) -> None:
 def test_tensorflow_is_imported_only_where_programs_are_watched(module: Path) -> None:
     if folder_of(module) not in MAY_IMPORT_TENSORFLOW:
         wrong = [name for name in imported_names(module) if name.split(".")[0] in ("tensorflow", "keras")]
-        assert not wrong, (
-            f"{folder_of(module)}/ must work where TensorFlow is not installed, but imports {wrong}"
-        )
+        assert not wrong, f"{folder_of(module)}/ must work where TensorFlow is not installed, but imports {wrong}"
 
 
 def project_files() -> list[Path]:

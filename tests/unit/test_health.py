@@ -48,8 +48,7 @@ unsigned look_with_mxcsr(unsigned csr, Look look,
 
 class CHealth(ctypes.Structure):
     _fields_ = [
-        (name, ctypes.c_double if name in ("min", "max", "mean", "std") else ctypes.c_uint64)
-        for name in Health._fields
+        (name, ctypes.c_double if name in ("min", "max", "mean", "std") else ctypes.c_uint64) for name in Health._fields
     ]
 
 

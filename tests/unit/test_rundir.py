@@ -24,9 +24,7 @@ def make(logdir: Path, name: str, started: float) -> Path:
 
 @pytest.fixture
 def three(tmp_path: Path) -> Path:
-    for number, name in enumerate(
-        ["20250101-100000-train", "20250101-100000-train-2", "20250102-100000-eval"]
-    ):
+    for number, name in enumerate(["20250101-100000-train", "20250101-100000-train-2", "20250102-100000-eval"]):
         make(tmp_path, name, 1000.0 + number)
     return tmp_path
 

@@ -43,9 +43,7 @@ class TensorFlowHook:
         except Exception as error:  # a loader unlike Python's own
             complain(f"not recording: cannot tell when TensorFlow is imported: {error!r}")
 
-    def _ask_the_others(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None
-    ) -> ModuleSpec | None:
+    def _ask_the_others(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
         others = (finder for finder in list(sys.meta_path) if finder is not self)
         specs = (finder.find_spec(name, path, target) for finder in others if hasattr(finder, "find_spec"))
         return next((spec for spec in specs if spec is not None), None)

@@ -6,8 +6,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tensorsleuth.capture.definition import Definition, describe_attributes
-from tensorsleuth.capture.ops import writes_variables
 from tensorsleuth.capture.sites import Sites
+from tensorsleuth.model.ops import writes_variables
 
 
 class Describer:
@@ -64,16 +64,23 @@ class Describer:
         return self._keys.setdefault(graph, len(self._keys) + 1)
 
 
+_BACKWARD = "__backward_"
+
 # What TensorFlow adds to a forward pass so that its loops can be differentiated.
-_SAVES = frozenset("TensorListPushBack EmptyTensorList TensorListElementShape Const Placeholder".split())
+_SAVES = frozenset(["TensorListPushBack", "EmptyTensorList", "TensorListElementShape", "Const", "Placeholder"])
 
 
 def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
-    """Does it train (has gradients, or an optimizer's op), write variables, or neither."""
-    types = {node.op for node in definition.proto.node_def}
-    if any(node[7] and node[1] not in _SAVES for node in nodes) or any(op.startswith("ResourceApply") for op in types):
+    """What a call of the function means for counting steps.
+
+    train: it has gradients, so it is a step. backward: TensorFlow made it for a tape outside; it ends a step's
+    forward pass. write: it writes variables only, as an optimizer does. plain: anything else.
+    """
+    if _BACKWARD in definition.proto.signature.name:
+        return "backward"
+    if any(node[7] and node[1] not in _SAVES for node in nodes):
         return "train"
-    return "write" if any(writes_variables(op) for op in types) else "plain"
+    return "write" if any(writes_variables(node.op) for node in definition.proto.node_def) else "plain"
 
 
 def _captures(graph: Any) -> dict[str, dict[str, Any]]:

@@ -7,7 +7,7 @@ import time
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from tensorsleuth.capture import tf
@@ -17,8 +17,8 @@ from tensorsleuth.capture.failures import describe_inputs, of_our_making, restor
 from tensorsleuth.capture.functions import Functions, Watched
 from tensorsleuth.capture.gradients import ARGUMENT
 from tensorsleuth.capture.instrument import Selection
-from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.sink import Sink
+from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.steps import Steps
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import CallKind
@@ -36,7 +36,13 @@ class EagerCallbacks:
     """The rare part of watching eager execution; the frequent part is native."""
 
     def __init__(
-        self, catalog: CatalogWriter, sites: Sites, selection: Selection, functions: Functions, steps: Steps, sink: Sink
+        self,
+        catalog: CatalogWriter,
+        sites: Sites,
+        selection: Selection,
+        functions: Functions,
+        steps: Steps,
+        sink: Sink,
     ) -> None:
         self._catalog = catalog
         self._sites = sites
@@ -56,9 +62,7 @@ class EagerCallbacks:
         self._keep_code_alive()
         return self._place(kind, self._sites.of_caller(), outputs, forward)
 
-    def _place(
-        self, kind: str, site: int, outputs: int, forward: int = 0, instance: int = -1
-    ) -> Place:
+    def _place(self, kind: str, site: int, outputs: int, forward: int = 0, instance: int = -1) -> Place:
         key = (kind, site, outputs, forward, instance)
         known = self._places.get(key)
         if known is None:
@@ -70,10 +74,10 @@ class EagerCallbacks:
 
     def _keep_code_alive(self) -> None:
         """The native hook names places by the addresses of code objects: none may be used again."""
-        frame = sys._getframe(2)
+        frame: FrameType | None = sys._getframe(2)
         while frame is not None:
             self._alive.add(frame.f_code)
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
 
     def _looks_of(self, kind: str) -> bytes:
         looks = self._looks.get(kind)

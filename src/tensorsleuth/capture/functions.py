@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tensorsleuth.capture import ops, tf
+from tensorsleuth.capture import tf
 from tensorsleuth.capture.definition import Definition, called_functions, is_compiled, read_definition
 from tensorsleuth.capture.describe import Describer
 from tensorsleuth.capture.instrument import Prober, Probing, Selection, add_call_argument
+from tensorsleuth.model import ops
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 
 MAX_DEPTH = 64
@@ -24,7 +25,7 @@ class Watched:
     name: str  # of the copy
     instance: int
     first: int  # its first tensor: that of its first argument
-    kind: str  # train, write or plain
+    kind: str  # train, backward, write or plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Functions:
         self._known: dict[str, _Known] = {}
         self._copies: dict[str, list[str]] = {}
         self._nodes = 0
+        self._root: str | None = None  # the function that is being watched, where Python calls it
 
     def watched(self, name: str, find: Callable[[], Any], joined: bool = True) -> Watched | None:
         """The copy to run instead of `name`; None where it has to run as it is. `find` gives its Python graph."""
@@ -92,6 +94,7 @@ class Functions:
 
     def _watch_root(self, name: str, graph: Any, joined: bool) -> Watched | None:
         self._copies.setdefault(name, [])
+        self._root = name if joined else None
         return self._watch(name, graph, parent=-1, node=-1, path=(name,), joined=joined)
 
     def _watch(
@@ -108,17 +111,16 @@ class Functions:
         copy.CopyFrom(proto)
         copy.signature.name = f"{name}__sleuth_{self._session}_{instance}"
         called, kinds = self._watch_called(copy, graph, instance, path)
-        probing = Probing(self._session, first, self._selection)
+        probing = Probing(self._session, first, self._selection, self._root)
         self._prober.put(known.definition, copy, probing, arguments=parent < 0 and not joined, called=called)
         if joined:
-            add_call_argument(copy, self._session)
+            add_call_argument(copy)
+            self._prober.join(copy, self._session)
         tf.add_function(copy)
         self._copies[path[0]].append(copy.signature.name)
         return Watched(copy.signature.name, instance, first, _strongest({known.kind, *kinds}))
 
-    def _watch_called(
-        self, copy: Any, graph: Any, instance: int, path: tuple[str, ...]
-    ) -> tuple[set[int], set[str]]:
+    def _watch_called(self, copy: Any, graph: Any, instance: int, path: tuple[str, ...]) -> tuple[set[int], set[str]]:
         """Watch what the copy calls, and make it call the watched ones."""
         graphs = dict(tf.inner_graphs(graph)) if graph is not None else {}
         called: set[int] = set()
@@ -166,4 +168,4 @@ class Functions:
 
 
 def _strongest(kinds: set[str]) -> str:
-    return next((kind for kind in ("train", "write") if kind in kinds), "plain")
+    return next((kind for kind in ("backward", "train", "write") if kind in kinds), "plain")

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from tensorsleuth.capture import ops, tf
+from tensorsleuth.capture import tf
 from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.settings import Settings
+from tensorsleuth.model import ops
 from tensorsleuth.model.dtypes import DTYPES, Kind
 from tensorsleuth.model.modes import Mode
 
@@ -71,6 +72,7 @@ class Probing:
     session: int
     first: int  # the instance's first tensor id
     selection: Selection
+    root: str | None  # the function that Python calls and these belong to; None where a dataset calls it
 
 
 class Prober(Protocol):
@@ -78,6 +80,9 @@ class Prober(Protocol):
 
     def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
         """Have the tensors of `copy` looked at. `called` are the nodes whose functions are watched themselves."""
+
+    def join(self, copy: Any, session: int) -> None:
+        """Have `copy` say which call it runs for; the call's number is its last argument."""
 
     def took_effect(self, copy: str) -> bool:
         """After `copy` has run: did its probes?"""
@@ -92,27 +97,21 @@ class Prober(Protocol):
 class InPlace:
     """Puts probe nodes into the copy itself: where the graph optimiser is off, or cannot be joined."""
 
-    def __init__(self, on_device: bool = False) -> None:
-        self._on_device = on_device
-
     def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
-        used = _used_tensors(copy)
+        used = used_tensors(copy)
         names: dict[str, str] = {}
         probes: list[Any] = []
         for tensor, source, op, dtype, device in candidates(definition, arguments, called):
             look = probing.selection.look_in_graph(op, dtype)
             if look is None or source not in used:
                 continue
-            if self._on_device:
-                probes += _summary(source, tensor, dtype, device, look, probing)
-            else:
-                probes.append(_probe(source, tensor, dtype, device, look, probing))
-                names[source] = f"{probes[-1].name}:y:0"
-        _redirect(copy, names)
+            probes.append(_probe(source, tensor, dtype, device, look, probing))
+            names[source] = f"{probes[-1].name}:y:0"
+        redirect(copy, names)
         copy.node_def.extend(probes)
-        for probe in probes:
-            if probe.op == "SleuthSummary":
-                _keep(copy, probe.name)
+
+    def join(self, copy: Any, session: int) -> None:
+        add_join(copy, session)
 
     def took_effect(self, copy: str) -> bool:
         return True
@@ -124,15 +123,19 @@ class InPlace:
         pass
 
 
-def add_call_argument(copy: Any, session: int) -> None:
-    """Give the copy one more argument: the number of the call, which it joins to TensorFlow's step id."""
+def add_call_argument(copy: Any) -> None:
+    """Give the copy one more argument: the number of the call."""
     copy.signature.input_arg.add(name=CALL_ARGUMENT, type=DT_INT64)
+
+
+def add_join(copy: Any, session: int) -> None:
+    """Have the copy join the number of the call to TensorFlow's step id."""
     node = copy.node_def.add(name="sleuth/call", op="SleuthCall", input=[CALL_ARGUMENT])
     node.attr["session"].i = session
-    _keep(copy, node.name)
+    keep(copy, node.name)
 
 
-def _keep(function: Any, node: str) -> None:
+def keep(function: Any, node: str) -> None:
     """Make a node without outputs run whenever the function does."""
     result = node.replace("/", "_")
     function.signature.control_output.append(result)
@@ -152,12 +155,12 @@ def candidates(definition: Definition, arguments: bool, called: set[int]) -> Any
             yield definition.firsts[number] + index, name, node.op, dtype, node.device
 
 
-def _used_tensors(function: Any) -> set[str]:
+def used_tensors(function: Any) -> set[str]:
     used = {text for node in function.node_def for text in node.input}
     return used.union(function.ret.values())
 
 
-def _redirect(function: Any, names: dict[str, str]) -> None:
+def redirect(function: Any, names: dict[str, str]) -> None:
     for node in function.node_def:
         for at, text in enumerate(node.input):
             if text in names:
@@ -170,23 +173,12 @@ def _redirect(function: Any, names: dict[str, str]) -> None:
 def _probe(source: str, tensor: int, dtype: int, device: str, look: Mode, probing: Probing) -> Any:
     node = tf.NodeDef(name=f"sleuth/{tensor}", op="SleuthProbe", input=[source], device=device)
     node.attr["T"].type = dtype
-    _identify(node, tensor, dtype, look, probing)
+    identify(node, tensor, dtype, look, probing)
     return node
 
 
-def _identify(node: Any, tensor: int, dtype: int, look: Mode, probing: Probing) -> None:
+def identify(node: Any, tensor: int, dtype: int, look: Mode, probing: Probing) -> None:
     node.attr["session"].i = probing.session
     node.attr["tensor"].i = probing.first + tensor
     node.attr["look"].i = int(look)
     node.attr["dtype"].i = dtype
-
-
-def _summary(source: str, tensor: int, dtype: int, device: str, look: Mode, probing: Probing) -> list[Any]:
-    from tensorsleuth.capture.device_summary import summary_nodes
-
-    nodes, inputs = summary_nodes(f"sleuth/{tensor}", source, dtype, device, look)
-    if not nodes:
-        return []
-    node = tf.NodeDef(name=f"sleuth/{tensor}", op="SleuthSummary", input=inputs)
-    _identify(node, tensor, dtype, look, probing)
-    return [*nodes, node]

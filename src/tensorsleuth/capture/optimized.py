@@ -10,8 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from tensorsleuth.capture.definition import Definition
-from tensorsleuth.capture.instrument import InPlace, Prober, Probing, candidates
+from tensorsleuth.capture.instrument import InPlace, Prober, Probing, add_join, candidates
 from tensorsleuth.native import loader
+
+
+_WORTH_OPTIMIZING = 4  # nodes: TensorFlow does not look at smaller graphs
 
 
 class AfterOptimizer:
@@ -19,22 +22,29 @@ class AfterOptimizer:
 
     def __init__(self, native: loader.Native) -> None:
         self._native = native
+        self._tiny: set[str] = set()  # copies that the optimiser passes over
 
     def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
         name = copy.signature.name
         for node in copy.node_def:
-            node.experimental_debug_info.original_node_names[:] = [node.name]
-            node.experimental_debug_info.original_func_names[:] = [name]
+            _name_node(node, name)
         lines = "\n".join(_lines(definition, probing, arguments, called))
         self._native.watch_function(name.encode(), probing.session, lines.encode())
 
+    def join(self, copy: Any, session: int) -> None:
+        add_join(copy, session)
+        _name_node(copy.node_def[-1], copy.signature.name)  # no pass takes this one away: it shows that ours ran
+        if len(copy.signature.input_arg) + len(copy.node_def) + len(copy.signature.output_arg) < _WORTH_OPTIMIZING:
+            self._tiny.add(copy.signature.name)
+
     def took_effect(self, copy: str) -> bool:
-        return bool(self._native.was_probed(copy.encode()))
+        return copy in self._tiny or bool(self._native.was_probed(copy.encode()))
 
     def otherwise(self) -> Prober:
         return InPlace()
 
     def forget(self, copy: str) -> None:
+        self._tiny.discard(copy)
         self._native.forget_function(copy.encode())
 
 
@@ -48,3 +58,8 @@ def _lines(definition: Definition, probing: Probing, arguments: bool, called: se
         firsts.setdefault(node, probing.first + tensor)
         looks.setdefault(node, []).append("-" if look is None else f"{dtype}:{int(look)}")
     return [f"{node}\t{firsts[node]}\t{','.join(looks[node])}" for node in firsts if set(looks[node]) != {"-"}]
+
+
+def _name_node(node: Any, function: str) -> None:
+    node.experimental_debug_info.original_node_names[:] = [node.name]
+    node.experimental_debug_info.original_func_names[:] = [function]

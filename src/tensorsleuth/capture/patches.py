@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tensorsleuth.capture import tf
-from tensorsleuth.native import loader
 
 ENTRY_POINTS = ("TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCancelable")
 _FOLDER = __file__.rsplit("patches.py", 1)[0]
@@ -61,23 +60,10 @@ def _keras_traceback_modules() -> Iterator[Any]:
             yield module
 
 
-def watch_eager(patches: Patches, native: loader.Native, callbacks: Any, session: int, slow_tensors: bool) -> None:
-    """Stand in for the eager entry points with the native hook."""
+def watch_eager(patches: Patches, hooks: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+    """Stand in for the eager entry points; `hooks` makes what does from the real ones."""
     real = tuple(getattr(tf.pywrap_tfe, name) for name in ENTRY_POINTS)
-    given = (
-        *real,
-        callbacks.intern,
-        callbacks.substitute,
-        callbacks.call_function,
-        callbacks.failed,
-        callbacks.look_slowly,
-        tf.EagerTensor,
-        list,
-        tuple,
-        tf.ops_with_functions(),
-        callbacks.known_ops,
-    )
-    for name, hook in zip(ENTRY_POINTS, native.hooks(given, session, int(slow_tensors)), strict=True):
+    for name, hook in zip(ENTRY_POINTS, hooks(real), strict=True):
         patches.replace(tf.pywrap_tfe, name, hook)
 
 

@@ -7,21 +7,18 @@ import os
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from tensorsleuth.capture import patches, tf
 from tensorsleuth.capture.describe import Describer
 from tensorsleuth.capture.eager import EagerCallbacks
 from tensorsleuth.capture.functions import Functions
 from tensorsleuth.capture.gradients import GradientTracker
-from tensorsleuth.capture.instrument import InPlace, Prober, Selection
-from tensorsleuth.capture.optimized import AfterOptimizer
+from tensorsleuth.capture.instrument import Selection
+from tensorsleuth.capture.means import Chooser, Means
 from tensorsleuth.capture.settings import Settings
-from tensorsleuth.capture.sink import NativeSink, Sink
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
 from tensorsleuth.model.modes import Mode
-from tensorsleuth.native import loader
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 from tensorsleuth.trace.plan import make_plan
 
@@ -36,44 +33,27 @@ class Recorder:
         self.settings = settings
         self._session = next(_sessions)
         self._patches = patches.Patches()
-        native = loader.load()
-        on_device = settings.probe == "device" or (settings.probe == "auto" and tf.has_accelerator())
         folder.mkdir(parents=True, exist_ok=True)
         self.catalog = CatalogWriter(folder, is_user)
         self._plan = make_plan(settings.circular_buffer_size, settings.mode is Mode.FULL_TENSOR)
-        self.sink = self._open_sink(native)
+        means = Chooser(settings, folder, self._session, self._plan, self.catalog).choose()
+        self.sink = means.sink
         self.steps = Steps(self.sink.set_step)
-        self._catalog_meta(native, on_device)
-        self._watch(native, on_device)
+        self._catalog_meta(means)
+        self._watch(means)
 
-    def _open_sink(self, native: loader.Native | None) -> Sink:
-        plan = self._plan
-        assert native is not None
-        return NativeSink(native, self.folder, self._session, plan)
-
-    def _watch(self, native: Any, on_device: bool) -> None:
+    def _watch(self, means: Means) -> None:
         sites, selection = Sites(self.catalog), Selection(self.settings)
         describer = Describer(sites)
-        prober = self._prober(native, on_device)
-        self.functions = Functions(self.catalog, describer, selection, self._session, prober)
+        self.functions = Functions(self.catalog, describer, selection, self._session, means.prober)
         callbacks = EagerCallbacks(self.catalog, sites, selection, self.functions, self.steps, self.sink)
         patches.watch_removals(self._patches, self.functions.forget)
         patches.hide_our_frames(self._patches)
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self.steps.forward_pass, self.steps.gradients_computed)
-        patches.watch_eager(self._patches, native, callbacks, self._session, on_device)
+        patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
 
-    def _prober(self, native: loader.Native, on_device: bool) -> Prober:
-        """After the graph optimiser where that can be, so that it does to the program what it always does."""
-        if on_device or not tf.optimizer_is_on():
-            return InPlace(on_device)
-        why_not = tf.join_optimizer(str(loader.LIBRARY))
-        if why_not is None:
-            return AfterOptimizer(native)
-        self.catalog.not_covered("the program as the graph optimiser would have changed it", why_not)
-        return InPlace()
-
-    def _catalog_meta(self, native: Any, on_device: bool) -> None:
+    def _catalog_meta(self, means: Means) -> None:
         self.catalog.meta(
             {
                 "version": 1,
@@ -84,8 +64,8 @@ class Recorder:
                 "devices": tf.devices(),
                 "settings": self.settings.describe(),
                 "started": time.time(),
-                "kernel": loader.INSTRUCTION_SETS[native.isa()] if native else "NumPy",
-                "probe": "device" if on_device else "host",
+                "kernel": means.kernel,
+                "probe": means.probe,
                 "value_bytes": self._plan.value_bytes,
             }
         )
@@ -98,6 +78,7 @@ class Recorder:
         """In a forked child: leave TensorFlow as it was, and the parent's files alone."""
         self._patches.undo()
         patches.unwatch_gradients()
+        self.sink.abandon()
 
     def close(self) -> None:
         """Stop watching; the trace is complete."""

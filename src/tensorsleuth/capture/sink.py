@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +11,7 @@ import numpy as np
 
 from tensorsleuth.model.rows import CallKind, EventKind
 from tensorsleuth.native import loader
-from tensorsleuth.trace.plan import RingPlan, TracePlan
+from tensorsleuth.trace.plan import TracePlan
 
 
 class Sink(Protocol):
@@ -28,6 +27,7 @@ class Sink(Protocol):
     def set_step(self, step: int) -> None: ...
     def events(self) -> int: ...
     def close(self) -> None: ...
+    def abandon(self) -> None: ...
 
 
 class NativeSink:
@@ -46,6 +46,9 @@ class NativeSink:
         self.set_forward = native.set_forward
         self.events = native.events
         self.close = native.close
+
+    def abandon(self) -> None:
+        pass  # the library forgets its files by itself when it finds itself in a forked child
 
     def set_step(self, step: int) -> None:
         self._step = step

@@ -7,6 +7,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from functools import cache
+from types import FrameType
 
 from tensorsleuth.trace.catalog_writer import CatalogWriter, FrameKey
 
@@ -63,8 +64,8 @@ class Sites:
     def of_caller(self, depth: int = 1) -> int:
         """The site of the Python code that is running now."""
         frames: list[FrameKey] = []
-        frame = sys._getframe(depth + 1)
+        frame: FrameType | None = sys._getframe(depth + 1)
         while frame is not None:
             frames.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
-            frame = frame.f_back  # type: ignore[assignment]
+            frame = frame.f_back
         return self.intern(reversed(frames))

@@ -31,9 +31,9 @@ class Steps:
     def function_called(self, kind: str) -> None:
         """A function of that kind is about to run."""
         with self._lock:
-            if kind != "write" and self._trained:
+            if kind in ("train", "plain") and self._trained:
                 self._next()
-            if kind == "train":
+            if kind in ("train", "backward"):
                 self._trained = True
                 self._used = max(self._used, self._number)
 

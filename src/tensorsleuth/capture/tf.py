@@ -5,35 +5,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework import function_pb2, node_def_pb2, op_def_pb2
+from tensorflow.core.framework import function_pb2, node_def_pb2
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session
 from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.eager.polymorphic_function import atomic_function
-from tensorflow.python.framework import func_graph, op_def_registry, ops, tensor_util
-from tensorflow.python.framework import errors_impl
-from tensorflow.python.ops import gradients_util
+from tensorflow.python.framework import errors_impl, op_def_registry, ops, tensor_util
+from tensorflow.python.ops import gradients_util, script_ops
 from tensorflow.python.util import traceback_utils
 
-FunctionDef = function_pb2.FunctionDef
-NodeDef = node_def_pb2.NodeDef
-OpDef = op_def_pb2.OpDef
-FuncGraph = func_graph.FuncGraph
-EagerTensor = ops.EagerTensor
-Failures = (core._NotOkStatusException, tf.errors.OpError)
+FunctionDef: Any = function_pb2.FunctionDef
+NodeDef: Any = node_def_pb2.NodeDef
+EagerTensor: Any = ops.EagerTensor
+Failures: Any = (core._NotOkStatusException, tf.errors.OpError)
 
 __all__ = [
-    "FuncGraph",
     "FunctionDef",
     "NodeDef",
-    "OpDef",
     "backprop",
     "execute",
     "gradients_util",
@@ -52,28 +49,26 @@ def version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def get_function(name: str) -> FunctionDef | None:
+def get_function(name: str) -> Any | None:
     """The definition that the eager runtime holds under a name."""
     runtime = context.context()
     return runtime.get_function_def(name) if runtime.has_function(name) else None
 
 
-def add_function(definition: FunctionDef) -> None:
+def add_function(definition: Any) -> None:
     context.context().add_function_def(definition)
 
 
 def remove_function(name: str) -> None:
-    try:
+    with contextlib.suppress(tf.errors.OpError):  # gone already; each version has its own error for that
         context.context().remove_function(name)
-    except (tf.errors.NotFoundError, errors_impl.InternalError):
-        pass  # gone already
 
 
-def op_definition(op: str) -> OpDef | None:
+def op_definition(op: str) -> Any | None:
     return op_def_registry.get(op)
 
 
-def graph_of(function: Any) -> FuncGraph | None:
+def graph_of(function: Any) -> Any | None:
     """The Python graph an AtomicFunction was made from, where it still has one."""
     return getattr(function, "_cached_graph", None)
 
@@ -90,7 +85,7 @@ def calling_function(frame: Any) -> Any | None:
     return None
 
 
-def inner_graphs(graph: FuncGraph) -> Iterator[tuple[str, FuncGraph]]:
+def inner_graphs(graph: Any) -> Iterator[tuple[str, Any]]:
     """The functions that a graph calls, by name."""
     for name, function in getattr(graph, "_functions", {}).items():
         inner = graph_of(function)
@@ -98,11 +93,11 @@ def inner_graphs(graph: FuncGraph) -> Iterator[tuple[str, FuncGraph]]:
             yield name, inner
 
 
-def scalar(number: int) -> EagerTensor:
+def scalar(number: int) -> Any:
     return tf.constant(number, tf.int64)
 
 
-def constant_value(node: NodeDef) -> Any:
+def constant_value(node: Any) -> Any:
     """The value of a Const node as a NumPy array."""
     return tensor_util.MakeNdarray(node.attr["value"].tensor)
 
@@ -147,7 +142,7 @@ def ops_with_functions() -> frozenset[str]:
 _TAKES_FUNCTIONS = re.compile("Dataset|Call|While|If$|Case|Defun|Gradient$|Generator")
 
 
-def _takes_functions(definition: OpDef | None) -> bool:
+def _takes_functions(definition: Any | None) -> bool:
     return definition is not None and any(attr.type in ("func", "list(func)") for attr in definition.attr)
 
 
@@ -164,3 +159,31 @@ def join_optimizer(library: str) -> str | None:
 def optimizer_is_on() -> bool:
     """Has the user left the graph optimiser switched on."""
     return not tf.config.optimizer.get_experimental_options().get("disable_meta_optimizer", False)
+
+
+def register_python(function: Callable[..., Any]) -> bytes:
+    """The token under which nodes of type PyFunc call a function; TensorFlow does not keep it alive."""
+    token: str = script_ops._py_funcs.insert(function)
+    return token.encode()
+
+
+def array_of(tensor: Any) -> Any:
+    """The tensor's own memory as an array, not a copy, where the host can reach it."""
+    return np.asarray(tensor._numpy())
+
+
+def is_async() -> bool:
+    """Do eager calls of this thread return before they have run."""
+    return bool(context.context().is_async())
+
+
+_execute = pywrap_tfe.TFE_Py_Execute  # the real one: this module is imported before anything is replaced
+
+
+def run_function(name: str, inputs: list[Any], outputs: int, device: str) -> list[Any]:
+    """Run a function of ours: no hook and no gradient tape sees it."""
+    runtime = context.context()
+    runtime.ensure_initialized()
+    attrs = ("executor_type", "", "config_proto", runtime.function_call_options.config_proto_serialized)
+    ran: list[Any] = _execute(runtime._handle, device, name, inputs, attrs, outputs)
+    return ran

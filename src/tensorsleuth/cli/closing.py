@@ -17,9 +17,7 @@ NEXT = {"why": "what went wrong, and where", "info": "what was recorded"}
 
 def close(run: Path, program: Sequence[str], ending: Ending) -> None:
     """One line on how it went, one on what to type next."""
-    name = (
-        program[1] if program[0] == "-m" else {"-c": "the command", "-": "stdin"}.get(program[0], program[0])
-    )
+    name = program[1] if program[0] == "-m" else {"-c": "the command", "-": "stdin"}.get(program[0], program[0])
     if (run / rundir.TENSORFLOW_SEEN).exists():
         terminal.say(closing.sentence(name, ending, summaries.summarize(run)))
         terminal.note(closing.hints(_next_commands(run)))

@@ -21,16 +21,12 @@ def check_program(program: Sequence[str]) -> None:
     """Refuse what Python could not even start; a missing module is left to Python, which looks harder."""
     first = program[0]
     if first in ("-m", "-c") and len(program) == 1:
-        raise SleuthError(
-            f"{first} needs {'a module' if first == '-m' else 'code'} after it: sleuth run {first} …"
-        )
+        raise SleuthError(f"{first} needs {'a module' if first == '-m' else 'code'} after it: sleuth run {first} …")
     if first in ("-m", "-c", "-"):
         return
     path = Path(first)
     if not path.exists():
-        raise SleuthError(
-            f"there is no program {first!r} in {Path.cwd()}. A module is run with: sleuth run -m NAME"
-        )
+        raise SleuthError(f"there is no program {first!r} in {Path.cwd()}. A module is run with: sleuth run -m NAME")
     if path.is_dir() and not (path / "__main__.py").exists():
         raise SleuthError(f"{first!r} is a folder with no __main__.py in it: name the .py file to run.")
 
@@ -40,9 +36,7 @@ def new_run(logdir: Path, program: Sequence[str]) -> Path | None:
     try:
         return rundir.create(logdir, program)
     except OSError as error:
-        terminal.say(
-            f"not recording: cannot make a run in {logdir.absolute()} ({error.strerror}). The program runs."
-        )
+        terminal.say(f"not recording: cannot make a run in {logdir.absolute()} ({error.strerror}). The program runs.")
         return None
 
 

@@ -36,9 +36,7 @@ def tensorflow_facts() -> dict[str, Any]:
     environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     command = [sys.executable, "-m", "tensorsleuth.capture.machine"]
     try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
         facts = json.loads(done.stdout.strip().rpartition("\n")[2])
     except subprocess.TimeoutExpired:
         return {"tensorflow_error": f"importing it took more than {PATIENCE} s"}
@@ -98,11 +96,7 @@ def _disk(logdir: Path) -> list[Check]:
     while not place.exists() and place != place.parent:
         place = place.parent
     writable = place.is_dir() and os.access(place, os.W_OK | os.X_OK)
-    text = (
-        f"{logdir.absolute()}"
-        if writable
-        else f"cannot write {logdir.absolute()}: choose another with --logdir"
-    )
+    text = f"{logdir.absolute()}" if writable else f"cannot write {logdir.absolute()}: choose another with --logdir"
     free = shutil.disk_usage(place).free
     return [
         Check("log directory", State.GOOD if writable else State.BAD, text),

@@ -39,9 +39,7 @@ def command(runs: tuple[str, ...], logdir: Path, everything: bool, yes: bool, fo
 
 def _chosen(runs: tuple[str, ...], logdir: Path, everything: bool) -> list[Path]:
     if everything == bool(runs):
-        raise SleuthError(
-            "say which runs to delete: sleuth rm RUN, or all of them: sleuth rm --all (not both)."
-        )
+        raise SleuthError("say which runs to delete: sleuth rm RUN, or all of them: sleuth rm --all (not both).")
     if everything:
         return rundir.list_runs(logdir)
     return list(dict.fromkeys(rundir.find(logdir, query) for query in runs))
@@ -54,9 +52,7 @@ def _check(run: Path, force: bool) -> None:
     if force:
         return
     if rundir.is_alive(run):
-        raise SleuthError(
-            f"{run.name} is still running (pid {rundir.read_meta(run)['pid']}). Stop it, or add --force."
-        )
+        raise SleuthError(f"{run.name} is still running (pid {rundir.read_meta(run)['pid']}). Stop it, or add --force.")
     foreign = rundir.foreign_files(run)
     if foreign:
         raise SleuthError(f"{run} holds {foreign[0]!r}, which is not of a run. Move it away, or add --force.")

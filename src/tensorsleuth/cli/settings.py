@@ -20,9 +20,7 @@ _OPTIONS = (
         help=f"How much to record of every tensor: {', '.join(mode.name for mode in Mode)}.",
     ),
     click.option("--op-regex", metavar="REGEX", help="Only ops whose type matches, such as '(MatMul|Log)'."),
-    click.option(
-        "--tensor-dtypes", metavar="LIST", help="Only tensors of these dtypes, such as float32,float16."
-    ),
+    click.option("--tensor-dtypes", metavar="LIST", help="Only tensors of these dtypes, such as float32,float16."),
     click.option(
         "--circular-buffer-size",
         type=int,

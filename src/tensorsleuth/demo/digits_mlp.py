@@ -108,15 +108,11 @@ def train(flags: argparse.Namespace) -> None:
 
 
 def parse_flags(arguments: list[str] | None = None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description="Train a perceptron on handwritten digits, with a bug in it."
-    )
+    parser = argparse.ArgumentParser(description="Train a perceptron on handwritten digits, with a bug in it.")
     option = parser.add_argument
 
     def switch(name: str, help: str) -> None:  # --name, or --name true, or --name false
-        option(
-            name, type=lambda text: text.lower() == "true", nargs="?", const=True, default=False, help=help
-        )
+        option(name, type=lambda text: text.lower() == "true", nargs="?", const=True, default=False, help=help)
 
     option("--max_steps", type=int, default=50, help="training steps to run")
     option("--train_batch_size", type=int, default=100, help="images a step")

@@ -67,7 +67,7 @@ class Function:
     captures: dict[int, dict[str, Any]]  # argument -> what is captured there (a variable's name, shape)
     nodes: tuple[Node, ...]
     returns: tuple[tuple[int, int], ...]
-    kind: str  # train, write or plain
+    kind: str  # train, backward, write or plain
     tensors: int  # how many tensor ids an instance takes
 
 

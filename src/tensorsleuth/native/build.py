@@ -77,11 +77,7 @@ def compile_sources(compiler: str, scratch: Path) -> list[Path]:
         raise BuildError(f"no sources of the native library in {SOURCES}: the package is incomplete.")
     objects = [scratch / source.with_suffix(".o").name for source in sources]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(
-            pool.map(
-                lambda pair: run([compiler, *COMPILE, "-c", pair[0], "-o", pair[1]]), zip(sources, objects)
-            )
-        )
+        list(pool.map(lambda pair: run([compiler, *COMPILE, "-c", pair[0], "-o", pair[1]]), zip(sources, objects)))
     return objects
 
 

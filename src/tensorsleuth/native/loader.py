@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_char_p, c_int, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p, py_object
+from ctypes import (
+    POINTER,
+    c_char_p,
+    c_int,
+    c_int64,
+    c_uint8,
+    c_uint16,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+    py_object,
+)
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -77,6 +88,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_next_call": (c_uint64, []),
     "sleuth_call": (None, [POINTER(Call)]),
     "sleuth_note": (c_int, [POINTER(TensorView), c_int, POINTER(Where)]),
+    "sleuth_note_summary": (None, [c_void_p, c_void_p, POINTER(TensorView), c_int, POINTER(Where)]),
     "sleuth_set_step": (None, [c_int64]),
     "sleuth_isa": (c_int, []),
     "sleuth_watch_function": (None, [c_char_p, c_uint64, c_char_p]),
@@ -110,7 +122,7 @@ class Native:
 
 @cache
 def load() -> Native | None:
-    """The library, or None where there is none or it does not fit this TensorFlow. TensorFlow must be imported before."""
+    """The library, or None where there is none that fits. TensorFlow must have been imported."""
     try:
         native = Native(LIBRARY)
     except (OSError, AttributeError):

@@ -30,8 +30,7 @@ def _lines(summary: Summary, meta: Mapping[str, object], now: float) -> dict[str
         "in": str(meta.get("cwd", "")),
         "python": str(meta.get("python", "")),
         "started": f"{moment(summary.started)} ({age(summary.started, now)} ago)",
-        "ended": summary.ended
-        + (f" after {duration(summary.seconds)}" if summary.seconds is not None else ""),
+        "ended": summary.ended + (f" after {duration(summary.seconds)}" if summary.seconds is not None else ""),
         "steps": count(summary.steps),
         "tensors": count(summary.events),
         "bad": count(summary.bad),

@@ -19,9 +19,7 @@ def runs_table(summaries: Sequence[Summary], now: float, width: int) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     longest = max(len(summary.name) for summary in summaries)
     table.add_column("run", overflow="fold")
-    table.add_column(
-        "program", no_wrap=True, overflow="ellipsis", max_width=max(NARROW, width - longest - OTHERS)
-    )
+    table.add_column("program", no_wrap=True, overflow="ellipsis", max_width=max(NARROW, width - longest - OTHERS))
     table.add_column("age", no_wrap=True, justify="right")
     table.add_column("ended", no_wrap=True)
     for name in ("steps", "events", "size"):
@@ -42,7 +40,7 @@ def verdict(summary: Summary) -> Text:
 def _row(summary: Summary, now: float) -> list[Text]:
     texts = (
         printable(summary.name),
-        printable(summary.program),
+        printable(_short(summary.program)),
         age(summary.started, now),
         printable(summary.ended),
         short_count(summary.steps),
@@ -50,3 +48,9 @@ def _row(summary: Summary, now: float) -> list[Text]:
         size(summary.bytes),
     )
     return [*(Text(text) for text in texts), verdict(summary)]
+
+
+def _short(program: str) -> str:
+    """The program without its folder, which is the least telling part."""
+    path, *rest = program.split(" ", 1)
+    return " ".join([path.rsplit("/", 1)[-1], *rest])

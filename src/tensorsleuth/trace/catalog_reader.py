@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.model.catalog import Catalogue, EagerOp, Failure, Forward, Frame, Function, Instance, Node, Site
+from tensorsleuth.model.catalog import (
+    Catalogue,
+    EagerOp,
+    Failure,
+    Forward,
+    Frame,
+    Function,
+    Instance,
+    Node,
+    Site,
+)
 from tensorsleuth.trace import journal
+from tensorsleuth.trace.files import open_regular
+
+# What a record may raise that does not hold what its kind says.
+_NONSENSE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
 
 
 def read_catalogue(path: Path) -> tuple[Catalogue, list[str]]:
     """The catalogue, and in words what of it could not be read."""
-    catalogue, trouble = Catalogue(), []
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        return catalogue, [f"{path.name} cannot be read: {error.strerror}"]
-    files: dict[int, str] = {}
-    lost = unknown = 0
+        with open_regular(path) as file:
+            if not os.fstat(file.fileno()).st_size:
+                return Catalogue(), [f"{path.name} is empty"]
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return _read(path.name, data)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        return Catalogue(), [f"{path.name} cannot be read: {reason}"]
+
+
+def _read(name: str, data: mmap.mmap) -> tuple[Catalogue, list[str]]:
+    catalogue, files = Catalogue(), dict[int, str]()
+    lost = left_out = unknown = 0
     for record in journal.read(data):
         if isinstance(record, journal.Damage):
-            lost += 0 if record.torn_end else record.bytes
+            lost += 0 if record.torn_end or record.too_large else record.bytes
+            left_out += record.bytes if record.too_large else 0
             continue
         try:
             _take(catalogue, files, *record)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        except _NONSENSE:
             unknown += 1
-    if lost:
-        trouble.append(f"{lost:,} bytes of {path.name} are damaged")
-    if unknown:
-        trouble.append(f"{unknown:,} records of {path.name} make no sense")
-    return catalogue, trouble
+    said = {
+        f"{lost:,} bytes of {name} are damaged": lost,
+        f"{left_out:,} bytes of {name} are left out: they would take too much memory or time": left_out,
+        f"{unknown:,} records of {name} make no sense": unknown,
+    }
+    return catalogue, [line for line, count in said.items() if count]
 
 
 def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[str, Any]) -> None:

@@ -66,20 +66,9 @@ def read(data: bytes | mmap.mmap) -> Iterator[Record | Damage]:
     """The records of a journal, in order; what is damaged is counted and stepped over."""
     at, reader = 0, _Reader(data)
     while at < len(data):
-        if reader.exhausted:
-            yield Damage(len(data) - at, too_large=True)
-            return
-        record, after = reader.record_at(at)
-        if isinstance(record, Damage) and not record.too_large and not record.torn_end:
-            after = _next_mark(data, at + 1)
-            record = Damage(after - at)
-        yield record
+        found, after = reader.record_at(at)
+        yield found
         at = after
-
-
-def _next_mark(data: bytes | mmap.mmap, start: int) -> int:
-    found = data.find(MARK, start)
-    return len(data) if found < 0 else found
 
 
 class _Reader:
@@ -90,33 +79,30 @@ class _Reader:
         self._memory = MAX_MEMORY
         self._patience = 8 * len(data) + (1 << 20)
 
-    @property
-    def exhausted(self) -> bool:
-        return self._memory <= 0 or self._patience <= 0
-
     def record_at(self, at: int) -> tuple[Record | Damage, int]:
-        """What is there, and where it ends."""
-        data, body_at = self._data, at + HEADER.size
-        if len(data) < body_at:
-            rest = bytes(data[at:])
-            return Damage(len(rest), torn_end=MARK.startswith(rest[:4])), len(data)
-        mark, size, crc = HEADER.unpack(data[at:body_at])
-        if mark != MARK:
-            return Damage(0), at
-        if body_at + size > len(data):
-            return Damage(len(data) - at, torn_end=_next_mark(data, at + 1) == len(data)), len(data)
-        body = data[body_at : body_at + size]
-        if zlib.crc32(body) != crc:
-            self._patience -= size
-            return Damage(0), at
-        return self._parse(body), body_at + size
+        """What is there, and where the next may begin."""
+        size = len(self._data)
+        if self._memory <= 0 or self._patience <= 0:
+            return Damage(size - at, too_large=True), size
+        body_at = at + HEADER.size
+        if body_at > size:
+            return Damage(size - at, torn_end=MARK.startswith(self._data[at : at + len(MARK)])), size
+        mark, length, crc = HEADER.unpack(self._data[at:body_at])
+        end = body_at + length
+        if mark == MARK and end <= size and length <= MAX_RECORD:
+            body = self._data[body_at:end]
+            if zlib.crc32(body) == crc:
+                return self._parse(body), end
+            self._patience -= length
+        after = _next_mark(self._data, at + 1)
+        return Damage(after - at, torn_end=mark == MARK and after == size < end), after
 
     def _parse(self, body: bytes) -> Record | Damage:
         """The record; a frame may be whole and yet hold no record of ours (a hostile or foreign file)."""
         try:
             inflater = zlib.decompressobj()
             text = inflater.decompress(body, MAX_RECORD)
-            weight = len(text) + sum(text.count(sign) * bytes_ for sign, bytes_ in WEIGHTS.items())
+            weight = len(text) + sum(text.count(sign) * cost for sign, cost in WEIGHTS.items())
             self._memory -= weight
             if inflater.unconsumed_tail or weight > MAX_RECORD:
                 return Damage(len(body), too_large=True)
@@ -124,3 +110,8 @@ class _Reader:
         except (ValueError, TypeError, zlib.error, RecursionError):
             return Damage(len(body))
         return (kind, fields) if isinstance(kind, str) and isinstance(fields, dict) else Damage(len(body))
+
+
+def _next_mark(data: bytes | mmap.mmap, start: int) -> int:
+    found = data.find(MARK, start)
+    return len(data) if found < 0 else found

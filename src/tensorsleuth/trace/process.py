@@ -113,7 +113,10 @@ class ProcessTrace:
 
     @cached_property
     def _starts(self) -> tuple[list[int], list[Instance | EagerOp]]:
-        owners: list[Instance | EagerOp] = [*self.catalogue.instances.values(), *self.catalogue.eager.values()]
+        owners: list[Instance | EagerOp] = [
+            *self.catalogue.instances.values(),
+            *self.catalogue.eager.values(),
+        ]
         owners = sorted((o for o in owners if not isinstance(o, EagerOp) or o.outputs), key=lambda o: o.first)
         return [owner.first for owner in owners], owners
 

@@ -30,7 +30,12 @@ class RingWriter:
     """Appends rows to a new file. Any thread may call."""
 
     def __init__(
-        self, path: Path, dtype: np.dtype[Any], plan: RingPlan, say: Callable[[str], None], keep_all: bool = False
+        self,
+        path: Path,
+        dtype: np.dtype[Any],
+        plan: RingPlan,
+        say: Callable[[str], None],
+        keep_all: bool = False,
     ) -> None:
         self._path, self._dtype, self._plan, self._say = path, dtype, plan, say
         self._keep_all = keep_all  # at the bound, drop the newest rows and not the oldest
@@ -39,7 +44,10 @@ class RingWriter:
         self._offset = -(-(TABLE + 8 * plan.chunks) // 4096) * 4096
         self._lock = threading.RLock()
         self._extents: list[Array] = []  # what has been allocated, mapped, as chunks of rows
-        self._current = (-1, np.empty(0, dtype))  # the chunk that is being filled: its logical number, its rows
+        self._current = (
+            -1,
+            np.empty(0, dtype),
+        )  # the chunk that is being filled: its logical number, its rows
         self._next_victim = 0
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         self._write_header()
@@ -186,7 +194,8 @@ class RingWriter:
 
     def abandon(self) -> None:
         """Forget the file, as it is; also in a forked child, where it is the parent's."""
-        os.close(self._file)
+        if self._file >= 0:
+            os.close(self._file)
         self._file = -1
         self._extents = []
         self._current = (-1, np.empty(0, self._dtype))

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.trace.files import open_regular
 
 DEFAULT_LOGDIR = "sleuth_runs"
 META = "run.json"
 TENSORFLOW_SEEN = "tensorflow.seen"  # left by capture/autostart.py once TensorFlow was imported
 _LONGEST_META = 4_000_000  # bytes; a longer run.json is not ours
+_LATEST = 1e11  # seconds; a run that started later did not
 _LISTED = 5  # how many runs an error message names
 
 _FIELDS: dict[str, type | tuple[type, ...]] = {
@@ -60,7 +62,7 @@ def write_end(run: Path, exit_code: int | None, signal_name: str | None = None) 
 def read_meta(run: Path) -> dict[str, Any]:
     """What run.json says, less what is missing, corrupt or of another type."""
     try:
-        with open(run / META, encoding="utf-8") as file:
+        with open_regular(run / META) as file:
             meta = json.loads(file.read(_LONGEST_META))
     except (OSError, ValueError, RecursionError):
         return {}
@@ -69,6 +71,8 @@ def read_meta(run: Path) -> dict[str, Any]:
     known = {key: meta[key] for key, kind in _FIELDS.items() if isinstance(meta.get(key), kind)}
     if not all(isinstance(word, str) for word in known.get("program", ())):
         del known["program"]
+    if not 0 <= known.get("started", 0) < _LATEST:
+        del known["started"]
     return known
 
 
@@ -119,9 +123,7 @@ def find(logdir: Path, query: str | None) -> Path:
     path = Path(query).expanduser()
     if path.is_dir() and is_run(path):
         return path.absolute()
-    matches = [run for run in runs if run.name == query] or [
-        run for run in runs if run.name.startswith(query)
-    ]
+    matches = [run for run in runs if run.name == query] or [run for run in runs if run.name.startswith(query)]
     if len(matches) == 1 and query:
         return matches[0]
     raise SleuthError(_not_found(logdir, query, runs, matches))
@@ -197,9 +199,7 @@ def _not_found(logdir: Path, query: str, runs: list[Path], matches: list[Path]) 
     if matches:
         return f"{query!r} could be {len(matches)} runs in {where}: {_names(matches)}. Type more of the name."
     if Path(query).is_dir():
-        return (
-            f"{query!r} is a folder but not a run: it has no {META} and no p-* folder. See them: sleuth runs"
-        )
+        return f"{query!r} is a folder but not a run: it has no {META} and no p-* folder. See them: sleuth runs"
     if not runs:
         return f"no run {query!r}: there is no run in {where} yet. Make one: sleuth run program.py"
     return f"no run {query!r} in {where}; there is {_names(runs)}. See them all: sleuth runs"

@@ -53,7 +53,13 @@ def _write_catalogue(folder: Path, steps: int) -> tuple[int, int]:
          sites[at % len(sites)], None, [DTYPE]]
         for at in range(NODES)
     ]  # fmt: skip
-    function = {"name": "train_step", "graph": 1, "arguments": ["x"], "argument_dtypes": [DTYPE], "captures": {}}
+    function = {
+        "name": "train_step",
+        "graph": 1,
+        "arguments": ["x"],
+        "argument_dtypes": [DTYPE],
+        "captures": {},
+    }
     number = catalog.function(
         function | {"nodes": nodes, "returns": [[NODES - 1, 0]], "kind": "train", "tensors": NODES + 1}
     )
@@ -108,9 +114,7 @@ def _shapes(begin: int, end: int) -> Array:
     return rows
 
 
-def _write_ring(
-    path: Path, dtype: np.dtype[np.void], rows: int, alarm: int, make: Callable[[int, int], Array]
-) -> None:
+def _write_ring(path: Path, dtype: np.dtype[np.void], rows: int, alarm: int, make: Callable[[int, int], Array]) -> None:
     chunks = -(-rows // CHUNK_ROWS)
     max_chunks = max(chunks, make_plan(None, False).events.chunks)
     offset = -(-(4096 + 8 * max_chunks) // 4096) * 4096

@@ -13,7 +13,7 @@ from tensorsleuth.trace.ring_writer import RingWriter
 
 
 class ValueWriter:
-    """Writes values round and round in values.bin; an offset never repeats, its place is the offset modulo the bound."""
+    """Writes values round and round in values.bin; an offset never repeats, its place is the rest by the bound."""
 
     def __init__(self, folder: Path, bound: int, say: Callable[[str], None]) -> None:
         self._bound = bound

@@ -87,23 +87,15 @@ void compute_call(void* kernel, TF_OpKernelContext* context) {
   note_call(call);
 }
 
-// `summary` is DebugNumericSummaryV2's FULL_HEALTH: id, device, dtype, rank, elements, -inf, +inf, nan, -, 0, +.
 void compute_summary(void* kernel, TF_OpKernelContext* context) {
   const Probe& probe = *static_cast<Probe*>(kernel);
-  Input summary(context, 0), moments(context, 1), dims(context, 2);
-  if (!summary.tensor || !moments.tensor || !dims.tensor || !recording(probe.session)) return;
-  const double* counts = static_cast<double*>(TF_TensorData(summary.tensor));
-  const double* stats = static_cast<double*>(TF_TensorData(moments.tensor));
-  Health health;
-  health.neg_inf = uint64_t(counts[5]), health.pos_inf = uint64_t(counts[6]), health.nan = uint64_t(counts[7]);
-  health.neg = uint64_t(counts[8]), health.zero = uint64_t(counts[9]), health.pos = uint64_t(counts[10]);
-  health.elements = uint64_t(counts[4]);
-  health.min = stats[0], health.max = stats[1], health.mean = stats[2], health.std = stats[3];
-  if (health.neg_inf + health.pos_inf + health.nan) health.first_bad = uint64_t(stats[4]);
-  TensorView view{nullptr, health.elements, 0, probe.dtype, int(TF_TensorElementCount(dims.tensor)), {}};
+  Input counts(context, 0), moments(context, 1), dims(context, 2);
+  if (!counts.tensor || !moments.tensor || !dims.tensor || !recording(probe.session)) return;
+  TensorView view{nullptr, 0, 0, probe.dtype, int(TF_TensorElementCount(dims.tensor)), {}};
   const int64_t* sizes = static_cast<int64_t*>(TF_TensorData(dims.tensor));
   for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = sizes[i];
-  note_summary(health, view, probe.look, place_of(context, probe));
+  note_summary(static_cast<double*>(TF_TensorData(counts.tensor)), static_cast<double*>(TF_TensorData(moments.tensor)), view,
+               probe.look, place_of(context, probe));
 }
 
 void same_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
@@ -141,7 +133,7 @@ __attribute__((constructor)) void publish_all() {
   publish("SleuthCall", call, compute_call);
 
   TF_OpDefinitionBuilder* summary = op("SleuthSummary");
-  TF_OpDefinitionBuilderAddInput(summary, "summary: double");
+  TF_OpDefinitionBuilderAddInput(summary, "counts: double");
   TF_OpDefinitionBuilderAddInput(summary, "moments: double");
   TF_OpDefinitionBuilderAddInput(summary, "dims: int64");
   TF_OpDefinitionBuilderSetIsStateful(summary, true);

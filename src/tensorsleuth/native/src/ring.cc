@@ -129,7 +129,7 @@ char* Ring::prepare(uint64_t logical) {
   Active& slot = active_[logical % kActive];
   uint64_t held = slot.logical.load(std::memory_order_relaxed);
   if (held == logical) return slot.rows;
-  if (held != ~0ull && held > logical) return nullptr;  // this writer slept through eight chunks
+  if (held != ~0ull && held > logical) return find(logical);  // this writer slept through eight chunks
   int64_t chunk = take_chunk();
   if (chunk < 0) return nullptr;
   char* rows = rows_of(uint64_t(chunk));
@@ -139,6 +139,12 @@ char* Ring::prepare(uint64_t logical) {
   slot.rows.store(rows);
   slot.logical.store(logical, std::memory_order_release);
   return rows;
+}
+
+char* Ring::find(uint64_t logical) const {
+  for (uint64_t chunk = 0; chunk < header_->chunks; ++chunk)
+    if ((table_[chunk] & ~kPinned) == logical + 1) return rows_of(chunk);
+  return nullptr;
 }
 
 int64_t Ring::take_chunk() {

@@ -53,6 +53,7 @@ class Ring {
   static constexpr int kActive = 8;
 
   char* prepare(uint64_t logical);
+  char* find(uint64_t logical) const;  // nullptr once it has been written over
   int64_t take_chunk();
   bool grow();
   char* rows_of(uint64_t chunk) const;

@@ -46,6 +46,31 @@ uint32_t flags_of(int look, const Health& health) {
   return flags;
 }
 
+// What the device found, as far as `look` asks for it.
+Health health_of(const double* counts, const double* moments, int look) {
+  Health health;
+  if (look < kCurt) return health;
+  health.elements = uint64_t(counts[4]);
+  if (counts[5] + counts[6] + counts[7] > 0) health.first_bad = uint64_t(moments[4]);
+  if (look >= kConcise) {
+    health.neg_inf = uint64_t(counts[5]);
+    health.pos_inf = uint64_t(counts[6]);
+    health.nan = uint64_t(counts[7]);
+  }
+  if (look >= kFull) {
+    health.neg = uint64_t(counts[8]);
+    health.zero = uint64_t(counts[9]);
+    health.pos = uint64_t(counts[10]);
+    health.min = moments[0];
+    health.max = moments[1];
+  }
+  if (look >= kNumerics) {
+    health.mean = moments[2];
+    health.std = moments[3];
+  }
+  return health;
+}
+
 bool write_event(const Health& health, const TensorView& tensor, int look, const Where& where, uint32_t flags) {
   uint64_t number;
   char* place = events.claim(&number);
@@ -104,9 +129,9 @@ bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags
   return write_event(health, tensor, what, where, flags);
 }
 
-void note_summary(const Health& health, const TensorView& tensor, int look, const Where& where) {
+void note_summary(const double* counts, const double* moments, const TensorView& tensor, int look, const Where& where) {
   Writing writing(current.load(std::memory_order_relaxed));
-  if (writing.ok) write_event(health, tensor, look, where, kDevice);
+  if (writing.ok) write_event(health_of(counts, moments, look), tensor, look, where, kDevice);
 }
 
 void note_call(const Call& call) {
@@ -167,5 +192,10 @@ SLEUTH_API void sleuth_call(const sleuth::Call* call) { sleuth::note_call(*call)
 
 SLEUTH_API int sleuth_note(const sleuth::TensorView* tensor, int look, const sleuth::Where* where) {
   return sleuth::note(*tensor, look, *where);
+}
+
+SLEUTH_API void sleuth_note_summary(const double* counts, const double* moments, const sleuth::TensorView* tensor,
+                                    int look, const sleuth::Where* where) {
+  sleuth::note_summary(counts, moments, *tensor, look, *where);
 }
 }

@@ -30,7 +30,9 @@ struct SessionPlan {
 
 bool recording(uint64_t session);
 bool note(const TensorView& tensor, int look, const Where& where, uint32_t flags = 0);  // true where it is bad
-void note_summary(const Health& health, const TensorView& tensor, int look, const Where& where);
+// `counts`: DebugNumericSummaryV2's FULL_HEALTH: id, device, dtype, rank, elements, -inf, +inf, nan, -, 0, +.
+// `moments`: min, max, mean, std, first_bad.
+void note_summary(const double* counts, const double* moments, const TensorView& tensor, int look, const Where& where);
 void note_call(const Call& call);
 uint64_t next_call();
 

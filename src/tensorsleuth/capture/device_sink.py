@@ -1,0 +1,30 @@
+"""Notes eager tensors that live on an accelerator: they are summed up there, and only the summary travels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.device_summary import OUTPUTS, covers, summary_function
+from tensorsleuth.capture.sink import NativeSink
+from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.rows import EventKind
+from tensorsleuth.native import loader
+
+
+class DeviceSink(NativeSink):
+    """Writes through the native library what the device has summed up."""
+
+    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> None:
+        dtype = tensor._datatype_enum()
+        if look == Mode.FULL_TENSOR or not covers(dtype, look) or not look:
+            super().look(tensor, number, call, uid, look)  # the tensor itself has to travel, or nothing has
+            return
+        ran = tf.run_function(summary_function(dtype, look), [tensor], len(OUTPUTS), tensor.backing_device)
+        counts, moments, dims = (np.ascontiguousarray(output.numpy()) for output in ran)
+        view = loader.TensorView(None, tensor.shape.num_elements(), 0, dtype, len(dims))
+        view.dims[: min(len(dims), 8)] = dims[:8].tolist()
+        where = loader.Where(call, number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
+        self._native.note_summary(counts.ctypes.data, moments.ctypes.data, view, look, where)

@@ -1,0 +1,119 @@
+"""The three ways to look at tensors: with the native library on the host, on the device they live on, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.complaint import complain
+from tensorsleuth.capture.device_prober import OnDevice
+from tensorsleuth.capture.device_sink import DeviceSink
+from tensorsleuth.capture.eager import EagerCallbacks
+from tensorsleuth.capture.instrument import InPlace, Prober
+from tensorsleuth.capture.optimized import AfterOptimizer
+from tensorsleuth.capture.plain_graph import Calls, PlainProber
+from tensorsleuth.capture.plain_hook import PlainHook
+from tensorsleuth.capture.plain_sink import PlainSink
+from tensorsleuth.capture.settings import Settings
+from tensorsleuth.capture.sink import NativeSink, Sink
+from tensorsleuth.native import loader
+from tensorsleuth.trace.catalog_writer import CatalogWriter
+from tensorsleuth.trace.plan import TracePlan
+
+Entry = Callable[..., Any]
+_OPTIMISED = "the program as the graph optimiser would have changed it"
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a recording works with."""
+
+    probe: str  # host, device or numpy
+    kernel: str
+    sink: Sink
+    prober: Prober
+    hooks: Callable[[Sequence[Entry], EagerCallbacks], Sequence[Entry]]  # what stands in for the real entry points
+
+
+class Chooser:
+    """Finds the means that this machine has and the settings ask for."""
+
+    def __init__(self, settings: Settings, folder: Path, session: int, plan: TracePlan, catalog: CatalogWriter) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._session = session
+        self._plan = plan
+        self._catalog = catalog
+
+    def choose(self) -> Means:
+        native = loader.load() if self._settings.probe != "numpy" else None
+        if native is not None:
+            wanted = self._settings.probe == "device"
+            on_device = wanted or (self._settings.probe == "auto" and tf.has_accelerator())
+            return self._on_device(native) if on_device else self._on_host(native)
+        if self._settings.probe != "numpy":
+            complain(f"there is no native library here ({loader.why_not()}); recording from Python, which is slower.")
+        return self._from_python()
+
+    def _on_host(self, native: loader.Native) -> Means:
+        sink = NativeSink(native, self._folder, self._session, self._plan)
+        return Means("host", _kernel(native), sink, self._host_prober(native), self._native_hooks(native, False))
+
+    def _host_prober(self, native: loader.Native) -> Prober:
+        """After the graph optimiser where that can be, so that it does to the program what it always does."""
+        if not tf.optimizer_is_on():
+            return InPlace()
+        why_not = tf.join_optimizer(str(loader.LIBRARY))
+        if why_not is None:
+            return AfterOptimizer(native)
+        self._catalog.not_covered(_OPTIMISED, why_not)
+        return InPlace()
+
+    def _on_device(self, native: loader.Native) -> Means:
+        self._say_not_optimised()
+        sink = DeviceSink(native, self._folder, self._session, self._plan)
+        prober = OnDevice(self._not_covered_once())
+        return Means("device", _kernel(native), sink, prober, self._native_hooks(native, True))
+
+    def _from_python(self) -> Means:
+        self._say_not_optimised()
+        sink = PlainSink(self._folder, self._plan)
+        calls = Calls(sink)
+        prober = PlainProber(calls, self._session, self._not_covered_once())
+
+        def hooks(real: Sequence[Entry], callbacks: EagerCallbacks) -> Sequence[Entry]:
+            return PlainHook(real, callbacks, calls).entry_points
+
+        return Means("numpy", "NumPy", sink, prober, hooks)
+
+    def _say_not_optimised(self) -> None:
+        if tf.optimizer_is_on():
+            self._catalog.not_covered(_OPTIMISED, "probes of this kind stand in the graph before it is optimised")
+
+    def _native_hooks(self, native: loader.Native, slow_tensors: bool) -> Any:
+        def hooks(real: Sequence[Entry], callbacks: EagerCallbacks) -> Sequence[Entry]:
+            asked = callbacks.intern, callbacks.substitute, callbacks.call_function, callbacks.failed
+            types = tf.EagerTensor, list, tuple
+            names = tf.ops_with_functions(), callbacks.known_ops
+            given = (*real, *asked, callbacks.look_slowly, *types, *names)
+            made: Sequence[Entry] = native.hooks(given, self._session, int(slow_tensors))
+            return made
+
+        return hooks
+
+    def _not_covered_once(self) -> Callable[[str, str], None]:
+        said: set[str] = set()
+
+        def once(what: str, why: str) -> None:
+            if what not in said:
+                said.add(what)
+                self._catalog.not_covered(what, why)
+
+        return once
+
+
+def _kernel(native: loader.Native) -> str:
+    return loader.INSTRUCTION_SETS[native.isa()]

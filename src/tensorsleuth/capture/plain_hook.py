@@ -1,0 +1,153 @@
+"""Stands in for TensorFlow's eager entry points, in Python: does what native/src/eager_hook.cc does, slower."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Any
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.complaint import harmless
+from tensorsleuth.capture.eager import DO_NOT_LOOK, DTYPES, FIRST_INPUT, EagerCallbacks, Place
+from tensorsleuth.capture.plain_graph import Calls
+from tensorsleuth.model.rows import CallKind
+
+MAX_UIDS = 4096
+Entry = Callable[..., Any]
+
+
+class _Busy(threading.local):
+    """Our own code is running in this thread: what it runs is not the program's."""
+
+    on = False
+
+
+class PlainHook:
+    """The three entry points, and what they need to know."""
+
+    def __init__(self, real: Sequence[Entry], callbacks: EagerCallbacks, calls: Calls) -> None:
+        self._real_fast_path = real[0]
+        self._callbacks = callbacks
+        self._calls, self._sink = calls, calls.sink
+        self._busy = _Busy()
+        self._places: dict[int, Place] = {}
+        self._has_handle: dict[type, bool] = {}
+        execute, cancelable = (functools.partial(self._execute, entry) for entry in real[1:])
+        self.entry_points: tuple[Entry, ...] = (self._fast_path, execute, cancelable)
+
+    def _fast_path(self, *args: Any) -> Any:
+        if self._passive() or len(args) < FIRST_INPUT:
+            return self._real_fast_path(*args)
+        given = args
+        if args[1] in tf.ops_with_functions():
+            with self._ourselves():
+                given = harmless(self._callbacks.substitute, *args) or args
+        return self._run_and_note(self._real_fast_path, args[1], given, given[FIRST_INPUT:])
+
+    def _execute(self, real: Entry, *args: Any) -> Any:
+        """(handle, device, op, inputs, attributes, …): ops that need a conversion first, and all functions."""
+        if self._passive() or len(args) < 4:
+            return real(*args)
+        name = args[2]
+        if name not in self._callbacks.known_ops:
+            run = functools.partial(self._run_function, real, name)
+            outputs = self._callbacks.call_function(run, *args)
+            if outputs is not None:
+                return outputs
+        return self._run_and_note(real, name, args, args[3:4])
+
+    def _passive(self) -> bool:
+        return self._busy.on or not self._sink.recording
+
+    def _run_function(self, real: Entry, name: str, handle: Any, device: Any, ran: str, inputs: Any, *rest: Any) -> Any:
+        if ran == name:
+            return real(handle, device, ran, inputs, *rest)
+        with self._calls.running(name, int(inputs[-1])):  # a watched copy: the number of the call comes last
+            return real(handle, device, ran, inputs, *rest)
+
+    def _run_and_note(self, real: Entry, op: str | bytes, args: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        began = time.monotonic_ns()
+        try:
+            result = real(*args)
+        except tf.Failures as error:
+            with self._ourselves():
+                harmless(self._callbacks.failed, op, inputs, type(error), error)
+            raise
+        with self._ourselves():
+            harmless(self._note, op, inputs, result, began)
+        return result
+
+    @contextlib.contextmanager
+    def _ourselves(self) -> Iterator[None]:
+        self._busy.on = True
+        try:
+            yield
+        finally:
+            self._busy.on = False
+
+    def _note(self, op: str | bytes, inputs: Sequence[Any], result: Any, began: int) -> None:
+        duration = time.monotonic_ns() - began
+        outputs = result if type(result) is list else [result] if type(result) is tf.EagerTensor else []
+        place = self._place(op, len(outputs))
+        uids = list(self._uids(inputs))
+        call = self._sink.next_call()
+        self._sink.call(CallKind.OP, call, place[0], began, duration, uids)
+        if uids:
+            self._sink.took(place[3], uids[0], place[0])
+        for index, tensor in enumerate(outputs):
+            if type(tensor) is tf.EagerTensor:
+                self._note_output(tensor, place, index, call)
+
+    def _place(self, op: str | bytes, outputs: int) -> Place:
+        """The stack is named by the addresses of its code; the callback keeps that alive."""
+        stack: list[int] = []
+        frame: FrameType | None = sys._getframe(4)
+        while frame is not None:
+            stack += (id(frame.f_code), frame.f_lasti)
+            frame = frame.f_back
+        key = hash((op, self._sink.forward, *stack))
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = self._callbacks.intern(op, outputs, self._sink.forward)
+        return place
+
+    def _note_output(self, tensor: Any, place: Place, index: int, call: int) -> None:
+        op, first, outputs, _, looks = place
+        uid, dtype = tensor._id, tensor._datatype_enum()
+        self._sink.made(uid, op)
+        look = looks[dtype] if dtype < DTYPES else DO_NOT_LOOK
+        if look != DO_NOT_LOOK:
+            self._sink.look(tensor, first + min(index, outputs - 1), call, uid, look)
+
+    def _uids(self, inputs: Sequence[Any]) -> Iterator[int]:
+        """The tensors that go in: by themselves, in a list, or as the handle of a variable."""
+        for thing in inputs:
+            if type(thing) in (list, tuple):
+                yield from self._uids_of_list(thing)
+            elif (uid := self._uid(thing)) is not None:
+                yield uid
+
+    def _uids_of_list(self, things: Sequence[Any]) -> Iterator[int]:
+        for index, thing in enumerate(things[:MAX_UIDS]):
+            uid = self._uid(thing)
+            if uid is not None:
+                yield uid
+            elif index == 0:
+                return  # a list of numbers: an attribute
+
+    def _uid(self, thing: Any) -> int | None:
+        kind = type(thing)
+        if kind is tf.EagerTensor:
+            return int(thing._id)
+        known = self._has_handle.get(kind)
+        if known is False:
+            return None
+        handle: Any = getattr(thing, "_handle", None)
+        if known is None:
+            self._has_handle[kind] = type(handle) is tf.EagerTensor
+        return int(handle._id) if type(handle) is tf.EagerTensor else None

@@ -1,0 +1,181 @@
+"""Writes a trace from Python, with NumPy for a kernel: for where there is no native library. Same files, slower."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.complaint import complain
+from tensorsleuth.model.dtypes import dtype_of
+from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.rows import CALL, EVENT, CallKind, EventFlag, EventKind
+from tensorsleuth.native.twin import Health, look
+from tensorsleuth.trace.plan import TracePlan
+from tensorsleuth.trace.ring_writer import Fill, RingWriter
+from tensorsleuth.trace.shape_writer import ShapeWriter
+from tensorsleuth.trace.value_writer import ValueWriter
+
+SEEN = 1 << 16
+INPUTS = CALL["inputs"].shape[0]
+MOST = 0xFFFF_FFFF  # that a count of a row can hold
+
+
+class _Thread(threading.local):
+    """What belongs to the thread that runs."""
+
+    _numbers = itertools.count(1)
+
+    def __init__(self) -> None:
+        self.number = next(self._numbers) & 0xFFFF
+        self.forward = 0  # while a gradient function runs: the op that it differentiates
+
+
+class PlainSink:
+    """Takes calls and tensors; any thread may call."""
+
+    def __init__(self, folder: Path, plan: TracePlan) -> None:
+        say = _only_once(complain)
+        self._events = RingWriter(folder / "events.bin", EVENT, plan.events, say)
+        self._calls = RingWriter(folder / "calls.bin", CALL, plan.calls, say)
+        self._shapes = ShapeWriter(folder, say)
+        self._values = ValueWriter(folder, plan.value_bytes, say) if plan.value_bytes else None
+        self._numbers = itertools.count(1)
+        self._made: dict[int, tuple[int, int]] = {}  # which op made a tensor, or took it first: bounded, for gradients
+        self._took: dict[int, tuple[int, int]] = {}
+        self._thread = _Thread()
+        self._step = -1
+        self.recording = True
+
+    def next_call(self) -> int:
+        return next(self._numbers)
+
+    def call(
+        self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int], tf_step: int = 0
+    ) -> None:
+        row = began, call, self._step, op, self._thread.number
+        for at in range(0, max(len(uids), 1), INPUTS):
+            part = uids[at : at + INPUTS]
+            inputs = (*part, *[0] * (INPUTS - len(part)))
+            whole = (*row, len(part), CallKind.MORE_INPUTS if at else kind, duration, tf_step, inputs)
+            self._calls.append(_always(whole))
+
+    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> None:
+        """Note a tensor that an eager op made."""
+        array = tf.array_of(tensor) if look else None
+        where = number, call, uid & MOST, uid >> 32 & MOST
+        self.note(array, tensor._datatype_enum(), look, where, EventKind.EAGER)
+
+    def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> None:
+        """Note a tensor; `where` is its id, the call or step, and the two numbers beside them in a row."""
+        health = Health(0) if array is None else look(array, dtype, mode)
+        shape = 0 if array is None or not mode else self._shapes.number(array.shape)
+        flags = flags_of(mode, health)
+        tensor, step, iteration, frame = where
+        head = step, tensor, shape, iteration, frame, self._thread.number, dtype, kind
+
+        def fill(number: int) -> tuple[Any, ...]:
+            kept = self._keep(number, array, dtype, mode)
+            return time.monotonic_ns(), *head, flags | kept | saturation_of(health), *_measured(health)
+
+        number = self._events.append(fill)
+        if number is not None and flags & EventFlag.BAD and not self._events.alarm:
+            self._raise_alarm(number)
+
+    def _keep(self, number: int, array: Any, dtype: int, mode: int) -> EventFlag:
+        if self._values is None or mode != Mode.FULL_TENSOR or not dtype_of(dtype).itemsize:
+            return EventFlag(0)
+        data: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        return EventFlag.VALUE if self._values.keep(number, memoryview(data)) else EventFlag(0)
+
+    def _raise_alarm(self, number: int) -> None:
+        self._events.raise_alarm(number)
+        if self._values is not None:
+            self._values.freeze_soon()
+
+    def made(self, uid: int, op: int) -> None:
+        self._made[uid % SEEN] = uid, op
+
+    def maker(self, uid: int) -> int:
+        key, op = self._made.get(uid % SEEN, (0, 0))
+        return op if key == uid else 0
+
+    def took(self, kind: int, uid: int, op: int) -> None:
+        """An op of that type took the tensor as its first input."""
+        key = hash((kind, uid))
+        self._took[key % SEEN] = key, op
+
+    def taker(self, kind: int, uid: int) -> int:
+        wanted = hash((kind, uid))
+        key, op = self._took.get(wanted % SEEN, (0, 0))
+        return op if key == wanted else 0
+
+    @property
+    def forward(self) -> int:
+        return self._thread.forward
+
+    def set_forward(self, op: int) -> None:
+        self._thread.forward = op
+
+    def set_step(self, step: int) -> None:
+        self._step = step
+
+    def events(self) -> int:
+        return self._events.head
+
+    def close(self) -> None:
+        self.recording = False
+        for file in (self._events, self._calls, self._shapes, self._values):
+            if file is not None:
+                file.close()
+
+    def abandon(self) -> None:
+        """In a forked child: the files are the parent's."""
+        self.recording = False
+        for file in (self._events, self._calls, self._shapes, self._values):
+            if file is not None:
+                file.abandon()
+
+
+def flags_of(mode: int, health: Health) -> EventFlag:
+    """What a look of that mode finds out; the same as in native/src/session.cc."""
+    if mode < Mode.CURT_HEALTH:
+        return EventFlag(0)
+    flags = EventFlag.LOOKED
+    if health.first_bad != Health(0).first_bad:
+        flags |= EventFlag.BAD
+    if mode >= Mode.CONCISE_HEALTH:
+        flags |= EventFlag.COUNTED
+    if mode >= Mode.FULL_HEALTH:
+        flags |= EventFlag.RANGED
+    return flags | EventFlag.MOMENTS if mode >= Mode.FULL_NUMERICS else flags
+
+
+def saturation_of(health: Health) -> EventFlag:
+    return EventFlag.SATURATED if max(health[1:7]) > MOST else EventFlag(0)
+
+
+def _measured(health: Health) -> tuple[Any, ...]:
+    """The rest of a row: counts, range, moments, the first bad value."""
+    return (*(min(count, MOST) for count in health[1:7]), *health[7:])
+
+
+def _always(row: tuple[Any, ...]) -> Fill:
+    return lambda _: row
+
+
+def _only_once(say: Callable[[str], None]) -> Callable[[str], None]:
+    """A full disk stops all files of a trace: it is said once."""
+    messages = itertools.count()
+
+    def once(message: str) -> None:
+        if not next(messages):
+            say(message)
+
+    return once

@@ -1,0 +1,42 @@
+"""`sleuth why`: the cause."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tensorsleuth.cli import options
+from tensorsleuth.show import terminal
+from tensorsleuth.trace import rundir
+
+HEALTHY, PROBLEM = 0, 1
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option("--all", "everything", is_flag=True, help="Show every finding in full.")
+@options.logdir
+@options.as_json
+@click.pass_context
+def command(ctx: click.Context, run: str | None, everything: bool, logdir: Path, as_json: bool) -> None:
+    """Name the line where the first bad value was born.
+
+    RUN is a name, the start of one, or a path; the latest when left out. The exit code is 0 for a
+    healthy run, 1 where a problem was found, 2 where the run cannot be read.
+
+    \b
+    sleuth why
+    sleuth why --all 20251115-2215
+    sleuth why --json
+    """
+    from tensorsleuth.diagnose.report import diagnose
+    from tensorsleuth.show.verdict import verdict
+    from tensorsleuth.trace.reader import open_trace
+
+    diagnosis = diagnose(open_trace(rundir.find(logdir, run)))
+    if as_json:
+        terminal.data(diagnosis.to_json())
+    else:
+        terminal.show(verdict(diagnosis, everything))
+    ctx.exit(PROBLEM if diagnosis.findings else HEALTHY)

@@ -1,0 +1,101 @@
+"""Where a tensor's value came from: its op's inputs, followed through views, calls, loops and branches."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tensorsleuth.model.catalog import Function, Instance
+from tensorsleuth.model.ops import BRANCHES, LOOPS, VIEWS
+from tensorsleuth.trace.process import ProcessTrace
+
+MAX_STEPS_BACK = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A tensor that another was computed from."""
+
+    tensor: int
+    earlier: bool = False  # taken from the iteration before
+    outside: bool = False  # in a loop: it comes from outside of it
+    argument: int = -1  # of a function that Python called: which argument
+
+
+class Flow:
+    """The recorded graph of one process, asked backwards."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._catalogue = process.catalogue
+
+    @cached_property
+    def _inner(self) -> dict[tuple[int, int], list[Instance]]:
+        """Which instances a node of an instance calls, in the order of its attributes."""
+        inner: dict[tuple[int, int], list[Instance]] = defaultdict(list)
+        for instance in sorted(self._catalogue.instances.values(), key=lambda i: i.id):
+            inner[instance.parent, instance.node].append(instance)
+        return inner
+
+    def inputs(self, instance: Instance, node: int) -> list[Source]:
+        """The tensors that went into a node; those that have no row of their own give way to theirs."""
+        function = self._catalogue.functions[instance.function]
+        found: list[Source] = []
+        for source in function.nodes[node].inputs:
+            found += self._resolve(instance, function, *source, Source(0))
+        return found
+
+    def returned(self, instance: Instance, output: int) -> list[Source]:
+        """What an instance returns as its output number `output`."""
+        function = self._catalogue.functions[instance.function]
+        return list(self._resolve(instance, function, *function.returns[output], Source(0)))
+
+    def _resolve(
+        self, instance: Instance, function: Function, node: int, output: int, so_far: Source
+    ) -> Iterator[Source]:
+        for _ in range(MAX_STEPS_BACK):
+            if node < 0:
+                yield from self._argument(instance, -1 - node, so_far)
+                return
+            described = function.nodes[node]
+            if described.type == "IdentityN":
+                node, output = described.inputs[output]
+                continue
+            if described.type in VIEWS and described.inputs:
+                node, output = described.inputs[0]
+                continue
+            inner = self._inner.get((instance.id, node), [])
+            if inner and described.type not in BRANCHES | LOOPS:
+                yield from self._through(inner[0], output, so_far)
+            elif inner and described.type in BRANCHES:
+                for branch in inner:
+                    yield from self._through(branch, output, so_far)
+            elif inner and described.type in LOOPS:
+                yield from self._through(inner[-1], output, so_far)
+            else:
+                yield Source(instance.first + described.first + output, so_far.earlier, so_far.outside, so_far.argument)
+            return
+
+    def _through(self, inner: Instance, output: int, so_far: Source) -> Iterator[Source]:
+        function = self._catalogue.functions.get(inner.function)
+        if function is not None and output < len(function.returns):
+            yield from self._resolve(inner, function, *function.returns[output], so_far)
+
+    def _argument(self, instance: Instance, number: int, so_far: Source) -> Iterator[Source]:
+        """An argument of an instance: what its caller passed."""
+        if instance.parent < 0:
+            yield Source(instance.first + number, so_far.earlier, so_far.outside, number)
+            return
+        parent = self._catalogue.instances[instance.parent]
+        caller = self._catalogue.functions[parent.function]
+        node = caller.nodes[instance.node]
+        passed = number + 1 if node.type in BRANCHES else number
+        if passed < len(node.inputs):
+            outside = Source(0, so_far.earlier, node.type in LOOPS or so_far.outside)
+            yield from self._resolve(parent, caller, *node.inputs[passed], outside)
+        if node.type in LOOPS and not so_far.earlier:
+            body = self._inner[instance.parent, instance.node][-1]
+            function = self._catalogue.functions[body.function]
+            if number < len(function.returns) and function.returns[number] != (-1 - number, 0):
+                yield from self._resolve(body, function, *function.returns[number], Source(0, True, so_far.outside))

@@ -1,0 +1,29 @@
+"""A tensor's health in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorsleuth.model.rows import EventFlag
+
+_COUNTS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
+_BAD = (("nan", "NaN"), ("neg_inf", "−∞"), ("pos_inf", "+∞"))
+
+
+def describe_health(row: Any) -> str:
+    """What is known of a tensor, e.g. `1 −∞ of 1,000` or `1 zero of 1,000, range 0 … 0.9998`."""
+    flags = int(row["flags"])
+    if not flags & EventFlag.LOOKED:
+        return "not looked at"
+    if not flags & EventFlag.COUNTED:
+        return "holds NaN or ∞" if flags & EventFlag.BAD else "finite"
+    counts = [f"{int(row[name]):,} {word}" for name, word in _BAD if row[name]]
+    if not flags & EventFlag.RANGED:
+        return ", ".join(counts) or "finite"
+    if not counts and row["zero"]:
+        counts = [f"{int(row['zero']):,} {'zero' if row['zero'] == 1 else 'zeros'}"]
+    elements = sum(int(row[name]) for name in _COUNTS)
+    said = [f"{', '.join(counts)} of {elements:,}"] if counts else []
+    if row["min"] <= row["max"]:
+        said.append(f"{'finite ' if flags & EventFlag.BAD else ''}range {row['min']:.4g} … {row['max']:.4g}")
+    return ", ".join(said) or "empty"

@@ -1,0 +1,90 @@
+"""What is known about TensorFlow's ops by name."""
+
+from __future__ import annotations
+
+# The output holds the input's elements, no more and no less: its health is the input's.
+VIEWS = frozenset(
+    [
+        "Identity",
+        "Reshape",
+        "Transpose",
+        "Squeeze",
+        "ExpandDims",
+        "StopGradient",
+        "PreventGradient",
+        "EnsureShape",
+        "Snapshot",
+        "CheckNumerics",
+        "CheckNumericsV2",
+        "Reverse",
+        "ReverseV2",
+        "Roll",
+        "IdentityN",
+    ]
+)
+
+# Their outputs are what their functions return.
+CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
+LOOPS = frozenset(["While", "StatelessWhile"])
+BRANCHES = frozenset(["If", "StatelessIf", "Case", "StatelessCase"])
+CONTROL_FLOW = LOOPS | BRANCHES
+
+# Finite inputs give finite outputs: no need to look in the modes that only ask whether something is bad.
+HARMLESS = frozenset(
+    [
+        "Abs",
+        "BroadcastTo",
+        "Ceil",
+        "ClipByValue",
+        "Concat",
+        "ConcatV2",
+        "Cos",
+        "DepthToSpace",
+        "DynamicStitch",
+        "Erf",
+        "Floor",
+        "Gather",
+        "GatherNd",
+        "GatherV2",
+        "LeakyRelu",
+        "MaxPool",
+        "Maximum",
+        "Minimum",
+        "MirrorPad",
+        "Neg",
+        "OneHot",
+        "OnesLike",
+        "Pack",
+        "Pad",
+        "PadV2",
+        "Relu",
+        "Relu6",
+        "ResourceGather",
+        "Rint",
+        "Round",
+        "Select",
+        "SelectV2",
+        "Sigmoid",
+        "Sign",
+        "Sin",
+        "Slice",
+        "Softmax",
+        "SpaceToDepth",
+        "Split",
+        "SplitV",
+        "StridedSlice",
+        "Tanh",
+        "Tile",
+        "Unpack",
+        "ZerosLike",
+    ]
+)
+
+# Values that never change while the program runs, or that no user's op computed.
+STATIC = frozenset(["Const", "Placeholder", "NoOp"])
+
+WRITES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter")
+
+
+def writes_variables(op: str) -> bool:
+    return op.startswith(WRITES)

@@ -1,0 +1,96 @@
+"""What tests on a real TensorFlow share. One process runs them all, so none may leave anything behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+for name in ("SLEUTH_LOGDIR", "SLEUTH_RUN", "SLEUTH_SETTINGS", "SLEUTH_PROBE"):
+    os.environ.pop(name, None)
+
+from tests.compat.looking import bits
+
+import tensorsleuth
+from tensorsleuth.trace.reader import Trace
+
+
+def _patched() -> list[tuple[Any, str, Any]]:
+    """What a recording replaces in TensorFlow, and what is there now."""
+    from tensorsleuth.capture import patches, tf
+
+    places = [(tf.pywrap_tfe, name) for name in (*patches.ENTRY_POINTS, "TFE_ContextRemoveFunction")]
+    places += [(tf.execute, "record_gradient"), (tf.gradients_util, "_MaybeCompile")]
+    places += [(tf.backprop.GradientTape, "__enter__"), (tf.backprop.GradientTape, "gradient")]
+    places += [(tf.traceback_utils, "_EXCLUDED_PATHS")]
+    return [(owner, name, getattr(owner, name)) for owner, name in places]
+
+
+@pytest.fixture(autouse=True)
+def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that leaves a recording under way, or TensorFlow changed."""
+    if "tf" not in vars(request.module):  # it runs TensorFlow elsewhere
+        yield
+        return
+    from tensorsleuth.capture import api
+
+    before = _patched()
+    yield
+    left, api._active = api._active, None
+    if left is not None:
+        left.close()
+    assert left is None, "a recording is still under way"
+    changed = [name for owner, name, was in before if getattr(owner, name) is not was]
+    assert not changed, f"still replaced: {', '.join(changed)}"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Callable[..., Trace]:
+    """Runs a function under recording, with these settings, and returns the trace."""
+
+    def run(action: Callable[[], Any], **settings: Any) -> Trace:
+        with tensorsleuth.record(tmp_path / "runs", **settings) as recording:
+            action()
+        assert recording.path is not None
+        return _sound(tensorsleuth.open(recording.path))
+
+    return run
+
+
+@pytest.fixture
+def compared(tmp_path: Path) -> Callable[..., Trace]:
+    """Runs a function bare, then under recording: the results must be the same bits. Returns the trace."""
+    import tensorflow as tf
+
+    def run(action: Callable[[], Any], **settings: Any) -> Trace:
+        tf.random.set_seed(1)
+        bare = bits(action())
+        tf.random.set_seed(1)
+        with tensorsleuth.record(tmp_path / "runs", **settings) as recording:
+            watched = bits(action())
+        assert watched == bare
+        assert recording.path is not None
+        return _sound(tensorsleuth.open(recording.path))
+
+    return run
+
+
+def _sound(trace: Trace) -> Trace:
+    assert trace.trouble == []
+    assert len(trace.processes) == 1
+    return trace
+
+
+@pytest.fixture(autouse=True)
+def says_nothing(request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """Fails a test in which tensorsleuth complained on stderr, unless it reads that itself."""
+    from tensorsleuth.capture import complaint
+
+    complaint._said.clear()
+    yield
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("tensorsleuth:")]
+    assert not said

@@ -1,0 +1,286 @@
+"""Each private part of TensorFlow that capture/tf.py and capture/patches.py touch is there, and does what is assumed."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import tensorflow as tf
+from tensorflow.core.framework import graph_pb2
+from tensorflow.python import pywrap_tfe
+from tensorflow.python.eager import backprop, context, core, execute
+from tensorflow.python.eager.polymorphic_function import atomic_function
+from tensorflow.python.framework import errors_impl, func_graph, op_def_registry, ops
+from tensorflow.python.ops import gen_math_ops, gradients_util
+from tensorflow.python.util import traceback_utils
+
+from tests.compat.looking import in_graph, marked
+
+from tensorsleuth.capture import patches
+from tensorsleuth.capture import tf as private
+from tensorsleuth.native import loader
+from tensorsleuth.trace.reader import Trace
+
+
+def calls_of(monkeypatch: pytest.MonkeyPatch, entry: str) -> list[tuple[Any, ...]]:
+    """The arguments of each call of an entry point, from now on."""
+    real, seen = getattr(pywrap_tfe, entry), []
+
+    def spy(*args: Any) -> Any:
+        seen.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(pywrap_tfe, entry, spy)
+    return seen
+
+
+def graph_of(function: Any, *args: Any) -> func_graph.FuncGraph:
+    return tf.function(function).get_concrete_function(*args).graph
+
+
+@pytest.mark.parametrize("entry", patches.ENTRY_POINTS)
+def test_entry_points_are_attributes_of_one_module(entry: str) -> None:
+    assert callable(getattr(pywrap_tfe, entry))
+
+
+def test_generated_ops_call_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tf.constant(2.0)
+    seen = calls_of(monkeypatch, "TFE_Py_FastPathExecute")
+    gen_math_ops.mul(x, x)
+    ((_, op, _, *inputs),) = seen
+    assert op == "Mul" and inputs[0] is x and inputs[1] is x
+
+
+def test_the_slow_path_calls_execute(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tf.constant(2.0)
+    seen = calls_of(monkeypatch, "TFE_Py_Execute")
+    execute.execute(b"Mul", 1, [x, x], ("T", 1), context.context())
+    (arguments,) = seen
+    assert arguments[2] == b"Mul" and list(arguments[3]) == [x, x] and arguments[-1] == 1
+
+
+def test_functions_are_called_through_execute(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = tf.function(lambda x: x + 1.0)
+    x = tf.constant(2.0)
+    name = function.get_concrete_function(x).function_def.signature.name
+    plain, cancelable = (calls_of(monkeypatch, entry) for entry in patches.ENTRY_POINTS[1:])
+    function(x)
+    (arguments,) = [args for args in plain + cancelable if args[2] in (name, name.encode())]
+    assert list(arguments[3]) == [x] and arguments[-1] == 1
+
+
+def test_a_call_has_its_atomic_function_on_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = tf.function(lambda x: x + 1.0)
+    graph = function.get_concrete_function(tf.constant(2.0)).graph
+    found = []
+
+    def spy(real: Any) -> Any:
+        def call(*args: Any) -> Any:
+            found.append(private.calling_function(sys._getframe(1)))
+            return real(*args)
+
+        return call
+
+    for entry in patches.ENTRY_POINTS[1:]:
+        monkeypatch.setattr(pywrap_tfe, entry, spy(getattr(pywrap_tfe, entry)))
+    function(tf.constant(2.0))
+    assert isinstance(found[-1], atomic_function.AtomicFunction)
+    assert private.graph_of(found[-1]) is graph
+
+
+def test_the_context_holds_functions_by_name() -> None:
+    definition = tf.function(lambda x: x + 1.0).get_concrete_function(tf.constant(2.0)).function_def
+    copy = private.FunctionDef.FromString(definition.SerializeToString())
+    copy.signature.name = "a_copy_of_it"
+    private.add_function(copy)
+    assert private.get_function("a_copy_of_it").signature.name == "a_copy_of_it"
+    private.remove_function("a_copy_of_it")
+    assert private.get_function("a_copy_of_it") is None
+    private.remove_function("a_copy_of_it")  # twice does no harm
+
+
+def test_dropped_functions_are_removed_through_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = calls_of(monkeypatch, "TFE_ContextRemoveFunction")
+    function = tf.function(lambda x: x + 1.0)
+    name = function.get_concrete_function(tf.constant(2.0)).function_def.signature.name
+    del function
+    gc.collect()
+    removed = [args[1].decode() if isinstance(args[1], bytes) else args[1] for args in seen]
+    assert name in removed
+
+
+def test_a_graph_knows_the_functions_it_calls() -> None:
+    inner = tf.function(lambda x: tf.math.log(x))
+    graph = graph_of(lambda x: inner(x) + 1.0, tf.constant(2.0))
+    ((name, found),) = private.inner_graphs(graph)
+    assert "Log" in [op.type for op in found.get_operations()]
+    called = [op for op in graph.get_operations() if "PartitionedCall" in op.type]
+    assert called[0].get_attr("f").name == name
+
+
+def test_an_op_keeps_its_stack() -> None:
+    def logarithm(x: Any) -> Any:
+        return tf.math.log(x)  # the logarithm
+
+    graph = graph_of(logarithm, tf.constant(2.0))
+    (log,) = [op for op in graph.get_operations() if op.type == "Log"]
+    frame = log.traceback.get_user_frames()[-1]
+    assert (frame.filename, frame.lineno, frame.name) == (__file__, marked("the logarithm"), "logarithm")
+
+
+def test_an_op_remembers_its_original_op() -> None:
+    with tf.Graph().as_default() as graph:
+        first = tf.constant(1.0)
+        with graph._original_op(first.op):
+            second = tf.constant(2.0)
+    assert second.op._original_op is first.op
+    assert first.op._original_op is None
+
+
+def test_signatures_of_what_gradients_go_through() -> None:
+    names = ["op_name", "attr_tuple", "num_inputs", "inputs", "outputs", "out_grads", "skip_input_indices"]
+    assert list(inspect.signature(backprop._gradient_function).parameters) == [*names, "forward_pass_name_scope"]
+    recorded = list(inspect.signature(execute.record_gradient).parameters)
+    assert recorded == ["op_name", "inputs", "attrs", "outputs"]
+    assert list(inspect.signature(gradients_util._MaybeCompile).parameters) == ["scope", "op", "func", "grad_fn"]
+
+
+def test_the_tape_hands_the_name_scope_back() -> None:
+    scopes = []
+
+    def spy(*args: Any) -> Any:
+        scopes.append(args[-1])
+        return backprop._gradient_function(*args)
+
+    def differentiate(x: Any) -> Any:
+        with tf.GradientTape() as tape, tf.name_scope("here"):
+            tape.watch(x)
+            y = tf.math.log(x)
+        return tape.gradient(y, x)
+
+    pywrap_tfe.TFE_Py_RegisterGradientFunction(spy)
+    try:
+        graph_of(differentiate, tf.constant(2.0))
+    finally:
+        pywrap_tfe.TFE_Py_RegisterGradientFunction(backprop._gradient_function)
+    assert scopes == ["here/"] or scopes == ["here"]
+
+
+def test_generated_ops_record_gradients_through_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(execute, "record_gradient", lambda *args: seen.append(args[0]))
+
+    def logarithm(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            return gen_math_ops.log(x)
+
+    graph_of(logarithm, tf.constant(2.0))
+    assert seen == ["Log"]
+
+
+def test_tf_gradients_compiles_each_gradient_through_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, seen = gradients_util._MaybeCompile, []
+
+    def spy(scope: Any, op: Any, func: Any, grad_fn: Any) -> Any:
+        seen.append(op.type)
+        return real(scope, op, func, grad_fn)
+
+    monkeypatch.setattr(gradients_util, "_MaybeCompile", spy)
+    graph_of(lambda x: tf.gradients(tf.math.log(x), x), tf.constant(2.0))
+    assert seen == ["Log"]
+
+
+def test_excluded_paths_are_cut_from_tracebacks() -> None:
+    assert isinstance(traceback_utils._EXCLUDED_PATHS, tuple)
+    assert all(isinstance(path, str) for path in traceback_utils._EXCLUDED_PATHS)
+
+
+def test_an_eager_tensor_shows_its_id_dtype_and_memory() -> None:
+    x, y = tf.constant([1.0, 2.0]), tf.constant([1.0, 2.0])
+    assert 0 < x._id < y._id
+    assert x._datatype_enum() == 1
+    assert memoryview(x).shape == (2,) and memoryview(x).nbytes == 8
+    assert type(x) is private.EagerTensor
+
+
+def test_a_variable_has_a_handle_that_is_an_eager_tensor() -> None:
+    variable = tf.Variable(1.0)
+    assert type(variable._handle) is private.EagerTensor
+
+
+def test_failures_are_status_exceptions() -> None:
+    with pytest.raises(private.Failures):
+        tf.raw_ops.MatMul(a=tf.ones([2, 3]), b=tf.ones([2, 3]))
+    assert issubclass(core._FallbackException, Exception)
+    assert not issubclass(core._FallbackException, private.Failures)
+    assert errors_impl._CODE_TO_EXCEPTION_CLASS[3] is tf.errors.InvalidArgumentError
+
+
+def test_ops_that_take_functions_are_found() -> None:
+    wanted = {"MapDataset", "ParallelMapDatasetV2", "FilterDataset", "ReduceDataset", "GeneratorDataset"}
+    wanted |= {"StatefulPartitionedCall", "While", "If", "Case", "FlatMapDataset"}
+    assert wanted <= private.ops_with_functions()
+    assert op_def_registry.get("Mul") is not None
+    assert op_def_registry.get("no such op") is None
+
+
+def test_a_constant_can_be_read_from_its_node() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.constant([1.5, 2.5])
+    (node,) = graph_pb2.GraphDef.FromString(graph.as_graph_def().SerializeToString()).node
+    assert private.constant_value(node).tolist() == [1.5, 2.5]
+
+
+def test_the_default_graph_is_a_func_graph_inside_a_function() -> None:
+    seen = []
+    graph_of(lambda: seen.append(ops.get_default_graph()))
+    assert isinstance(seen[0], func_graph.FuncGraph)
+
+
+def test_the_library_joins_the_graph_optimizer() -> None:
+    assert loader.load() is not None, loader.why_not()
+    assert private.join_optimizer(str(loader.LIBRARY)) is None
+    assert private.optimizer_is_on()
+
+
+
+def optimized_nodes(function: Any, *args: Any) -> list[str]:
+    """The types of the nodes that TensorFlow runs for a call of a function."""
+    runtime = context.context()
+    runtime.enable_run_metadata()
+    try:
+        function(*args)
+        metadata = runtime.export_run_metadata()
+    finally:
+        runtime.disable_run_metadata()
+    return [node.op for graph in metadata.partition_graphs for node in graph.node]
+
+
+def test_our_pass_is_the_last_of_the_last_round(recorded: Callable[..., Trace]) -> None:
+    """The fusing pass runs before ours in each of two rounds: in the first, probes would keep it from fusing."""
+    x, weight, bias = tf.ones([4, 4]), tf.ones([4, 4]), tf.ones([4])
+    dense = tf.function(lambda x: tf.nn.relu(tf.nn.bias_add(tf.matmul(x, weight), bias)) * 2.0)
+    bare = optimized_nodes(dense, x)
+    watched: list[str] = []
+    recorded(lambda: watched.extend(optimized_nodes(dense, x)))
+    assert "_FusedMatMul" in bare
+    added = Counter(watched) - Counter(bare)
+    assert Counter(bare) - Counter(watched) == Counter()
+    assert added["SleuthProbe"] >= 2 and added["SleuthCall"] == 1
+    assert set(added) - {"_EagerConst", "_Retval"} == {"SleuthProbe", "SleuthCall", "_Arg"}  # those two: the number
+
+
+def test_names_in_debug_info_survive_inlining(recorded: Callable[..., Trace]) -> None:
+    inner = tf.function(lambda x: tf.math.log(x))
+    outer = tf.function(lambda x: inner(x) + inner(x + 1.0))
+    trace = recorded(lambda: outer(tf.constant(2.0)))
+    instances = {look.tensor.instance for look in in_graph(trace, "Log")}
+    assert len(instances) == 2
+    assert all(instance is not None and instance.parent > 0 for instance in instances)
+    assert trace.not_covered == []
