@@ -41,7 +41,10 @@ def measure(row: Row, console: Console, rounds: int | None, quick: bool) -> Resu
     OUT.parent.mkdir(exist_ok=True)
     scratch = tempfile.TemporaryDirectory(prefix="bench-", dir=OUT.parent)
     with console.status(row.name) as status, scratch as folder:
-        progress = lambda text: status.update(f"{row.name}: {text}")  # noqa: E731
+
+        def progress(text: str) -> None:
+            status.update(f"{row.name}: {text}")
+
         result = row.run(Bench(Path(folder), progress, rounds, quick))
     seen = ", ".join(f"{title} {figure(result, v)}" for v, title in COLUMNS.items() if v in result)
     console.print(f"{row.name}: {seen} ({time.perf_counter() - start:.0f} s)")

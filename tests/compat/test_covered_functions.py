@@ -77,7 +77,7 @@ def test_retracing_for_other_shapes_and_python_values(compared: Compared) -> Non
     found = in_graph(trace, "Exp")
     assert len(found) == 4
     assert [look.process.shape_of(look.row) for look in found] == [(3,), (2, 2), (3,), (3,)]
-    assert len({look.tensor.function for look in found if look.tensor.function}) == 3
+    assert len({look.tensor.function.id for look in found if look.tensor.function}) == 3
     assert len({look.call for look in found}) == 4
 
 
@@ -218,11 +218,11 @@ def test_control_dependencies_prints_and_asserts(compared: Compared) -> None:
     assert_joined(trace)
 
 
-def test_strange_names_and_a_function_of_a_builtin(compared: Compared) -> None:
+def test_strange_names(compared: Compared) -> None:
     def program() -> Any:
         def odd(x: Any) -> Any:
             with tf.name_scope("a/b.c"):
-                return tf.math.log(x, name="é".encode("ascii", "ignore").decode() or "sleuth_call")
+                return tf.math.log(x, name="sleuth_call")
 
         odd.__name__ = "sleuth/__sleuth_1_1 ü<λ>"
         return tf.function(odd)(X)

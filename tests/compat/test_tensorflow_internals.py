@@ -249,7 +249,6 @@ def test_the_library_joins_the_graph_optimizer() -> None:
     assert private.optimizer_is_on()
 
 
-
 def optimized_nodes(function: Any, *args: Any) -> list[str]:
     """The types of the nodes that TensorFlow runs for a call of a function."""
     runtime = context.context()

@@ -128,7 +128,9 @@ def test_a_sound_trace_has_no_trouble(run: Path) -> None:
     assert not trace.trouble
     assert len(trace.processes[0].events) == EVENTS and len(list(trace.processes[0].bad_rows())) == 5
     wrapped = trace.processes[1]
-    assert wrapped.lost > 0 and wrapped.events["step"][-1] == 5999 and wrapped.value(len(wrapped.events) - 1) is not None
+    assert (
+        wrapped.lost > 0 and wrapped.events["step"][-1] == 5999 and wrapped.value(len(wrapped.events) - 1) is not None
+    )
 
 
 @st.composite

@@ -12,7 +12,7 @@ from tensorsleuth.model.ending import Ending
 from tensorsleuth.show import closing, terminal
 from tensorsleuth.trace import rundir
 
-NEXT = {"why": "what went wrong, and where", "info": "what was recorded"}
+NEXT = {"why --all": "every finding", "info": "what was recorded"}
 
 
 def close(run: Path, program: Sequence[str], ending: Ending) -> None:
@@ -20,14 +20,29 @@ def close(run: Path, program: Sequence[str], ending: Ending) -> None:
     name = program[1] if program[0] == "-m" else {"-c": "the command", "-": "stdin"}.get(program[0], program[0])
     if (run / rundir.TENSORFLOW_SEEN).exists():
         terminal.say(closing.sentence(name, ending, summaries.summarize(run)))
+        _verdict(run)
         terminal.note(closing.hints(_next_commands(run)))
     else:
         terminal.say(closing.sentence(name, ending, None))
         terminal.say("nothing was recorded: the program never imported TensorFlow.")
 
 
+def _verdict(run: Path) -> None:
+    """The cause, without being asked; a trace that cannot be read costs a line, never the program's exit code."""
+    from tensorsleuth.diagnose.report import diagnose
+    from tensorsleuth.show.verdict import verdict
+    from tensorsleuth.trace.reader import Trace
+
+    try:
+        found = diagnose(Trace(run))
+    except Exception as error:
+        terminal.note(f" no verdict: {type(error).__name__}: {error}")
+        return
+    terminal.remark(verdict(found))
+
+
 def _next_commands(run: Path) -> dict[str, str]:
     """What to type, and what it shows: it must find this run from where the user stands."""
     usual = rundir.logdir(None).absolute() == run.parent
     where = "" if usual else f" --logdir {shlex.quote(os.path.relpath(run.parent))}"
-    return {f"sleuth {name}{where}": text for name, text in NEXT.items() if name in commands.NAMES}
+    return {f"sleuth {name}{where}": text for name, text in NEXT.items() if name.split()[0] in commands.NAMES}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tensorsleuth.cli import child, commands, launch, options
+from tensorsleuth.cli import child, launch, options
 from tensorsleuth.cli.closing import close
 from tensorsleuth.model.modes import DEFAULT_MODE
 
@@ -17,8 +17,7 @@ SETTINGS = {"mode": DEFAULT_MODE.name, "op_regex": None, "tensor_dtypes": None, 
 @click.command(context_settings={"ignore_unknown_options": True})
 @options.logdir
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED, metavar="[FLAGS]...")
-@click.pass_context
-def command(ctx: click.Context, flags: tuple[str, ...], logdir: Path) -> None:
+def command(flags: tuple[str, ...], logdir: Path) -> None:
     """Watch a small program that cannot learn, and see which line is at fault.
 
     It trains a perceptron on handwritten digits, on the low-level API, and its accuracy sticks at
@@ -36,7 +35,4 @@ def command(ctx: click.Context, flags: tuple[str, ...], logdir: Path) -> None:
     ending = launch.watch(program, run, SETTINGS)
     if run is not None:
         close(run, [PROGRAM.name, *flags], ending)
-    why = commands.load("why")
-    if run is not None and why is not None:
-        ctx.invoke(why, run=str(run), logdir=logdir)
     child.end_as(ending)

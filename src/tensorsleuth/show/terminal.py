@@ -36,6 +36,13 @@ def show(renderable: RenderableType) -> None:
     Console(highlight=False, width=width()).print(renderable)
 
 
+def remark(renderable: RenderableType) -> None:
+    """The same on stderr, beside a program that owns stdout."""
+    from rich.console import Console
+
+    Console(highlight=False, width=width(), stderr=True).print(renderable)
+
+
 def width() -> int:
     """Columns of the terminal; 80 where there is none."""
     return shutil.get_terminal_size().columns
