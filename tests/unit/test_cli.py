@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from tensorsleuth.cli import commands, machine, rm, summaries
+from tensorsleuth.cli import commands, machine, rm
 from tensorsleuth.cli.main import cli
 from tensorsleuth.model.checkup import State
 from tensorsleuth.model.ending import Ending
 from tensorsleuth.show import amounts, closing
 from tensorsleuth.trace import rundir
+from tensorsleuth.trace.runs import RunSummary
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +39,10 @@ def make_run(program: str = "train.py", logdir: str = "sleuth_runs", ended: bool
     return run
 
 
-def outlined(**numbers: int) -> summaries.Outline:
-    return summaries.Outline("20250101-100000-train", Path("x"), "train.py", 1000.0, "exit 0", 41.0, **numbers)
+def outlined(steps: int = 0, events: int = 0, bad: int = 0) -> RunSummary:
+    return RunSummary(
+        "20250101-100000-train", Path("x"), "train.py", 1000.0, "exit 0", 41.0, steps, events, 0, 0, bad, 1
+    )
 
 
 # ---- the frame
@@ -120,7 +123,7 @@ def test_runs_as_json() -> None:
     run = make_run(logdir="else")
     (listed,) = json.loads(sleuth("runs", "--json", "--logdir", "else").stdout)
     assert listed["name"] == run.name and listed["ended"] == "exit 0" and listed["path"] == str(run)
-    assert set(listed) == set(summaries.Outline.__dataclass_fields__)
+    assert set(listed) == set(RunSummary.__dataclass_fields__)
 
 
 def test_info_takes_the_latest_a_name_a_prefix_or_a_path() -> None:
@@ -137,12 +140,6 @@ def test_a_hostile_run_costs_nothing() -> None:
     for name in ("runs", "info"):
         result = sleuth(name)
         assert result.exit_code == 0 and "\x1b[2J" not in result.stdout
-
-
-def test_summary_without_a_trace_has_no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tensorsleuth.trace.runs", None)
-    running = summaries.summarize(make_run(ended=False))
-    assert (running.ended, running.steps, running.seconds) == ("running", None, None)
 
 
 # ---- rm
@@ -252,7 +249,7 @@ def test_closing_sentence(status: int, seconds: float, sentence: str) -> None:
 
 
 def test_closing_sentence_without_numbers() -> None:
-    assert closing.sentence("train.py", Ending(0, 200.0), outlined()) == "train.py finished (exit 0) in 3 min 20 s"
+    assert closing.sentence("train.py", Ending(0, 200.0), outlined()) == "train.py finished (exit 0) in 3 min 20 s · 0 tensors watched"
     assert "1 step · 1 tensor watched · 1 bad one" in closing.sentence(
         "x", Ending(0, 1.0), outlined(steps=1, events=1, bad=1)
     )

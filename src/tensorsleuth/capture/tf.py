@@ -68,6 +68,11 @@ def op_definition(op: str) -> Any | None:
     return op_def_registry.get(op)
 
 
+def is_stateful(op: str) -> bool:
+    definition = op_definition(op)
+    return definition is not None and bool(definition.is_stateful)
+
+
 def graph_of(function: Any) -> Any | None:
     """The Python graph an AtomicFunction was made from, where it still has one."""
     return getattr(function, "_cached_graph", None)
