@@ -30,7 +30,7 @@ from tensorsleuth.trace.runs import summarize
 EVENTS = 700
 SLOWEST = 5.0  # seconds
 MOST_MEMORY = 500 << 20
-HUGE = [0, 1, 2, 511, 4096, 1 << 20, 1 << 31, (1 << 32) - 1, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
+HUGE = [0, 1, 511, 1 << 20, (1 << 32) - 1, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1]
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256)) * 40
 FILES = ("events.bin", "calls.bin", "shapes.bin", "value_rows.bin", "values.bin", "catalog.journal")
 FUZZ = settings(
@@ -41,7 +41,9 @@ FUZZ = settings(
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory, recorder: ctypes.CDLL) -> Path:
     """A run of two processes: one closed with a catalogue, the other killed, wrapped around and with values."""
-    run = synthetic.write(tmp_path_factory.mktemp("runs") / "sound", EVENTS, bad=5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(synthetic, "NODES", 40)
+        run = synthetic.write(tmp_path_factory.mktemp("runs") / "sound", EVENTS, bad=5)
     (first,) = run.glob("p-*")
     first = first.rename(run / "p-1")
     second = run / "p-2"
@@ -206,7 +208,7 @@ def test_any_number_in_a_header(run: Path, process: str, name: str) -> None:
 def test_a_file_cut_anywhere_says_what_is_missing(run: Path, name: str) -> None:
     path = run / "p-1" / name
     data = path.read_bytes()
-    for size in [0, 1, 7, 8, 9, 24, 103, 104, 4095, 4096, 5000, 24_575, 24_576, 24_577, 30_000, len(data) - 1]:
+    for size in (0, 1, 7, 8, 9, 24, 103, 104, 4095, 4096, 5000, 24_575, 24_576, 24_577, len(data) - 1):
         path.write_bytes(data[:size])
         must_say(run, name)
 
@@ -289,7 +291,7 @@ def test_what_was_not_covered_many_times_is_listed_once(run: Path) -> None:
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats() | st.text(max_size=8)
     | st.sampled_from([0, -1, 1, 2**31, 2**63, 2**64, -(2**70), 10**400, 1e308, float("inf"), "1", "nan"]),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=4), inner, max_size=3)),
     max_leaves=6,
 )  # fmt: skip
 

@@ -128,8 +128,10 @@ def _start(settings: Settings, make_run: Any, injected: bool = False) -> Recordi
     try:
         run = make_run()
         recorder = Recorder(run / f"p-{time.time_ns()}-{os.getpid()}", settings)
-    except OSError as error:
-        complain(f"not recording: {error}; the program goes on.")
+    except Exception as error:  # a disk that is full or read-only, or a mistake of ours
+        if os.environ.get("SLEUTH_DEBUG"):
+            raise
+        complain(f"not recording: {type(error).__name__}: {error}; the program goes on.")
         return Recording(None, settings, None)
     _active = Recording(run, settings, recorder, injected)
     atexit.register(_active.close)

@@ -1,7 +1,8 @@
 """Has tensors inside functions summed up on the device they are on.
 
 The summaries hang beside the data path, each with a node that notes it and that the function keeps alive. They are
-there before TensorFlow optimises the graph, and can keep it from fusing ops whose outputs they look at.
+there before TensorFlow optimises the graph, and can keep it from fusing ops whose outputs they look at. Dead ops stay
+dead, except that all results of a function are computed, also those that its caller does not use.
 """
 
 from __future__ import annotations
@@ -17,6 +18,14 @@ from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.modes import Mode
 
 
+_WITH_EFFECTS = {
+    "PartitionedCall": "StatefulPartitionedCall",
+    "StatelessIf": "If",
+    "StatelessCase": "Case",
+    "StatelessWhile": "While",
+}
+
+
 class OnDevice(InPlace):
     """Puts summaries into the copies of functions."""
 
@@ -25,7 +34,7 @@ class OnDevice(InPlace):
 
     def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
         live = live_tensors(copy)
-        _keep_calls(copy, called, live)
+        _keep_effects(definition, copy, live)
         for tensor, source, op, dtype, device in candidates(definition, arguments, called):
             look = probing.selection.look_in_graph(op, dtype)
             if look is None or source not in live:
@@ -54,21 +63,26 @@ def live_tensors(function: Any) -> set[str]:
     while needed:
         text = needed.pop()
         live.add(text)
-        name = text.lstrip("^").split(":")[0]
+        name = _node_of(text)
         if name in nodes and name not in reached:
             reached.add(name)
             needed += nodes[name].input
     return live
 
 
-def _keep_calls(copy: Any, called: set[int], live: set[str]) -> None:
-    """A call of a function that now has effects, or the optimiser takes the summaries in it for dead."""
-    names = {text.lstrip("^").split(":")[0] for text in live}
-    for number in called:
-        node = copy.node_def[number]
-        if node.op == "PartitionedCall" and node.name in names:
-            node.op = "StatefulPartitionedCall"
+def _keep_effects(definition: Definition, copy: Any, live: set[str]) -> None:
+    """What is called has effects now: say so, or the optimiser drops them; where the call is dead, let it be."""
+    names = {_node_of(text) for text in live}
+    for node, original in zip(copy.node_def, definition.proto.node_def, strict=True):
+        if node.name not in names:
+            node.CopyFrom(original)
+        elif node.op in _WITH_EFFECTS and node != original:
+            node.op = _WITH_EFFECTS[node.op]
             keep(copy, node.name)
+
+
+def _node_of(text: str) -> str:
+    return text.lstrip("^").split(":")[0]
 
 
 def _summary(source: str, tensor: int, dtype: int, device: str, look: Mode, probing: Probing) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -43,6 +43,7 @@ class EagerCallbacks:
         functions: Functions,
         steps: Steps,
         sink: Sink,
+        first_use: Callable[[], None],
     ) -> None:
         self._catalog = catalog
         self._sites = sites
@@ -50,6 +51,7 @@ class EagerCallbacks:
         self._functions = functions
         self._steps = steps
         self._sink = sink
+        self._first_use = first_use  # to be called once the program has set up its devices
         self._looks: dict[str, bytes] = {}
         self._places: dict[tuple[Any, ...], Place] = {}
         self._alive: set[CodeType] = set()
@@ -66,6 +68,8 @@ class EagerCallbacks:
         key = (kind, site, outputs, forward, instance)
         known = self._places.get(key)
         if known is None:
+            if not self._places:
+                self._first_use()
             fields = {"type": kind, "site": site, "forward": forward, "instance": instance}
             number, first = self._catalog.eager_op(fields, outputs)
             known = number, first, outputs, zlib.crc32(kind.encode()), self._looks_of(kind)

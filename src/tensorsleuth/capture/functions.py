@@ -11,6 +11,7 @@ from tensorsleuth.capture import tf
 from tensorsleuth.capture.definition import Definition, called_functions, is_compiled, read_definition
 from tensorsleuth.capture.describe import Describer
 from tensorsleuth.capture.instrument import Prober, Probing, Selection, add_call_argument
+from tensorsleuth.capture.optimized import WORTH_OPTIMIZING
 from tensorsleuth.model import ops
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 
@@ -53,6 +54,8 @@ class Functions:
         self._known: dict[str, _Known] = {}
         self._copies: dict[str, list[str]] = {}
         self._nodes = 0
+        self._passed_over: set[str] = set()  # functions that the graph optimiser did not see
+        self._using = prober  # for the function that is being watched
         self._root: str | None = None  # the function that is being watched, where Python calls it
 
     def watched(self, name: str, find: Callable[[], Any], joined: bool = True) -> Watched | None:
@@ -66,7 +69,7 @@ class Functions:
 
     def ran(self, name: str, watched: Watched) -> None:
         """A copy has run for the first time: were its probes in it?"""
-        if not self._prober.took_effect(watched.name):
+        if tf.optimizer_is_on() and not self._prober.took_effect(watched.name):
             self._prober = self._prober.otherwise()
             self.forget(name)
             self._catalog.not_covered(f"the first call of {name}", "the graph optimiser did not see it")
@@ -95,7 +98,12 @@ class Functions:
     def _watch_root(self, name: str, graph: Any, joined: bool) -> Watched | None:
         self._copies.setdefault(name, [])
         self._root = name if joined else None
+        self._using = self._prober.otherwise() if self._is_passed_over(name, joined) else self._prober
         return self._watch(name, graph, parent=-1, node=-1, path=(name,), joined=joined)
+
+    def _is_passed_over(self, name: str, joined: bool) -> bool:
+        """Will the graph optimiser leave it alone: it is off, did not see this one before, or it is a dataset's and tiny."""
+        return not tf.optimizer_is_on() or name in self._passed_over or (not joined and _size(name) < WORTH_OPTIMIZING)
 
     def _watch(
         self, name: str, graph: Any, parent: int, node: int, path: tuple[str, ...], joined: bool = False
@@ -112,10 +120,10 @@ class Functions:
         copy.signature.name = f"{name}__sleuth_{self._session}_{instance}"
         called, kinds = self._watch_called(copy, graph, instance, path)
         probing = Probing(self._session, first, self._selection, self._root)
-        self._prober.put(known.definition, copy, probing, arguments=parent < 0 and not joined, called=called)
+        self._using.put(known.definition, copy, probing, arguments=parent < 0 and not joined, called=called)
         if joined:
             add_call_argument(copy)
-            self._prober.join(copy, self._session)
+            self._using.join(copy, self._session)
         tf.add_function(copy)
         self._copies[path[0]].append(copy.signature.name)
         return Watched(copy.signature.name, instance, first, _strongest({known.kind, *kinds}))
@@ -169,3 +177,15 @@ class Functions:
 
 def _strongest(kinds: set[str]) -> str:
     return next((kind for kind in ("backward", "train", "write") if kind in kinds), "plain")
+
+
+def _size(name: str, depth: int = 0) -> int:
+    """How many nodes the graph of a function has when the calls in it are inlined; more than a few is enough to say."""
+    proto = tf.get_function(name)
+    if proto is None or depth > WORTH_OPTIMIZING:
+        return WORTH_OPTIMIZING
+    size = len(proto.signature.input_arg) + len(proto.signature.output_arg) if depth == 0 else 0
+    for node in proto.node_def[:WORTH_OPTIMIZING]:
+        called = [function.name for _, function in called_functions(node)]
+        size += sum(_size(inner, depth + 1) for inner in called) if node.op in ops.CALLS else 1 + 3 * len(called)
+    return size

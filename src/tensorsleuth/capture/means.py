@@ -64,8 +64,6 @@ class Chooser:
 
     def _host_prober(self, native: loader.Native) -> Prober:
         """After the graph optimiser where that can be, so that it does to the program what it always does."""
-        if not tf.optimizer_is_on():
-            return InPlace()
         why_not = tf.join_optimizer(str(loader.LIBRARY))
         if why_not is None:
             return AfterOptimizer(native)

@@ -13,8 +13,7 @@ from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.instrument import InPlace, Prober, Probing, add_join, candidates
 from tensorsleuth.native import loader
 
-
-_WORTH_OPTIMIZING = 4  # nodes: TensorFlow does not look at smaller graphs
+WORTH_OPTIMIZING = 4  # nodes: TensorFlow does not look at smaller graphs
 
 
 class AfterOptimizer:
@@ -26,8 +25,6 @@ class AfterOptimizer:
 
     def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
         name = copy.signature.name
-        if arguments and _size(copy) < _WORTH_OPTIMIZING:
-            _pad(copy)
         for node in copy.node_def:
             _name_node(node, name)
         lines = "\n".join(_lines(definition, probing, arguments, called))
@@ -36,7 +33,8 @@ class AfterOptimizer:
     def join(self, copy: Any, session: int) -> None:
         add_join(copy, session)
         _name_node(copy.node_def[-1], copy.signature.name)  # no pass takes this one away: it shows that ours ran
-        if _size(copy) < _WORTH_OPTIMIZING:
+        size = len(copy.signature.input_arg) + len(copy.node_def) + len(copy.signature.output_arg)
+        if size < WORTH_OPTIMIZING:
             self._tiny.add(copy.signature.name)
 
     def took_effect(self, copy: str) -> bool:
@@ -65,16 +63,3 @@ def _lines(definition: Definition, probing: Probing, arguments: bool, called: se
 def _name_node(node: Any, function: str) -> None:
     node.experimental_debug_info.original_node_names[:] = [node.name]
     node.experimental_debug_info.original_func_names[:] = [function]
-
-
-def _size(copy: Any) -> int:
-    return len(copy.signature.input_arg) + len(copy.node_def) + len(copy.signature.output_arg)
-
-
-def _pad(copy: Any) -> None:
-    """Make a function that a dataset calls large enough to be optimised, and so probed."""
-    for number in range(_WORTH_OPTIMIZING):
-        name = f"sleuth_pad_{number}"
-        copy.node_def.add(name=name, op="NoOp")
-        copy.signature.control_output.append(name)
-        copy.control_ret[name] = name

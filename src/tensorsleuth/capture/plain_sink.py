@@ -126,6 +126,9 @@ class PlainSink:
     def set_step(self, step: int) -> None:
         self._step = step
 
+    def name_devices(self, devices: Sequence[str]) -> None:
+        """Only the optimiser's pass sees where ops are placed."""
+
     def events(self) -> int:
         return self._events.head
 

@@ -46,12 +46,18 @@ class Recorder:
         sites, selection = Sites(self.catalog), Selection(self.settings)
         describer = Describer(sites)
         self.functions = Functions(self.catalog, describer, selection, self._session, means.prober)
-        callbacks = EagerCallbacks(self.catalog, sites, selection, self.functions, self.steps, self.sink)
+        watching = self.catalog, sites, selection, self.functions, self.steps, self.sink
+        callbacks = EagerCallbacks(*watching, first_use=self._name_devices)
         patches.watch_removals(self._patches, self.functions.forget)
         patches.hide_our_frames(self._patches)
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self.steps.forward_pass, self.steps.gradients_computed)
         patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
+
+    def _name_devices(self) -> None:
+        devices = tf.devices()
+        self.catalog.meta({"devices": devices})
+        self.sink.name_devices([device.rpartition("device:")[2] for device in devices])
 
     def _catalog_meta(self, means: Means) -> None:
         self.catalog.meta(
@@ -61,7 +67,6 @@ class Recorder:
                 "argv": list(sys.argv),
                 "python": sys.version.split()[0],
                 "tensorflow": ".".join(map(str, tf.version())),
-                "devices": tf.devices(),
                 "settings": self.settings.describe(),
                 "started": time.time(),
                 "kernel": means.kernel,

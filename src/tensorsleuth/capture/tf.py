@@ -108,11 +108,13 @@ def constant_value(node: Any) -> Any:
 
 
 def devices() -> list[str]:
+    """The logical devices. Asking sets them up: only once the program has."""
     return [device.name for device in tf.config.list_logical_devices()]
 
 
 def has_accelerator() -> bool:
-    return any(device.device_type != "CPU" for device in tf.config.list_logical_devices())
+    """Is there more than CPUs here. Asks for physical devices, which leaves the program free to set up logical ones."""
+    return any(device.device_type != "CPU" for device in tf.config.list_physical_devices())
 
 
 def as_dtype(number: int) -> Any:

@@ -71,6 +71,7 @@ VALUE = np.dtype(
 # A shape, named by the number of its row plus one.
 SHAPE = np.dtype([("rank", "<u8"), ("dims", "<u8", (8,)), ("kind", "<u8")])
 
+DEVICE_SHIFT = 16  # the upper half of an event's flags: number of its logical device, from 1; 0 where not known
 NO_INDEX = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 
 

@@ -50,6 +50,7 @@ def _read(name: str, data: mmap.mmap) -> tuple[Catalogue, list[str]]:
             _take(catalogue, files, *record)
         except _NONSENSE:
             unknown += 1
+    catalogue.not_covered = list({tuple(entry.values()): entry for entry in catalogue.not_covered}.values())
     said = {
         f"{lost:,} bytes of {name} are damaged": lost,
         f"{left_out:,} bytes of {name} are left out: they would take too much memory or time": left_out,
@@ -85,8 +86,7 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         catalogue.failures.append(Failure(call, op, str(fields["type"]), str(fields["message"]), inputs))
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
-        if entry not in catalogue.not_covered:
-            catalogue.not_covered.append(entry)
+        catalogue.not_covered.append(entry)
 
 
 def _ints(fields: dict[str, Any], *names: str) -> list[int]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tensorsleuth.model.catalog import Catalogue, EagerOp, Function, Instance, Node, Site
 from tensorsleuth.model.errors import TraceError
-from tensorsleuth.model.rows import CALL, EVENT, SHAPE, VALUE, CallKind, EventFlag, EventKind
+from tensorsleuth.model.rows import CALL, DEVICE_SHIFT, EVENT, SHAPE, VALUE, CallKind, EventFlag, EventKind
 from tensorsleuth.trace.catalog_reader import read_catalogue
 from tensorsleuth.trace.ring_reader import Array, RingFile
 from tensorsleuth.trace.values import decode, read_bytes
@@ -179,6 +179,12 @@ class ProcessTrace:
         """The training step that an event belongs to."""
         call = self.call_of(row)
         return self.step_of_call.get(call) if call is not None else None
+
+    def device_of(self, row: Any) -> str | None:
+        """The logical device that computed an event's tensor, e.g. `/device:CPU:1`."""
+        number = int(row["flags"]) >> DEVICE_SHIFT
+        devices = self.catalogue.meta.get("devices")
+        return str(devices[number - 1]) if isinstance(devices, list) and 0 < number <= len(devices) else None
 
     def shape_of(self, row: Any) -> tuple[int, ...] | None:
         number = int(row["shape"])

@@ -33,6 +33,7 @@ struct WatchedFunction {
 
 std::mutex mutex;
 std::unordered_map<string, std::shared_ptr<WatchedFunction>> functions;
+std::vector<string> devices;
 
 std::vector<string_view> split(string_view text, char by) {
   std::vector<string_view> parts;
@@ -165,6 +166,7 @@ string make_probe(const string& name, const string& source, string_view device, 
   wire::put_bytes(&node, 5, attribute("tensor", kInt, tensor));
   wire::put_bytes(&node, 5, attribute("look", kInt, uint64_t(output.look)));
   wire::put_bytes(&node, 5, attribute("dtype", kInt, uint64_t(output.dtype)));
+  wire::put_bytes(&node, 5, attribute("device", kInt, uint64_t(device_number(device))));
   return node;
 }
 
@@ -221,6 +223,19 @@ void watch_function(const string& copy, uint64_t session, string_view lines) {
   }
   std::lock_guard<std::mutex> lock(mutex);
   functions[copy] = function;
+}
+
+void name_devices(string_view lines) {
+  std::lock_guard<std::mutex> lock(mutex);
+  devices.clear();
+  for (string_view line : split(lines, '\n')) devices.emplace_back(line);
+}
+
+int device_number(string_view name) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (size_t i = 0; i < devices.size(); ++i)
+    if (ends_with(name, devices[i])) return int(i) + 1;
+  return 0;
 }
 
 void forget_function(const string& copy) {

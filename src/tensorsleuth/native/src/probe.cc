@@ -16,6 +16,7 @@ struct Probe {
   uint64_t session;
   uint32_t tensor;
   int look, dtype;
+  uint32_t flags;  // the device, see rows.h
 };
 
 struct Status {
@@ -39,7 +40,8 @@ int64_t attribute(TF_OpKernelConstruction* construction, const char* name) {
 
 void* create(TF_OpKernelConstruction* construction) {
   return new Probe{uint64_t(attribute(construction, "session")), uint32_t(attribute(construction, "tensor")),
-                   int(attribute(construction, "look")), int(attribute(construction, "dtype"))};
+                   int(attribute(construction, "look")), int(attribute(construction, "dtype")),
+                   uint32_t(attribute(construction, "device")) << kDeviceShift};
 }
 
 void destroy(void* probe) { delete static_cast<Probe*>(probe); }
@@ -70,7 +72,7 @@ void compute_probe(void* kernel, TF_OpKernelContext* context) {
   const Probe& probe = *static_cast<Probe*>(kernel);
   Input input(context, 0);
   if (!input.tensor) return;
-  if (recording(probe.session)) note(view_of(input.tensor), probe.look, place_of(context, probe));
+  if (recording(probe.session)) note(view_of(input.tensor), probe.look, place_of(context, probe), probe.flags);
   TF_SetOutput(context, 0, input.tensor, reused_status());
   if (TF_GetCode(reused_status())) TF_OpKernelContext_Failure(context, reused_status());
 }
@@ -107,7 +109,7 @@ void same_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
 
 TF_OpDefinitionBuilder* op(const char* name) {
   TF_OpDefinitionBuilder* builder = TF_NewOpDefinitionBuilder(name);
-  for (const char* attr : {"session: int = 0", "tensor: int = 0", "look: int = 0", "dtype: int = 0"})
+  for (const char* attr : {"session: int = 0", "tensor: int = 0", "look: int = 0", "dtype: int = 0", "device: int = 0"})
     TF_OpDefinitionBuilderAddAttr(builder, attr);
   return builder;
 }

@@ -47,4 +47,6 @@ enum EventFlag : uint32_t {
   kBad = 1, kLooked = 2, kCounted = 4, kRanged = 8, kMoments = 16, kSaturated = 32, kDevice = 64, kHasValue = 128, kSteady = 256
 };
 
+constexpr int kDeviceShift = 16;  // the upper half of flags: number of the logical device, from 1; 0 where not known
+
 }  // namespace sleuth
