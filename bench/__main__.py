@@ -15,7 +15,7 @@ from bench.row import Bench, Result, Row
 from bench.rows import ROWS
 
 OUT = Path("build/bench.json")
-WIDTH = 105
+WIDTH = 110
 COLUMNS = {"ours": "ours", "again": "bare again", "tfdbg2": "tfdbg2", "check_numerics": "check_numerics"}
 
 

@@ -9,7 +9,6 @@ from statistics import median, quantiles
 from bench.rounds import Sample, Samples, interleave
 from bench.row import Bench, Result
 
-PROCESSES = 3
 OTHER_METRICS = ("cpu", "trace")
 
 
@@ -30,12 +29,12 @@ def ratio(
     return measure
 
 
-def peak(workload: str, steps: int, peers: tuple[str, ...]) -> Callable[[Bench], Result]:
+def peak(workload: str, steps: int, peers: tuple[str, ...] = ("tfdbg2",)) -> Callable[[Bench], Result]:
     """Peak resident memory against that of the bare process: new processes each time, for it can only rise."""
 
     def measure(bench: Bench) -> Result:
         variants, samples = dict.fromkeys(("bare", "ours", *peers), "FULL_HEALTH"), Samples()
-        for i in range(PROCESSES):
+        for i in range(bench.rounds(3)):
             once = interleave(replace(bench, folder=bench.folder / str(i)), workload, steps, variants, rounds=1)
             samples.add(once)
         result = {"bare_mb": median(s["peak"] for s in samples.rounds["bare"]) / 1e6}

@@ -25,7 +25,7 @@ ROWS = [
     Row("transformer-full-numerics", STEP, 1.10, ratio("transformer", 2, 15, "FULL_NUMERICS", ("again",))),
     Row("transformer-curt-health", STEP, 1.03, ratio("transformer", 2, 15, "CURT_HEALTH", AGAIN)),
     Row("transformer-no-tensor", STEP, 1.03, ratio("transformer", 2, 15, "NO_TENSOR", AGAIN)),
-    Row("transformer-rss", "peak resident memory of the process", 1.05, peak("transformer", 2, AGAIN)),
+    Row("transformer-rss", "peak resident memory of the process", 1.05, peak("transformer", 1)),
     Row("transformer-tracing", "trace anew and run once", 1.5, ratio("tracing", 1, 5)),
     Row("eager-loop", "250 small eager ops", 1.6, ratio("eager", 3, 15, peers=("tfdbg2", "check_numerics"))),
     Row("keras-cnn", "fit, a batch of 32", 1.10, ratio("keras-cnn", 10, 10)),

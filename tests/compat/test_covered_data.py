@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
-from tests.compat.looking import assert_joined, in_graph, looks, marked, only
+from tests.compat.looking import assert_joined, bits, in_graph, looks, marked, only
 
 import tensorsleuth
 from tensorsleuth.trace.reader import Trace
@@ -69,12 +69,36 @@ def test_datasets_made_before_recording_still_run(compared: Compared) -> None:
 
 
 def test_an_iterator_outlives_the_recording(tmp_path: Path) -> None:
+    def numbers() -> Any:
+        return iter(tf.data.Dataset.range(5).map(lambda i: tf.sin(tf.cast(i, tf.float32))))
+
+    bare = bits(list(numbers()))
     with tensorsleuth.record(tmp_path):
-        iterator = iter(tf.data.Dataset.range(5).map(lambda i: tf.sin(tf.cast(i, tf.float32))))
+        iterator = numbers()
         first = next(iterator)
-    rest = [value.numpy() for value in iterator]
-    assert first == 0.0
-    np.testing.assert_array_equal(rest, np.sin(np.arange(1, 5, dtype=np.float32)))
+    assert bits([first, *iterator]) == bare
+
+
+def test_a_dataset_outlives_the_recording(tmp_path: Path) -> None:
+    with tensorsleuth.record(tmp_path):
+        dataset = tf.data.Dataset.from_tensor_slices(X).map(lambda x: tf.exp(x) + 1.0)
+        during = bits(list(dataset))
+    assert bits(list(dataset)) == during
+    assert bits(list(dataset.map(lambda x: x - 1.0))) != during
+
+
+def test_map_functions_that_call_others(compared: Compared) -> None:
+    """The smallest of them is too small for TensorFlow's graph optimiser."""
+
+    def program() -> Any:
+        inner = tf.function(lambda x: tf.math.log(x))
+        dataset = tf.data.Dataset.from_tensor_slices(X)
+        small = dataset.map(lambda x: inner(x))
+        larger = dataset.map(lambda y: inner(y) + 1.0)
+        branching = dataset.map(lambda z: tf.cond(z > 1.0, lambda: inner(z), lambda: z))
+        return list(small), list(larger), list(branching)
+
+    assert len(in_graph(compared(program), "Log")) == 3 + 3 + 1
 
 
 def test_py_function_and_numpy_function_bodies(compared: Compared) -> None:
@@ -122,7 +146,7 @@ def test_threads_started_before_and_after(compared: Compared) -> None:
 
         trace = compared(program)
     assert [look.bad for look in in_graph(trace, "Log")] == [True, False]
-    assert len({int(look.row["thread"]) for look in looks(trace) if not look.in_graph}) == 2
+    assert len({int(look.row["thread"]) for look in looks(trace) if not look.in_graph}) == 3
     assert_joined(trace)
 
 

@@ -18,7 +18,6 @@ from tensorflow.python.eager.polymorphic_function import atomic_function
 from tensorflow.python.framework import errors_impl, func_graph, op_def_registry, ops
 from tensorflow.python.ops import gen_math_ops, gradients_util
 from tensorflow.python.util import traceback_utils
-
 from tests.compat.looking import in_graph, marked
 
 from tensorsleuth.capture import patches

@@ -249,7 +249,10 @@ def test_closing_sentence(status: int, seconds: float, sentence: str) -> None:
 
 
 def test_closing_sentence_without_numbers() -> None:
-    assert closing.sentence("train.py", Ending(0, 200.0), outlined()) == "train.py finished (exit 0) in 3 min 20 s · 0 tensors watched"
+    assert (
+        closing.sentence("train.py", Ending(0, 200.0), outlined())
+        == "train.py finished (exit 0) in 3 min 20 s · 0 tensors watched"
+    )
     assert "1 step · 1 tensor watched · 1 bad one" in closing.sentence(
         "x", Ending(0, 1.0), outlined(steps=1, events=1, bad=1)
     )

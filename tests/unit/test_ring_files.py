@@ -164,7 +164,8 @@ FORKS = """
 import ctypes, os, sys
 from tensorsleuth.native.loader import Plan
 library = ctypes.CDLL(sys.argv[1])
-write = lambda start, rows: library.hammer(1, ctypes.c_uint64(start), ctypes.c_uint64(rows), ctypes.c_uint64(2**64 - 1), 4, 1)
+library.hammer.argtypes = [ctypes.c_int, *[ctypes.c_uint64] * 3, ctypes.c_int, ctypes.c_int]
+write = lambda start, rows: library.hammer(1, start, rows, 2**64 - 1, 4, 1)
 assert library.sleuth_open(ctypes.byref(Plan(sys.argv[2].encode(), 1, 512, 100, 0, 512, 100, 0))) == 0
 write(0, 1000)
 child = os.fork()

@@ -17,7 +17,6 @@ from tensorsleuth.capture.instrument import InPlace, Probing, candidates, identi
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.modes import Mode
 
-
 _WITH_EFFECTS = {
     "PartitionedCall": "StatefulPartitionedCall",
     "StatelessIf": "If",

@@ -7,6 +7,7 @@ the finite values, and the shape. A device that flushes subnormals counts them a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -83,15 +84,16 @@ def _range(flat: Any, finite: Any, count: Any) -> list[Any]:
 
 
 def _mean_and_std(flat: Any, finite: Any, count: Any, size: Any) -> list[Any]:
-    """Of values scaled to 1, so that no sum overflows, and in two passes, so that none cancels."""
+    """Of values scaled by a power of two, so that no sum overflows, and in two passes, so that none cancels."""
     wide = tf.float64 if flat.dtype == tf.float64 else tf.float32
-    scaled = tf.math.divide_no_nan(tf.cast(flat, wide), tf.cast(size, wide))
+    scale = tf.pow(tf.constant(2.0, tf.float64), tf.floor(tf.math.log(size) / math.log(2)))
+    scaled = tf.math.divide_no_nan(tf.cast(flat, wide), tf.cast(scale, wide))
     zero = tf.zeros([], wide)
     about = _total(tf.where(finite, scaled, zero)) / count
     off = tf.where(finite, scaled - tf.cast(about, wide), zero)
     rest = _total(off) / count
     variance = tf.maximum(_total(off * off) / count - rest * rest, 0)
-    return [(about + rest) * size, tf.sqrt(variance) * size]
+    return [(about + rest) * scale, tf.sqrt(variance) * scale]
 
 
 def _total(values: Any) -> Any:

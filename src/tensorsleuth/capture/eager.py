@@ -115,6 +115,12 @@ class EagerCallbacks:
         if tf.op_definition(_text(name)) is not None:
             self.known_ops.add(name)
             return None
+        with self._functions.running():
+            return self._call_function(real, handle, device, name, inputs, attrs, *rest)
+
+    def _call_function(
+        self, real: Any, handle: Any, device: Any, name: str, inputs: Sequence[Any], attrs: Any, *rest: Any
+    ) -> Any:
         call = harmless(self._begin, name, inputs, rest[-1])
         ran, given = (call.ran, call.inputs) if call else (name, inputs)
         try:
@@ -129,9 +135,9 @@ class EagerCallbacks:
 
     def _begin(self, name: str, inputs: Sequence[Any], outputs: int) -> _FunctionCall:
         """Note that a function is called; what to run for it."""
-        watched = self._functions.watched(name, lambda: tf.graph_of(tf.calling_function(sys._getframe(5))))
+        watched = self._functions.watched(name, lambda: tf.graph_of(tf.calling_function(sys._getframe(6))))
         self._steps.function_called(watched.kind if watched else "plain")
-        place = self._place(name, self._sites.of_caller(3), outputs, instance=watched.instance if watched else -1)
+        place = self._place(name, self._sites.of_caller(4), outputs, instance=watched.instance if watched else -1)
         number, began = self._sink.next_call(), time.monotonic_ns()
         uids = [getattr(tensor, "_id", 0) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
@@ -174,6 +180,7 @@ class EagerCallbacks:
         """An op raised. TensorFlow also raises to ask for a slower path: that is no failure."""
         if not issubclass(kind, tf.Failures):
             return
+        restore_message(error)
         call = self._sink.next_call()
         place = self._place(_text(op), self._sites.of_caller(), 0)
         self._note_failure(call, place[0], error, inputs)

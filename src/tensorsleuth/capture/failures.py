@@ -10,7 +10,9 @@ from tensorsleuth.capture import tf
 
 MAX_INPUTS = 16
 _OUR_NODES = re.compile(r"sleuth/|Sleuth(Probe|Call|Summary)|sleuth_call|Failed to bind all placeholders")
-_OF_OURS = re.compile(r"__sleuth_\d+_\d+")
+_OF_OURS = re.compile(r"__sleuth_\d+_\d+(_root)?")
+# TensorFlow names the function of a node that was inlined; in our copies also that of the outermost function's.
+_ROOT_OF_OURS = re.compile(r"\{\{function_node [^{}]*__sleuth_\d+_\d+_root\}\}(?=\{\{node )")
 
 
 def describe_inputs(inputs: Sequence[Any]) -> list[str]:
@@ -30,7 +32,7 @@ def restore_message(error: Any) -> None:
     """Take the names of our copies out of the error's message."""
     message = getattr(error, "message", None)
     if isinstance(message, str) and _OF_OURS.search(message):
-        setattr(error, tf.message_attribute(error), _OF_OURS.sub("", message))
+        setattr(error, tf.message_attribute(error), _OF_OURS.sub("", _ROOT_OF_OURS.sub("", message)))
 
 
 def of_our_making(error: Any) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,8 @@ class Functions:
         self._known: dict[str, _Known] = {}
         self._copies: dict[str, list[str]] = {}
         self._nodes = 0
+        self._running = 0  # calls under way
+        self._doomed: list[str] = []  # copies to take away when none is
         self._passed_over: set[str] = set()  # functions that the graph optimiser did not see
         self._using = prober  # for the function that is being watched
         self._root: str | None = None  # the function that is being watched, where Python calls it
@@ -86,8 +89,28 @@ class Functions:
             for joined in (True, False):
                 self._roots.pop((name, joined), None)
             self._known.pop(name, None)
-            copies = self._copies.pop(name, [])
-        for copy in copies:
+            self._doomed += self._copies.pop(name, [])
+        self._remove_doomed()
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """While a copy may be running: none is taken away."""
+        with self._lock:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running -= 1
+            if self._doomed:
+                self._remove_doomed()
+
+    def _remove_doomed(self) -> None:
+        with self._lock:
+            if self._running:
+                return
+            doomed, self._doomed = self._doomed, []
+        for copy in doomed:
             self._prober.forget(copy)
             tf.remove_function(copy)
 
@@ -117,7 +140,7 @@ class Functions:
         instance, first = self._catalog.instance(described, known.definition.tensors)
         copy = tf.FunctionDef()
         copy.CopyFrom(proto)
-        copy.signature.name = f"{name}__sleuth_{self._session}_{instance}"
+        copy.signature.name = f"{name}__sleuth_{self._session}_{instance}{'_root' if parent < 0 else ''}"
         called, kinds = self._watch_called(copy, graph, instance, path)
         probing = Probing(self._session, first, self._selection, self._root)
         self._using.put(known.definition, copy, probing, arguments=parent < 0 and not joined, called=called)
@@ -185,7 +208,8 @@ def _size(name: str, depth: int = 0) -> int:
     if proto is None or depth > WORTH_OPTIMIZING:
         return WORTH_OPTIMIZING
     size = len(proto.signature.input_arg) + len(proto.signature.output_arg) if depth == 0 else 0
-    for node in proto.node_def[:WORTH_OPTIMIZING]:
+    nodes = [node for node in proto.node_def if node.op not in ops.PASSED_THROUGH]
+    for node in nodes[:WORTH_OPTIMIZING]:
         called = [function.name for _, function in called_functions(node)]
         size += sum(_size(inner, depth + 1) for inner in called) if node.op in ops.CALLS else 1 + 3 * len(called)
     return size

@@ -61,7 +61,8 @@ class Selection:
         if wanted is None:
             return True
         if callable(wanted):
-            return bool(wanted(tf.as_dtype(dtype)))
+            known = tf.as_dtype(dtype)
+            return known is not None and bool(wanted(known))
         return dtype in DTYPES and DTYPES[dtype].name in wanted
 
 

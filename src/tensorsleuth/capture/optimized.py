@@ -11,6 +11,7 @@ from typing import Any
 
 from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.instrument import InPlace, Prober, Probing, add_join, candidates
+from tensorsleuth.model import ops
 from tensorsleuth.native import loader
 
 WORTH_OPTIMIZING = 4  # nodes: TensorFlow does not look at smaller graphs
@@ -33,7 +34,8 @@ class AfterOptimizer:
     def join(self, copy: Any, session: int) -> None:
         add_join(copy, session)
         _name_node(copy.node_def[-1], copy.signature.name)  # no pass takes this one away: it shows that ours ran
-        size = len(copy.signature.input_arg) + len(copy.node_def) + len(copy.signature.output_arg)
+        nodes = sum(node.op not in ops.PASSED_THROUGH for node in copy.node_def)
+        size = len(copy.signature.input_arg) + nodes + len(copy.signature.output_arg)
         if size < WORTH_OPTIMIZING:
             self._tiny.add(copy.signature.name)
 

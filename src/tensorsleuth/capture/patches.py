@@ -13,6 +13,16 @@ ENTRY_POINTS = ("TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCance
 _FOLDER = __file__.rsplit("patches.py", 1)[0]
 
 
+def disguise(stand_in: Any, real: Any) -> None:
+    """Let a function of ours show in tracebacks as part of TensorFlow, which cuts its own frames from them."""
+    code = getattr(real, "__code__", None)
+    if code is not None:
+        stand_in.__code__ = stand_in.__code__.replace(
+            co_filename=code.co_filename, co_firstlineno=code.co_firstlineno, co_name=code.co_name
+        )
+    stand_in.__doc__ = real.__doc__
+
+
 class Patches:
     """Attributes that were replaced, in order, so that they can be put back."""
 
@@ -90,8 +100,10 @@ def watch_gradients(patches: Patches, tracker: Any) -> None:
             return real_maybe_compile(scope, op, func, grad_fn)
 
     real = tf.backprop._gradient_function
+    disguise(gradient_function, real)
     real_maybe_compile = patches.replace(tf.gradients_util, "_MaybeCompile", maybe_compile)
-    patches.replace(tf.execute, "record_gradient", record_gradient)
+    disguise(maybe_compile, real_maybe_compile)
+    disguise(record_gradient, patches.replace(tf.execute, "record_gradient", record_gradient))
     tf.pywrap_tfe.TFE_Py_RegisterGradientFunction(gradient_function)
 
 
@@ -117,4 +129,5 @@ def watch_tapes(patches: Patches, forward_pass: Callable[[], None], gradients_co
 
     real_enter = patches.replace(tape, "__enter__", enter)
     real_gradient = patches.replace(tape, "gradient", gradient)
-    gradient.__doc__ = real_gradient.__doc__
+    disguise(enter, real_enter)
+    disguise(gradient, real_gradient)

@@ -58,7 +58,10 @@ class Sites:
 
     def of_graph_op(self, op: object) -> int:
         """The site of an op in a Python graph, from the stack that TensorFlow kept when it was made."""
-        frames = op.traceback.get_user_frames()  # type: ignore[attr-defined]
+        traceback = op.traceback  # type: ignore[attr-defined]
+        if traceback is None:  # read from a saved model: no Python made it
+            return 0
+        frames = traceback.get_user_frames()
         return self.intern((frame.filename, frame.lineno, frame.name) for frame in frames)
 
     def of_caller(self, depth: int = 1) -> int:

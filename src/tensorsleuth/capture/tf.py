@@ -117,8 +117,12 @@ def has_accelerator() -> bool:
     return any(device.device_type != "CPU" for device in tf.config.list_physical_devices())
 
 
-def as_dtype(number: int) -> Any:
-    return tf.as_dtype(number)
+def as_dtype(number: int) -> Any | None:
+    """The dtype of that number; None where this TensorFlow has not got it."""
+    try:
+        return tf.as_dtype(number)
+    except TypeError:
+        return None
 
 
 def message_attribute(error: Any) -> str:

@@ -38,13 +38,11 @@ class Flow:
             inner[instance.parent, instance.node].append(instance)
         return inner
 
-    def inputs(self, instance: Instance, node: int) -> list[Source]:
-        """The tensors that went into a node; those that have no row of their own give way to theirs."""
+    def slots(self, instance: Instance, node: int) -> list[list[Source]]:
+        """For each input of a node, the tensors that it may have come from (two for a branch or a loop)."""
         function = self._catalogue.functions[instance.function]
-        found: list[Source] = []
-        for source in function.nodes[node].inputs:
-            found += self._resolve(instance, function, *source, Source(0))
-        return found
+        inputs = function.nodes[node].inputs
+        return [list(self._resolve(instance, function, *source, Source(0))) for source in inputs]
 
     def returned(self, instance: Instance, output: int) -> list[Source]:
         """What an instance returns as its output number `output`."""

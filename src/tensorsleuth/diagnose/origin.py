@@ -1,165 +1,136 @@
-"""Finds the tensors that are bad though everything that went into them was healthy: where bad values are born."""
+"""Finds where bad values are born: a bad tensor all of whose inputs were healthy, and which did harm."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from tensorsleuth.diagnose.flow import Flow, Source
-from tensorsleuth.model.rows import CallKind, EventFlag, EventKind
-from tensorsleuth.trace.process import ProcessTrace, Tensor
+from tensorsleuth.diagnose.moment import Calls, Moment
+from tensorsleuth.diagnose.observed import Observed
+from tensorsleuth.model.ops import writes_variables
+from tensorsleuth.model.rows import EventFlag, EventKind
+from tensorsleuth.trace.process import ProcessTrace
 
-MAX_DEPTH = 200  # ops without rows that are looked through
-Row = Any
+MAX_CALLS = 200  # with bad values, that are looked at until one has an origin that matters
 
 
 @dataclass(frozen=True)
 class Origin:
-    """A bad tensor with healthy inputs, and those inputs."""
+    """A bad tensor that was born here."""
 
-    process: ProcessTrace
-    row: Row
-    tensor: Tensor
-    inputs: tuple[tuple[Row, Tensor], ...]
-    step: int | None
+    moment: Moment
+    born: Observed
+    slots: tuple[tuple[Observed, ...], ...]
+    masked: bool  # nothing bad came of it
+
+    @property
+    def process(self) -> ProcessTrace:
+        return self.moment.process
+
+    @property
+    def step(self) -> int | None:
+        return self.process.step_of_call.get(self.moment.call)
 
 
 class OriginFinder:
-    """Looks for origins in the first call of a process in which anything was bad."""
+    """Looks through the calls of a process, oldest first."""
 
     def __init__(self, process: ProcessTrace) -> None:
-        self._process = process
-        self._flow = Flow(process)
-
-    @cached_property
-    def _rows(self) -> dict[int, list[Row]]:
-        """All rows of the call that is looked at, by tensor."""
-        return defaultdict(list)
-
-    @cached_property
-    def _by_uid(self) -> dict[int, Row]:
-        events = self._process.events
-        eager = events[events["kind"] == EventKind.EAGER]
-        uids = eager["iteration"].astype(np.uint64) | (eager["frame"].astype(np.uint64) << np.uint64(32))
-        return dict(zip(uids.tolist(), eager, strict=True))
-
-    @cached_property
-    def _calls(self) -> dict[int, Row]:
-        calls = self._process.calls
-        real = calls[np.isin(calls["kind"], (CallKind.OP, CallKind.FUNCTION))]
-        return dict(zip(real["call"].tolist(), real, strict=True))
+        self.process = process
+        self.calls = Calls(process)
 
     def find(self) -> Iterator[Origin]:
-        """Origins of the first call with bad values, in the order in which they were recorded."""
-        first = next(self._process.bad_rows(), None)
-        if first is None:
-            return
-        block = self._block(first)
-        self._rows.clear()
-        for row in block:
-            self._rows[int(row["tensor"])].append(row)
-        for row in block[block["flags"] & EventFlag.BAD != 0]:
-            origin = self._origin(row)
-            if origin is not None:
-                yield origin
+        """Origins of the first call in which one matters, and before it those that were masked."""
+        for number, call in enumerate(self._bad_calls()):
+            origins = list(self._origins(self.calls.moment(call)))
+            yield from origins
+            if any(not origin.masked for origin in origins) or number >= MAX_CALLS:
+                return
 
-    def _block(self, first: Row) -> Any:
-        """The rows that ran for the same call as `first`."""
-        events = self._process.events
-        call = self._process.call_of(first)
-        same = events["step"] == first["step"]
-        if call is not None:
-            steps = [step for step, number in self._process.call_of_step.items() if number == call]
-            same = np.isin(events["step"], np.array(steps, np.uint64)) & (events["kind"] == EventKind.GRAPH)
-            same |= (events["step"] == call) & (events["kind"] == EventKind.EAGER)
-        return events[same]
+    def _bad_calls(self) -> Iterator[int]:
+        """The calls in which anything was bad, in the order in which they were made."""
+        events = self.process.events
+        bad = events[events["flags"] & EventFlag.BAD != 0]
+        joined = self.process.call_of_step
+        numbers = {
+            int(row["step"]) if row["kind"] == EventKind.EAGER else joined.get(int(row["step"]))
+            for row in bad[np.unique(bad["step"], return_index=True)[1]]
+        }
+        yield from sorted(number for number in numbers if number is not None)
 
-    def _origin(self, row: Row) -> Origin | None:
-        tensor = self._process.tensor(row["tensor"])
-        if tensor is None:
-            return None
-        inputs = list(self._inputs(row, tensor))
-        if any(other["flags"] & EventFlag.BAD for other, _ in inputs):
-            return None
-        return Origin(self._process, row, tensor, tuple(inputs), self._process.step_of(row))
+    def _origins(self, moment: Moment) -> Iterator[Origin]:
+        bad = list(moment.bad())
+        slots = {id(one): moment.slots(one) for one in bad}
+        harmful = self._harmful(moment, bad, slots)
+        for one in bad:
+            if not any(other.bad for slot in slots[id(one)] for other in slot):
+                masked = _key(one) not in harmful
+                yield Origin(moment, one, tuple(tuple(slot) for slot in slots[id(one)]), masked)
 
-    def _inputs(self, row: Row, tensor: Tensor) -> Iterator[tuple[Row, Tensor]]:
-        if tensor.eager is not None:
-            yield from self._eager_inputs(int(row["step"]))
-        elif tensor.node is not None and tensor.instance is not None and tensor.function is not None:
-            number = tensor.function.nodes.index(tensor.node)
-            yield from self._look_through(row, self._flow.inputs(tensor.instance, number), set(), 0)
+    def _harmful(
+        self, moment: Moment, bad: list[Observed], slots: dict[int, list[list[Observed]]]
+    ) -> set[tuple[int, int, int]]:
+        """The bad tensors from which badness got out of the call: returned, written to a variable, or left over."""
+        feeds = {_key(one): [_key(other) for slot in slots[id(one)] for other in slot if other.bad] for one in bad}
+        reached = set(self._sinks(moment, bad))
+        todo = list(reached)
+        while todo:
+            for source in feeds.get(todo.pop(), ()):
+                if source not in reached:
+                    reached.add(source)
+                    todo.append(source)
+        return reached
 
-    def _look_through(
-        self, row: Row, sources: list[Source], seen: set[Source], depth: int
-    ) -> Iterator[tuple[Row, Tensor]]:
-        """Rows of the sources; where one has none (it was fused away), rows of what it was computed from."""
-        for source in sources:
-            if source in seen or depth > MAX_DEPTH:
+    def _sinks(self, moment: Moment, bad: list[Observed]) -> Iterator[tuple[int, int, int]]:
+        for one in bad:
+            if one.tensor.eager is not None:
+                if self._leaves_harm(one):
+                    yield _key(one)
+            elif _tensor_id(one) in self._exits:
+                yield _key(one)
+
+    @cached_property
+    def _exits(self) -> set[int]:
+        """Ids of tensors that a function returns to Python, or writes to a variable."""
+        exits: set[int] = set()
+        catalogue, flow = self.process.catalogue, self.calls.flow
+        for instance in catalogue.instances.values():
+            function = catalogue.functions.get(instance.function)
+            if function is None:
                 continue
-            seen.add(source)
-            tensor = self._process.tensor(source.tensor)
-            found = self._row_of(row, source)
-            if tensor is None:
-                continue
-            if found is not None:
-                yield found, tensor
-            elif source.argument >= 0:
-                yield from self._passed(row, source.argument)
-            elif tensor.node is not None and tensor.instance is not None and tensor.function is not None:
-                number = tensor.function.nodes.index(tensor.node)
-                yield from self._look_through(row, self._flow.inputs(tensor.instance, number), seen, depth + 1)
+            if instance.parent < 0:
+                for output in range(len(function.returns)):
+                    exits.update(source.tensor for source in flow.returned(instance, output))
+            for number, node in enumerate(function.nodes):
+                if writes_variables(node.type):
+                    exits.update(source.tensor for slot in flow.slots(instance, number) for source in slot)
+        return exits
 
-    def _row_of(self, row: Row, source: Source) -> Row | None:
-        """The row of a source that belongs to the same call, and to the right iteration of its loop."""
-        rows = self._rows.get(source.tensor, [])
-        wanted = int(row["iteration"]) - int(source.earlier)
-        inside = [other for other in rows if other["frame"] == row["frame"]]
-        if inside:
-            exact = [other for other in inside if other["iteration"] == wanted]
-            return exact[-1] if exact else None
-        return rows[-1] if rows else None
+    def _leaves_harm(self, one: Observed) -> bool:
+        """An eager tensor that nobody takes, or that a variable takes, or from which something bad was made."""
+        uid = int(one.row["iteration"]) | int(one.row["frame"]) << 32 if one.row is not None else 0
+        takers = self.calls.consumers.get(uid, [])
+        if not takers:
+            return True
+        return any(self._taker_is_bad(call) for call in takers)
 
-    def _passed(self, row: Row, argument: int) -> Iterator[tuple[Row, Tensor]]:
-        call = self._process.call_of(row)
-        called = self._calls.get(call) if call is not None else None
-        if called is not None and argument < called["inputs_count"]:
-            yield from self._by_uid_resolved(int(called["inputs"][argument]))
+    def _taker_is_bad(self, call: int) -> bool:
+        row = self.calls.rows.get(call)
+        op = self.process.catalogue.eager.get(int(row["op"])) if row is not None else None
+        if op is not None and writes_variables(op.type):
+            return True
+        return any(True for _ in self.calls.moment(call).bad())
 
-    def _eager_inputs(self, call: int) -> Iterator[tuple[Row, Tensor]]:
-        called = self._calls.get(call)
-        if called is None:
-            return
-        for uid in called["inputs"][: called["inputs_count"]]:
-            yield from self._by_uid_resolved(int(uid))
 
-    def _by_uid_resolved(self, uid: int) -> Iterator[tuple[Row, Tensor]]:
-        row = self._by_uid.get(uid)
-        tensor = self._process.tensor(row["tensor"]) if row is not None else None
-        if row is None or tensor is None:
-            return
-        inside = self._inside(row, tensor)
-        yield inside if inside is not None else (row, tensor)
+def _tensor_id(one: Observed) -> int:
+    return int(one.row["tensor"]) if one.row is not None else -1
 
-    def _inside(self, row: Row, tensor: Tensor) -> tuple[Row, Tensor] | None:
-        """A function's output was looked at where it was computed, inside the function."""
-        instance = self._process.catalogue.instances.get(tensor.eager.instance) if tensor.eager else None
-        if row["flags"] & EventFlag.LOOKED or instance is None:
-            return None
-        rows = self._rows_of_call(int(row["step"]))
-        for source in self._flow.returned(instance, tensor.output):
-            found = rows[rows["tensor"] == source.tensor]
-            computed = self._process.tensor(source.tensor)
-            if len(found) and computed is not None:
-                return found[-1], computed
-        return None
 
-    def _rows_of_call(self, call: int) -> Any:
-        events = self._process.events
-        steps = [step for step, number in self._process.call_of_step.items() if number == call]
-        return events[np.isin(events["step"], np.array(steps, np.uint64)) & (events["kind"] == EventKind.GRAPH)]
+def _key(one: Observed) -> tuple[int, int, int]:
+    """What tells a tensor of one moment from the others: its id, frame and iteration."""
+    if one.row is None:
+        return (-1, 0, 0)
+    return int(one.row["tensor"]), int(one.row["frame"]), int(one.row["iteration"])

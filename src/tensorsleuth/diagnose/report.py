@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from tensorsleuth.diagnose.origin import Origin, OriginFinder
+from tensorsleuth.diagnose.case import Case, Story
+from tensorsleuth.diagnose.causes import explain
+from tensorsleuth.diagnose.observed import Observed
+from tensorsleuth.diagnose.origin import OriginFinder
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
-from tensorsleuth.trace.process import ProcessTrace, Tensor
+from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace
 
 AROUND = 2  # lines of source shown before and after
@@ -22,7 +24,8 @@ def diagnose(trace: Trace) -> Diagnosis:
     findings = [finding for process in trace.processes for finding in _findings(process)]
     return Diagnosis(
         str(trace.path),
-        tuple(findings[:MAX_FINDINGS]),
+        tuple(finding for finding in findings if finding.severity == "error")[:MAX_FINDINGS],
+        tuple(finding for finding in findings if finding.severity == "masked")[:MAX_FINDINGS],
         tuple(trace.not_covered),
         tuple(trace.trouble),
         sum(process.event_count for process in trace.processes),
@@ -31,64 +34,61 @@ def diagnose(trace: Trace) -> Diagnosis:
 
 
 def _findings(process: ProcessTrace) -> Iterator[Finding]:
-    seen: set[tuple[str | None, int | None]] = set()
+    seen: set[tuple[str | None, int | None, str]] = set()
     for origin in OriginFinder(process).find():
-        finding = _finding(origin)
-        if (finding.file, finding.line) not in seen:
-            seen.add((finding.file, finding.line))
+        case = Case(origin)
+        finding = _finding(case, explain(case))
+        key = finding.file, finding.line, finding.severity
+        if key not in seen:
+            seen.add(key)
             yield finding
 
 
-def _finding(origin: Origin) -> Finding:
-    frame = _blamed(origin)
-    where = f"{frame.file}:{frame.line}" if frame else "an unknown line"
-    bad = describe_health(origin.row)
-    at = f" at step {origin.step}" if origin.step is not None and origin.step >= 0 else ""
+def _finding(case: Case, story: Story | None) -> Finding:
+    frame = case.site.frame if case.site is not None else None
+    row, step = case.out.row, case.origin.step
     return Finding(
-        cause="origin",
-        confidence=0.5,
-        severity="error",
-        summary=f"{where}: {origin.tensor.type} made the first bad value{at} ({bad}); what went in was finite.",
+        cause=story.cause if story else "origin",
+        confidence=story.confidence if story else 0.4,
+        severity="masked" if case.origin.masked else "error",
+        summary=_summary(case, story, frame),
         file=frame.file if frame else None,
         line=frame.line if frame else None,
         function=frame.function if frame else None,
-        code=_code(origin.process, frame),
-        op=origin.tensor.type,
-        name=origin.tensor.name,
-        step=origin.step,
-        iteration=int(origin.row["iteration"]) if origin.tensor.eager is None else None,
-        evidence=tuple(_evidence(origin)),
-        source=tuple(_around(origin.process, frame)),
+        code=_code(case.process, frame),
+        op=case.op,
+        name=case.out.tensor.name,
+        step=step,
+        iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
+        fix=story.fix if story else None,
+        evidence=tuple(_evidence(case)),
+        source=tuple(_around(case.process, frame)),
     )
 
 
-def _blamed(origin: Origin) -> Frame | None:
-    """The user's line of the op; for a gradient, of the op that it differentiates."""
-    process, tensor = origin.process, origin.tensor
-    site = tensor.site
-    if tensor.node is not None and tensor.node.forward is not None:
-        site = process.catalogue.sites.get(tensor.node.forward.site, site)
-    elif tensor.eager is not None and tensor.eager.forward > 0:
-        forward = process.catalogue.eager.get(tensor.eager.forward)
-        site = process.catalogue.sites.get(forward.site, site) if forward else site
-    return site.frame if site is not None else None
+def _summary(case: Case, story: Story | None, frame: Frame | None) -> str:
+    where = f"{frame.file}:{frame.line}" if frame else "a line that is not known"
+    at = f" at step {case.origin.step}" if case.origin.step is not None and case.origin.step >= 0 else ""
+    what = story.why if story else f"{case.op} made the first bad value, from inputs that were all finite"
+    return f"{where} {what}{at}." if story else f"{where}: {what}{at}."
 
 
-def _evidence(origin: Origin) -> Iterator[Evidence]:
-    for row, tensor in origin.inputs:
-        yield _piece(origin.process, "in", row, tensor)
-    yield _piece(origin.process, "out", origin.row, origin.tensor)
+def _evidence(case: Case) -> Iterator[Evidence]:
+    for one in case.inputs:
+        yield _piece("in", one)
+    yield _piece("out", case.out)
 
 
-def _piece(process: ProcessTrace, role: str, row: Any, tensor: Tensor) -> Evidence:
+def _piece(role: str, one: Observed) -> Evidence:
+    row = one.row
     return Evidence(
         role,
-        tensor.name,
-        tensor.type,
-        dtype_of(int(row["dtype"])).name,
-        process.shape_of(row),
-        describe_health(row),
-        _line(tensor.site),
+        one.tensor.name,
+        one.tensor.type,
+        dtype_of(int(row["dtype"])).name if row is not None else "constant",
+        one.shape,
+        describe_health(row) if row is not None else ", ".join(f"{value:g}" for value in one.constant or ()),
+        _line(one.tensor.site),
     )
 
 

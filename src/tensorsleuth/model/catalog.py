@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +70,11 @@ class Function:
     returns: tuple[tuple[int, int], ...]
     kind: str  # train, backward, write or plain
     tensors: int  # how many tensor ids an instance takes
+
+    def number(self, node: Node) -> int:
+        """The place of a node among `nodes`: they are ordered by their first output."""
+        at = bisect_left(self.nodes, node.first, key=lambda other: other.first)
+        return next(n for n in range(at, len(self.nodes)) if self.nodes[n] is node)
 
 
 @dataclass(frozen=True, slots=True)

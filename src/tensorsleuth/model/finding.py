@@ -53,6 +53,7 @@ class Diagnosis:
 
     run: str
     findings: tuple[Finding, ...]
+    masked: tuple[Finding, ...]  # bad values that came to nothing
     not_covered: tuple[dict[str, Any], ...]
     trouble: tuple[str, ...]
     events: int
@@ -68,6 +69,7 @@ class Diagnosis:
             "run": self.run,
             "verdict": self.verdict,
             "findings": [finding.to_json() for finding in self.findings],
+            "masked": [finding.to_json() for finding in self.masked],
             "not_covered": list(self.not_covered),
             "trouble": list(self.trouble),
         }

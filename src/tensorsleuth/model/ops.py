@@ -83,6 +83,9 @@ HARMLESS = frozenset(
 # Values that never change while the program runs, or that no user's op computed.
 STATIC = frozenset(["Const", "Placeholder", "NoOp"])
 
+# TensorFlow takes these out before it looks at how large a graph is.
+PASSED_THROUGH = frozenset(["Identity", "NoOp"])
+
 WRITES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter")
 
 

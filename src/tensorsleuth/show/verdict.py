@@ -38,6 +38,9 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 
 def _caveats(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    for finding in diagnosis.masked:
+        place = f"{os.path.basename(finding.file or '?')}:{finding.line}"
+        yield Text(printable(f"   Masked, no harm: {finding.op} at {place}"), style="dim")
     for entry in diagnosis.not_covered:
         yield Text(printable(f"   Not covered: {entry['what']} ({entry['why']})"), style="dim")
     for line in diagnosis.trouble:
@@ -53,6 +56,23 @@ def _problem(finding: Finding) -> Iterator[RenderableType]:
     yield from _source(finding)
     yield Text()
     yield _evidence(finding.evidence)
+    yield Text()
+    if finding.fix:
+        yield _labelled("Change", finding.fix)
+    yield _labelled("Sure", _sureness(finding))
+
+
+def _labelled(label: str, text: str) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(width=8)
+    table.add_row(f"  {label}", Text(printable(text)))
+    return table
+
+
+def _sureness(finding: Finding) -> str:
+    if finding.cause == "origin":
+        return "of the line: what went in was finite, what came out was not. The reason is not known"
+    return "yes" if finding.confidence >= 0.9 else "fairly" if finding.confidence >= 0.7 else "not very"
 
 
 def _headline(finding: Finding) -> str:

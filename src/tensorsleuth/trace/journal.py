@@ -21,9 +21,10 @@ from typing import Any
 
 MARK = b"SLJ1"
 HEADER = struct.Struct("<4sII")
-# What a reader takes in, in bytes of memory: a record, and all of them. A hostile file would ask for any amount.
+# What a reader takes in, in bytes of memory: a record, and all of them. A hostile file may ask for any amount.
 MAX_RECORD = 128 << 20
 MAX_MEMORY = 256 << 20
+MAX_RATIO = 200  # what a byte on disk may inflate to; ours stay under 50
 # What JSON becomes in memory: roughly the bytes that each of these stands for.
 WEIGHTS = {b"[": 64, b"{": 96, b",": 24, b'"': 30}
 
@@ -101,7 +102,7 @@ class _Reader:
         """The record; a frame may be whole and yet hold no record of ours (a hostile or foreign file)."""
         try:
             inflater = zlib.decompressobj()
-            text = inflater.decompress(body, MAX_RECORD)
+            text = inflater.decompress(body, min(MAX_RECORD, MAX_RATIO * len(body) + (1 << 20)))
             weight = len(text) + sum(text.count(sign) * cost for sign, cost in WEIGHTS.items())
             self._memory -= weight
             if inflater.unconsumed_tail or weight > MAX_RECORD:

@@ -109,7 +109,7 @@ class RingFile:
         if header.trouble:
             reason = os.strerror(header.trouble) if header.trouble < 4096 else "for an unknown reason"
             self.damage.append(f"{name} could not grow while recording ({reason}): {self.lost:,} rows are lost")
-        elif header.dropped:
+        elif header.dropped and self.lost <= header.dropped:  # else they would have been written over
             self.damage.append(f"{header.dropped:,} rows of {name} could not be written while recording")
 
     def _fits(self) -> bool:

@@ -1,4 +1,4 @@
-"""Makes a run of any length without a program: for benchmarks and tests. The files are those that a recording writes."""
+"""Makes a run of any length without a program, in the files that a recording writes: for benchmarks and tests."""
 
 from __future__ import annotations
 

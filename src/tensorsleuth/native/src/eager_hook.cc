@@ -193,23 +193,24 @@ bool read_place(Object* described, Place* place) {
   return true;
 }
 
-const Place* find_place(uint64_t key, Object* op, uint32_t outputs) {
+bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
   auto known = hook.places.find(key);
-  if (known != hook.places.end()) return &known->second;
+  if (known != hook.places.end()) return *place = known->second, true;
+  uint64_t session = hook.session;
   Object* arguments[] = {op, PyLong_FromUnsignedLongLong(outputs), PyLong_FromUnsignedLongLong(forward)};
   busy = true;
   Object* described = PyObject_Vectorcall(hook.callbacks[kIntern], arguments, 3, nullptr);
   busy = false;
   Py_DecRef(arguments[1]), Py_DecRef(arguments[2]);
-  Place place;
-  if (!read_place(described, &place)) return nullptr;
-  return &(hook.places[key] = place);
+  if (!read_place(described, place) || hook.session != session) return false;  // a new recording began meanwhile
+  hook.places[key] = *place;
+  return true;
 }
 
 void note_op(Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
   uint32_t outputs = count_outputs(result);
-  const Place* place = find_place(place_key(op), op, outputs);
-  if (!place) return;
+  Place place;  // a copy: the callbacks may let another thread begin a new recording
+  if (!find_place(place_key(op), op, outputs, &place)) return;
   static thread_local Uids uids;
   uids.list.clear();
   for (Size i = 0; i < count; ++i) uids.add(inputs[i]);
@@ -217,19 +218,19 @@ void note_op(Object* op, Object* const* inputs, Size count, Object* result, uint
   call.time = began;
   call.call = next_call();
   call.step = step.load(std::memory_order_relaxed);
-  call.op = place->op;
+  call.op = place.op;
   call.thread = thread_number();
   call.kind = kOp;
   call.duration = now_ns() - began;
   note_inputs(call, uids);
   if (!uids.list.empty()) {
-    uint64_t key = mix(place->type, uids.list[0]);
-    took[key % kSeen] = {key, place->op};
+    uint64_t key = mix(place.type, uids.list[0]);
+    took[key % kSeen] = {key, place.op};
   }
   busy = true;
-  if (outputs && is_a(result, hook.tensor_type)) note_output(result, *place, 0, call.call);
+  if (outputs && is_a(result, hook.tensor_type)) note_output(result, place, 0, call.call);
   else
-    for (uint32_t i = 0; i < outputs; ++i) note_output(PyList_GetItem(result, i), *place, i, call.call);
+    for (uint32_t i = 0; i < outputs; ++i) note_output(PyList_GetItem(result, i), place, i, call.call);
   busy = false;
 }
 
@@ -237,6 +238,7 @@ void note_op(Object* op, Object* const* inputs, Size count, Object* result, uint
 void note_failure(Object* op, Object* const* inputs, Size count) {
   Object *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
   Object* given = PyTuple_New(count);
   for (Size i = 0; i < count; ++i) {
     Py_IncRef(inputs[i]);
@@ -249,6 +251,16 @@ void note_failure(Object* op, Object* const* inputs, Size count) {
   if (done) Py_DecRef(done); else PyErr_Clear();
   Py_DecRef(given);
   PyErr_Restore(type, value, traceback);
+}
+
+// The user's traceback shows the frames that the bare program would have had, not those of our callback.
+void hide_callback_frames() {
+  Object *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value && PyException_SetTraceback(value, None)) PyErr_Clear();
+  if (traceback) Py_DecRef(traceback);
+  PyErr_Restore(type, value, nullptr);
 }
 
 Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Object* const* inputs, Size input_count) {
@@ -291,6 +303,7 @@ Object* execute(int entry, Object* const* args, Size count) {
     std::vector<Object*> with_entry{hook.real[entry]};
     with_entry.insert(with_entry.end(), args, args + count);
     Object* result = PyObject_Vectorcall(hook.callbacks[kFunctionCall], with_entry.data(), with_entry.size(), nullptr);
+    if (!result) hide_callback_frames();
     if (!result || is_a(result, hook.list_type)) return result;
     Py_DecRef(result);  // None: not a function after all
   }

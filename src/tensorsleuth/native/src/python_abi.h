@@ -57,12 +57,15 @@ constexpr int kStrided = 0x18;   // PyBUF_STRIDES | PyBUF_ND
   X(void, PyErr_Clear, ())                                                          \
   X(void, PyErr_Fetch, (Object**, Object**, Object**))                              \
   X(void, PyErr_Restore, (Object*, Object*, Object*))                               \
+  X(void, PyErr_NormalizeException, (Object**, Object**, Object**))                 \
+  X(int, PyException_SetTraceback, (Object*, Object*))                              \
   X(Object*, PyUnicode_InternFromString, (const char*))                             \
   X(Object*, PyCFunction_NewEx, (MethodDef*, Object*, Object*))
 
 #define SLEUTH_DECLARE(result, name, arguments) inline result(*name) arguments = nullptr;
 SLEUTH_PYTHON_API(SLEUTH_DECLARE)
 #undef SLEUTH_DECLARE
+inline Object* None = nullptr;
 inline int (*PyFrame_GetLasti)(Object*) = nullptr;  // from 3.11 on; before, the line number serves
 
 inline bool find_all() {
@@ -71,8 +74,9 @@ inline bool find_all() {
   all &= (name = reinterpret_cast<result(*) arguments>(dlsym(RTLD_DEFAULT, #name))) != nullptr;
   SLEUTH_PYTHON_API(SLEUTH_FIND)
 #undef SLEUTH_FIND
+  None = static_cast<Object*>(dlsym(RTLD_DEFAULT, "_Py_NoneStruct"));
   PyFrame_GetLasti = reinterpret_cast<int (*)(Object*)>(dlsym(RTLD_DEFAULT, "PyFrame_GetLasti"));
-  return all;
+  return all && None;
 }
 
 }  // namespace sleuth::py

@@ -1,0 +1,126 @@
+"""What a cause gets to see: the op at which a bad value was born, what went in, and what is around it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tensorsleuth.diagnose.observed import Observed
+from tensorsleuth.diagnose.origin import Origin
+from tensorsleuth.model.catalog import Function, Instance, Node, Site
+from tensorsleuth.model.ops import VIEWS
+
+NEARBY = 6  # ops that are looked at in each direction
+
+
+@dataclass(frozen=True)
+class Story:
+    """What a cause says: why it happened, and what to change."""
+
+    cause: str
+    confidence: float
+    why: str  # continues "<line>: …"
+    fix: str
+
+
+class Case:
+    """One origin, with questions that causes ask of it."""
+
+    def __init__(self, origin: Origin) -> None:
+        self.origin = origin
+        self.out = origin.born
+        self.process = origin.process
+        self.op = origin.born.op
+
+    def input(self, slot: int) -> Observed | None:
+        """What went into the op as its input number `slot`, as far as it was seen."""
+        slots = self.origin.slots
+        return slots[slot][0] if slot < len(slots) and slots[slot] else None
+
+    @property
+    def inputs(self) -> list[Observed]:
+        return [one for slot in self.origin.slots for one in slot]
+
+    # ---- gradients
+
+    @cached_property
+    def forward(self) -> tuple[Instance, Function, Node] | None:
+        """The op in a graph that this one differentiates."""
+        node = self.out.tensor.node
+        if node is None or node.forward is None:
+            return None
+        catalogue = self.process.catalogue
+        for instance in reversed(catalogue.instances.values()):
+            function = catalogue.functions.get(instance.function)
+            if function is not None and function.graph == node.forward.graph:
+                found = next((other for other in function.nodes if other.name == node.forward.name), None)
+                if found is not None:
+                    return instance, function, found
+        return None
+
+    @property
+    def differentiates(self) -> str | None:
+        """The type of the op that this one is the gradient of."""
+        tensor = self.out.tensor
+        if tensor.node is not None and tensor.node.forward is not None:
+            return tensor.node.forward.type
+        forward = self.process.catalogue.eager.get(tensor.eager.forward) if tensor.eager else None
+        return forward.type if forward is not None else None
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line of the op; for a gradient, of the op that it differentiates."""
+        tensor, sites = self.out.tensor, self.process.catalogue.sites
+        if tensor.node is not None and tensor.node.forward is not None:
+            return sites.get(tensor.node.forward.site, tensor.site)
+        if tensor.eager is not None and tensor.eager.forward > 0:
+            forward = self.process.catalogue.eager.get(tensor.eager.forward)
+            return sites.get(forward.site, tensor.site) if forward else tensor.site
+        return tensor.site
+
+    # ---- around
+
+    def before(self, *types: str) -> str | None:
+        """The nearest of these types among the ops that this op's inputs were computed by."""
+        near = itertools.chain((one.op for one in self.inputs), (node.type for node in self._upstream()))
+        return next((kind for kind in near if kind in types), None)
+
+    def after(self, *types: str) -> str | None:
+        """The nearest of these types among the ops that use this op's output, or its forward op's."""
+        return next((node.type for node in self._downstream() if node.type in types), None)
+
+    def _start(self) -> tuple[Function, Node] | None:
+        if self.forward is not None:
+            return self.forward[1], self.forward[2]
+        tensor = self.out.tensor
+        return (tensor.function, tensor.node) if tensor.function is not None and tensor.node is not None else None
+
+    def _upstream(self) -> Iterator[Node]:
+        start = self._start()
+        if start is None:
+            yield from ()
+            return
+        function, node = start
+        level, seen = [node], {id(node)}
+        for _ in range(NEARBY):
+            following = [function.nodes[source] for one in level for source, _ in one.inputs if source >= 0]
+            level = [one for one in following if id(one) not in seen]
+            seen.update(id(one) for one in level)
+            yield from (one for one in level if one.type not in VIEWS)
+
+    def _downstream(self) -> Iterator[Node]:
+        start = self._start()
+        if start is None:
+            return
+        function, node = start
+        level, seen = {function.number(node)}, {function.number(node)}
+        for _ in range(NEARBY):
+            level = {
+                number
+                for number, other in enumerate(function.nodes)
+                if number not in seen and any(source in level for source, _ in other.inputs)
+            }
+            seen |= level
+            yield from (function.nodes[number] for number in sorted(level))

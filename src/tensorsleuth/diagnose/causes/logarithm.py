@@ -1,0 +1,39 @@
+"""log, log1p or xlogy of zero or of a negative number."""
+
+from __future__ import annotations
+
+from tensorsleuth.diagnose.case import Case, Story
+
+_PROBABILITIES = ("Softmax", "Sigmoid")
+
+
+def match(case: Case) -> Story | None:
+    if case.op not in ("Log", "Log1p", "Xlogy"):
+        return None
+    x = case.input(1 if case.op == "Xlogy" else 0)
+    if x is None or not x.known:
+        return None
+    edge = -1 if case.op == "Log1p" else 0
+    if case.out.count("nan") and x.min < edge:
+        return Story("log-negative", 0.95, f"takes the log of negative numbers (down to {x.min:.4g})", _NEGATIVE)
+    if not case.out.count("neg_inf"):
+        return None
+    if case.op == "Log" and (made := case.before(*_PROBABILITIES)) is not None:
+        return _of_probabilities(made, x.count("zero"))
+    return Story("log-zero", 0.95, f"takes log(0): {x.count('zero') or 'some'} of what went in is 0", _ZERO)
+
+
+def _of_probabilities(made_by: str, zeros: int) -> Story:
+    how = f"takes log(0): {zeros:,} of the probabilities from {made_by.lower()} underflowed to 0"
+    if made_by == "Softmax":
+        return Story("cross-entropy-by-hand", 0.96, how, _LOGITS)
+    return Story("sigmoid-log", 0.96, how, _SIGMOID)
+
+
+_ZERO = "keep it away from 0: tf.math.log(tf.maximum(x, 1e-7)), or tf.math.log1p(x) where x counts from 0"
+_NEGATIVE = "a log needs positive numbers: look at how x is made, or clip it: tf.math.log(tf.maximum(x, 1e-7))"
+_LOGITS = (
+    "compute the loss from the logits: tf.nn.softmax_cross_entropy_with_logits(labels, logits), "
+    "or tf.nn.log_softmax(logits) for the log probabilities"
+)
+_SIGMOID = "compute it from the logits: tf.nn.sigmoid_cross_entropy_with_logits(labels, logits), or tf.math.log_sigmoid"

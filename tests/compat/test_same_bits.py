@@ -1,0 +1,48 @@
+"""Losses and weights are bit for bit those of the bare program, in every mode."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+import tensorflow as tf
+from bench import models
+
+import tensorsleuth
+from tensorsleuth.model.modes import Mode
+
+# Keras 2 on Python 3.11
+pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")
+
+STEPS = 4
+
+
+def train(name: str) -> str:
+    tf.keras.backend.clear_session()
+    return models.digest(*models.train(name, STEPS))
+
+
+@cache
+def bare(name: str) -> str:
+    return train(name)
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_training_twice_is_the_same(name: str) -> None:
+    """Else the tests below would say nothing."""
+    assert train(name) == bare(name)
+
+
+@pytest.mark.parametrize("mode", [mode.name for mode in Mode])
+@pytest.mark.parametrize("name", models.MODELS)
+def test_watched_is_the_same(name: str, mode: str, tmp_path: Path) -> None:
+    expected = bare(name)
+    with tensorsleuth.record(tmp_path, mode=mode) as recording:
+        watched = train(name)
+    assert watched == expected
+    assert recording.path is not None
+    trace = tensorsleuth.open(recording.path)
+    assert len(trace.events) > 50 * STEPS
+    assert trace.not_covered == []
+    assert trace.processes[0].catalogue.meta["steps"] == STEPS

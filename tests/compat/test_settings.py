@@ -1,0 +1,243 @@
+"""Each setting does what it says; steps are counted as a person would."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tests.compat.looking import Look, in_graph, looks, only
+
+import tensorsleuth
+from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.rows import EventFlag, EventKind
+from tensorsleuth.trace.reader import Trace
+
+Recorded = Callable[..., Trace]
+X = tf.constant([1.0, 4.0, 0.0, -1.0])
+HEALTH = EventFlag.BAD | EventFlag.LOOKED
+FLAGS = {
+    "NO_TENSOR": EventFlag(0),
+    "SHAPE": EventFlag(0),
+    "CURT_HEALTH": HEALTH,
+    "CONCISE_HEALTH": HEALTH | EventFlag.COUNTED,
+    "FULL_HEALTH": HEALTH | EventFlag.COUNTED | EventFlag.RANGED,
+    "FULL_NUMERICS": HEALTH | EventFlag.COUNTED | EventFlag.RANGED | EventFlag.MOMENTS,
+    "FULL_TENSOR": HEALTH | EventFlag.COUNTED | EventFlag.RANGED | EventFlag.MOMENTS | EventFlag.VALUE,
+}
+
+
+def log_twice() -> None:
+    tf.math.log(X)
+    tf.function(lambda x: tf.math.log(x) * 1.5)(X)
+
+
+@pytest.mark.parametrize("mode", FLAGS)
+def test_modes(recorded: Recorded, mode: str) -> None:
+    found = looks(recorded(log_twice, mode=mode), "Log")
+    assert sorted(look.in_graph for look in found) == [False, True]
+    for look in found:
+        row = look.row
+        assert EventFlag(int(row["flags"]) & 0xFFFF) == FLAGS[mode]  # above them is the device
+        assert look.process.shape_of(row) == (None if mode == "NO_TENSOR" else (4,))
+        assert row["dtype"] == 1
+        if FLAGS[mode] & EventFlag.COUNTED:
+            assert (row["neg_inf"], row["nan"], row["pos_inf"], row["first_bad"]) == (1, 1, 0, 2)
+        if FLAGS[mode] & EventFlag.RANGED:
+            assert (row["zero"], row["pos"], row["min"]) == (1, 1, 0.0)
+        if FLAGS[mode] & EventFlag.MOMENTS:
+            assert row["mean"] == pytest.approx(np.log(4) / 2) and row["std"] == pytest.approx(np.log(4) / 2)
+        assert (look.value is not None) == (mode == "FULL_TENSOR")
+
+
+def test_every_mode_of_tensorflow_is_there() -> None:
+    assert {mode.name for mode in Mode} == set(FLAGS)
+
+
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64, tf.float16, tf.bfloat16, tf.complex64, tf.int32, tf.bool])
+def test_values_are_the_real_ones(recorded: Recorded, dtype: Any) -> None:
+    given = tf.cast([[1.0, 2.0], [3.0, 0.0]], dtype)
+    change = tf.math.logical_not if dtype == tf.bool else tf.math.square
+    results: list[Any] = []
+    trace = recorded(lambda: results.extend([change(given), tf.function(change)(given)]), mode="FULL_TENSOR")
+    found = looks(trace, "LogicalNot" if dtype == tf.bool else "Square")
+    assert sorted(look.in_graph for look in found) == [False, True]
+    for look in found:
+        real = results[look.in_graph].numpy()
+        value = np.asarray(look.value)
+        assert value.shape == real.shape
+        if dtype == tf.bfloat16:  # read without TensorFlow's dtype: the value may be the same number in a wider type
+            np.testing.assert_array_equal(value.astype(np.float32), real.astype(np.float32))
+        else:
+            assert value.dtype == real.dtype and value.tobytes() == real.tobytes()
+
+
+def types_of(trace: Trace) -> set[str]:
+    return {look.type for look in looks(trace)}
+
+
+def mixed() -> None:
+    function = tf.function(lambda x: tf.cast(tf.math.log1p(x) + tf.exp(x) * tf.math.log(x), tf.float64) * 3.0)
+    function(X)
+    tf.cast(tf.math.log1p(tf.exp(X)), tf.float64)
+
+
+def test_op_regex_matches_types_from_their_start(recorded: Recorded) -> None:
+    assert types_of(recorded(mixed, op_regex="Log")) == {"Log", "Log1p"}
+    assert types_of(recorded(mixed, op_regex="Log$|Exp")) == {"Log", "Exp"}
+    assert types_of(recorded(mixed, op_regex="og")) == set()
+
+
+@pytest.mark.parametrize("wanted", [["float64"], [tf.float64], (tf.float64,), lambda dtype: dtype == tf.float64])
+def test_tensor_dtypes(recorded: Recorded, wanted: Any) -> None:
+    trace = recorded(mixed, tensor_dtypes=wanted)
+    assert {int(look.row["dtype"]) for look in looks(trace)} == {tf.float64.as_datatype_enum}
+
+
+def test_circular_buffer_keeps_the_latest(recorded: Recorded) -> None:
+    def program() -> None:
+        for i in range(20000):
+            tf.add(X, float(i))
+
+    trace = recorded(program, circular_buffer_size=1000)
+    last = [look.row["max"] for look in looks(trace, "AddV2")]
+    assert 1000 <= len(trace.events) < 8000
+    assert last[-1] == 19999.0 + 4.0
+    assert last == sorted(last)
+
+
+def test_circular_buffer_keeps_the_window_around_the_first_bad_value(recorded: Recorded) -> None:
+    def program() -> None:
+        for i in range(6000):
+            tf.math.log(X if i == 200 else X + 2.0)
+
+    trace = recorded(program, circular_buffer_size=1000)
+    bad = only([look for look in looks(trace, "Log") if look.bad])
+    near = [look for look in looks(trace, "Log") if abs(int(look.row["time"]) - int(bad.row["time"])) < 10**9]
+    assert len([look for look in near if look.row["time"] < bad.row["time"]]) >= 100
+    assert len([look for look in near if look.row["time"] > bad.row["time"]]) >= 100
+    assert next(iter(trace.bad())).row["time"] == bad.row["time"]
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_no_bound(recorded: Recorded, size: int) -> None:
+    def program() -> None:
+        for _ in range(6000):
+            tf.exp(X)
+
+    assert len(looks(recorded(program, circular_buffer_size=size), "Exp")) == 6000
+
+
+def test_the_same_settings_again_are_the_same_recording(tmp_path: Path) -> None:
+    with tensorsleuth.record(tmp_path, mode="SHAPE", tensor_dtypes=["float32"]) as first:
+        assert tensorsleuth.record(str(tmp_path), mode="shape", tensor_dtypes=[tf.float32]) is first
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"mode": "SHAPE"}, ["mode"]),
+        ({"circular_buffer_size": 7}, ["circular_buffer_size"]),
+        ({"op_regex": "Mat", "tensor_dtypes": ["int32"]}, ["op_regex", "tensor_dtypes"]),
+    ],
+)
+def test_other_settings_are_an_error(tmp_path: Path, changed: dict[str, Any], said: list[str]) -> None:
+    names = ("logdir", "mode", "circular_buffer_size", "op_regex", "tensor_dtypes")
+    with tensorsleuth.record(tmp_path), pytest.raises(tensorsleuth.SleuthError) as raised:
+        tensorsleuth.record(tmp_path, **changed)
+    assert [name for name in names if f"{name} is" in str(raised.value)] == said
+    with tensorsleuth.record(tmp_path), pytest.raises(tensorsleuth.SleuthError, match="logdir is"):
+        tensorsleuth.record(tmp_path / "other")
+
+
+def test_signature_of_enable_dump_debug_info() -> None:
+    theirs = inspect.signature(tf.debugging.experimental.enable_dump_debug_info).parameters
+    ours = inspect.signature(tensorsleuth.enable_dump_debug_info).parameters
+    assert [(p.name, p.default) for p in ours.values()] == [
+        (p.name, 1000 if p.name == "circular_buffer_size" else p.default) for p in theirs.values()
+    ]
+    assert theirs["circular_buffer_size"].default == 1000
+
+
+def test_enable_and_disable_dump_debug_info(tmp_path: Path) -> None:
+    recording = tensorsleuth.enable_dump_debug_info(str(tmp_path), "FULL_HEALTH", -1, "Log", [tf.float32])
+    tf.math.log(X)
+    tensorsleuth.disable_dump_debug_info()
+    tensorsleuth.disable_dump_debug_info()
+    tf.math.log(X)
+    assert len(looks(tensorsleuth.open(recording.path))) == 1
+
+
+def steps_of(found: list[Look]) -> list[int | None]:
+    return [look.step for look in found]
+
+
+def weight_and_loss() -> tuple[Any, Callable[[], Any]]:
+    weight = tf.Variable([2.0, 3.0])
+    return weight, lambda: tf.reduce_sum(tf.math.log(weight))
+
+
+def test_a_train_function_is_a_step(recorded: Recorded) -> None:
+    weight, loss = weight_and_loss()
+
+    @tf.function
+    def train() -> None:
+        with tf.GradientTape() as tape:
+            value = loss()
+        weight.assign_sub(tape.gradient(value, weight))
+
+    evaluate = tf.function(lambda: tf.exp(tf.sin(weight)))
+    trace = recorded(lambda: [(train(), evaluate()) for _ in range(3)])
+    assert trace.processes[0].catalogue.meta["steps"] == 3
+    assert steps_of(in_graph(trace, "AssignSubVariableOp")) in ([], [0, 1, 2])
+    assert {look.step for look in in_graph(trace) if look.tensor.node and look.tensor.node.forward} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("wrap", [tf.function, lambda function: function])
+def test_a_tape_outside_is_a_step(recorded: Recorded, wrap: Callable[..., Any]) -> None:
+    weight, loss = weight_and_loss()
+    forward = wrap(loss)
+
+    def program() -> None:
+        for _ in range(3):
+            with tf.GradientTape() as tape:
+                value = forward()
+            weight.assign_sub(0.1 * tape.gradient(value, weight))
+
+    trace = recorded(program)
+    assert steps_of(looks(trace, "Log")) == [0, 1, 2]
+    assert trace.processes[0].catalogue.meta["steps"] == 3
+
+
+def test_the_user_says_which_step(recorded: Recorded) -> None:
+    def program() -> None:
+        for number in (10, 20):
+            with tensorsleuth.step(number):
+                tf.exp(X)
+                tf.function(lambda x: tf.math.log(x) + 1.0)(X)
+
+    trace = recorded(program)
+    assert steps_of(looks(trace, "Exp")) == steps_of(looks(trace, "Log")) == [10, 20]
+    with tensorsleuth.step(1):  # while nothing is recorded
+        pass
+    with pytest.raises(tensorsleuth.SleuthError, match="whole number"), tensorsleuth.step("one"):  # type: ignore[arg-type]
+        pass
+
+
+def test_eager_rows_name_their_tensors(recorded: Recorded) -> None:
+    """An eager row carries the tensor's uid, and a call the uids of what went in."""
+
+    def program() -> None:
+        tf.exp(tf.math.log(X))
+
+    trace = recorded(program)
+    made = only(looks(trace, "Log")).row
+    assert made["kind"] == EventKind.EAGER
+    uid = int(made["iteration"]) | int(made["frame"]) << 32
+    taken = only(looks(trace, "Exp"))
+    (call,) = [row for row in trace.processes[0].calls if row["call"] == taken.call]
+    assert call["inputs"].tolist()[:1] == [uid] and call["inputs_count"] == 1

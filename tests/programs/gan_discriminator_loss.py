@@ -1,0 +1,59 @@
+"""Trains a small GAN on a one-dimensional Gaussian."""
+
+import numpy as np
+import tensorflow as tf
+
+tf.random.set_seed(59)
+rng = np.random.default_rng(59)
+BATCH = 32
+
+generator = tf.keras.Sequential(
+    [
+        tf.keras.layers.Input((2,)),
+        tf.keras.layers.Dense(8, activation="relu"),
+        tf.keras.layers.Dense(1),
+    ]
+)
+discriminator = tf.keras.Sequential(
+    [
+        tf.keras.layers.Input((1,)),
+        tf.keras.layers.Dense(16, activation="relu"),
+        tf.keras.layers.Dense(1),
+    ]
+)
+g_optimizer = tf.keras.optimizers.Adam(1e-3)
+d_optimizer = tf.keras.optimizers.Adam(0.08)
+
+
+def discriminate(x):
+    return tf.sigmoid(discriminator(x))  # ALSO: sigmoid-log
+
+
+def discriminator_loss(real_prob, fake_prob):
+    return -tf.reduce_mean(tf.math.log(real_prob) + tf.math.log(1.0 - fake_prob))
+
+
+def generator_loss(fake_prob):
+    return -tf.reduce_mean(tf.math.log(fake_prob))  # BUG: sigmoid-log
+
+
+@tf.function
+def train_step(real, noise):
+    with tf.GradientTape(persistent=True) as tape:
+        fake = generator(noise)
+        real_prob, fake_prob = discriminate(real), discriminate(fake)
+        d_loss = discriminator_loss(real_prob, fake_prob)
+        g_loss = generator_loss(fake_prob)
+    d_grads = tape.gradient(d_loss, discriminator.trainable_variables)
+    g_grads = tape.gradient(g_loss, generator.trainable_variables)
+    d_optimizer.apply_gradients(zip(d_grads, discriminator.trainable_variables))
+    g_optimizer.apply_gradients(zip(g_grads, generator.trainable_variables))
+    return d_loss, g_loss
+
+
+for step in range(120):
+    real = rng.normal(25.0, 0.5, size=(BATCH, 1)).astype("float32")
+    noise = rng.normal(size=(BATCH, 2)).astype("float32")
+    d_loss, g_loss = train_step(real, noise)
+    if step % 15 == 14:
+        print(f"step {step + 1:3d} d_loss {d_loss.numpy():.4f} g_loss {g_loss.numpy():.4f}")
