@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-for name in ("SLEUTH_LOGDIR", "SLEUTH_RUN", "SLEUTH_SETTINGS", "SLEUTH_PROBE"):
-    os.environ.pop(name, None)
-
 from tests.compat.looking import bits
 
 import tensorsleuth
 from tensorsleuth.trace.reader import Trace
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+for name in ("SLEUTH_LOGDIR", "SLEUTH_RUN", "SLEUTH_SETTINGS", "SLEUTH_PROBE"):
+    os.environ.pop(name, None)
 
 
 def _patched() -> list[tuple[Any, str, Any]]:

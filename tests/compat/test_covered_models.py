@@ -22,7 +22,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randran
 
 Compared = Callable[..., Trace]
 X = tf.constant([1.0, 2.0, 0.0])
-BARE = "import sys, tensorflow as tf; print(tf.saved_model.load(sys.argv[1])(tf.constant([1.0, 2.0, 0.0])).numpy().tobytes().hex())"
+BARE = """
+import sys, tensorflow as tf
+print(tf.saved_model.load(sys.argv[1])(tf.constant([1.0, 2.0, 0.0])).numpy().tobytes().hex())
+"""
 
 
 class Saved(tf.Module):
@@ -176,8 +179,8 @@ with recording:
             weight.assign_sub(0.1 * tf.distribute.get_replica_context().all_reduce("sum", gradient))
             return loss
         return strategy.reduce("SUM", strategy.run(replica, [x]), None)
-    dataset = strategy.experimental_distribute_dataset(tf.data.Dataset.from_tensor_slices(np.arange(1, 9, dtype="f4")).batch(2))
-    for x in dataset:
+    dataset = tf.data.Dataset.from_tensor_slices(np.arange(1, 9, dtype="f4")).batch(2)
+    for x in strategy.experimental_distribute_dataset(dataset):
         print(train(x).numpy().tobytes().hex())
 print(weight.numpy().tobytes().hex())
 """

@@ -134,10 +134,11 @@ def test_a_full_disk_costs_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ring = RingWriter(tmp_path / "ring.bin", EVENT, RingPlan(EVENT.itemsize, 512, 8), said.append)
     empty = np.zeros((), EVENT)
     empty["kind"] = 1
-    ring.append(lambda _: empty.item())
+    row = tuple(empty.tolist())
+    ring.append(lambda _: row)
     monkeypatch.setattr(os, "posix_fallocate", full)
     for _ in range(2000):
-        ring.append(lambda _: empty.item())
+        ring.append(lambda _: row)
     ring.close()
     assert len(said) == 1 and "No space left" in said[0] and "the program goes on" in said[0]
     kept = RingFile(tmp_path / "ring.bin", EVENT)

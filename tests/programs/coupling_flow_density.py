@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-tf.random.set_seed(41)
+tf.keras.utils.set_random_seed(41)
 rng = np.random.default_rng(41)
 
 
@@ -14,7 +14,7 @@ class AffineCoupling(tf.keras.layers.Layer):
         self.net = tf.keras.Sequential(
             [
                 tf.keras.layers.Dense(16, activation="relu"),
-                tf.keras.layers.Dense(2, kernel_initializer=tf.keras.initializers.RandomNormal(stddev=0.4)),
+                tf.keras.layers.Dense(2, kernel_initializer=tf.keras.initializers.RandomNormal(stddev=0.8)),
             ]
         )
 

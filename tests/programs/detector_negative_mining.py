@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-tf.random.set_seed(2)
+tf.keras.utils.set_random_seed(2)
 rng = np.random.default_rng(2)
 ANCHORS, FEATURES = 12, 6
 

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-tf.random.set_seed(59)
+tf.keras.utils.set_random_seed(59)
 rng = np.random.default_rng(59)
 BATCH = 32
 
@@ -21,8 +21,8 @@ discriminator = tf.keras.Sequential(
         tf.keras.layers.Dense(1),
     ]
 )
-g_optimizer = tf.keras.optimizers.Adam(1e-3)
-d_optimizer = tf.keras.optimizers.Adam(0.08)
+g_optimizer = tf.keras.optimizers.Adam(0.2)
+d_optimizer = tf.keras.optimizers.Adam(0.05)
 
 
 def discriminate(x):
@@ -30,11 +30,11 @@ def discriminate(x):
 
 
 def discriminator_loss(real_prob, fake_prob):
-    return -tf.reduce_mean(tf.math.log(real_prob) + tf.math.log(1.0 - fake_prob))
+    return -tf.reduce_mean(tf.math.log(real_prob) + tf.math.log(1.0 - fake_prob))  # BUG: sigmoid-log
 
 
 def generator_loss(fake_prob):
-    return -tf.reduce_mean(tf.math.log(fake_prob))  # BUG: sigmoid-log
+    return -tf.reduce_mean(tf.math.log(fake_prob))
 
 
 @tf.function
@@ -52,7 +52,7 @@ def train_step(real, noise):
 
 
 for step in range(120):
-    real = rng.normal(25.0, 0.5, size=(BATCH, 1)).astype("float32")
+    real = rng.normal(120.0, 10.0, size=(BATCH, 1)).astype("float32")
     noise = rng.normal(size=(BATCH, 2)).astype("float32")
     d_loss, g_loss = train_step(real, noise)
     if step % 15 == 14:

@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-tf.random.set_seed(7)
+tf.keras.utils.set_random_seed(7)
 rng = np.random.default_rng(7)
 NODES, FEATURES, HIDDEN, CLASSES = 20, 8, 16, 3
 

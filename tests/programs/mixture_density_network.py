@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-tf.random.set_seed(53)
+tf.keras.utils.set_random_seed(53)
 rng = np.random.default_rng(53)
 COMPONENTS = 3
 

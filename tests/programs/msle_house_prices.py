@@ -12,6 +12,7 @@ rooms = rng.integers(1, 7, size=(200, 1))
 age = rng.uniform(0, 80, size=(200, 1))
 features = np.hstack([area, rooms, age]).astype("float32")
 features = (features - features.mean(0)) / features.std(0)
+features[150, 2] = 9.0  # a castle
 price = 2.0 + 1.1 * features[:, :1] - 0.4 * features[:, 2:] + rng.normal(scale=0.05, size=(200, 1))
 price = np.maximum(price, 0.05).astype("float32")
 
@@ -34,7 +35,7 @@ def build_model():
 
 
 model = build_model()
-model.compile(optimizer=keras.optimizers.SGD(1.5, momentum=0.5), loss=msle)
+model.compile(optimizer=keras.optimizers.SGD(0.4), loss=msle)
 for epoch in range(6):
     history = model.fit(features, price, batch_size=20, shuffle=False, verbose=0)
     print(f"epoch {epoch + 1}  msle {history.history['loss'][0]:.5f}")

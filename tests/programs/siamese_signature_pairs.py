@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-tf.random.set_seed(0)
+tf.keras.utils.set_random_seed(0)
 rng = np.random.default_rng(0)
 
 encoder = tf.keras.Sequential(
@@ -31,7 +31,7 @@ def embedding_distance(a, b):
 
 
 def contrastive_loss(distance, same, margin=1.0):
-    pull = same * tf.square(distance)
+    pull = same * distance
     push = (1.0 - same) * tf.square(tf.maximum(margin - distance, 0.0))
     return tf.reduce_mean(pull + push)
 

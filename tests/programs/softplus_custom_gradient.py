@@ -24,7 +24,7 @@ def predict(params, x):
 
 def make_curve(n=50):
     x = np.linspace(-3.0, 3.0, n).astype("float32")
-    x[n // 2] = 95.0  # outlier
+    x[n // 2] = 130.0  # outlier
     y = np.log1p(np.exp(np.minimum(x, 5.0))) + rng.normal(scale=0.05, size=n)
     return tf.constant(x), tf.constant(y, tf.float32)
 

@@ -125,7 +125,7 @@ class Functions:
         return self._watch(name, graph, parent=-1, node=-1, path=(name,), joined=joined)
 
     def _is_passed_over(self, name: str, joined: bool) -> bool:
-        """Will the graph optimiser leave it alone: it is off, did not see this one before, or it is a dataset's and tiny."""
+        """Will the graph optimiser leave it alone: it is off, has not seen it before, or it is a dataset's and tiny."""
         return not tf.optimizer_is_on() or name in self._passed_over or (not joined and _size(name) < WORTH_OPTIMIZING)
 
     def _watch(
@@ -149,7 +149,7 @@ class Functions:
             self._using.join(copy, self._session)
         tf.add_function(copy)
         self._copies[path[0]].append(copy.signature.name)
-        return Watched(copy.signature.name, instance, first, _strongest({known.kind, *kinds}))
+        return Watched(copy.signature.name, instance, first, _kind(known.kind, kinds))
 
     def _watch_called(self, copy: Any, graph: Any, instance: int, path: tuple[str, ...]) -> tuple[set[int], set[str]]:
         """Watch what the copy calls, and make it call the watched ones."""
@@ -198,8 +198,12 @@ class Functions:
         return why is not None
 
 
-def _strongest(kinds: set[str]) -> str:
-    return next((kind for kind in ("backward", "train", "write") if kind in kinds), "plain")
+def _kind(own: str, called: set[str]) -> str:
+    """What a function does, with all that it calls: one that calls a backward pass trains."""
+    kinds = {own, *called}
+    if own == "backward" or not kinds & {"train", "backward", "write"}:
+        return own
+    return "train" if kinds & {"train", "backward"} else "write"
 
 
 def _size(name: str, depth: int = 0) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.eager import DO_NOT_LOOK, DTYPES, FIRST_INPUT, EagerCallbacks, Place
+from tensorsleuth.capture.patches import disguise
 from tensorsleuth.capture.plain_graph import Calls
 from tensorsleuth.model.rows import CallKind
 
@@ -27,6 +28,19 @@ class _Busy(threading.local):
     on = False
 
 
+def _disguised(entry: Entry) -> Entry:
+    """The user's traceback shows the frames that the bare program would have had, not ours."""
+
+    def enter(*args: Any) -> Any:
+        try:
+            return entry(*args)
+        except BaseException as error:
+            raise error.with_traceback(None)  # noqa: B904 (it is the same one)
+
+    disguise(enter, tf.execute.quick_execute)
+    return enter
+
+
 class PlainHook:
     """The three entry points, and what they need to know."""
 
@@ -38,7 +52,7 @@ class PlainHook:
         self._places: dict[int, Place] = {}
         self._has_handle: dict[type, bool] = {}
         execute, cancelable = (functools.partial(self._execute, entry) for entry in real[1:])
-        self.entry_points: tuple[Entry, ...] = (self._fast_path, execute, cancelable)
+        self.entry_points = tuple(_disguised(entry) for entry in (self._fast_path, execute, cancelable))
 
     def _fast_path(self, *args: Any) -> Any:
         if self._passive() or len(args) < FIRST_INPUT:

@@ -80,6 +80,11 @@ class Case:
             return sites.get(forward.site, tensor.site) if forward else tensor.site
         return tensor.site
 
+    @property
+    def name(self) -> str:
+        """The name of the op, or of the one that it differentiates."""
+        return self.forward[2].name if self.forward is not None else self.out.tensor.name
+
     # ---- around
 
     def before(self, *types: str) -> str | None:
@@ -87,9 +92,28 @@ class Case:
         near = itertools.chain((one.op for one in self.inputs), (node.type for node in self._upstream()))
         return next((kind for kind in near if kind in types), None)
 
-    def after(self, *types: str) -> str | None:
-        """The nearest of these types among the ops that use this op's output, or its forward op's."""
-        return next((node.type for node in self._downstream() if node.type in types), None)
+    def leads_to(self, *path: str) -> bool:
+        """Is this op's output (or its forward op's) taken by an op of the first type, that one's by the second, …"""
+        start = self._start()
+        if start is None:
+            return False
+        function, node = start
+        level = {function.number(node)}
+        for kind in path:
+            level = {
+                number for number in self._users(function, level) if function.nodes[number].type in kind.split("|")
+            }
+        return bool(level)
+
+    def _users(self, function: Function, numbers: set[int]) -> set[int]:
+        """The nodes that take the outputs of these, seen through views."""
+        found: set[int] = set()
+        level = numbers
+        while level:
+            users = {n for n, node in enumerate(function.nodes) if any(source in level for source, _ in node.inputs)}
+            level = {n for n in users - found if function.nodes[n].type in VIEWS}
+            found |= users
+        return found
 
     def _start(self) -> tuple[Function, Node] | None:
         if self.forward is not None:
@@ -109,18 +133,3 @@ class Case:
             level = [one for one in following if id(one) not in seen]
             seen.update(id(one) for one in level)
             yield from (one for one in level if one.type not in VIEWS)
-
-    def _downstream(self) -> Iterator[Node]:
-        start = self._start()
-        if start is None:
-            return
-        function, node = start
-        level, seen = {function.number(node)}, {function.number(node)}
-        for _ in range(NEARBY):
-            level = {
-                number
-                for number, other in enumerate(function.nodes)
-                if number not in seen and any(source in level for source, _ in other.inputs)
-            }
-            seen |= level
-            yield from (function.nodes[number] for number in sorted(level))

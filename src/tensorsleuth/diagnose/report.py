@@ -35,13 +35,19 @@ def diagnose(trace: Trace) -> Diagnosis:
 
 def _findings(process: ProcessTrace) -> Iterator[Finding]:
     seen: set[tuple[str | None, int | None, str]] = set()
-    for origin in OriginFinder(process).find():
-        case = Case(origin)
+    cases = sorted(map(Case, OriginFinder(process).find()), key=_rank)
+    for case in cases:
         finding = _finding(case, explain(case))
         key = finding.file, finding.line, finding.severity
-        if key not in seen:
+        spoiled = case.op == "ReadVariableOp" and bool(seen)  # by what was found before
+        if key not in seen and not spoiled:
             seen.add(key)
             yield finding
+
+
+def _rank(case: Case) -> tuple[bool, bool, bool]:
+    """Harm before none; a forward pass before its gradient; an op before the variable that it spoiled."""
+    return case.origin.masked, case.op == "ReadVariableOp", case.differentiates is not None
 
 
 def _finding(case: Case, story: Story | None) -> Finding:

@@ -20,16 +20,18 @@ def match(case: Case) -> Story | None:
         )
     if case.before("Sqrt", "Norm", "EuclideanNorm") and not case.before("Log"):
         return Story("normalise-zero", 0.85, f"divides by a norm, and {zeros}: a zero vector has no direction", _NORM)
-    if _counts(case):
+    if case.out.count("nan") and _averages(case):
         return Story("empty-mean", 0.85, f"divides a sum by a count, and {zeros}: there was nothing to average", _MEAN)
     if case.out.count("nan"):
         return Story("zero-over-zero", 0.9, f"divides 0 by 0: {zeros}", _SAFE)
     return Story("divide-by-zero", 0.9, f"divides by zero: {zeros}", _SAFE)
 
 
-def _counts(case: Case) -> bool:
-    """Both sides are sums, or the divisor is a number of elements."""
-    return case.before("Sum") is not None and case.before("Cast", "Size", "Shape", "Sum", "ReduceJoin") is not None
+def _averages(case: Case) -> bool:
+    """A sum of products over a sum, as in sum(values * mask) / sum(mask), or a sum over a number of elements."""
+    return case.before("Size", "Shape") is not None or (
+        case.before("Sum") is not None and case.before("Mul") is not None
+    )
 
 
 _SAFE = "divide with tf.math.divide_no_nan(x, y), which gives 0 for x/0, or add an epsilon to the divisor"

@@ -13,7 +13,7 @@ def match(case: Case) -> Story | None:
         return None
     if kind == "Pow":
         return Story("grad-pow-zero", 0.85, "differentiates a power at 0, where its slope is infinite", _POW)
-    if case.before("Sum") and case.before("Square", "Mul", "SquaredDifference"):
+    if "norm" in case.name.lower():
         return Story("grad-norm-zero", 0.87, "differentiates a norm at the zero vector, where it has no slope", _NORM)
     return Story("grad-sqrt-zero", 0.86, "differentiates sqrt at 0, where its slope is infinite", _SQRT)
 

@@ -20,6 +20,10 @@ def match(case: Case) -> Story | None:
         return None
     if case.op == "Log" and (made := case.before(*_PROBABILITIES)) is not None:
         return _of_probabilities(made, x.count("zero"))
+    if case.op == "Log" and x.op == "Sum" and case.before("Exp"):
+        return Story(
+            "logsumexp-by-hand", 0.96, "takes the log of a sum of exponentials that all underflowed to 0", _LSE
+        )
     return Story("log-zero", 0.95, f"takes log(0): {x.count('zero') or 'some'} of what went in is 0", _ZERO)
 
 
@@ -30,6 +34,7 @@ def _of_probabilities(made_by: str, zeros: int) -> Story:
     return Story("sigmoid-log", 0.96, how, _SIGMOID)
 
 
+_LSE = "use tf.reduce_logsumexp(x, axis), which subtracts the largest first"
 _ZERO = "keep it away from 0: tf.math.log(tf.maximum(x, 1e-7)), or tf.math.log1p(x) where x counts from 0"
 _NEGATIVE = "a log needs positive numbers: look at how x is made, or clip it: tf.math.log(tf.maximum(x, 1e-7))"
 _LOGITS = (

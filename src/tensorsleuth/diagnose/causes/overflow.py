@@ -43,11 +43,11 @@ def match(case: Case) -> Story | None:
 def _exponential(case: Case) -> Story:
     x = case.input(0)
     largest = f"of numbers up to {x.max:.4g}" if x is not None and x.known else "of large numbers"
-    if case.after("RealDiv", "Div") is not None and case.after("Sum") is not None:
+    if case.leads_to("Sum") and case.leads_to("RealDiv|Div"):
         return Story(
             "softmax-by-hand", 0.9, f"takes exp {largest} for a hand-made softmax: it overflows above 88", _SOFTMAX
         )
-    if case.after("Log") is not None and case.after("Sum") is not None:
+    if case.leads_to("Sum|Mean", "Log"):
         return Story(
             "logsumexp-by-hand", 0.9, f"takes exp {largest} before a sum and a log: it overflows above 88", _LSE
         )

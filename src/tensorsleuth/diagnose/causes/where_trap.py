@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from tensorsleuth.diagnose.case import Case, Story
 
+_WHERE = "Select|SelectV2"
+_ARITHMETIC = "Mul|RealDiv|Sub|AddV2|Add|Neg|Pow"
+
 
 def match(case: Case) -> Story | None:
-    if case.differentiates is None or case.after("Select", "SelectV2") is None:
+    if case.differentiates is None or not (case.leads_to(_WHERE) or case.leads_to(_ARITHMETIC, _WHERE)):
         return None
     what = case.differentiates
     why = f"the gradient of {what} is not finite in the branch that tf.where does not take, and 0 · ∞ = NaN"

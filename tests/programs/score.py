@@ -1,0 +1,103 @@
+"""Runs the gallery through `sleuth run` and scores the verdicts: right line, right cause, false alarms.
+
+python tests/programs/score.py [name…]
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+GALLERY = Path(__file__).parent
+MARK = re.compile(r"#\s*(BUG|ALSO):\s*([a-z0-9-]+)")
+NOT_PROGRAMS = {"score.py", "conftest.py"}
+
+
+@dataclass(frozen=True)
+class Score:
+    """How the verdict on one program compares with its marks."""
+
+    name: str
+    marks: dict[int, str]  # line -> slug; empty for a healthy program
+    findings: list[dict[str, Any]]
+    exit_code: int
+    trouble: str = ""
+
+    @property
+    def healthy(self) -> bool:
+        return not self.marks
+
+    @property
+    def false_alarm(self) -> bool:
+        return self.healthy and bool(self.findings)
+
+    @property
+    def line(self) -> bool:
+        return self.healthy or (bool(self.findings) and self._line(self.findings[0]) in self.marks)
+
+    @property
+    def cause(self) -> bool:
+        return self.healthy or (bool(self.findings) and self.findings[0]["cause"] in self.marks.values())
+
+    def _line(self, finding: dict[str, Any]) -> int | None:
+        inside = Path(finding["file"] or "").name == f"{self.name}.py"
+        return finding["line"] if inside else None
+
+    def __str__(self) -> str:
+        got = [f"{self._line(f)}:{f['cause']}" for f in self.findings[:3]]
+        state = "ok" if self.line and self.cause and not self.false_alarm else "WRONG"
+        return f"{state:5} {self.name:36} want {self.marks or 'healthy'}  got {got or 'healthy'} {self.trouble}"
+
+
+def marks_of(program: Path) -> dict[int, str]:
+    lines = enumerate(program.read_text().splitlines(), 1)
+    return {number: found.group(2) for number, line in lines if (found := MARK.search(line))}
+
+
+def programs(names: list[str]) -> list[Path]:
+    found = sorted(path for path in GALLERY.glob("*.py") if path.name not in NOT_PROGRAMS)
+    return [path for path in found if not names or path.stem in names]
+
+
+def score(program: Path) -> Score:
+    """Run one program, watched, in a folder of its own, and ask why."""
+    with tempfile.TemporaryDirectory() as scratch:
+        sleuth = [sys.executable, "-m", "tensorsleuth.cli.main"]
+        quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+        ran = subprocess.run(
+            [*sleuth, "run", "--quiet", "--logdir", f"{scratch}/runs", str(program)],
+            cwd=scratch, env=quiet, capture_output=True, text=True, timeout=300,
+        )  # fmt: skip
+        why = subprocess.run([*sleuth, "why", "--json", "--logdir", f"{scratch}/runs"], capture_output=True, text=True)
+    complaints = [line for line in ran.stderr.splitlines() if line.startswith("tensorsleuth:")]
+    try:
+        findings = json.loads(why.stdout)["findings"]
+    except ValueError:
+        findings, complaints = [], [*complaints, why.stderr[-300:]]
+    return Score(program.stem, marks_of(program), findings, ran.returncode, " ".join(complaints))
+
+
+def main() -> None:
+    with ThreadPoolExecutor(2) as pool:
+        scores = []
+        for one in pool.map(score, programs(sys.argv[1:])):
+            print(one, flush=True)
+            scores.append(one)
+    ill = [one for one in scores if not one.healthy]
+    well = [one for one in scores if one.healthy]
+    print(
+        f"right line {sum(one.line for one in ill)}/{len(ill)} · right cause {sum(one.cause for one in ill)}/{len(ill)}"
+        f" · false alarms {sum(one.false_alarm for one in well)}/{len(well)}"
+    )
+
+
+if __name__ == "__main__":
+    main()
