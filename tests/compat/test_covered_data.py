@@ -34,6 +34,17 @@ def test_map_functions(compared: Compared, parallel: int | None) -> None:
     assert sorted(look.bad for look in found) == [False, False, True]
 
 
+def test_map_functions_with_dead_code(compared: Compared) -> None:
+    def program() -> Any:
+        def log(x: Any) -> Any:
+            _ = tf.exp(x) * 2.0 + tf.sin(x)
+            return tf.math.log(x)
+
+        return list(tf.data.Dataset.from_tensor_slices(X).map(log))
+
+    assert [look.bad for look in in_graph(compared(program), "Log")].count(True) == 1
+
+
 def test_pipelines(compared: Compared) -> None:
     def program() -> Any:
         dataset = tf.data.Dataset.range(6).map(lambda i: tf.cast(i, tf.float32))

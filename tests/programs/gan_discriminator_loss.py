@@ -22,7 +22,7 @@ discriminator = tf.keras.Sequential(
     ]
 )
 g_optimizer = tf.keras.optimizers.Adam(0.2)
-d_optimizer = tf.keras.optimizers.Adam(0.05)
+d_optimizer = tf.keras.optimizers.Adam(1e-4)
 
 
 def discriminate(x):
@@ -52,7 +52,7 @@ def train_step(real, noise):
 
 
 for step in range(120):
-    real = rng.normal(120.0, 10.0, size=(BATCH, 1)).astype("float32")
+    real = rng.normal(4.0, 0.5, size=(BATCH, 1)).astype("float32")
     noise = rng.normal(size=(BATCH, 2)).astype("float32")
     d_loss, g_loss = train_step(real, noise)
     if step % 15 == 14:

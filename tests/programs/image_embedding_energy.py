@@ -5,12 +5,12 @@ import tensorflow as tf
 
 rng = np.random.default_rng(97)
 DIM = 512
+# a fixed random projection standing in for a pretrained backbone
+PROJECTION = tf.constant(rng.normal(scale=0.5, size=(64, DIM)), tf.float16)
 
 
 def embed(images):
-    """A fixed random projection standing in for a pretrained backbone."""
-    projection = tf.constant(rng.normal(scale=0.5, size=(64, DIM)), tf.float16)
-    return tf.nn.relu(tf.matmul(tf.cast(images, tf.float16), projection))
+    return tf.nn.relu(tf.matmul(tf.cast(images, tf.float16), PROJECTION))
 
 
 def energy(embedding):

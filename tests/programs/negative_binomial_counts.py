@@ -33,6 +33,6 @@ def train_step(rate):
 
 
 for step in range(20):
-    nll = train_step(tf.constant(0.2))
+    nll = train_step(tf.constant(0.4))
     mean, r = parameters()
     print(f"step {step:2d} nll {nll.numpy():.4f} mean {mean.numpy():.3f} dispersion {r.numpy():.3f}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -65,6 +66,7 @@ class Describer:
 
 
 _BACKWARD = "__backward_"
+_GRADIENT = re.compile("(^|/)gradient(s|_tape)/")  # functions that were traced before we could say
 
 # What TensorFlow adds to a forward pass so that its loops can be differentiated.
 _SAVES = frozenset(["TensorListPushBack", "EmptyTensorList", "TensorListElementShape", "Const", "Placeholder"])
@@ -78,7 +80,7 @@ def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
     """
     if _BACKWARD in definition.proto.signature.name:
         return "backward"
-    if any(node[7] and node[1] not in _SAVES for node in nodes):
+    if any((node[7] or _GRADIENT.search(node[0])) and node[1] not in _SAVES for node in nodes):
         return "train"
     return "write" if any(writes_variables(node.op) for node in definition.proto.node_def) else "plain"
 

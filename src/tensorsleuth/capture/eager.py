@@ -29,6 +29,7 @@ Place = tuple[int, int, int, int, bytes]
 
 DTYPES = 64
 DO_NOT_LOOK = 255
+END_OF_DATA = "OutOfRangeError"  # how a dataset says that it is at its end
 FIRST_INPUT = 3  # TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
 
@@ -54,7 +55,7 @@ class EagerCallbacks:
         self._first_use = first_use  # to be called once the program has set up its devices
         self._looks: dict[str, bytes] = {}
         self._places: dict[tuple[Any, ...], Place] = {}
-        self._alive: set[CodeType] = set()
+        self._alive: dict[int, CodeType] = {}  # by address: equal ones may lie at two
         self._proven: set[str] = set()  # copies that have run
         self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
 
@@ -80,7 +81,7 @@ class EagerCallbacks:
         """The native hook names places by the addresses of code objects: none may be used again."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None:
-            self._alive.add(frame.f_code)
+            self._alive[id(frame.f_code)] = frame.f_code
             frame = frame.f_back
 
     def _looks_of(self, kind: str) -> bytes:
@@ -178,7 +179,7 @@ class EagerCallbacks:
 
     def failed(self, op: str | bytes, inputs: Sequence[Any], kind: type[BaseException], error: Any) -> None:
         """An op raised. TensorFlow also raises to ask for a slower path: that is no failure."""
-        if not issubclass(kind, tf.Failures):
+        if not issubclass(kind, tf.Failures) or tf.error_name(error) == END_OF_DATA:
             return
         restore_message(error)
         call = self._sink.next_call()

@@ -30,6 +30,9 @@ class Watched:
     kind: str  # train, backward, write or plain
 
 
+_UNKNOWN = Watched("", -1, -1, "")
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """A function that has been catalogued."""
@@ -52,6 +55,7 @@ class Functions:
         self._prober = prober
         self._lock = threading.RLock()
         self._roots: dict[tuple[str, bool], Watched | None] = {}
+        self._closed = False
         self._known: dict[str, _Known] = {}
         self._copies: dict[str, list[str]] = {}
         self._nodes = 0
@@ -64,16 +68,21 @@ class Functions:
     def watched(self, name: str, find: Callable[[], Any], joined: bool = True) -> Watched | None:
         """The copy to run instead of `name`; None where it has to run as it is. `find` gives its Python graph."""
         key = (name, joined)
-        if key not in self._roots:
+        found = self._roots.get(key, _UNKNOWN)  # once: another thread may forget it
+        if found is _UNKNOWN:
             with self._lock:
-                if key not in self._roots:
-                    self._roots[key] = self._watch_root(name, find(), joined)
-        return self._roots[key]
+                found = self._roots.get(key, _UNKNOWN)
+                if found is _UNKNOWN:
+                    found = None if self._closed else self._watch_root(name, find(), joined)
+                    self._roots[key] = found
+        return found
 
     def ran(self, name: str, watched: Watched) -> None:
         """A copy has run for the first time: were its probes in it?"""
-        if tf.optimizer_is_on() and not self._prober.took_effect(watched.name):
-            self._prober = self._prober.otherwise()
+        if name in self._passed_over or not tf.optimizer_is_on():
+            return  # its probes stand in the copy itself
+        if not self._prober.took_effect(watched.name):
+            self._passed_over.add(name)
             self.forget(name)
             self._catalog.not_covered(f"the first call of {name}", "the graph optimiser did not see it")
 
@@ -115,6 +124,8 @@ class Functions:
             tf.remove_function(copy)
 
     def close(self) -> None:
+        with self._lock:
+            self._closed = True
         for name in list(self._copies):
             self.forget(name)
 
@@ -212,8 +223,21 @@ def _size(name: str, depth: int = 0) -> int:
     if proto is None or depth > WORTH_OPTIMIZING:
         return WORTH_OPTIMIZING
     size = len(proto.signature.input_arg) + len(proto.signature.output_arg) if depth == 0 else 0
-    nodes = [node for node in proto.node_def if node.op not in ops.PASSED_THROUGH]
+    nodes = [node for node in _live_nodes(proto) if node.op not in ops.PASSED_THROUGH]
     for node in nodes[:WORTH_OPTIMIZING]:
         called = [function.name for _, function in called_functions(node)]
         size += sum(_size(inner, depth + 1) for inner in called) if node.op in ops.CALLS else 1 + 3 * len(called)
     return size
+
+
+def _live_nodes(proto: Any) -> list[Any]:
+    """The nodes that what the function returns, or must do, depends on."""
+    nodes = {node.name: node for node in proto.node_def}
+    live: dict[str, Any] = {}
+    wanted = [*proto.ret.values(), *proto.control_ret.values()]
+    while wanted:
+        name = wanted.pop().lstrip("^").split(":")[0]
+        if name in nodes and name not in live:
+            live[name] = nodes[name]
+            wanted.extend(nodes[name].input)
+    return list(live.values())

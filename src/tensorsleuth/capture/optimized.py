@@ -51,7 +51,7 @@ class AfterOptimizer:
 
 
 def _lines(definition: Definition, probing: Probing, arguments: bool, called: set[int]) -> list[str]:
-    """A line a node: its name, its first tensor's id, and for each output its dtype and how closely to look."""
+    """A line a node: its name, its first tensor's id, for each output its dtype and how closely to look, what feeds it."""
     firsts: dict[str, int] = {}
     looks: dict[str, list[str]] = {}
     for tensor, source, op, dtype, _ in candidates(definition, arguments, called):
@@ -59,7 +59,17 @@ def _lines(definition: Definition, probing: Probing, arguments: bool, called: se
         look = probing.selection.look_in_graph(op, dtype)
         firsts.setdefault(node, probing.first + tensor)
         looks.setdefault(node, []).append("-" if look is None else f"{dtype}:{int(look)}")
-    return [f"{node}\t{firsts[node]}\t{','.join(looks[node])}" for node in firsts if set(looks[node]) != {"-"}]
+    feeds = {node.name: _feeds(node) for node in definition.proto.node_def}
+    return [
+        f"{node}\t{firsts[node]}\t{','.join(looks[node])}\t{feeds.get(node, '')}"
+        for node in firsts
+        if set(looks[node]) != {"-"}
+    ]
+
+
+def _feeds(node: Any) -> str:
+    """The nodes that feed one, for the optimiser may move them elsewhere."""
+    return ",".join(text.split(":")[0] for text in node.input if ":" in text)
 
 
 def _name_node(node: Any, function: str) -> None:

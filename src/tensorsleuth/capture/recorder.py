@@ -52,7 +52,11 @@ class Recorder:
         patches.hide_our_frames(self._patches)
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self.steps.forward_pass, self.steps.gradients_computed)
+        patches.watch_sessions(self._patches, self._saw_session)
         patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
+
+    def _saw_session(self) -> None:
+        self.catalog.not_covered("graphs that a tf.compat.v1.Session runs", "only eager calls are recorded")
 
     def _name_devices(self) -> None:
         devices = tf.devices()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -60,7 +59,6 @@ class NativeSink:
 
     def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None:
         row = loader.Call(time=began, call=call, step=self._step, op=op, kind=kind, duration=duration)
-        row.thread = threading.get_native_id() & 0xFFFF
         for at in range(0, max(len(uids), 1), 6):
             part = uids[at : at + 6]
             row.inputs_count = len(part)

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2, node_def_pb2
 from tensorflow.python import pywrap_tfe
-from tensorflow.python.client import pywrap_tf_session
+from tensorflow.python.client import pywrap_tf_session, session
 from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.eager.polymorphic_function import atomic_function
 from tensorflow.python.framework import errors_impl, op_def_registry, ops, tensor_util
@@ -36,6 +36,7 @@ __all__ = [
     "gradients_util",
     "ops",
     "pywrap_tfe",
+    "session",
     "traceback_utils",
 ]
 

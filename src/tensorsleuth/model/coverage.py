@@ -13,6 +13,6 @@ COVERED = (
 NOT_COVERED = (
     "inside of functions compiled by XLA (jit_compile=True): what goes in and comes out is seen",
     "inside of tf.py_function and tf.numpy_function bodies, other than the TensorFlow ops they run",
-    "reference variables of TensorFlow 1 (RefVariable)",
+    "graphs that a tf.compat.v1.Session runs",
     "Python processes started with -I, -E or -S, or with an emptied environment",
 )

@@ -23,6 +23,7 @@ struct Output {
 struct WatchedNode {
   uint32_t first;
   std::vector<Output> outputs;
+  std::vector<string> inputs;  // the nodes of its function that fed it, before the optimiser came
 };
 
 struct WatchedFunction {
@@ -187,6 +188,59 @@ string redirected(const Node& node, const std::unordered_map<string, string>& pr
   return out;
 }
 
+// (x·a)·b becomes x·(a·b), and the node that was x·a computes a·b under its old name. Such a node says something else
+// than its name. It is known by the input that it lost to the one node that takes what it computes, or, in a chain of
+// constants where that cannot be seen, by the constant: there only the end of the chain is sure to be what it was.
+class Reordered {
+ public:
+  explicit Reordered(const std::vector<Node>& nodes) {
+    for (const Node& node : nodes) {
+      by_name_[node.name] = &node;
+      for (string_view input : node.inputs)
+        if (input[0] != '^') users_[string(node_of(input))].push_back(&node);
+    }
+  }
+
+  bool holds(const Node& node, const WatchedNode& watched) const {
+    auto users = users_.find(string(node.name));
+    if (users == users_.end() || users->second.size() != 1) return false;
+    const Node& user = *users->second[0];
+    for (const string& input : watched.inputs)
+      if (!takes(node, input) && takes(user, input)) return true;
+    return family(node.op) && family(node.op) == family(user.op) && takes_constant(node);
+  }
+
+ private:
+  static string_view node_of(string_view input) {
+    size_t colon = input.rfind(':');
+    return colon == string_view::npos ? input : input.substr(0, colon);
+  }
+
+  bool takes(const Node& node, const string& wanted) const {
+    for (string_view input : node.inputs) {
+      auto found = by_name_.find(node_of(input));
+      if (found != by_name_.end() && found->second->label == wanted) return true;
+    }
+    return false;
+  }
+
+  static int family(string_view op) {
+    if (op == "Mul" || op == "RealDiv" || op == "Div") return 1;
+    return op == "Add" || op == "AddV2" || op == "Sub" || op == "AddN" || op == "BiasAdd" ? 2 : 0;
+  }
+
+  bool takes_constant(const Node& node) const {
+    for (string_view input : node.inputs) {
+      auto found = by_name_.find(node_of(input));
+      if (found != by_name_.end() && found->second->op == "Const") return true;
+    }
+    return false;
+  }
+
+  std::unordered_map<string_view, const Node*> by_name_;
+  std::unordered_map<string, std::vector<const Node*>> users_;
+};
+
 struct Graph {
   std::vector<Node> nodes;
   std::vector<string_view> others;  // library, versions: copied as they are
@@ -213,13 +267,15 @@ void watch_function(const string& copy, uint64_t session, string_view lines) {
   function->session = session;
   for (string_view line : split(lines, '\n')) {
     auto parts = split(line, '\t');
-    if (parts.size() != 3) continue;
+    if (parts.size() != 4) continue;
     WatchedNode& node = function->nodes[string(parts[0])];
     node.first = uint32_t(number_in(parts[1]));
     for (string_view output : split(parts[2], ',')) {
       auto pair = split(output, ':');
       node.outputs.push_back(pair.size() == 2 ? Output{int(number_in(pair[0])), int(number_in(pair[1]))} : Output{0, -1});
     }
+    for (string_view input : split(parts[3], ','))
+      if (!input.empty()) node.inputs.emplace_back(input);
   }
   std::lock_guard<std::mutex> lock(mutex);
   functions[copy] = function;
@@ -262,6 +318,7 @@ bool add_probes(string_view bytes, string* out) {
     for (string_view input : node.inputs)
       if (input[0] != '^') used.insert(normal(input));
   }
+  Reordered reordered(graph.nodes);
   std::unordered_map<string, string> probes;
   std::vector<string> made;
   std::unordered_set<string> names;
@@ -270,6 +327,7 @@ bool add_probes(string_view bytes, string* out) {
     if (never().count(node.op)) continue;
     std::shared_ptr<WatchedFunction> function;
     const WatchedNode* watched = places.find(node, &function);
+    if (watched && reordered.holds(node, *watched)) continue;
     for (size_t i = 0; watched && i < watched->outputs.size(); ++i) {
       string source = string(node.name) + (i ? ":" + std::to_string(i) : "");
       if (watched->outputs[i].look < 0 || !used.count(source)) continue;

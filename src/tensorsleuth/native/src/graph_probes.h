@@ -7,7 +7,7 @@
 
 namespace sleuth {
 
-// `nodes`: a line a node, "name \t first tensor id \t dtype:look,dtype:look…", an output without a look as "-".
+// `nodes`: a line a node, "name \t first tensor id \t dtype:look,dtype:look… \t inputs", an output without a look as "-".
 void watch_function(const std::string& copy, uint64_t session, std::string_view nodes);
 void name_devices(std::string_view lines);  // the logical devices, e.g. "CPU:0\nCPU:1"
 int device_number(std::string_view name);   // 1 …, 0 where it is not among them

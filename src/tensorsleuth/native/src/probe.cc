@@ -72,7 +72,10 @@ void compute_probe(void* kernel, TF_OpKernelContext* context) {
   const Probe& probe = *static_cast<Probe*>(kernel);
   Input input(context, 0);
   if (!input.tensor) return;
-  if (recording(probe.session)) note(view_of(input.tensor), probe.look, place_of(context, probe), probe.flags);
+  if (recording(probe.session)) {
+    Where where = place_of(context, probe);
+    note(view_of(input.tensor), probe.look, where, probe.flags | (where.step ? 0 : kSteady));
+  }
   TF_SetOutput(context, 0, input.tensor, reused_status());
   if (TF_GetCode(reused_status())) TF_OpKernelContext_Failure(context, reused_status());
 }

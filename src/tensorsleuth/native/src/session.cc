@@ -188,7 +188,10 @@ SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }
 SLEUTH_API uint64_t sleuth_events() { return sleuth::events.is_open() ? sleuth::events.header()->head.load() : 0; }
 SLEUTH_API uint64_t sleuth_alarm() { return sleuth::events.is_open() ? sleuth::events.header()->alarm.load() : 0; }
 SLEUTH_API uint64_t sleuth_next_call() { return sleuth::next_call(); }
-SLEUTH_API void sleuth_call(const sleuth::Call* call) { sleuth::note_call(*call); }
+SLEUTH_API void sleuth_call(sleuth::Call* call) {
+  call->thread = sleuth::thread_number();
+  sleuth::note_call(*call);
+}
 
 SLEUTH_API int sleuth_note(const sleuth::TensorView* tensor, int look, const sleuth::Where* where) {
   return sleuth::note(*tensor, look, *where);
