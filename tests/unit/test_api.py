@@ -21,7 +21,7 @@ def test_tensorflow_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     old = ModuleType("tensorflow")
     old.__version__ = "2.14.1"  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "tensorflow", old)
-    with pytest.raises(tensorsleuth.SleuthError, match="2.14.1 is too old: tensorsleuth needs 2.15 or newer"):
+    with pytest.raises(tensorsleuth.SleuthError, match=r"2\.14\.1 is too old: tensorsleuth needs 2\.15 or newer"):
         tensorsleuth.record("unused")
 
 

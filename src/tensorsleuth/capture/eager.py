@@ -106,8 +106,12 @@ class EagerCallbacks:
         name = getattr(value, "name", None)
         if name is None:
             return value
+        named = _Named(_text(name), value, self._functions)
         watched = self._functions.watched(_text(name), lambda: getattr(value, "graph", None), joined=False)
-        return value if watched is None else _Named(watched.name, value)
+        if watched is None:
+            return value
+        named.name = watched.name
+        return named
 
     def call_function(
         self, real: Any, handle: Any, device: Any, name: str, inputs: Sequence[Any], attrs: Any, *rest: Any
@@ -213,11 +217,16 @@ class _FunctionCall:
 
 
 class _Named:
-    """Stands for a function under another name; keeps the original alive."""
+    """Stands for a function under another name; while it lives the original does, and no copy is taken away."""
 
-    def __init__(self, name: str, original: Any) -> None:
+    def __init__(self, name: str, original: Any, functions: Functions) -> None:
         self.name = name
         self._original = original
+        self._functions = functions
+        functions.began()
+
+    def __del__(self) -> None:
+        self._functions.ended()
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(self._original, attribute)

@@ -104,15 +104,21 @@ class Functions:
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         """While a copy may be running: none is taken away."""
-        with self._lock:
-            self._running += 1
+        self.began()
         try:
             yield
         finally:
-            with self._lock:
-                self._running -= 1
-            if self._doomed:
-                self._remove_doomed()
+            self.ended()
+
+    def began(self) -> None:
+        with self._lock:
+            self._running += 1
+
+    def ended(self) -> None:
+        with self._lock:
+            self._running -= 1
+        if self._doomed:
+            self._remove_doomed()
 
     def _remove_doomed(self) -> None:
         with self._lock:

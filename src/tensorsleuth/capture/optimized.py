@@ -51,7 +51,7 @@ class AfterOptimizer:
 
 
 def _lines(definition: Definition, probing: Probing, arguments: bool, called: set[int]) -> list[str]:
-    """A line a node: its name, its first tensor's id, for each output its dtype and how closely to look, what feeds it."""
+    """A line a node: its name, its first tensor's id, dtype and look of each output, and what feeds it."""
     firsts: dict[str, int] = {}
     looks: dict[str, list[str]] = {}
     for tensor, source, op, dtype, _ in candidates(definition, arguments, called):
