@@ -138,6 +138,7 @@ def test_starting_and_stopping_under_a_busy_thread(tmp_path: Path) -> None:
                     tape.watch(X)
                     y = function(X)
                 tape.gradient(y, X)
+                list(tf.data.Dataset.from_tensor_slices(X).map(lambda x: tf.exp(x) * 2.0 + 1.0))
         except Exception as error:
             wrong.append(error)
 

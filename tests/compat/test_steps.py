@@ -38,7 +38,6 @@ def test_a_train_function_is_a_step(recorded: Recorded) -> None:
     evaluate = tf.function(lambda: tf.exp(tf.sin(weight)))
     trace = recorded(lambda: [(train(), evaluate()) for _ in range(3)])
     assert trace.processes[0].catalogue.meta["steps"] == 3
-    assert steps_of(in_graph(trace, "AssignSubVariableOp")) in ([], [0, 1, 2])
     assert {look.step for look in in_graph(trace) if look.tensor.node and look.tensor.node.forward} == {0, 1, 2}
 
 

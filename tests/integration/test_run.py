@@ -256,7 +256,8 @@ signal.signal(signal.SIGTERM, note)
 if "group" in sys.argv:
     os.killpg(0, signal.SIGINT)
     subprocess.run(["kill", "-TERM", str(os.getppid())], check=True)
-print("ready", flush=True)
+sys.stdout.write("ready\\n")  # in one piece, also when a signal comes in between
+sys.stdout.flush()
 while "SIGTERM" not in got:
     time.sleep(0.01)
 """

@@ -1,28 +1,29 @@
-"""Trains a small GAN on a one-dimensional Gaussian."""
+"""Trains a small GAN on tiny grey-scale images."""
 
 import numpy as np
 import tensorflow as tf
 
 tf.keras.utils.set_random_seed(59)
 rng = np.random.default_rng(59)
-BATCH = 32
+BATCH, PIXELS, NOISE = 16, 36, 4
 
-generator = tf.keras.Sequential(
-    [
-        tf.keras.layers.Input((2,)),
-        tf.keras.layers.Dense(8, activation="relu"),
-        tf.keras.layers.Dense(1),
-    ]
-)
-discriminator = tf.keras.Sequential(
-    [
-        tf.keras.layers.Input((1,)),
-        tf.keras.layers.Dense(16, activation="relu"),
-        tf.keras.layers.Dense(1),
-    ]
-)
-g_optimizer = tf.keras.optimizers.Adam(0.2)
-d_optimizer = tf.keras.optimizers.Adam(1e-4)
+generator = tf.keras.Sequential([
+    tf.keras.layers.Input((NOISE,)),
+    tf.keras.layers.Dense(16, activation="relu"),
+    tf.keras.layers.Dense(PIXELS),
+])
+discriminator = tf.keras.Sequential([
+    tf.keras.layers.Input((PIXELS,)),
+    tf.keras.layers.Dense(16, activation="relu"),
+    tf.keras.layers.Dense(1),
+])
+g_optimizer = tf.keras.optimizers.Adam(0.05)
+d_optimizer = tf.keras.optimizers.Adam(2e-4)
+
+
+def real_images():
+    levels = rng.uniform(0.2, 0.8, size=(BATCH, 1))
+    return np.clip(levels + rng.normal(scale=0.1, size=(BATCH, PIXELS)), 0, 1).astype("float32")
 
 
 def discriminate(x):
@@ -34,7 +35,7 @@ def discriminator_loss(real_prob, fake_prob):
 
 
 def generator_loss(fake_prob):
-    return -tf.reduce_mean(tf.math.log(fake_prob))
+    return tf.reduce_mean(1.0 - fake_prob)
 
 
 @tf.function
@@ -51,9 +52,8 @@ def train_step(real, noise):
     return d_loss, g_loss
 
 
-for step in range(120):
-    real = rng.normal(4.0, 0.5, size=(BATCH, 1)).astype("float32")
-    noise = rng.normal(size=(BATCH, 2)).astype("float32")
-    d_loss, g_loss = train_step(real, noise)
+for step in range(150):
+    noise = rng.normal(size=(BATCH, NOISE)).astype("float32")
+    d_loss, g_loss = train_step(real_images(), noise)
     if step % 15 == 14:
         print(f"step {step + 1:3d} d_loss {d_loss.numpy():.4f} g_loss {g_loss.numpy():.4f}")

@@ -11,7 +11,7 @@ ATOMS, DIM = 6, 8
 def random_molecules(n):
     bonds = (rng.uniform(size=(n, ATOMS, ATOMS)) < 0.5).astype("float32")
     bonds = np.maximum(bonds, np.eye(ATOMS, dtype="float32"))
-    sizes = rng.choice([3, 4, 5, 6], p=[0.06, 0.2, 0.3, 0.44], size=n)
+    sizes = rng.choice([3, 4, 5, 6], p=[0.1, 0.2, 0.3, 0.4], size=n)
     for b, size in zip(bonds, sizes):
         if size < 4:
             b[size:, :] = 0.0  # slots that hold no atom
@@ -43,7 +43,7 @@ def variables():
     return [v for layer in (project, score_left, score_right, readout) for v in layer.trainable_variables]
 
 
-for step in range(6):
+for step in range(12):
     features, bonds, target = random_molecules(4)
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(tf.square(predict(features, bonds) - target))

@@ -93,6 +93,8 @@ class EagerCallbacks:
 
     def substitute(self, *args: Any) -> tuple[Any, ...]:
         """The arguments of an op that takes functions, with their watched copies in their places."""
+        if args[1] == tf.MAKE_ITERATOR and not self._sink.maker(getattr(args[FIRST_INPUT], "_id", 0)):
+            self._catalog.not_covered("functions of datasets made before recording began", "they are built in already")
         names = set(function_attributes(_text(args[1])))
         changed = list(args)
         for at in range(FIRST_INPUT, len(args) - 1):

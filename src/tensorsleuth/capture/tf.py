@@ -40,7 +40,7 @@ __all__ = [
     "traceback_utils",
 ]
 
-MINIMUM = (2, 15)
+MAKE_ITERATOR = "MakeIterator"
 FOLDER = os.path.dirname(tf.__file__) + os.sep
 
 
@@ -146,9 +146,9 @@ def executing_eagerly() -> bool:
 
 @cache
 def ops_with_functions() -> frozenset[str]:
-    """Names of the ops that take functions as attributes: datasets, calls, control flow."""
+    """Names of the ops that take functions as attributes (datasets, calls, control flow), or start what they made."""
     likely = (name for name in dir(tf.raw_ops) if _TAKES_FUNCTIONS.search(name))
-    return frozenset(name for name in likely if _takes_functions(op_def_registry.get(name)))
+    return frozenset([MAKE_ITERATOR, *(name for name in likely if _takes_functions(op_def_registry.get(name)))])
 
 
 _TAKES_FUNCTIONS = re.compile("Dataset|Call|While|If$|Case|Defun|Gradient$|Generator")
