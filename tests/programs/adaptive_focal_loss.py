@@ -6,11 +6,13 @@ import tensorflow as tf
 tf.keras.utils.set_random_seed(227)
 rng = np.random.default_rng(227)
 
-net = tf.keras.Sequential([
-    tf.keras.layers.Input((6,)),
-    tf.keras.layers.Dense(12, activation="relu"),
-    tf.keras.layers.Dense(1),
-])
+net = tf.keras.Sequential(
+    [
+        tf.keras.layers.Input((6,)),
+        tf.keras.layers.Dense(12, activation="relu"),
+        tf.keras.layers.Dense(1),
+    ]
+)
 optimizer = tf.keras.optimizers.Adam(0.01)
 
 

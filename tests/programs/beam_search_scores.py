@@ -38,6 +38,6 @@ def search(start):
 
 for start in (2, 5):
     history, last = search(tf.constant(start))
-    confidence = tf.nn.softmax(history, axis=1)
+    alive = tf.reduce_sum(tf.exp(history), axis=1)
     print("start", start, "last tokens", last.numpy())
-    print("  confidence of the best beam:", confidence[:, 0].numpy().round(3))
+    print("  effective number of beams:", alive.numpy().round(3))

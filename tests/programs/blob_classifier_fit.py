@@ -15,14 +15,16 @@ def make_blobs(n):
 
 
 def build():
-    return keras.Sequential([
-        keras.layers.Input((2,)),
-        keras.layers.Dense(32),
-        keras.layers.BatchNormalization(),
-        keras.layers.Activation("relu"),
-        keras.layers.Dropout(0.2),
-        keras.layers.Dense(CLASSES, activation="softmax"),
-    ])
+    return keras.Sequential(
+        [
+            keras.layers.Input((2,)),
+            keras.layers.Dense(32),
+            keras.layers.BatchNormalization(),
+            keras.layers.Activation("relu"),
+            keras.layers.Dropout(0.2),
+            keras.layers.Dense(CLASSES, activation="softmax"),
+        ]
+    )
 
 
 x, y = make_blobs(320)

@@ -14,12 +14,14 @@ def make_data(n=256):
 
 
 def build_model():
-    return keras.Sequential([
-        keras.layers.Input((10,)),
-        keras.layers.Dense(32, activation="tanh"),
-        keras.layers.Dense(32, activation="tanh"),
-        keras.layers.Dense(1),
-    ])
+    return keras.Sequential(
+        [
+            keras.layers.Input((10,)),
+            keras.layers.Dense(32, activation="tanh"),
+            keras.layers.Dense(32, activation="tanh"),
+            keras.layers.Dense(1),
+        ]
+    )
 
 
 def compile_model(model):

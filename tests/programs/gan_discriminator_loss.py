@@ -7,17 +7,21 @@ tf.keras.utils.set_random_seed(59)
 rng = np.random.default_rng(59)
 BATCH, PIXELS, NOISE = 16, 36, 4
 
-generator = tf.keras.Sequential([
-    tf.keras.layers.Input((NOISE,)),
-    tf.keras.layers.Dense(16, activation="relu"),
-    tf.keras.layers.Dense(PIXELS),
-])
-discriminator = tf.keras.Sequential([
-    tf.keras.layers.Input((PIXELS,)),
-    tf.keras.layers.Dense(16, activation="relu"),
-    tf.keras.layers.Dense(1),
-])
-g_optimizer = tf.keras.optimizers.Adam(0.05)
+generator = tf.keras.Sequential(
+    [
+        tf.keras.layers.Input((NOISE,)),
+        tf.keras.layers.Dense(16, activation="relu"),
+        tf.keras.layers.Dense(PIXELS),
+    ]
+)
+discriminator = tf.keras.Sequential(
+    [
+        tf.keras.layers.Input((PIXELS,)),
+        tf.keras.layers.Dense(16, activation="relu"),
+        tf.keras.layers.Dense(1),
+    ]
+)
+g_optimizer = tf.keras.optimizers.Adam(0.03)
 d_optimizer = tf.keras.optimizers.Adam(2e-4)
 
 
@@ -52,8 +56,8 @@ def train_step(real, noise):
     return d_loss, g_loss
 
 
-for step in range(150):
+for step in range(60):
     noise = rng.normal(size=(BATCH, NOISE)).astype("float32")
     d_loss, g_loss = train_step(real_images(), noise)
-    if step % 15 == 14:
+    if step % 5 == 4:
         print(f"step {step + 1:3d} d_loss {d_loss.numpy():.4f} g_loss {g_loss.numpy():.4f}")

@@ -9,11 +9,13 @@ BATCH, NOISE = 32, 4
 
 
 def mlp(inputs, outputs):
-    return tf.keras.Sequential([
-        tf.keras.layers.Input((inputs,)),
-        tf.keras.layers.Dense(24, activation="relu"),
-        tf.keras.layers.Dense(outputs),
-    ])
+    return tf.keras.Sequential(
+        [
+            tf.keras.layers.Input((inputs,)),
+            tf.keras.layers.Dense(24, activation="relu"),
+            tf.keras.layers.Dense(outputs),
+        ]
+    )
 
 
 generator, discriminator = mlp(NOISE, 2), mlp(2, 1)

@@ -6,7 +6,7 @@ from tensorflow import keras
 
 keras.utils.set_random_seed(109)
 rng = np.random.default_rng(109)
-EPSILON = 1e-8
+EPSILON = 1e-8  # ALSO: epsilon-vanishes
 
 
 class LayerNorm(keras.layers.Layer):

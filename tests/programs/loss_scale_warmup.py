@@ -8,11 +8,13 @@ keras.utils.set_random_seed(337)
 rng = np.random.default_rng(337)
 keras.mixed_precision.set_global_policy("mixed_float16")
 
-model = keras.Sequential([
-    keras.layers.Input((10,)),
-    keras.layers.Dense(32, activation="relu"),
-    keras.layers.Dense(1, dtype="float32"),
-])
+model = keras.Sequential(
+    [
+        keras.layers.Input((10,)),
+        keras.layers.Dense(32, activation="relu"),
+        keras.layers.Dense(1, dtype="float32"),
+    ]
+)
 optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam(0.01), initial_scale=2.0**24)
 optimizer.build(model.trainable_variables)
 

@@ -16,7 +16,7 @@ def make_points(n=128):
 def pairwise_distance(a, b):
     a2 = tf.reduce_sum(a * a, axis=1)[:, None]
     b2 = tf.reduce_sum(b * b, axis=1)[None, :]
-    squared = a2 - 2.0 * tf.matmul(a, b, transpose_b=True) + b2
+    squared = a2 - 2.0 * tf.matmul(a, b, transpose_b=True) + b2  # ALSO: sqrt-negative
     return tf.sqrt(squared)  # BUG: sqrt-negative
 
 

@@ -11,7 +11,7 @@ raw_dispersion = tf.Variable(1.0)
 
 
 def parameters():
-    return tf.nn.softplus(raw_mean), tf.nn.relu(raw_dispersion)
+    return tf.nn.softplus(raw_mean), tf.nn.relu(raw_dispersion)  # ALSO: out-of-domain
 
 
 def nb_log_prob(k, mean, r):

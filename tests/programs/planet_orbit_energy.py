@@ -15,7 +15,7 @@ def acceleration(position):
 
 def total_energy(position, velocity):
     kinetic = 0.5 * MASS * tf.reduce_sum(tf.square(velocity), axis=1)
-    potential = -(G * SUN) * MASS / tf.norm(position, axis=1)
+    potential = -(G * SUN) / tf.norm(position, axis=1) * MASS
     return tf.reduce_sum((kinetic + potential) / 1e30)
 
 

@@ -7,7 +7,7 @@ PARENT = [0, 0, 0, 1, 1, 2, 2]
 NODES = len(PARENT)
 
 
-def project(x, limit=1.0):
+def project(x, limit=1.0):  # ALSO: out-of-domain
     norm = tf.norm(x, axis=-1, keepdims=True)
     return tf.where(norm > limit, x / norm * limit, x)
 

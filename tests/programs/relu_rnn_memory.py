@@ -5,7 +5,7 @@ import tensorflow as tf
 
 tf.random.set_seed(151)
 rng = np.random.default_rng(151)
-HIDDEN, LENGTH, BATCH = 32, 150, 8
+HIDDEN, LENGTH, BATCH = 32, 400, 8
 
 Wx = tf.Variable(tf.random.normal([1, HIDDEN], stddev=0.3))
 Wh = tf.Variable(tf.random.normal([HIDDEN, HIDDEN], stddev=0.5))  # ALSO: exploding-recurrence

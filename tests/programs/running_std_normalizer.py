@@ -21,7 +21,7 @@ class RunningMoments(tf.Module):
 
     def std(self):
         mean = self.total / self.count
-        variance = self.total_sq / self.count - tf.square(mean)
+        variance = self.total_sq / self.count - tf.square(mean)  # ALSO: sqrt-negative
         return tf.sqrt(variance)  # BUG: sqrt-negative
 
     def normalize(self, x):

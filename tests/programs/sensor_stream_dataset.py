@@ -13,7 +13,7 @@ def sensor_windows():
         phase = rng.uniform(0, 2 * np.pi)
         window = np.sin(np.linspace(0, 6, WIDTH) + phase) + rng.normal(scale=0.05, size=WIDTH)
         if i == 53:
-            window[4] = window[5] * np.float64(0.0) / np.float64(0.0)  # the driver reports a dropout like this
+            window[4] = np.nan  # how the driver reports a dropout
         yield window.astype("float32")
 
 

@@ -31,12 +31,14 @@ class SentenceVector(keras.layers.Layer):
         return v / tf.norm(v, axis=-1, keepdims=True)  # BUG: normalise-zero
 
 
-model = keras.Sequential([
-    keras.layers.Input((LENGTH,), dtype="int32"),
-    SentenceVector(),
-    keras.layers.Dense(8, activation="relu"),
-    keras.layers.Dense(1, activation="sigmoid"),
-])
+model = keras.Sequential(
+    [
+        keras.layers.Input((LENGTH,), dtype="int32"),
+        SentenceVector(),
+        keras.layers.Dense(8, activation="relu"),
+        keras.layers.Dense(1, activation="sigmoid"),
+    ]
+)
 model.compile(optimizer="adam", loss="binary_crossentropy", metrics=["accuracy"])
 ids, labels = make_sentences()
 model.fit(ids, labels, batch_size=16, epochs=2, shuffle=False, verbose=2)

@@ -7,7 +7,7 @@ DOCUMENT_LENGTHS = [[40, 12, 33, 8], [64, 20, 31], [9, 3, 2], [120, 4]]
 
 
 def shards_needed(lengths):
-    return tf.reduce_sum(lengths) // BUDGET
+    return tf.reduce_sum(lengths) // BUDGET  # ALSO: integer-division
 
 
 def tokens_per_shard(lengths):

@@ -22,7 +22,7 @@ def write_csv(days=120):
 
 def read_csv(text):
     reader = csv.DictReader(io.StringIO(text))
-    rows = [[float(r["temperature"] or "nan"), float(r["wind"])] for r in reader]
+    rows = [[float(r["temperature"] or "nan"), float(r["wind"])] for r in reader]  # ALSO: nan-in-data
     return np.array(rows, dtype="float32")
 
 
