@@ -104,9 +104,12 @@ def flushing(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return changes
 
 
-def same(found: Health, expected: Health) -> None:
+def same(found: Health, expected: Health, dtype: DType) -> None:
+    """Equal to the bit, but for mean and deviation: those are summed in another order, of floats in single precision."""
+    single = dtype.kind in (Kind.FLOAT, Kind.COMPLEX) and dtype.name not in ("float64", "complex128")
     for name in ("mean", "std"):
-        assert close(getattr(found, name), getattr(expected, name), expected), (name, found, expected)
+        near = close(getattr(found, name), getattr(expected, name), expected, 1e-6 if single else 1e-9)
+        assert near, (name, found, expected)
     np.testing.assert_equal(exact(found), exact(expected))
 
 
@@ -115,11 +118,11 @@ def exact(health: Health) -> dict[str, float]:
     return normal | {"mean": 0, "std": 0}
 
 
-def close(found: float, expected: float, health: Health) -> bool:
+def close(found: float, expected: float, health: Health, share: float) -> bool:
     if found == expected or math.isnan(expected):
         return math.isnan(found) or found == expected
     peak = max(abs(health.min), abs(health.max))
-    return abs(found - expected) <= 1e-9 * abs(health.std) + 1e-13 * peak
+    return abs(found - expected) <= share * abs(health.std) + 1e-13 * peak
 
 
 def patterns(dtype: DType) -> list[bytes]:
@@ -166,7 +169,7 @@ def tensors(draw: st.DrawFn, dtypes: list[DType]) -> tuple[bytes, DType]:
 @given(tensor=tensors(NUMBERS), mode=st.sampled_from(Mode), offset=st.sampled_from([0, 1, 3]))
 def test_kernel_and_twin_agree(kernel: Any, tensor: tuple[bytes, DType], mode: Mode, offset: int) -> None:
     raw, dtype = tensor
-    same(kernel(raw, dtype, mode, offset), look(raw, dtype.number, mode))
+    same(kernel(raw, dtype, mode, offset), look(raw, dtype.number, mode), dtype)
 
 
 @pytest.mark.parametrize("dtype", NUMBERS, ids=lambda dtype: dtype.name)
@@ -177,7 +180,7 @@ def test_every_dtype_in_every_mode(kernel: Any, dtype: DType, mode: Mode) -> Non
     full_lanes = [bytes([byte]) * dtype.itemsize * 9000 for byte in (1, 255)]
     any_bits = rng.bytes(5003 * dtype.itemsize)
     for raw in (b"", hard, hard * 300, any_bits, ordinary(rng, dtype, 5003, 7, 1), *full_lanes):
-        same(kernel(raw, dtype, mode), look(raw, dtype.number, mode))
+        same(kernel(raw, dtype, mode), look(raw, dtype.number, mode), dtype)
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: dtype.name)
@@ -185,7 +188,7 @@ def test_every_dtype_in_every_mode(kernel: Any, dtype: DType, mode: Mode) -> Non
 @settings(max_examples=60, deadline=None)
 def test_any_bits(kernel: Any, dtype: DType, bits: list[int], mode: Mode) -> None:
     raw = b"".join((value % 256**dtype.itemsize).to_bytes(dtype.itemsize, "little") for value in bits)
-    same(kernel(raw, dtype, mode), look(raw, dtype.number, mode))
+    same(kernel(raw, dtype, mode), look(raw, dtype.number, mode), dtype)
 
 
 @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60))
@@ -193,7 +196,7 @@ def test_any_bits(kernel: Any, dtype: DType, bits: list[int], mode: Mode) -> Non
 def test_moments_of_any_doubles_stay_in_range(kernel: Any, values: list[float]) -> None:
     raw = np.array(values).tobytes()
     found = kernel(raw, BY_NAME["float64"], Mode.FULL_NUMERICS)
-    same(found, look(raw, 2, Mode.FULL_NUMERICS))
+    same(found, look(raw, 2, Mode.FULL_NUMERICS), BY_NAME["float64"])
     assert found.min <= found.mean <= found.max
     assert math.isfinite(found.std)
 
@@ -207,7 +210,7 @@ def test_flushed_subnormals_count(library: ctypes.CDLL, flushing: Any, dtype: DT
         out = CHealth()
         args = (raw, len(raw) // dtype.itemsize, dtype.number, mode, isa, ctypes.addressof(out))
         assert flushing(FLUSHING, kernel, *args) == FLUSHING, "the thread gets its settings back"
-        same(as_health(out), look(raw, dtype.number, mode))
+        same(as_health(out), look(raw, dtype.number, mode), dtype)
 
 
 def test_a_tensor_with_a_known_answer(kernel: Any) -> None:
@@ -238,7 +241,7 @@ def test_a_small_spread_far_from_zero(kernel: Any) -> None:
 def test_twin_takes_arrays_of_any_shape(kernel: Any, shape: tuple[int, ...]) -> None:
     array = np.random.default_rng(1).normal(size=shape + (2,)).astype(np.float32)[..., 0]
     flat = np.ascontiguousarray(array).tobytes()
-    same(kernel(flat, BY_NAME["float32"], Mode.FULL_NUMERICS), look(array, 1, Mode.FULL_NUMERICS))
+    same(kernel(flat, BY_NAME["float32"], Mode.FULL_NUMERICS), look(array, 1, Mode.FULL_NUMERICS), BY_NAME["float32"])
 
 
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name.startswith(("float8", "bfloat16"))])

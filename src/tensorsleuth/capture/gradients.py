@@ -70,6 +70,11 @@ class GradientTracker:
         return 0
 
 
+def without_mark(scope: str | None) -> str | None:
+    """A name scope as it was before it was marked."""
+    return scope.split(_BEHIND, 1)[0] if scope else scope
+
+
 def _tensors(values: Any) -> Iterator[Any]:
     for value in values or ():
         if isinstance(value, tf.EagerTensor):

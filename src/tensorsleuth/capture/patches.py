@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tensorsleuth.capture import tf
+from tensorsleuth.capture.gradients import without_mark
 
 ENTRY_POINTS = ("TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCancelable")
 _FOLDER = __file__.rsplit("patches.py", 1)[0]
@@ -108,7 +109,15 @@ def watch_gradients(patches: Patches, tracker: Any) -> None:
 
 
 def unwatch_gradients() -> None:
-    tf.pywrap_tfe.TFE_Py_RegisterGradientFunction(tf.backprop._gradient_function)
+    """Put the real gradient function back, but for the marks that tapes may still hold."""
+
+    def gradient_function(*args: Any) -> Any:
+        *others, scope = args
+        return real(*others, without_mark(scope))
+
+    real = tf.backprop._gradient_function
+    disguise(gradient_function, real)
+    tf.pywrap_tfe.TFE_Py_RegisterGradientFunction(gradient_function)
 
 
 def watch_tapes(patches: Patches, forward_pass: Callable[[], None], gradients_computed: Callable[[], None]) -> None:

@@ -11,6 +11,7 @@ from tensorsleuth.diagnose.observed import Observed
 from tensorsleuth.diagnose.origin import Origin
 from tensorsleuth.model.catalog import Function, Instance, Node, Site
 from tensorsleuth.model.ops import VIEWS
+from tensorsleuth.model.rows import EventFlag
 
 NEARBY = 6  # ops that are looked at in each direction
 
@@ -104,6 +105,26 @@ class Case:
                 number for number in self._users(function, level) if function.nodes[number].type in kind.split("|")
             }
         return bool(level)
+
+    def hidden_by(self, kinds: str) -> bool:
+        """Did an op of one of these types, a step or two on, put out something healthy all the same."""
+        tensor = self.out.tensor
+        if tensor.function is None or tensor.instance is None or tensor.node is None:
+            return False
+        near = self._users(tensor.function, {tensor.function.number(tensor.node)})
+        near |= self._users(tensor.function, near)
+        wanted = {
+            tensor.instance.first + tensor.function.nodes[number].first
+            for number in near
+            if tensor.function.nodes[number].type in kinds.split("|")
+        }
+        rows = [row for row in self.origin.moment.rows if int(row["tensor"]) in wanted]
+        return bool(rows) and not any(row["flags"] & EventFlag.BAD for row in rows)
+
+    @property
+    def trains(self) -> bool:
+        """Is a gradient taken of what this op is part of."""
+        return any(function.kind in ("train", "backward") for function in self.process.catalogue.functions.values())
 
     def _users(self, function: Function, numbers: set[int]) -> set[int]:
         """The nodes that take the outputs of these, seen through views."""

@@ -15,6 +15,7 @@ from tensorsleuth.model.rows import CallKind, EventFlag, EventKind
 from tensorsleuth.trace.process import ProcessTrace, Tensor
 
 MAX_DEPTH = 200  # ops without rows that are looked through
+MAX_MOMENTS = 64  # that are kept in memory
 
 
 class Calls:
@@ -82,28 +83,47 @@ class Calls:
         return next(moment.look_through(None, self.flow.returned(instance, tensor.output)), None)
 
     def moment(self, call: int) -> Moment:
-        if call not in self._moments:
-            if len(self._moments) > 64:
+        """The call of that number."""
+        return self._moment((call, -1))
+
+    def dataset_moment(self, tf_step: int) -> Moment:
+        """What a dataset ran by itself under one of TensorFlow's step ids."""
+        return self._moment((-1, tf_step))
+
+    def _moment(self, key: tuple[int, int]) -> Moment:
+        if key not in self._moments:
+            if len(self._moments) > MAX_MOMENTS:
                 self._moments.clear()
-            self._moments[call] = Moment(self, call)
-        return self._moments[call]
+            self._moments[key] = Moment(self, *key)
+        return self._moments[key]
 
     @cached_property
-    def _moments(self) -> dict[int, Moment]:
+    def _moments(self) -> dict[tuple[int, int], Moment]:
         return {}
+
+    @cached_property
+    def _steps(self) -> dict[int, list[int]]:
+        """TensorFlow's step ids of each call."""
+        steps: dict[int, list[int]] = defaultdict(list)
+        for step, call in self.process.call_of_step.items():
+            steps[call].append(step)
+        return steps
+
+    def steps(self, call: int) -> list[int]:
+        return self._steps.get(call, [])
 
 
 class Moment:
-    """One call: the rows of its graph, or of its eager op."""
+    """One call: the rows of its graph, or of its eager op; or one run of a dataset's function."""
 
-    def __init__(self, calls: Calls, call: int) -> None:
+    def __init__(self, calls: Calls, call: int, tf_step: int) -> None:
         self.calls = calls
         self.call = call
         self.process = calls.process
         events = self.process.events
-        self.steps = [step for step, number in self.process.call_of_step.items() if number == call]
-        inside = np.isin(events["step"], np.array(self.steps, np.uint64)) & (events["kind"] == EventKind.GRAPH)
-        outside = (events["step"] == call) & (events["kind"] == EventKind.EAGER)
+        steps = np.array([tf_step] if call < 0 else calls.steps(call), np.uint64)
+        inside = np.isin(events["step"], steps) & (events["kind"] == EventKind.GRAPH)
+        outside = (events["step"] == call) & (events["kind"] == EventKind.EAGER) if call >= 0 else False
         self.rows = events[inside | outside]
 
     @cached_property
@@ -118,6 +138,14 @@ class Moment:
             tensor = self.process.tensor(row["tensor"])
             if tensor is not None:
                 yield Observed(self.process, tensor, row)
+
+    def returned(self) -> Iterator[tuple[int, Observed]]:
+        """What the call gave back to Python: uids, and what was seen of each."""
+        for row in self.rows[self.rows["kind"] == EventKind.EAGER]:
+            uid = int(row["iteration"]) | int(row["frame"]) << 32
+            found = self.calls.by_uid(uid)
+            if found is not None and found.tensor.type != "Argument":
+                yield uid, found
 
     def slots(self, observed: Observed) -> list[list[Observed]]:
         """What went into the op that computed a tensor, an entry for each of its inputs."""

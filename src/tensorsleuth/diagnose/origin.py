@@ -10,10 +10,12 @@ import numpy as np
 
 from tensorsleuth.diagnose.moment import Calls, Moment
 from tensorsleuth.diagnose.observed import Observed
+from tensorsleuth.model.catalog import Function, Instance
 from tensorsleuth.model.ops import writes_variables
 from tensorsleuth.model.rows import EventFlag, EventKind
 from tensorsleuth.trace.process import ProcessTrace
 
+MAX_TAKERS = 20
 MAX_CALLS = 200  # with bad values, that are looked at until one has an origin that matters
 
 
@@ -44,22 +46,26 @@ class OriginFinder:
 
     def find(self) -> Iterator[Origin]:
         """Origins of the first call in which one matters, and before it those that were masked."""
-        for number, call in enumerate(self._bad_calls()):
-            origins = list(self._origins(self.calls.moment(call)))
+        for number, moment in enumerate(self._bad_moments()):
+            origins = list(self._origins(moment))
             yield from origins
             if any(not origin.masked for origin in origins) or number >= MAX_CALLS:
                 return
 
-    def _bad_calls(self) -> Iterator[int]:
-        """The calls in which anything was bad, in the order in which they were made."""
+    def _bad_moments(self) -> Iterator[Moment]:
+        """The calls in which anything was bad, in the order in which that was recorded."""
         events = self.process.events
         bad = events[events["flags"] & EventFlag.BAD != 0]
         joined = self.process.call_of_step
-        numbers = {
-            int(row["step"]) if row["kind"] == EventKind.EAGER else joined.get(int(row["step"]))
-            for row in bad[np.unique(bad["step"], return_index=True)[1]]
-        }
-        yield from sorted(number for number in numbers if number is not None)
+        seen: set[int] = set()
+        for row in bad[np.sort(np.unique(bad["step"], return_index=True)[1])]:
+            step = int(row["step"])
+            call = step if row["kind"] == EventKind.EAGER else joined.get(step)
+            if call is None:
+                yield self.calls.dataset_moment(step)
+            elif call not in seen:
+                seen.add(call)
+                yield self.calls.moment(call)
 
     def _origins(self, moment: Moment) -> Iterator[Origin]:
         bad = list(moment.bad())
@@ -85,37 +91,50 @@ class OriginFinder:
         return reached
 
     def _sinks(self, moment: Moment, bad: list[Observed]) -> Iterator[tuple[int, int, int]]:
-        for one in bad:
-            if one.tensor.eager is not None:
-                if self._leaves_harm(one):
-                    yield _key(one)
-            elif _tensor_id(one) in self._exits:
+        """Where badness leaves the call: into a variable, or by a tensor that Python got and that did harm."""
+        yield from (_key(one) for one in bad if _tensor_id(one) in self._written)
+        if moment.call < 0:  # a dataset: what it hands on is data
+            yield from (_key(one) for one in bad if _tensor_id(one) in self._handed_on)
+        for uid, one in moment.returned():
+            if one.bad and self._did_harm(uid):
                 yield _key(one)
 
     @cached_property
-    def _exits(self) -> set[int]:
-        """Ids of tensors that a function returns to Python, or writes to a variable."""
-        exits: set[int] = set()
-        catalogue, flow = self.process.catalogue, self.calls.flow
+    def _written(self) -> set[int]:
+        """Ids of tensors that a function writes to a variable."""
+        flow = self.calls.flow
+        return {
+            source.tensor
+            for instance, function in self._instances()
+            for number, node in enumerate(function.nodes)
+            if writes_variables(node.type)
+            for slot in flow.slots(instance, number)
+            for source in slot
+        }
+
+    @cached_property
+    def _handed_on(self) -> set[int]:
+        """Ids of tensors that a function returns to whoever called it from outside."""
+        flow = self.calls.flow
+        return {
+            source.tensor
+            for instance, function in self._instances()
+            if instance.parent < 0
+            for output in range(len(function.returns))
+            for source in flow.returned(instance, output)
+        }
+
+    def _instances(self) -> Iterator[tuple[Instance, Function]]:
+        catalogue = self.process.catalogue
         for instance in catalogue.instances.values():
             function = catalogue.functions.get(instance.function)
-            if function is None:
-                continue
-            if instance.parent < 0:
-                for output in range(len(function.returns)):
-                    exits.update(source.tensor for source in flow.returned(instance, output))
-            for number, node in enumerate(function.nodes):
-                if writes_variables(node.type):
-                    exits.update(source.tensor for slot in flow.slots(instance, number) for source in slot)
-        return exits
+            if function is not None:
+                yield instance, function
 
-    def _leaves_harm(self, one: Observed) -> bool:
-        """An eager tensor that nobody takes, or that a variable takes, or from which something bad was made."""
-        uid = int(one.row["iteration"]) | int(one.row["frame"]) << 32 if one.row is not None else 0
+    def _did_harm(self, uid: int) -> bool:
+        """An eager tensor that nobody took, or that a variable took, or from which something bad was made."""
         takers = self.calls.consumers.get(uid, [])
-        if not takers:
-            return True
-        return any(self._taker_is_bad(call) for call in takers)
+        return not takers or any(self._taker_is_bad(call) for call in takers[:MAX_TAKERS])
 
     def _taker_is_bad(self, call: int) -> bool:
         row = self.calls.rows.get(call)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
+from tensorsleuth.diagnose.failure import Death, find_death
 from tensorsleuth.diagnose.observed import Observed
 from tensorsleuth.diagnose.origin import OriginFinder
 from tensorsleuth.diagnose.words import describe_health
@@ -21,7 +22,8 @@ MAX_FINDINGS = 20
 
 def diagnose(trace: Trace) -> Diagnosis:
     """What went wrong in a run, worst first."""
-    findings = [finding for process in trace.processes for finding in _findings(process)]
+    end = trace.meta.get("ended", {})
+    findings = [finding for process in trace.processes for finding in _findings(process, end.get("exit"))]
     return Diagnosis(
         str(trace.path),
         tuple(finding for finding in findings if finding.severity == "error")[:MAX_FINDINGS],
@@ -33,7 +35,10 @@ def diagnose(trace: Trace) -> Diagnosis:
     )
 
 
-def _findings(process: ProcessTrace) -> Iterator[Finding]:
+def _findings(process: ProcessTrace, exit_code: int | None) -> Iterator[Finding]:
+    death = find_death(process, exit_code)
+    if death is not None:
+        yield _fatal(process, death)
     seen: set[tuple[str | None, int | None, str]] = set()
     cases = sorted(map(Case, OriginFinder(process).find()), key=_rank)
     for case in cases:
@@ -69,6 +74,29 @@ def _finding(case: Case, story: Story | None) -> Finding:
         fix=story.fix if story else None,
         evidence=tuple(_evidence(case)),
         source=tuple(_around(case.process, frame)),
+    )
+
+
+def _fatal(process: ProcessTrace, death: Death) -> Finding:
+    frame = death.site.frame if death.site is not None else None
+    message = death.failure.message.split("[[")[0].strip().splitlines()
+    return Finding(
+        cause=death.cause,
+        confidence=0.9 if death.fix else 0.5,
+        severity="error",
+        summary=f"{frame.file if frame else '?'}:{frame.line if frame else 0} {death.op} raised {death.failure.type}: "
+        f"{message[-1].strip() if message else ''}",
+        file=frame.file if frame else None,
+        line=frame.line if frame else None,
+        function=frame.function if frame else None,
+        code=_code(process, frame),
+        op=death.op,
+        name=death.name,
+        step=death.step,
+        iteration=None,
+        fix=death.fix,
+        evidence=tuple(Evidence("in", "", "", text, None, "") for text in death.failure.inputs),
+        source=tuple(_around(process, frame)),
     )
 
 

@@ -18,7 +18,9 @@ template <class T>
 struct Found {  // in one block
   T min = kHighest<T>, max = kLowest<T>;
   uint64_t neg_inf = 0, pos_inf = 0, nan = 0, neg = 0, pos = 0;
-  bool odd = false;  // kMark and kHealthy met something that is not finite
+  double sum = 0;    // kMark and kHealthy: roughly
+  bool rough = false;  // whether `sum` is one to go by
+  bool odd = false;  // and it is not finite: either something in the block is not, or the sum overflowed
   uint64_t bad() const { return neg_inf + pos_inf + nan; }
 };
 
@@ -41,14 +43,14 @@ struct Lanes {
   using V = Vec<T, Bytes>;
   using Mask = decltype(V{} < V{});  // -1 where true: a sum of masks counts downwards
 
-  V low = V{} + kHighest<T>, high = V{} + kLowest<T>, odd = {};
+  V low = V{} + kHighest<T>, high = V{} + kLowest<T>, sum = {};
   Mask neg = {}, pos = {}, nan = {}, pos_inf = {}, neg_inf = {};
 
   SLEUTH_TARGET inline void add(const char* p) {
     V x;
     std::memcpy(&x, p, sizeof x);
     if constexpr (depth == kSick) return add_sick(x);
-    if constexpr (std::is_floating_point_v<T>) odd += x * 0;  // NaN where x is not finite
+    if constexpr (std::is_floating_point_v<T>) sum += x;
     if constexpr (depth == kHealthy) {
       low = x < low ? x : low;
       high = x > high ? x : high;
@@ -77,7 +79,7 @@ struct Lanes {
   SLEUTH_TARGET inline void add(const Lanes& other) {
     low = other.low < low ? other.low : low;
     high = other.high > high ? other.high : high;
-    odd += other.odd;
+    sum += other.sum;
     neg += other.neg, pos += other.pos, nan += other.nan, pos_inf += other.pos_inf, neg_inf += other.neg_inf;
   }
 
@@ -88,7 +90,9 @@ struct Lanes {
     for (size_t i = 0; i < Bytes / sizeof(T); ++i) {
       found.min = std::min<T>(found.min, low[i]);
       found.max = std::max<T>(found.max, high[i]);
-      found.odd |= odd[i] != 0;
+      found.odd |= sum[i] - sum[i] != 0;  // NaN where it is not finite
+      found.sum += sum[i];
+      found.rough = depth == kHealthy && !found.odd;
     }
   }
 };

@@ -29,10 +29,10 @@ SLEUTH_TARGET Moments gather(Decode& decode, const char* data, int look, Health&
     const char* p = block(decode, data + start * Decode::kBytes, length, scratch);
     Found<T> found = look < kFull ? sweep<kMark, T>(p, length) : sweep<kHealthy, T>(p, length);
     if (found.odd) {
-      all.first_bad = std::min(all.first_bad, start + first_odd<T>(p));
-      if (look == kCurt) break;
       found = sweep<kSick, T>(p, length);
-      all.neg_inf += found.neg_inf, all.pos_inf += found.pos_inf, all.nan += found.nan;
+      if (found.bad()) all.first_bad = std::min(all.first_bad, start + first_odd<T>(p));
+      if (look == kCurt && found.bad()) break;
+      if (look > kCurt) all.neg_inf += found.neg_inf, all.pos_inf += found.pos_inf, all.nan += found.nan;
     }
     if (look < kFull) continue;
     all.neg += found.neg, all.pos += found.pos;

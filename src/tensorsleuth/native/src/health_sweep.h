@@ -84,13 +84,51 @@ SLEUTH_TARGET Sums sum(const char* p, size_t n, double middle) {
   return sums;
 }
 
+// Healthy floats, of a range whose squares are floats too: a few at a time in single precision, which is twice as
+// fast, then on in double. Distances are taken from about the mean, so nothing cancels: mean and deviation are good to
+// a millionth of the deviation.
+SLEUTH_TARGET inline bool fits_floats(const Found<float>& found) {
+  float range = found.max - found.min;
+  return found.rough && range > 1e-15f && range < 1e15f;
+}
+
+SLEUTH_TARGET inline size_t sum_floats(const char* p, size_t n, float middle, Sums& sums) {
+  using V = Vec<float, SLEUTH_WIDTH>;
+  constexpr size_t kLanes = SLEUTH_WIDTH / sizeof(float), kChains = 4, kStep = kLanes * kChains, kGroup = 16 * kStep;
+  size_t start = 0;
+  for (; start + kGroup <= n; start += kGroup) {
+    V value[kChains] = {}, square[kChains] = {};
+    for (size_t i = start; i < start + kGroup; i += kStep) {
+      for (size_t c = 0; c < kChains; ++c) {
+        V x;
+        std::memcpy(&x, p + (i + c * kLanes) * sizeof(float), sizeof x);
+        V d = x - middle;
+        value[c] += d;
+        square[c] += d * d;
+      }
+    }
+    V all = (value[0] + value[1]) + (value[2] + value[3]), squares = (square[0] + square[1]) + (square[2] + square[3]);
+    for (size_t l = 0; l < kLanes; ++l) sums.value += all[l], sums.square += squares[l];
+  }
+  return start;
+}
+
 // Distances are taken from the middle of the block's range. The mean is at most half a range away, and n
 // values with a range of r have a variance of r*r/2n or more: so cancellation costs 12 bits of 53 at worst.
 template <class T>
 SLEUTH_TARGET void add_moments(const char* p, size_t n, const Found<T>& found, Moments& moments) {
   double count = n - found.bad(), middle = 0.5 * found.min + 0.5 * found.max;
   if (count == 0) return;
-  Sums sums = found.bad() ? sum<true, T>(p, n, middle) : sum<false, T>(p, n, middle);
+  Sums sums;
+  if constexpr (std::is_same_v<T, float>) {
+    if (fits_floats(found)) {
+      middle = float(found.sum / count);
+      size_t done = sum_floats(p, n, float(middle), sums);
+      p += done * sizeof(T), n -= done;
+    }
+  }
+  Sums rest = found.bad() ? sum<true, T>(p, n, middle) : sum<false, T>(p, n, middle);
+  sums.value += rest.value, sums.square += rest.square;
   double offset = sums.value / count;
   moments.add(count, middle + offset, std::max(0.0, sums.square - sums.value * offset));
 }
