@@ -105,7 +105,7 @@ def flushing(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def same(found: Health, expected: Health, dtype: DType) -> None:
-    """Equal to the bit, but for mean and deviation: those are summed in another order, of floats in single precision."""
+    """Equal to the bit, but for mean and deviation: summed in another order, of floats in single precision."""
     single = dtype.kind in (Kind.FLOAT, Kind.COMPLEX) and dtype.name not in ("float64", "complex128")
     for name in ("mean", "std"):
         near = close(getattr(found, name), getattr(expected, name), expected, 1e-6 if single else 1e-9)

@@ -7,7 +7,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from functools import cache
-from types import FrameType
+from types import CodeType, FrameType
 
 from tensorsleuth.trace.catalog_writer import CatalogWriter, FrameKey
 
@@ -46,6 +46,8 @@ class Sites:
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog
         self._known: dict[tuple[FrameKey, ...], int] = {}
+        self._places: dict[tuple[int, ...], int] = {}  # by the addresses of code objects, and where in them
+        self._alive: dict[int, CodeType] = {}  # so that no address is used again
 
     def intern(self, frames: Iterable[FrameKey]) -> int:
         """The id of a stack, outermost frame first; frames of frameworks are left out unless there are no others."""
@@ -66,9 +68,22 @@ class Sites:
 
     def of_caller(self, depth: int = 1) -> int:
         """The site of the Python code that is running now."""
-        frames: list[FrameKey] = []
+        key: list[int] = []
         frame: FrameType | None = sys._getframe(depth + 1)
         while frame is not None:
+            key += (id(frame.f_code), frame.f_lasti)
+            frame = frame.f_back
+        place = tuple(key)
+        known = self._places.get(place)
+        if known is None:
+            known = self._places[place] = self._intern_caller(sys._getframe(depth + 1))
+        return known
+
+    def _intern_caller(self, caller: FrameType) -> int:
+        frames: list[FrameKey] = []
+        frame: FrameType | None = caller
+        while frame is not None:
+            self._alive[id(frame.f_code)] = frame.f_code
             frames.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
             frame = frame.f_back
         return self.intern(reversed(frames))

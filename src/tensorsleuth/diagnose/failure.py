@@ -20,7 +20,7 @@ _KINDS = (
      "make the table as large as the largest index + 1, or keep the index within it"),
     (re.compile(r"[Ii]nteger division by zero|[Dd]ivision by zero"), "integer-division",
      "integers have no infinity: guard the divisor, tf.maximum(n, 1), or divide as floats"),
-    (re.compile(r"[Ii]ncompatible|must be equal|should match|[Dd]imension|shape|size-incompat|rank", re.S), "shape-mismatch",
+    (re.compile(r"[Ii]ncompatible|must be equal|should match|[Dd]imension|shape|rank", re.S), "shape-mismatch",
      "print the shapes that meet there; a batch, padding or axis is not what the op expects"),
     (re.compile(r"OOM|exhausted|allocat", re.S), "out-of-memory", "use a smaller batch or sequence"),
 )  # fmt: skip
