@@ -10,7 +10,7 @@ from tensorsleuth.cli import options
 from tensorsleuth.show import terminal
 from tensorsleuth.trace import rundir
 
-HEALTHY, PROBLEM = 0, 1
+HEALTHY, PROBLEM, UNREADABLE = 0, 1, 2
 
 
 @click.command()
@@ -39,4 +39,5 @@ def command(ctx: click.Context, run: str | None, everything: bool, logdir: Path,
         terminal.data(diagnosis.to_json())
     else:
         terminal.show(verdict(diagnosis, everything))
-    ctx.exit(PROBLEM if diagnosis.findings else HEALTHY)
+    unreadable = bool(diagnosis.trouble) and not diagnosis.events
+    ctx.exit(PROBLEM if diagnosis.findings else UNREADABLE if unreadable else HEALTHY)

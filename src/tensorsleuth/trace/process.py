@@ -18,6 +18,8 @@ from tensorsleuth.trace.catalog_reader import read_catalogue
 from tensorsleuth.trace.ring_reader import Array, RingFile
 from tensorsleuth.trace.values import decode, read_bytes
 
+MAX_NESTING = 100
+LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
 _FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE}
 
 
@@ -162,7 +164,34 @@ class ProcessTrace:
     def call_of_step(self) -> dict[int, int]:
         """TensorFlow's step id -> number of the call it ran for."""
         joins = self.calls[self.calls["kind"] == CallKind.JOIN]
-        return dict(zip(joins["tf_step"].tolist(), joins["call"].tolist(), strict=True))
+        joined = dict(zip(joins["tf_step"].tolist(), joins["call"].tolist(), strict=True))
+        return joined | self._cut_short(joined)
+
+    def _cut_short(self, joined: dict[int, int]) -> dict[int, int]:
+        """A call during which the program died may not have said its step id: it is the one that has none."""
+        last = self.events[-LAST_EVENTS:]
+        last = last[last["kind"] == EventKind.GRAPH]
+        steps, first = np.unique(last["step"], return_index=True)
+        found: dict[int, int] = {}
+        for step, row in zip(steps.tolist(), last[first], strict=True):
+            call = self._open_call(int(row["tensor"]), set(joined.values())) if step and step not in joined else None
+            if call is not None:
+                found[step] = call
+        return found
+
+    def _open_call(self, number: int, joined: set[int]) -> int | None:
+        """The last call of the function that a tensor belongs to, where it is joined to no step."""
+        tensor = self.tensor(number)
+        instance = tensor.instance if tensor is not None else None
+        for _ in range(MAX_NESTING):  # a hostile catalogue may go round in circles
+            if instance is None or instance.parent < 0:
+                break
+            instance = self.catalogue.instances.get(instance.parent)
+        if instance is None:
+            return None
+        ops = [op.id for op in self.catalogue.eager.values() if op.instance == instance.id]
+        calls = self.calls[(self.calls["kind"] == CallKind.FUNCTION) & np.isin(self.calls["op"], ops)]["call"]
+        return int(calls[-1]) if len(calls) and int(calls[-1]) not in joined else None
 
     @cached_property
     def step_of_call(self) -> dict[int, int]:
