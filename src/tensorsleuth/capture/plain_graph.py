@@ -23,7 +23,7 @@ import numpy as np
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.definition import Definition
-from tensorsleuth.capture.instrument import Prober, Probing, candidates, redirect, used_tensors
+from tensorsleuth.capture.instrument import InPlace, Probing, candidates, redirect, used_tensors
 from tensorsleuth.capture.plain_sink import PlainSink
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.rows import CallKind, EventKind
@@ -84,7 +84,7 @@ class _Probe:
         calls.sink.note(array, self._dtype, self._look, where, EventKind.GRAPH)
 
 
-class PlainProber:
+class PlainProber(InPlace):
     """Puts Python probes into the copies of functions."""
 
     def __init__(self, calls: Calls, session: int, not_covered: Callable[[str, str], None]) -> None:
@@ -111,15 +111,6 @@ class PlainProber:
 
     def join(self, copy: Any, session: int) -> None:
         pass  # `Calls` knows
-
-    def took_effect(self, copy: str) -> bool:
-        return True
-
-    def otherwise(self) -> Prober:
-        return self
-
-    def forget(self, copy: str) -> None:
-        pass
 
 
 def _node(name: str, source: str, dtype: int, probe: _Probe) -> Any:
