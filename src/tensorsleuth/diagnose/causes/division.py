@@ -28,10 +28,9 @@ def match(case: Case) -> Story | None:
 
 
 def _averages(case: Case) -> bool:
-    """A sum of products over a sum, as in sum(values * mask) / sum(mask), or a sum over a number of elements."""
-    return case.before("Size", "Shape") is not None or (
-        case.before("Sum") is not None and case.before("Mul") is not None
-    )
+    """What is divided is itself a sum, as in sum(values * mask) / sum(mask) or sum(values) / size(values)."""
+    total = case.input(0)
+    return total is not None and total.op == "Sum" and case.before("Mul", "Size", "Shape") is not None
 
 
 _SAFE = "divide with tf.math.divide_no_nan(x, y), which gives 0 for x/0, or add an epsilon to the divisor"
