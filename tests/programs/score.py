@@ -1,16 +1,21 @@
 """Runs the gallery through `sleuth run` and scores the verdicts: right line, right cause, false alarms.
 
-python tests/programs/score.py [name…]
+python tests/programs/score.py [name…]                  run them, and score
+python tests/programs/score.py --keep runs/ [name…]     also keep what was recorded
+python tests/programs/score.py --again runs/ [name…]    score what was kept once more: after a change of the reasoning
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,36 +72,53 @@ def programs(names: list[str]) -> list[Path]:
     return [path for path in found if not names or path.stem in names]
 
 
-def score(program: Path) -> Score:
+def score(program: Path, runs: Path, again: bool = False) -> Score:
     """Run one program, watched, in a folder of its own, and ask why."""
-    with tempfile.TemporaryDirectory() as scratch:
-        sleuth = [sys.executable, "-m", "tensorsleuth.cli.main"]
-        quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        ran = subprocess.run(
-            [*sleuth, "run", "--quiet", "--logdir", f"{scratch}/runs", str(program)],
-            cwd=scratch, env=quiet, capture_output=True, text=True, timeout=300,
-        )  # fmt: skip
-        why = subprocess.run([*sleuth, "why", "--json", "--logdir", f"{scratch}/runs"], capture_output=True, text=True)
-    complaints = [line for line in ran.stderr.splitlines() if line.startswith("tensorsleuth:")]
+    sleuth = [sys.executable, "-m", "tensorsleuth.cli.main"]
+    logdir = runs / program.stem
+    code, complaints = 0, []
+    if not again:
+        shutil.rmtree(logdir, ignore_errors=True)
+        code, complaints = _run([*sleuth, "run", "--quiet", "--logdir", str(logdir), str(program)])
+    why = subprocess.run([*sleuth, "why", "--json", "--logdir", str(logdir)], capture_output=True, text=True)
     try:
         findings = json.loads(why.stdout)["findings"]
     except ValueError:
         findings, complaints = [], [*complaints, why.stderr[-300:]]
-    return Score(program.stem, marks_of(program), findings, ran.returncode, " ".join(complaints))
+    return Score(program.stem, marks_of(program), findings, code, " ".join(complaints))
 
 
-def main() -> None:
-    with ThreadPoolExecutor(2) as pool:
-        scores = []
-        for one in pool.map(score, programs(sys.argv[1:])):
-            print(one, flush=True)
-            scores.append(one)
+def _run(command: list[str]) -> tuple[int, list[str]]:
+    """The program's exit code, and what we complained of while it ran."""
+    quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    with tempfile.TemporaryDirectory() as scratch:
+        ran = subprocess.run(command, cwd=scratch, env=quiet, capture_output=True, text=True, timeout=300)
+    return ran.returncode, [line for line in ran.stderr.splitlines() if line.startswith("tensorsleuth:")]
+
+
+def total(scores: Iterable[Score]) -> str:
+    """The three figures that count, in a line."""
     ill = [one for one in scores if not one.healthy]
     well = [one for one in scores if one.healthy]
-    print(
+    return (
         f"right line {sum(one.line for one in ill)}/{len(ill)} · right cause {sum(one.cause for one in ill)}/{len(ill)}"
         f" · false alarms {sum(one.false_alarm for one in well)}/{len(well)}"
     )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--keep", type=Path)
+    parser.add_argument("--again", type=Path)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(2) as pool:
+        runs = (asked.again or asked.keep or Path(scratch)).absolute()
+        scores = []
+        for one in pool.map(lambda program: score(program, runs, asked.again is not None), programs(asked.names)):
+            print(one, flush=True)
+            scores.append(one)
+    print(total(scores))
 
 
 if __name__ == "__main__":

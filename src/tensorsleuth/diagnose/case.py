@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tensorsleuth.diagnose.observed import Observed
+from tensorsleuth.trace.observed import Observed
 from tensorsleuth.diagnose.origin import Origin
 from tensorsleuth.model.catalog import Function, Instance, Node, Site
 from tensorsleuth.model.ops import VIEWS

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tensorsleuth.diagnose.moment import Calls, Moment
-from tensorsleuth.diagnose.observed import Observed
+from tensorsleuth.trace.moment import Calls, Moment
+from tensorsleuth.trace.observed import Observed
 from tensorsleuth.model.catalog import Function, Instance
 from tensorsleuth.model.ops import writes_variables
 from tensorsleuth.model.rows import EventFlag, EventKind

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.failure import Death, find_death
-from tensorsleuth.diagnose.observed import Observed
+from tensorsleuth.trace.observed import Observed
 from tensorsleuth.diagnose.origin import OriginFinder
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site

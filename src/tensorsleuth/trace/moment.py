@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.diagnose.flow import Flow, Source
-from tensorsleuth.diagnose.observed import Observed, Row
+from tensorsleuth.trace.flow import Flow, Source
+from tensorsleuth.trace.observed import Observed, Row
 from tensorsleuth.model.rows import CallKind, EventFlag, EventKind
 from tensorsleuth.trace.process import ProcessTrace, Tensor
 
