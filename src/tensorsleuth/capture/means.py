@@ -96,7 +96,7 @@ class Chooser:
             asked = callbacks.intern, callbacks.substitute, callbacks.call_function, callbacks.failed
             types = tf.EagerTensor, list, tuple
             names = tf.ops_with_functions(), callbacks.known_ops
-            given = (*real, *asked, callbacks.look_slowly, *types, *names)
+            given = (*real, *asked, callbacks.look_slowly, callbacks.feeds.strangers, *types, *names)
             made: Sequence[Entry] = native.hooks(given, self._session, int(slow_tensors))
             return made
 

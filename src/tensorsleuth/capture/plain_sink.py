@@ -66,14 +66,14 @@ class PlainSink:
             whole = (*row, len(part), CallKind.MORE_INPUTS if at else kind, duration, tf_step, inputs)
             self._calls.append(_always(whole))
 
-    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> None:
-        """Note a tensor that an eager op made."""
+    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
+        """Note a tensor that an eager op made; is it bad?"""
         array = tf.array_of(tensor) if look else None
         where = number, call, uid & MOST, uid >> 32 & MOST
-        self.note(array, tensor._datatype_enum(), look, where, EventKind.EAGER)
+        return self.note(array, tensor._datatype_enum(), look, where, EventKind.EAGER)
 
-    def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> None:
-        """Note a tensor; `where` is its id, the call or step, and the two numbers beside them in a row."""
+    def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> bool:
+        """Note a tensor, and say whether it is bad; `where` is its id, the call or step, and the two numbers beside them in a row."""
         health = Health(0) if array is None else look(array, dtype, mode)
         shape = 0 if array is None or not mode else self._shapes.number(array.shape)
         flags = flags_of(mode, health)
@@ -87,6 +87,7 @@ class PlainSink:
         number = self._events.append(fill)
         if number is not None and flags & EventFlag.BAD and not self._events.alarm:
             self._raise_alarm(number)
+        return bool(flags & EventFlag.BAD)
 
     def _keep(self, number: int, array: Any, dtype: int, mode: int) -> EventFlag:
         if self._values is None or mode != Mode.FULL_TENSOR or not dtype_of(dtype).itemsize:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tensorsleuth.capture import tf
 from tensorsleuth.model.rows import CallKind, EventKind
 from tensorsleuth.native import loader
 from tensorsleuth.trace.plan import TracePlan
@@ -18,7 +19,7 @@ class Sink(Protocol):
 
     def next_call(self) -> int: ...
     def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None: ...
-    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> None: ...
+    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool: ...
     def made(self, uid: int, op: int) -> None: ...
     def maker(self, uid: int) -> int: ...
     def taker(self, kind: int, uid: int) -> int: ...
@@ -66,11 +67,12 @@ class NativeSink:
             self._native.call(row)
             row.kind = CallKind.MORE_INPUTS
 
-    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> None:
+    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
         view, array = _view(tensor) if look else (loader.TensorView(dtype=tensor._datatype_enum()), None)
         where = loader.Where(call, number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
-        self._native.note(view, look, where)
+        bad = self._native.note(view, look, where)
         del array  # held its memory until here
+        return bool(bad)
 
 
 def _native_plan(folder: Path, session: int, plan: TracePlan) -> loader.Plan:
@@ -82,7 +84,7 @@ def _native_plan(folder: Path, session: int, plan: TracePlan) -> loader.Plan:
 
 
 def _view(tensor: Any) -> tuple[loader.TensorView, Any]:
-    array = np.ascontiguousarray(tensor.numpy())
+    array = np.ascontiguousarray(tf.array_of(tensor))
     view = loader.TensorView(array.ctypes.data, array.size, array.nbytes, tensor._datatype_enum(), len(tensor.shape))
     view.dims[: min(len(tensor.shape), 8)] = tensor.shape[:8]
     return view, array

@@ -19,7 +19,7 @@ from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session, session
 from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.eager.polymorphic_function import atomic_function
-from tensorflow.python.framework import errors_impl, op_def_registry, ops, tensor_util
+from tensorflow.python.framework import constant_op, errors_impl, op_def_registry, ops, tensor_util
 from tensorflow.python.ops import gradients_util, script_ops
 from tensorflow.python.util import traceback_utils
 
@@ -32,6 +32,7 @@ __all__ = [
     "FunctionDef",
     "NodeDef",
     "backprop",
+    "constant_op",
     "execute",
     "gradients_util",
     "ops",
@@ -177,6 +178,14 @@ def register_python(function: Callable[..., Any]) -> bytes:
     """The token under which nodes of type PyFunc call a function; TensorFlow does not keep it alive."""
     token: str = script_ops._py_funcs.insert(function)
     return token.encode()
+
+
+def as_tensor(value: Any) -> Any | None:
+    """An eager tensor of a value that TensorFlow took as it was, past everything that we replaced."""
+    try:
+        return EagerTensor(value, context.context().device_name, None)
+    except (TypeError, ValueError, tf.errors.OpError):
+        return None
 
 
 def array_of(tensor: Any) -> Any:

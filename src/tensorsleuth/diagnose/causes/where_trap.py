@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from tensorsleuth.diagnose.case import Case, Story
-
-_WHERE = "Select|SelectV2"
-_ARITHMETIC = "Mul|RealDiv|Sub|AddV2|Add|Neg|Pow"
+from tensorsleuth.model.ops import WHERE
 
 
 def match(case: Case) -> Story | None:
-    if not (case.leads_to(_WHERE) or case.leads_to(_ARITHMETIC, _WHERE)):
+    if not case.reaches(WHERE):
         return None
-    if case.differentiates is None and not (case.trains and case.hidden_by(_WHERE)):
+    if case.differentiates is None and not case.spread.only_in_gradient:
         return None
     what = case.differentiates or case.op
     why = f"{what} is not finite in the branch that tf.where does not take, so its gradient is 0 · ∞ = NaN"

@@ -17,13 +17,15 @@ using namespace py;
 
 constexpr int kDtypes = 64;
 constexpr uint8_t kDoNotLook = 255;
+constexpr uint64_t kNoUid = ~0ull;
 constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
-enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kCallbacks };
+enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kStrangers, kCallbacks };
 
 struct Place {  // an op called from one place in the program
   uint32_t op, first, outputs, type;  // `type` is a hash of the op's type
   uint8_t looks[kDtypes];  // how closely to look at an output of each dtype
+  uint32_t inputs;  // how many of its arguments are tensors; the rest are attributes
 };
 
 struct Hook {
@@ -77,6 +79,15 @@ bool is_a(Object* thing, Object* type) {
   return its == type;
 }
 
+Object* tuple_of(Object* const* items, Size count) {
+  Object* tuple = PyTuple_New(count);
+  for (Size i = 0; i < count; ++i) {
+    Py_IncRef(items[i]);
+    PyTuple_SetItem(tuple, i, items[i]);
+  }
+  return tuple;
+}
+
 uint64_t number_of(Object* owner, Object* attribute) {
   Object* value = PyObject_GetAttr(owner, attribute);
   if (!value) return PyErr_Clear(), 0;
@@ -88,7 +99,7 @@ uint64_t number_of(Object* owner, Object* attribute) {
 uint64_t uid_of(Object* tensor) { return number_of(tensor, hook.id); }
 
 struct Uids {
-  std::vector<uint64_t> list;
+  std::vector<uint64_t> list;  // kNoUid for an input that is no tensor yet
 
   void add(Object* thing, int depth = 0) {
     Object* type = PyObject_Type(thing);
@@ -97,14 +108,23 @@ struct Uids {
     else if (type == hook.list_type && depth == 0) add_items(thing, PyList_Size(thing), PyList_GetItem);
     else if (type == hook.tuple_type && depth == 0) add_items(thing, PyTuple_Size(thing), PyTuple_GetItem);
     else if (has_handle(thing, type)) add_handle(thing);
+    else list.push_back(kNoUid);
   }
 
   void add_items(Object* items, Size count, Object* (*item)(Object*, Size)) {
-    for (Size i = 0; i < count && list.size() < 4096; ++i) {
-      size_t before = list.size();
-      add(item(items, i), 1);
-      if (i == 0 && list.size() == before) return;  // a list of numbers: an attribute
-    }
+    for (Size i = 0; i < count && list.size() < 4096; ++i) add(item(items, i), 1);
+  }
+
+  // Has no op made one of them, as far as we saw?
+  bool strange() const {
+    for (uint64_t uid : list)
+      if (uid == kNoUid || made[uid % kSeen].key != uid || !made[uid % kSeen].op) return true;
+    return false;
+  }
+
+  void replace(Object* uids) {
+    for (size_t i = 0; i < list.size() && Size(i) < PyList_Size(uids); ++i)
+      list[i] = PyLong_AsUnsignedLongLong(PyList_GetItem(uids, Size(i)));
   }
 
   static bool has_handle(Object* thing, Object* type) {
@@ -120,9 +140,9 @@ struct Uids {
 
   void add_handle(Object* variable) {
     Object* handle = PyObject_GetAttr(variable, hook.handle);
-    if (!handle) return PyErr_Clear();
-    if (is_a(handle, hook.tensor_type)) list.push_back(uid_of(handle));
-    Py_DecRef(handle);
+    if (!handle) PyErr_Clear();
+    list.push_back(handle && is_a(handle, hook.tensor_type) ? uid_of(handle) : kNoUid);
+    if (handle) Py_DecRef(handle);
   }
 };
 
@@ -148,33 +168,35 @@ bool dense_view(Object* tensor, int dtype, Buffer* buffer, TensorView* view) {
   return true;
 }
 
-void look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
+bool look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
   Object* arguments[] = {tensor, PyLong_FromUnsignedLongLong(where.tensor), PyLong_FromUnsignedLongLong(where.step),
                          PyLong_FromUnsignedLongLong(uid), PyLong_FromUnsignedLongLong(uint64_t(look))};
   Object* done = PyObject_Vectorcall(hook.callbacks[kLookSlowly], arguments, 5, nullptr);
+  bool bad = done && PyObject_IsTrue(done) == 1;
   if (done) Py_DecRef(done); else PyErr_Clear();
   for (int i = 1; i < 5; ++i) Py_DecRef(arguments[i]);
+  return bad;
 }
 
-void note_output(Object* tensor, const Place& place, uint32_t index, uint64_t call) {
-  if (!is_a(tensor, hook.tensor_type)) return;
+// Notes a tensor that an op made; is it bad?
+bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t call) {
+  if (!is_a(tensor, hook.tensor_type)) return false;
   uint64_t uid = uid_of(tensor);
   made[uid % kSeen] = {uid, place.op};
   Object* datatype = PyObject_VectorcallMethod(hook.datatype_enum, &tensor, 1, nullptr);
-  if (!datatype) return PyErr_Clear();
+  if (!datatype) return PyErr_Clear(), false;
   uint64_t dtype = PyLong_AsUnsignedLongLong(datatype);
   Py_DecRef(datatype);
   uint8_t look = dtype < kDtypes ? place.looks[dtype] : kDoNotLook;
-  if (look == kDoNotLook) return;
+  if (look == kDoNotLook) return false;
   Where where{call, place.first + std::min(index, place.outputs - 1), uint32_t(uid), uint32_t(uid >> 32), kEager};
   TensorView view{nullptr, 0, 0, int(dtype), 0, {}};
   Buffer buffer;
-  if (look == kNoTensor) note(view, look, where);
-  else if (hook.slow_tensors || !dense_view(tensor, int(dtype), &buffer, &view)) look_slowly(tensor, where, uid, look);
-  else {
-    note(view, look, where);
-    PyBuffer_Release(&buffer);
-  }
+  if (look == kNoTensor) return note(view, look, where);
+  if (hook.slow_tensors || !dense_view(tensor, int(dtype), &buffer, &view)) return look_slowly(tensor, where, uid, look);
+  bool bad = note(view, look, where);
+  PyBuffer_Release(&buffer);
+  return bad;
 }
 
 uint32_t count_outputs(Object* result) {
@@ -189,6 +211,7 @@ bool read_place(Object* described, Place* place) {
   place->outputs = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 2)));
   place->type = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 3)));
   memcpy(place->looks, PyBytes_AsString(PyTuple_GetItem(described, 4)), kDtypes);
+  place->inputs = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 5)));
   Py_DecRef(described);
   return true;
 }
@@ -207,10 +230,20 @@ bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
   return true;
 }
 
+// Something bad came out: let Python look at what went in, where that came from no op.
+void look_at_strangers(const Place& place, Object* const* inputs, Size count, Uids* uids) {
+  Object* arguments[] = {PyLong_FromUnsignedLongLong(place.op), tuple_of(inputs, count)};
+  Object* found = PyObject_Vectorcall(hook.callbacks[kStrangers], arguments, 2, nullptr);
+  if (found && is_a(found, hook.list_type)) uids->replace(found);
+  if (found) Py_DecRef(found); else PyErr_Clear();
+  for (Object* argument : arguments) Py_DecRef(argument);
+}
+
 void note_op(Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
   uint32_t outputs = count_outputs(result);
   Place place;  // a copy: the callbacks may let another thread begin a new recording
   if (!find_place(place_key(op), op, outputs, &place)) return;
+  count = std::min<Size>(count, place.inputs);
   static thread_local Uids uids;
   uids.list.clear();
   for (Size i = 0; i < count; ++i) uids.add(inputs[i]);
@@ -222,16 +255,18 @@ void note_op(Object* op, Object* const* inputs, Size count, Object* result, uint
   call.thread = thread_number();
   call.kind = kOp;
   call.duration = now_ns() - began;
+  busy = true;
+  bool bad = false;
+  if (outputs && is_a(result, hook.tensor_type)) bad = note_output(result, place, 0, call.call);
+  else
+    for (uint32_t i = 0; i < outputs; ++i) bad |= note_output(PyList_GetItem(result, i), place, i, call.call);
+  if (bad && uids.strange()) look_at_strangers(place, inputs, count, &uids);
+  busy = false;
   note_inputs(call, uids);
   if (!uids.list.empty()) {
     uint64_t key = mix(place.type, uids.list[0]);
     took[key % kSeen] = {key, place.op};
   }
-  busy = true;
-  if (outputs && is_a(result, hook.tensor_type)) note_output(result, place, 0, call.call);
-  else
-    for (uint32_t i = 0; i < outputs; ++i) note_output(PyList_GetItem(result, i), place, i, call.call);
-  busy = false;
 }
 
 // Python decides whether this error is one (TensorFlow also raises to ask for another path).
@@ -239,11 +274,7 @@ void note_failure(Object* op, Object* const* inputs, Size count) {
   Object *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
-  Object* given = PyTuple_New(count);
-  for (Size i = 0; i < count; ++i) {
-    Py_IncRef(inputs[i]);
-    PyTuple_SetItem(given, i, inputs[i]);
-  }
+  Object* given = tuple_of(inputs, count);
   Object* arguments[] = {op, given, type, value ? value : type};
   busy = true;
   Object* done = PyObject_Vectorcall(hook.callbacks[kFailed], arguments, 4, nullptr);
@@ -331,7 +362,7 @@ extern "C" {
 
 SLEUTH_API int sleuth_python_ready() { return sleuth::py::find_all(); }
 
-// given: (3 real entry points, 5 callbacks, EagerTensor, list, tuple, ops with functions, known ops)
+// given: (3 real entry points, 6 callbacks, EagerTensor, list, tuple, ops with functions, known ops)
 SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t session, int slow_tensors) {
   using namespace sleuth;
   hook = Hook{};  // what the last recording kept stays alive: another thread may still be inside it
