@@ -32,13 +32,13 @@ class Feeds:
             return
         self._note(tensor, self._sites.of_caller(2))
 
-    def _note(self, tensor: Any, site: int) -> None:
-        look = self._places.looks(FEED)[tensor._datatype_enum()]
+    def _note(self, tensor: Any, site: int, op: str = FEED, inputs: Sequence[int] = ()) -> None:
+        look = self._places.looks(op)[tensor._datatype_enum()]
         if look == DO_NOT_LOOK or self._sink.maker(tensor._id):
             return
-        place = self._places.at(FEED, site, 1)
+        place = self._places.at(op, site, 1)
         call = self._sink.next_call()
-        self._sink.call(CallKind.OP, call, place[0], time.monotonic_ns(), 0, [])
+        self._sink.call(CallKind.OP, call, place[0], time.monotonic_ns(), 0, inputs)
         self._sink.made(tensor._id, place[0])
         self._sink.look(tensor, place[1], call, tensor._id, look)
 
@@ -48,13 +48,19 @@ class Feeds:
         return [self._uid(value, op, looked <= MAX_LOOKS) for value in _flat(inputs)]
 
     def _uid(self, value: Any, op: int, look: bool) -> int:
-        tensor = getattr(value, "_handle", value)
-        if not isinstance(tensor, tf.EagerTensor):
-            tensor = tf.as_tensor(value) if look else None
+        site = self._places.site_of(op)
+        if isinstance(value, tf.EagerTensor):
+            if look:
+                self._note(value, site)
+            return int(value._id)
+        handle = getattr(value, "_handle", None)
+        tensor = (tf.as_tensor(value) if handle is None else tf.read_variable(value)) if look else None
         if tensor is None:
-            return NO_UID
-        if look:
-            self._note(tensor, self._places.site_of(op))
+            return int(getattr(handle, "_id", NO_UID))
+        if handle is None:
+            self._note(tensor, site)
+        else:  # the op read the variable by itself
+            self._note(tensor, site, tf.READ_VARIABLE, [handle._id])
         return int(tensor._id)
 
 

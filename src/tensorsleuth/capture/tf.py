@@ -17,7 +17,7 @@ import tensorflow as tf
 from tensorflow.core.framework import function_pb2, node_def_pb2
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session, session
-from tensorflow.python.eager import backprop, context, core, execute
+from tensorflow.python.eager import backprop, context, core, execute, record
 from tensorflow.python.eager.polymorphic_function import atomic_function
 from tensorflow.python.framework import constant_op, errors_impl, op_def_registry, ops, tensor_util
 from tensorflow.python.ops import gradients_util, script_ops
@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 MAKE_ITERATOR = "MakeIterator"
+READ_VARIABLE = "ReadVariableOp"
 FOLDER = os.path.dirname(tf.__file__) + os.sep
 
 
@@ -185,6 +186,15 @@ def as_tensor(value: Any) -> Any | None:
     try:
         return EagerTensor(value, context.context().device_name, None)
     except (TypeError, ValueError, tf.errors.OpError):
+        return None
+
+
+def read_variable(variable: Any) -> Any | None:
+    """The value of a variable, read so that no tape hears of it."""
+    try:
+        with record.stop_recording():
+            return variable.read_value()
+    except (TypeError, ValueError, AttributeError, tf.errors.OpError):
         return None
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.model.catalog import EagerOp
-from tensorsleuth.model.ops import ARRIVALS, READS
+from tensorsleuth.model.ops import ARRIVALS, CARRIERS, READS
 from tensorsleuth.model.rows import EventFlag, EventKind
 from tensorsleuth.trace.moment import Moment, Moments, Slots
 from tensorsleuth.trace.observed import Observed
@@ -116,9 +116,11 @@ class BirthFinder:
     def _birth(self, moment: Moment, one: Observed, slots: Slots) -> Birth | None:
         bad = [other for slot in slots for other in slot if other.bad]
         if not bad:
-            if is_literal(one) or any(fed.bad for fed in self.pipelines.fed(self.datasets_behind(one))):
+            if one.op in CARRIERS or is_literal(one) or any(fed.bad for fed in self.pipelines.fed(self.datasets_behind(one))):
                 return None
             return self._written(one) if one.op in READS else Birth(moment, one, slots)
+        if _is_new_infinity(one, bad):
+            return Birth(moment, one, slots)
         if not one.has_nan or any(other.has_nan for other in bad):
             return None
         return Birth(moment, one, slots) if all(self._is_meant(other) for other in bad) else None
@@ -130,7 +132,7 @@ class BirthFinder:
         slots = self.moments.of(one).slots(one) if one.row is not None else []
         bad = [other for slot in slots for other in slot if other.bad]
         if bad:
-            return all(self._is_meant(other, depth + 1) for other in bad)
+            return not _is_new_infinity(one, bad) and all(self._is_meant(other, depth + 1) for other in bad)
         if one.op in READS:
             return self._read_is_meant(one, depth)
         return is_literal(one) or _is_table(one)
@@ -176,6 +178,11 @@ class BirthFinder:
             some = np.flatnonzero(bad[kind])
             firsts.append(some[np.unique(bad["tensor"][some], return_index=True)[1]])
         return list(bad[np.unique(np.concatenate(firsts))])
+
+
+def _is_new_infinity(one: Observed, bad: list[Observed]) -> bool:
+    """+∞ from an op that makes 0 of −∞."""
+    return one.op in ("Exp", "Expm1", "Softplus") and one.count("pos_inf") > 0 and not any(o.has_nan or o.count("pos_inf") for o in bad)
 
 
 def is_literal(one: Observed) -> bool:

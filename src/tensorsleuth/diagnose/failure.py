@@ -10,6 +10,7 @@ from tensorsleuth.model.rows import CallKind
 from tensorsleuth.trace.process import ProcessTrace
 
 RECENT = 3  # calls at the end among which the one is that the program died of
+UNKNOWN = "tensorflow-error"
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 
 # what the message says -> the cause, and what to change; the first that fits
@@ -59,7 +60,7 @@ def _explain(message: str) -> tuple[str, str | None]:
     for pattern, cause, fix in _KINDS:
         if pattern.search(message):
             return cause, fix
-    return "tensorflow-error", None
+    return UNKNOWN, None
 
 
 def _place(process: ProcessTrace, failure: Failure) -> tuple[str, str, Site | None]:

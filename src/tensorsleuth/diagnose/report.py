@@ -9,7 +9,7 @@ from tensorsleuth.diagnose.births import BirthFinder
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.chain import chain_of
-from tensorsleuth.diagnose.failure import Death, find_death
+from tensorsleuth.diagnose.failure import UNKNOWN, Death, find_death
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
@@ -43,11 +43,20 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
 def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Finding]:
     """What went wrong in one process: what it died of, then births that did harm, then those that were masked."""
     death = find_death(process, exit_code)
-    found = [_fatal(process, death)] if death is not None else []
+    fatal = [_fatal(process, death)] if death is not None else []
+    found = _born(process)
+    follows = bool(found) and bool(fatal) and found[0].severity == "error" and fatal[0].cause == UNKNOWN
+    return [found[0], *fatal, *found[1:]] if follows else [*fatal, *found]
+
+
+def _born(process: ProcessTrace) -> list[Finding]:
+    found: list[Finding] = []
     finder = BirthFinder(process)
     cases = [Case(finder, birth) for birth in finder.find()]
     told = [_Told(case) for case in cases]
-    ranked = sorted((one for one in told if not one.is_meant(told)), key=lambda one: one.rank)
+    first = min((one.call for one in told if not one.masked and not one.case.birth.arrived), default=None)
+    told = [one for one in told if not one.is_meant(told) and not one.came_back(first)]
+    ranked = sorted(told, key=lambda one: one.rank)
     seen: set[tuple[str | None, int | None, str]] = set()
     for one in ranked:
         finding = one.finding
@@ -71,6 +80,14 @@ class _Told:
     @property
     def is_growth(self) -> bool:
         return self.story is not None and self.story.cause in ("learning-rate", "exploding-recurrence")
+
+    @property
+    def call(self) -> int:
+        return self.case.birth.moment.call
+
+    def came_back(self, first: int | None) -> bool:
+        """It was computed before, went to Python, and was fed again."""
+        return self.case.birth.arrived and first is not None and self.call > max(first, 0)
 
     def is_meant(self, others: list[_Told]) -> bool:
         """−∞ in a table from outside, where it is the arithmetic on it that made the NaN."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from tensorsleuth.diagnose.births import Birth, BirthFinder
-from tensorsleuth.model.ops import TESTS, writes_variables
+from tensorsleuth.model.ops import ARRIVALS, TESTS, writes_variables
 from tensorsleuth.model.rows import NO_UID
 from tensorsleuth.trace.moment import Moment
 from tensorsleuth.trace.observed import Key, Observed
@@ -87,7 +87,7 @@ class Spread:
 
     def _is_left(self, takers: list[str], one: Observed) -> bool:
         """Nobody took it, or it was only asked whether it is bad and the program then came to its end."""
-        if any(taker not in TESTS for taker in takers) or (one is self.birth.out and self.birth.arrived):
+        if any(taker not in TESTS for taker in takers) or one.op in ARRIVALS:
             return False
         return not takers or self._finder.last_step(one.call)
 

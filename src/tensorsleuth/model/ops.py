@@ -108,10 +108,14 @@ ARRIVALS = frozenset(
         "ParseExampleV2",
         "ParseSingleExample",
         "StringToNumber",
-        "OptionalGetValue",
     ]
 )
 READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd", "ResourceSparseGather"])
+
+# They take a tensor out of something that holds it, which is not looked into: nothing is computed, so nothing is born.
+CARRIERS = frozenset(
+    ["OptionalGetValue", "TensorListPopBack", "TensorListGetItem", "TensorListStack", "TensorListConcatV2", "TensorListGather"]
+)
 
 # They ask whether a value is bad, and let nothing of it through.
 TESTS = frozenset(

@@ -11,7 +11,7 @@ PRODUCTS = ("Mul", "MatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "RealDi
 
 
 def match(case: Case) -> Story | None:
-    if not case.birth.from_infinity and not _has_infinite_constant(case):
+    if not case.birth.from_infinity or not case.out.has_nan:
         return None
     if case.op in SOFTMAXES or _is_softmax_by_hand(case):
         return _masked_row(case)
@@ -21,10 +21,6 @@ def match(case: Case) -> Story | None:
     if case.op in PRODUCTS and not (data is not None and case.op != "Mul"):
         return Story("zero-times-inf", 0.9, "multiplies 0 by an infinity, which is NaN", _PRODUCT)
     return None
-
-
-def _has_infinite_constant(case: Case) -> bool:
-    return any(one.bad for one in case.inputs)
 
 
 def _masked_row(case: Case) -> Story:

@@ -27,10 +27,12 @@ QUOTIENTS = ("RealDiv", "Div")
 
 
 def match(case: Case) -> Story | None:
-    if not case.out.has_inf or any(one.bad for one in case.inputs) or case.birth.arrived:
+    if not case.out.has_inf or case.birth.arrived:
         return None
     if case.op in EXPONENTIALS:
         return _exponential(case)
+    if any(one.bad for one in case.inputs):
+        return None
     if _is_norm(case):
         return Story("clip-nan-norm", 0.93, f"squares gradients for their norm, and overflows: {_range(case)}", _NORM)
     if case.out.half and case.op in (*SUMS, *PRODUCTS, *QUOTIENTS, "Cast"):
@@ -60,7 +62,7 @@ def _exponential(case: Case) -> Story:
     x = case.input(0)
     largest = f"of numbers up to {x.max:.4g}" if x is not None and x.known else "of large numbers"
     limit = {"float16": 11, "float64": 709}.get(case.out.dtype, 88)
-    if case.leads_to("Sum") and case.leads_to("RealDiv|Div"):
+    if case.leads_to("Sum") and (case.leads_to("RealDiv|Div") or case.leads_to("Gather|GatherV2|GatherNd", "RealDiv|Div")):
         why = f"takes exp {largest} for a hand-made softmax: it overflows above {limit}"
         return Story("softmax-by-hand", 0.9, why, _SOFTMAX)
     if case.leads_to("Sum|Mean|Cumsum", "Log"):

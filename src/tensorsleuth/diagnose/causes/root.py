@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes.division import is_deviation
 
@@ -24,12 +27,11 @@ def _of_zero(case: Case, zeros: int) -> Story | None:
     if case.op == "Rsqrt":
         why = f"takes 1/sqrt(0): {zeros:,} of what went in is 0"
         return vanished or Story("rsqrt-zero", 0.95, why, _RSQRT)
-    divisions = [one for one in case.around.after(case.spot) if one.type in ("RealDiv", "Div")] if case.spot else []
-    if not divisions or case.spot is None:
+    if case.spot is None or (division := _division_after(case, case.spot)) is None:
         return None
-    site = case.around.site(divisions[0])
+    site = case.around.site(division)
     if vanished is not None:
-        return vanished
+        return replace(vanished, site=site)
     if is_deviation(case.spot, case):
         why = f"divides by a standard deviation that is 0 ({zeros:,} of them): all values are equal"
         return Story("zero-over-zero", 0.9, why, _DEVIATION, site=site)
@@ -37,13 +39,20 @@ def _of_zero(case: Case, zeros: int) -> Story | None:
     return Story("normalise-zero", 0.92, why, _NORM, site=site)
 
 
+def _division_after(case: Case, root: Spot) -> Spot | None:
+    """The division by a root, be it with something added that was rounded away."""
+    users = case.around.after(root)
+    added = [further for one in users if one.type in ("AddV2", "Add") for further in case.around.after(one)]
+    return next((one for one in (*users, *added) if one.type in ("RealDiv", "Div")), None)
+
+
 def _vanished_epsilon(case: Case) -> Story | None:
     """An epsilon is added that half precision cannot tell from 0."""
     if not case.out.half:
         return None
-    added = case.spot_before("AddV2", "Add", "Maximum", depth=2)
+    added = case.spot_before("AddV2", "Add", "Maximum", depth=2) is not None or case.leads_to("AddV2|Add", "RealDiv|Div")
     constants = [one for one in case.inputs if one.constant is not None and one.largest < 1e-4]
-    if added is None and not constants:
+    if not added and not constants:
         return None
     why = f"adds an epsilon that {case.out.dtype} rounds to 0, so what it should protect is 0"
     return Story("epsilon-vanishes", 0.96, why, _EPSILON)

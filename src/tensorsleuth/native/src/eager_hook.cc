@@ -100,6 +100,12 @@ uint64_t uid_of(Object* tensor) { return number_of(tensor, hook.id); }
 
 struct Uids {
   std::vector<uint64_t> list;  // kNoUid for an input that is no tensor yet
+  bool variables = false;      // among them, which the op reads by itself
+
+  void clear() {
+    list.clear();
+    variables = false;
+  }
 
   void add(Object* thing, int depth = 0) {
     Object* type = PyObject_Type(thing);
@@ -117,6 +123,7 @@ struct Uids {
 
   // Has no op made one of them, as far as we saw?
   bool strange() const {
+    if (variables) return true;
     for (uint64_t uid : list)
       if (uid == kNoUid || made[uid % kSeen].key != uid || !made[uid % kSeen].op) return true;
     return false;
@@ -141,6 +148,7 @@ struct Uids {
   void add_handle(Object* variable) {
     Object* handle = PyObject_GetAttr(variable, hook.handle);
     if (!handle) PyErr_Clear();
+    variables = true;
     list.push_back(handle && is_a(handle, hook.tensor_type) ? uid_of(handle) : kNoUid);
     if (handle) Py_DecRef(handle);
   }
@@ -245,7 +253,7 @@ void note_op(Object* op, Object* const* inputs, Size count, Object* result, uint
   if (!find_place(place_key(op), op, outputs, &place)) return;
   count = std::min<Size>(count, place.inputs);
   static thread_local Uids uids;
-  uids.list.clear();
+  uids.clear();
   for (Size i = 0; i < count; ++i) uids.add(inputs[i]);
   Call call{};
   call.time = began;
