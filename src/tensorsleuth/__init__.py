@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         record,
         step,
     )
+    from tensorsleuth.diagnose import diagnose
     from tensorsleuth.model.errors import SleuthError
     from tensorsleuth.trace.reader import Trace, open_trace
 
@@ -28,6 +29,7 @@ _HOMES = {
     "Recording": ("tensorsleuth.capture.api", "Recording"),
     "SleuthError": ("tensorsleuth.model.errors", "SleuthError"),
     "Trace": ("tensorsleuth.trace.reader", "Trace"),
+    "diagnose": ("tensorsleuth.diagnose", ""),  # the package itself, which can be called
     "disable_dump_debug_info": ("tensorsleuth.capture.api", "disable_dump_debug_info"),
     "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
     "open": ("tensorsleuth.trace.reader", "open_trace"),
@@ -39,6 +41,7 @@ __all__ = [
     "Recording",
     "SleuthError",
     "Trace",
+    "diagnose",
     "disable_dump_debug_info",
     "enable_dump_debug_info",
     "open",
@@ -53,7 +56,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _HOMES[name]
-    return getattr(import_module(module), attribute)
+    home = import_module(module)
+    return getattr(home, attribute) if attribute else home
 
 
 def __dir__() -> list[str]:
