@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.model.rows import CallKind, EventKind
-from tensorsleuth.trace.moment import Calls
+from tensorsleuth.trace.moment import Moments
 from tensorsleuth.trace.ops import OpIndex
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
@@ -51,12 +51,12 @@ class Asked:
         return steps[steps >= 0]
 
     @cached_property
-    def calls(self) -> Calls:
-        return Calls(self.process)
+    def moments(self) -> Moments:
+        return Moments(self.process)
 
     @cached_property
     def takers(self) -> Takers:
-        return Takers(self.calls, self.index)
+        return Takers(self.moments, self.index)
 
 
 def _look_up(keys: Array, values: Array, asked: Array) -> Array:

@@ -9,7 +9,7 @@ from functools import cached_property
 from tensorsleuth.model.catalog import Function, Instance
 from tensorsleuth.model.ops import VIEWS
 from tensorsleuth.model.rows import EventKind
-from tensorsleuth.trace.moment import Calls, Moment
+from tensorsleuth.trace.moment import Moment, Moments
 from tensorsleuth.trace.observed import Row
 from tensorsleuth.trace.ops import Op, OpIndex
 
@@ -19,10 +19,10 @@ Taker = tuple[Op, Moment]
 class Takers:
     """The ops that took each tensor of a process, seen through views and calls."""
 
-    def __init__(self, calls: Calls, index: OpIndex) -> None:
-        self._calls = calls
+    def __init__(self, moments: Moments, index: OpIndex) -> None:
+        self._moments = moments
         self._index = index
-        self._catalogue = calls.process.catalogue
+        self._catalogue = moments.process.catalogue
 
     @cached_property
     def _nodes(self) -> dict[int, list[Op]]:
@@ -34,7 +34,7 @@ class Takers:
                 op = self._index.node(instance.id, number)
                 if op is None or node.type in VIEWS or (instance.id, number) in entered:
                     continue
-                slots = self._calls.flow.slots(instance, number)
+                slots = self._moments.flow.slots(instance, number)
                 for tensor in dict.fromkeys(source.tensor for slot in slots for source in slot):
                     takers[tensor].append(op)
         return takers
@@ -61,27 +61,27 @@ class Takers:
     def _returned(self, tensor: int, moment: Moment) -> Iterator[int]:
         """The uids under which Python got a tensor that a function computed."""
         for row in moment.rows[moment.rows["kind"] == EventKind.EAGER]:
-            given = self._calls.process.tensor(row["tensor"])
+            given = self._moments.process.tensor(row["tensor"])
             eager = given.eager if given is not None else None
             instance = self._catalogue.instances.get(eager.instance) if eager is not None else None
             if given is not None and instance is not None:
-                sources = self._calls.flow.returned(instance, given.output)
+                sources = self._moments.flow.returned(instance, given.output)
                 if any(source.tensor == tensor for source in sources):
                     yield _uid(row)
 
     def _of_uid(self, uid: int) -> Iterator[Taker]:
-        for call in dict.fromkeys(self._calls.consumers.get(uid, [])):
-            row = self._calls.rows.get(call)
-            op = self._index.eager(int(row["op"])) if row is not None else None
+        for call in self._moments.calls.consumers(uid):
+            called = self._moments.calls.op(call)
+            op = self._index.eager(called.id) if called is not None else None
             if op is not None:
                 inside = list(self._inside(op, uid, call))
-                yield from ((taker, self._calls.moment(call)) for taker in inside or [op])
+                yield from ((taker, self._moments.of_call(call)) for taker in inside or [op])
 
     def _inside(self, op: Op, uid: int, call: int) -> Iterator[Op]:
         """The ops in a called function that take what was passed to it."""
         instance = self._catalogue.instances.get(op.instance)
         if instance is not None:
-            for number, passed in enumerate(self._calls.inputs(call)):
+            for number, passed in enumerate(self._moments.calls.inputs(call)):
                 if passed == uid:
                     yield from self.nodes(instance.first + number)
 

@@ -133,8 +133,8 @@ class TensorEvent:
             return self._given_moment
         assert self.row is not None
         call = self._asked.process.call_of(self.row)
-        calls = self._asked.calls
-        return calls.moment(call) if call is not None else calls.dataset_moment(int(self.row["step"]))
+        moments = self._asked.moments
+        return moments.of_call(call) if call is not None else moments.of_dataset(int(self.row["step"]))
 
     def inputs(self) -> list[TensorEvent]:
         """What went into its op, seen through views and calls, as far as it was recorded."""
@@ -149,10 +149,10 @@ class TensorEvent:
 
     def _passed(self) -> list[Observed]:
         """What Python passed as this argument."""
-        catalogue, calls = self._asked.process.catalogue, self._asked.calls
-        uids = calls.inputs(self._moment.call)
-        number = self.op.first - catalogue.instances[self.op.instance].first
-        found = calls.by_uid(uids[number]) if number < len(uids) else None
+        moments = self._asked.moments
+        uids = moments.calls.inputs(self._moment.call)
+        number = self.op.first - moments.process.catalogue.instances[self.op.instance].first
+        found = moments.by_uid(uids[number]) if number < len(uids) else None
         return [found] if found is not None else []
 
     def _tensor(self) -> Tensor:
