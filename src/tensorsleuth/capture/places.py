@@ -23,7 +23,9 @@ DTYPES = 64
 DO_NOT_LOOK = 255
 RESOURCE, VARIANT = 20, 21
 ALL_INPUTS = 255
-_HANDLES = re.compile("Dataset|Iterator|VarHandleOp")  # noted, so that batches and variables can be led back to their lines
+_HANDLES = re.compile(
+    "Dataset|Iterator|VarHandleOp"
+)  # noted, so that batches and variables can be led back to their lines
 
 
 class Places:

@@ -73,7 +73,7 @@ class PlainSink:
         return self.note(array, tensor._datatype_enum(), look, where, EventKind.EAGER)
 
     def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> bool:
-        """Note a tensor, and say whether it is bad; `where` is its id, the call or step, and the two numbers beside them in a row."""
+        """Note a tensor; is it bad? `where` is its id, the call or step, and the two numbers beside them in a row."""
         health = Health(0) if array is None else look(array, dtype, mode)
         shape = 0 if array is None or not mode else self._shapes.number(array.shape)
         flags = flags_of(mode, health)

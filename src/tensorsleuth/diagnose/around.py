@@ -71,7 +71,9 @@ class Around:
         """The ops that each of its inputs was computed by."""
         if spot.function is not None and spot.instance is not None:
             slots = self._moments.flow.slots(spot.instance, spot.node)
-            return [[found for one in slot for found in self._node(one.tensor, one.argument, spot.call)] for slot in slots]
+            return [
+                [found for one in slot for found in self._node(one.tensor, one.argument, spot.call)] for slot in slots
+            ]
         return [list(self._made(uid)) for uid in self._moments.calls.inputs(spot.call)]
 
     def site(self, spot: Spot) -> Site | None:

@@ -116,7 +116,11 @@ class BirthFinder:
     def _birth(self, moment: Moment, one: Observed, slots: Slots) -> Birth | None:
         bad = [other for slot in slots for other in slot if other.bad]
         if not bad:
-            if one.op in CARRIERS or is_literal(one) or any(fed.bad for fed in self.pipelines.fed(self.datasets_behind(one))):
+            if (
+                one.op in CARRIERS
+                or is_literal(one)
+                or any(fed.bad for fed in self.pipelines.fed(self.datasets_behind(one)))
+            ):
                 return None
             return self._written(one) if one.op in READS else Birth(moment, one, slots)
         if _is_new_infinity(one, bad):
@@ -146,7 +150,9 @@ class BirthFinder:
     def _written(self, one: Observed) -> Birth | None:
         """A variable that is read bad: what wrote it last is to blame, be it with finite inputs."""
         handle = self.variables.handle_of(one)
-        if handle is not None and any(value.bad for write in self.variables.writes(one.call, handle) for value in write.values):
+        if handle is not None and any(
+            value.bad for write in self.variables.writes(one.call, handle) for value in write.values
+        ):
             return None  # written by the call itself, before it was read
         write = self.variables.last_write(handle, one.call) if handle is not None else None
         if write is None:
@@ -182,7 +188,11 @@ class BirthFinder:
 
 def _is_new_infinity(one: Observed, bad: list[Observed]) -> bool:
     """+∞ from an op that makes 0 of −∞."""
-    return one.op in ("Exp", "Expm1", "Softplus") and one.count("pos_inf") > 0 and not any(o.has_nan or o.count("pos_inf") for o in bad)
+    return (
+        one.op in ("Exp", "Expm1", "Softplus")
+        and one.count("pos_inf") > 0
+        and not any(o.has_nan or o.count("pos_inf") for o in bad)
+    )
 
 
 def is_literal(one: Observed) -> bool:

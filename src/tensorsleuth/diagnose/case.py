@@ -15,9 +15,9 @@ from tensorsleuth.trace.moment import Slots
 from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.variables import Write
 
-ELEMENTWISE = frozenset(
-    "Mul RealDiv Div Sub AddV2 Add Neg Pow Exp Log Sqrt Square Cast Maximum Minimum Abs DivNoNan Xdivy Sigmoid Tanh".split()
-)
+ARITHMETIC = ("Mul", "RealDiv", "Div", "DivNoNan", "Xdivy", "Sub", "AddV2", "Add", "Neg", "Abs", "Maximum", "Minimum")
+CURVES = ("Pow", "Exp", "Expm1", "Log", "Log1p", "Sqrt", "Rsqrt", "Square", "Sigmoid", "Tanh", "Softplus", "Cast")
+ELEMENTWISE = frozenset([*ARITHMETIC, *CURVES])
 LARGE = 1e8  # a number that nobody would expect in a network
 LARGE_HALF = 100.0
 

@@ -11,28 +11,31 @@ from tensorsleuth.model.ops import VIEWS
 from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
 
-MAX_HOPS = 7
+MAX_HOPS = 8
 MAX_NAMES = 3
 
 
 def chain_of(spread: Spread, variables: dict[int, str]) -> tuple[str, ...]:
-    """One entry a hop: the op and what it put out, at which line; in the end what was spoiled."""
-    hops = list(dict.fromkeys(_hops(spread.path)))
+    """One entry a hop: the op, with its line and what it put out where those change; in the end what was spoiled."""
+    hops = _hops([one for one in spread.path if one.op not in VIEWS])
     if len(hops) > MAX_HOPS:
         left_out = len(hops) - MAX_HOPS + 1
-        hops = [*hops[:4], f"… {left_out} more ops …", *hops[-(MAX_HOPS - 5) :]]
+        hops = [*hops[: MAX_HOPS - 3], f"… {left_out} more ops …", *hops[-2:]]
     return (*hops, *_end(spread, variables))
 
 
-def _hops(path: list[Observed]) -> Iterator[str]:
+def _hops(path: list[Observed]) -> list[str]:
+    hops: list[str] = []
+    place, badness = "", ""
     for one in path:
-        if one.op in VIEWS:
-            continue
-        place = _place(_site(one))
-        if one.is_gradient:
-            yield f"gradient of {_forward(one)}{place} ({_badness(one)})"
-        else:
-            yield f"{one.op}{place} ({_badness(one)})"
+        name = f"gradient of {_forward(one)}" if one.is_gradient else one.op
+        here, now = _place(_site(one)), _badness(one)
+        said = [text for text, before in ((here, place), (now, badness)) if text and text != before]
+        place, badness = here or place, now
+        hop = f"{name} ({', '.join(said)})" if said else name
+        if not hops or hops[-1] != hop:
+            hops.append(hop)
+    return hops
 
 
 def _forward(one: Observed) -> str:
@@ -52,12 +55,13 @@ def _site(one: Observed) -> Site | None:
 
 def _place(site: Site | None) -> str:
     frame = site.frame if site is not None else None
-    return f" {os.path.basename(frame.file)}:{frame.line}" if frame is not None else ""
+    return f"{os.path.basename(frame.file)}:{frame.line}" if frame is not None else ""
 
 
 def _badness(one: Observed) -> str:
-    kinds = [("nan", "NaN"), ("neg_inf", "−∞"), ("pos_inf", "+∞")]
-    return ", ".join(word for name, word in kinds if one.count(name)) or "bad"
+    if one.has_nan:
+        return "NaN"
+    return "−∞" if not one.count("pos_inf") else "+∞" if not one.count("neg_inf") else "±∞"
 
 
 def _end(spread: Spread, variables: dict[int, str]) -> Iterator[str]:

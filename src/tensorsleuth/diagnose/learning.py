@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +31,16 @@ class Update:
 def last_update(case: Case) -> Update | None:
     """Who wrote the weights that the case depends on; None where nothing did."""
     variables = case.finder.variables
-    grown = sorted(_weights(case), key=lambda pair: -(pair[1].last / pair[1].first if pair[1] else 0))
+    weights = list(_weights(case))
+    grown = sorted(weights, key=lambda pair: -(pair[1].last / pair[1].first if pair[1] else 0))
     for read, growth in grown:
         handle = variables.handle_of(read)
+        if handle in variables.fixed:
+            continue
         write = variables.last_write(handle, read.call) if handle is not None else None
         if write is None or write.site is None or write.site.frame is None or handle is None:
             continue
-        optimizer = _optimizer(case)
+        optimizer = _optimizer(case, weights)
         frame = optimizer[0] if optimizer is not None else write.site.frame
         return Update(variables.name(handle), frame, optimizer[1] if optimizer else None, growth, [read])
     return None
@@ -47,7 +51,7 @@ def _weights(case: Case) -> list[tuple[Observed, Growth | None]]:
     events, process = case.process.events, case.process
     time = case.out.row["time"] if case.out.row is not None else 0
     reads = np.array(sorted(_read_ids(case)), np.uint32)
-    rows = events[np.isin(events["tensor"], reads) & (events["time"] <= time)] if len(reads) else []
+    rows: Any = events[np.isin(events["tensor"], reads) & (events["time"] <= time)] if len(reads) else []
     last = {int(row["tensor"]): row for row in rows}
     found: list[tuple[Observed, Growth | None]] = []
     for number, row in list(last.items())[:MAX_READS]:
@@ -70,13 +74,12 @@ def _read_ids(case: Case) -> set[int]:
     return graph | {op.first for op in catalogue.eager.values() if op.type in READS}
 
 
-def _optimizer(case: Case) -> tuple[Frame, float | None] | None:
+def _optimizer(case: Case, reads: list[tuple[Observed, Growth | None]]) -> tuple[Frame, float | None] | None:
     """The line that made a Keras optimizer, and its learning rate."""
     variables = case.finder.variables
     for handle in variables.called("learning_rate"):
         frame = variables.made_at(handle)
         if frame is not None:
-            first = next(iter(variables.writes_of(handle)), None)
-            value = first.values[0] if first is not None and first.values else None
-            return frame, value.max if value is not None and value.known else None
+            values = [read.max for read, _ in reads if read.known and variables.handle_of(read) == handle]
+            return frame, values[-1] if values else None
     return None

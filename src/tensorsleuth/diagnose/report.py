@@ -13,6 +13,7 @@ from tensorsleuth.diagnose.failure import UNKNOWN, Death, find_death
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
+from tensorsleuth.model.layers import layer_of
 from tensorsleuth.model.rows import NO_UID
 from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
@@ -121,10 +122,16 @@ class _Told:
             step=case.birth.moment.step,
             iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
             fix=story.fix if story else None,
+            layer=layer_of(case.name) if self._is_there and not case.name.startswith("__") else None,
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=chain_of(case.spread, _Names(case)) if not self.masked else (),
             source=tuple(_around(case.process, frame)),
         )
+
+    @property
+    def _is_there(self) -> bool:
+        """Is the line to change that of the op."""
+        return self.story is None or self.story.frame is None
 
     @property
     def _frame(self) -> Frame | None:

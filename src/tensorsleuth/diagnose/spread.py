@@ -107,6 +107,8 @@ class Spread:
         """The forward pass got rid of it; what it spoiled, it spoiled through a gradient."""
         if self.birth.out.is_gradient or not any(one.is_gradient for one in self.reached.values()):
             return False
+        if not self.birth.out.has_nan and any(one.has_nan for one in self.forward.values()):
+            return False  # it went wrong further on, before a gradient came by
         sinks = {*self.variables.values(), *self.left}
         return bool(sinks) and not any(key in self.forward for key in sinks)
 

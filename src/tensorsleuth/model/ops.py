@@ -114,7 +114,14 @@ READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd", "Reso
 
 # They take a tensor out of something that holds it, which is not looked into: nothing is computed, so nothing is born.
 CARRIERS = frozenset(
-    ["OptionalGetValue", "TensorListPopBack", "TensorListGetItem", "TensorListStack", "TensorListConcatV2", "TensorListGather"]
+    [
+        "OptionalGetValue",
+        "TensorListPopBack",
+        "TensorListGetItem",
+        "TensorListStack",
+        "TensorListConcatV2",
+        "TensorListGather",
+    ]
 )
 
 # They ask whether a value is bad, and let nothing of it through.

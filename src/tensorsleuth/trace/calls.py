@@ -26,6 +26,8 @@ class Index:
 
     def places(self, value: int) -> Array:
         """Where it stands, in the order of the file."""
+        if value < 0:  # no call: what a dataset ran
+            return NOWHERE
         wanted = self._sorted.dtype.type(value)
         first = int(np.searchsorted(self._sorted, wanted, "left"))
         last = int(np.searchsorted(self._sorted, wanted, "right"))
@@ -120,4 +122,5 @@ class Calls:
         else:
             places = [self._graph_steps.places(step) for step in self._steps.get(call, [])]
             places.append(self._eager_calls.places(call))
-        return self.process.events[np.sort(np.concatenate(places))]
+        rows: Array = self.process.events[np.sort(np.concatenate(places))]
+        return rows

@@ -1,4 +1,4 @@
-"""Where a batch came from: from the iterator back through the datasets to the lines and tensors that they began with."""
+"""Where a batch came from: from the iterator back through the datasets to what they began with."""
 
 from __future__ import annotations
 

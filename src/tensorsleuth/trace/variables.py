@@ -133,6 +133,12 @@ class Variables:
             if captured.get("variable") and captured.get("uid") is not None
         }
 
+    @cached_property
+    def fixed(self) -> set[int]:
+        """Those that are known not to be trained: counters, metrics, learning rates."""
+        captures = [captured for f in self._catalogue.functions.values() for captured in f.captures.values()]
+        return {int(one["uid"]) for one in captures if one.get("trainable") is False and one.get("uid") is not None}
+
     def made_at(self, handle: int) -> Frame | None:
         """The line that made a variable."""
         made = self._moments.by_uid(handle)

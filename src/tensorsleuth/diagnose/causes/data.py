@@ -25,7 +25,18 @@ def match(case: Case) -> Story | None:
     if loaded is not None:
         return loaded
     site = source_of(case)
-    return Story("nan-in-data", 0.9, f"feeds {what} ({where}): it is in the data", _CLEAN, site=site)
+    why = f"feeds {what} ({where}): it is in the data{_batch(case)}"
+    return Story("nan-in-data", 0.9, why, _CLEAN, site=site)
+
+
+def _batch(case: Case) -> str:
+    """In which batch a bad element of a dataset came to the program, and where in that."""
+    batches = [one for one in case.spread.reached.values() if one.op.startswith("IteratorGetNext")]
+    if not batches or batches[0] is case.out:
+        return ""
+    step = case.finder.moments.of(batches[0]).step
+    of_step = f" of step {step}" if step is not None else ""
+    return f", and comes in at {in_words(batches[0].first_bad)} of the batch{of_step}"
 
 
 def _what(one: Observed) -> str:

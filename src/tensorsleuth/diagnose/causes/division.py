@@ -36,15 +36,19 @@ def match(case: Case) -> Story | None:
 
 
 def _subtracts_one(case: Case, spot: Spot) -> bool:
-    taken = [one for slot in case.birth.moment.slots_of(spot.instance, spot.node, case.out.row) for one in slot] if (
-        spot.instance is not None
-    ) else [one for slot in case.around.inputs(spot) for found in slot for one in case.around.seen(found)]
+    taken = (
+        [one for slot in case.birth.moment.slots_of(spot.instance, spot.node, case.out.row) for one in slot]
+        if (spot.instance is not None)
+        else [one for slot in case.around.inputs(spot) for found in slot for one in case.around.seen(found)]
+    )
     return any(one.known and one.min == one.max == 1.0 for one in taken[1:]) or " - 1" in case.code
 
 
 def _normalised(root: Spot, case: Case, zeros: str) -> Story:
     if is_deviation(root, case):
-        return Story("zero-over-zero", 0.9, f"divides by a standard deviation, and {zeros}: all values are equal", _DEVIATION)
+        return Story(
+            "zero-over-zero", 0.9, f"divides by a standard deviation, and {zeros}: all values are equal", _DEVIATION
+        )
     return Story("normalise-zero", 0.92, f"divides by a norm, and {zeros}: a zero vector has no direction", _NORM)
 
 

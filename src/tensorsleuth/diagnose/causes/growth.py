@@ -46,10 +46,8 @@ def _named(one: Observed | None) -> str:
     return one.tensor.name if one is not None else "activations"
 
 
-_RECURRENCE = (
-    "keep the state bounded: tanh, a gated cell (LSTM, GRU), an orthogonal or smaller recurrent matrix, or normalise it"
-)
+_RECURRENCE = "keep the state bounded: tanh, a gated cell (LSTM, GRU), an orthogonal or smaller recurrent matrix"
 _RATE = (
-    "lower the learning rate (10×, to begin with), clip the gradients (tf.clip_by_global_norm), or normalise the inputs "
+    "lower the learning rate (10×, to begin with), clip gradients (tf.clip_by_global_norm), or normalise the inputs "
     "and the layers"
 )

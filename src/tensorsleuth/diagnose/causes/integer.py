@@ -21,7 +21,7 @@ def match(case: Case) -> Story | None:
     bad = [one for one in case.inputs if one.known]
     if case.op in WANTS_POSITIVE and any(one.min < 0 for one in bad) and integers[0].type in GROWING:
         dtype = case.around.dtype(integers[0])
-        why = f"computes more than {dtype} can hold: it wraps around to a negative number, and {case.op.lower()} of that is NaN"
+        why = f"computes more than {dtype} can hold: it wraps around below 0, and {case.op.lower()} of that is NaN"
         return Story("integer-overflow", 0.97, why, _WIDER, site=site)
     if case.op in DIVIDES and any(one.count("zero") for one in bad) and integers[0].type in WHOLE:
         why = "divides whole numbers: what is below 1 becomes 0, and that is divided by"

@@ -55,14 +55,16 @@ def _is_large_enough(case: Case) -> bool:
         return True
     largest = max((one.largest for one in case.inputs if one.known), default=0.0)
     root = LARGEST.get(case.out.dtype, 3e38) ** 0.5
-    return largest > (root / 1e6 if case.op in (*PRODUCTS, *MULTIPLYING) else root)
+    return bool(largest > (root / 1e6 if case.op in (*PRODUCTS, *MULTIPLYING) else root))
 
 
 def _exponential(case: Case) -> Story:
     x = case.input(0)
     largest = f"of numbers up to {x.max:.4g}" if x is not None and x.known else "of large numbers"
     limit = {"float16": 11, "float64": 709}.get(case.out.dtype, 88)
-    if case.leads_to("Sum") and (case.leads_to("RealDiv|Div") or case.leads_to("Gather|GatherV2|GatherNd", "RealDiv|Div")):
+    if case.leads_to("Sum") and (
+        case.leads_to("RealDiv|Div") or case.leads_to("Gather|GatherV2|GatherNd", "RealDiv|Div")
+    ):
         why = f"takes exp {largest} for a hand-made softmax: it overflows above {limit}"
         return Story("softmax-by-hand", 0.9, why, _SOFTMAX)
     if case.leads_to("Sum|Mean|Cumsum", "Log"):
@@ -98,5 +100,7 @@ _LSE = "use tf.reduce_logsumexp(x, axis), or tf.math.cumulative_logsumexp"
 _LOGS = "add logarithms instead of multiplying, or normalise the factors"
 _SCALE = "scale or normalise what is added; look at why it is that large"
 _WIDER = "compute this in float32: tf.cast(x, tf.float32) before, and back after"
-_SCALING = "lower the loss scale, or let keras.mixed_precision.LossScaleOptimizer choose it; compute large sums in float32"
-_NORM = "clip each gradient by value or norm first, or look at why they are that large: an infinite norm makes all of them NaN"
+_SCALING = (
+    "lower the loss scale, or let keras.mixed_precision.LossScaleOptimizer choose it; compute large sums in float32"
+)
+_NORM = "an infinite norm makes all gradients NaN: clip each by value first, or look at why they are that large"

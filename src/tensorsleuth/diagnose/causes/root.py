@@ -50,7 +50,9 @@ def _vanished_epsilon(case: Case) -> Story | None:
     """An epsilon is added that half precision cannot tell from 0."""
     if not case.out.half:
         return None
-    added = case.spot_before("AddV2", "Add", "Maximum", depth=2) is not None or case.leads_to("AddV2|Add", "RealDiv|Div")
+    added = case.spot_before("AddV2", "Add", "Maximum", depth=2) is not None or case.leads_to(
+        "AddV2|Add", "RealDiv|Div"
+    )
     constants = [one for one in case.inputs if one.constant is not None and one.largest < 1e-4]
     if not added and not constants:
         return None
