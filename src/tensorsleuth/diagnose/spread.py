@@ -103,12 +103,16 @@ class Spread:
         return found
 
     @property
+    def forward_ends(self) -> list[Observed]:
+        """The last of the forward pass: from there it was masked, or a gradient took it."""
+        passed_on = {self._parents[key] for key in self.forward if key in self._parents}
+        return [one for key, one in self.forward.items() if key not in passed_on]
+
+    @property
     def only_in_gradient(self) -> bool:
         """The forward pass got rid of it; what it spoiled, it spoiled through a gradient."""
         if self.birth.out.is_gradient or not any(one.is_gradient for one in self.reached.values()):
             return False
-        if not self.birth.out.has_nan and any(one.has_nan for one in self.forward.values()):
-            return False  # it went wrong further on, before a gradient came by
         sinks = {*self.variables.values(), *self.left}
         return bool(sinks) and not any(key in self.forward for key in sinks)
 
