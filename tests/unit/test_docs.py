@@ -13,7 +13,7 @@ import pytest
 import tensorsleuth
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.cli import commands
-from tensorsleuth.model.finding import Diagnosis, Finding
+from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.columns import COLUMNS
 from tensorsleuth.trace.ops import Op
@@ -33,6 +33,18 @@ def public_names(kind: type) -> set[str]:
     return {name for name in (ours - slots) | data if not name.startswith("_") and name not in ("processes", "to_json")}
 
 
+def json_fields() -> list[str]:
+    return sorted(Diagnosis("", (), (), (), (), 0, 0).to_json())
+
+
+def causes() -> list[str]:
+    """Every name that a cause can give: they are what its stories begin with."""
+    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/diagnose").rglob("*.py")]
+    named = r'(?:Story\(|slug = |: |, )\s*"([a-z]+(?:-[a-z]+)+)"'
+    return sorted({name for text in texts for name in re.findall(named, text)} | {"origin"})
+
+
+WHY = (ROOT / "docs/why.md").read_text()
 COMMANDS = (ROOT / "docs/commands.md").read_text()
 RECORDING = (ROOT / "docs/recording.md").read_text()
 API = (ROOT / "docs/api.md").read_text()
@@ -60,7 +72,22 @@ def test_setting_is_documented(field: str) -> None:
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Finding) if field.name != "source"])
 def test_field_of_a_finding_is_documented(field: str) -> None:
-    assert f'"{field}"' in COMMANDS
+    assert f"`{field}`" in WHY
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Evidence)])
+def test_field_of_evidence_is_documented(field: str) -> None:
+    assert f"`{field}`" in WHY
+
+
+@pytest.mark.parametrize("field", ["version", *json_fields()])
+def test_field_of_a_verdict_is_documented(field: str) -> None:
+    assert f"`{field}`" in WHY
+
+
+@pytest.mark.parametrize("cause", causes())
+def test_cause_is_documented(cause: str) -> None:
+    assert f"`{cause}`" in WHY
 
 
 @pytest.mark.parametrize("name", tensorsleuth.__all__)

@@ -134,7 +134,8 @@ class EagerCallbacks:
             self._functions.refuse(call.name, f"its watched copy does not run: {error}")
             return True
         restore_message(error)
-        self._note_failure(call.number, call.place[0], error, call.inputs)
+        inputs = call.inputs[:-1] if call.watched is not None else call.inputs  # the last is the call's number
+        self._note_failure(call.number, call.place[0], error, inputs)
         return False
 
     def _look_at_strangers(self, inputs: Sequence[Any], watched: Watched, call: int) -> None:

@@ -170,13 +170,13 @@ class _Names(dict[int, str]):
 
 def _fatal(process: ProcessTrace, death: Death) -> Finding:
     frame = death.site.frame if death.site is not None else None
-    message = death.failure.message.split("[[")[0].strip().splitlines()
+    where = f"{frame.file}:{frame.line}" if frame is not None else "a line that is not known:"
+    given = tuple(Evidence("in", "argument", "", text, None, "") for text in death.failure.inputs)
     return Finding(
-        cause=death.cause,
-        confidence=0.9 if death.fix else 0.5,
+        cause=death.kind.cause,
+        confidence=0.9 if death.kind.fix else 0.5,
         severity="error",
-        summary=f"{frame.file if frame else '?'}:{frame.line if frame else 0} {death.op} raised {death.failure.type}: "
-        f"{message[-1].strip() if message else ''}",
+        summary=f"{where} {death.op} {death.kind.words} ({death.failure.type}): {death.message}",
         file=frame.file if frame else None,
         line=frame.line if frame else None,
         function=frame.function if frame else None,
@@ -185,8 +185,9 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
         name=death.name,
         step=death.step,
         iteration=None,
-        fix=death.fix,
-        evidence=tuple(Evidence("in", "", "", text, None, "") for text in death.failure.inputs),
+        fix=death.kind.fix,
+        layer=layer_of(death.name),
+        evidence=(tuple(_piece("in", one) for one in death.inputs) or given)[:MAX_EVIDENCE],
         source=tuple(_around(process, frame)),
     )
 
