@@ -29,7 +29,8 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
     if not isinstance(trace, Trace):
         trace = open_trace(trace)
     end = trace.meta.get("ended", {})
-    findings = [finding for process in trace.processes for finding in findings_of(process, end.get("exit"))]
+    found = [finding for process in trace.processes for finding in findings_of(process, end.get("exit"))]
+    findings = list({(one.file, one.line, one.cause, one.severity): one for one in reversed(found)}.values())[::-1]
     return Diagnosis(
         str(trace.path),
         tuple(finding for finding in findings if finding.severity == "error")[:MAX_FINDINGS],

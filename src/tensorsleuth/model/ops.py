@@ -112,7 +112,7 @@ ARRIVALS = frozenset(
 )
 READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd", "ResourceSparseGather"])
 
-# They take a tensor out of something that holds it, which is not looked into: nothing is computed, so nothing is born.
+# They take a tensor out of something that holds it, or from another worker: nothing is computed, so nothing is born.
 CARRIERS = frozenset(
     [
         "OptionalGetValue",
@@ -121,6 +121,19 @@ CARRIERS = frozenset(
         "TensorListStack",
         "TensorListConcatV2",
         "TensorListGather",
+        "CollectiveReduce",
+        "CollectiveReduceV2",
+        "CollectiveReduceV3",
+        "CollectiveGather",
+        "CollectiveGatherV2",
+        "CollectiveBcastRecv",
+        "CollectiveBcastRecvV2",
+        "CollectiveAllToAllV2",
+        "CollectiveAllToAllV3",
+        "CollectiveReduceScatterV2",
+        "NcclAllReduce",
+        "_Recv",
+        "_HostRecv",
     ]
 )
 
