@@ -52,9 +52,9 @@ class Case:
 
     @cached_property
     def candidates(self) -> list[Case]:
-        """The case itself, after those of the ops that TensorFlow fused into it: one of them may explain it better."""
+        """The case itself, then those of the ops that TensorFlow fused into it: one of them may explain it better."""
         hidden = self.birth.moment.hidden(self.out) if self.written is None else []
-        return [*(Case(self.finder, self.birth, at) for at in reversed(hidden)), self]
+        return [self, *(Case(self.finder, self.birth, at) for at in reversed(hidden))]
 
     # ---- the op
 

@@ -13,6 +13,7 @@ from tensorsleuth.trace.process import ProcessTrace
 
 RECENT = 3  # calls at the end among which the one is that the program died of
 UNKNOWN = "tensorflow-error"
+OF_BAD_VALUES = (UNKNOWN, "singular-matrix")  # errors that a NaN further up may have led to
 _MARKS = re.compile(r"\{\{(function_node|node) [^}]*\}\}\s*")
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 

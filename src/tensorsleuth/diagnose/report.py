@@ -9,7 +9,7 @@ from tensorsleuth.diagnose.births import BirthFinder
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.chain import chain_of
-from tensorsleuth.diagnose.failure import UNKNOWN, Death, find_death
+from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
@@ -47,7 +47,7 @@ def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Fin
     death = find_death(process, exit_code)
     fatal = [_fatal(process, death)] if death is not None else []
     found = _born(process)
-    follows = bool(found) and bool(fatal) and found[0].severity == "error" and fatal[0].cause == UNKNOWN
+    follows = bool(found) and bool(fatal) and found[0].severity == "error" and fatal[0].cause in OF_BAD_VALUES
     return [found[0], *fatal, *found[1:]] if follows else [*fatal, *found]
 
 
@@ -57,7 +57,8 @@ def _born(process: ProcessTrace) -> list[Finding]:
     cases = [Case(finder, birth) for birth in finder.find()]
     told = [_Told(case) for case in cases]
     first = min((one.call for one in told if not one.masked and not one.case.birth.arrived), default=None)
-    told = [one for one in told if not one.is_meant(told) and not one.came_back(first)]
+    harmful = [one for one in told if not one.masked and one.call == first]
+    told = [one for one in told if not one.is_meant(told) and not one.came_back(first) and not one.follows(harmful)]
     ranked = sorted(told, key=lambda one: one.rank)
     seen: set[tuple[str | None, int | None, str]] = set()
     for one in ranked:
@@ -90,6 +91,19 @@ class _Told:
     def came_back(self, first: int | None) -> bool:
         """It was computed before, went to Python, and was fed again."""
         return self.case.birth.arrived and first is not None and self.call > max(first, 0)
+
+    def follows(self, first: list[_Told]) -> bool:
+        """It came after the first that did harm, and has no story, or bad values went into what went into it."""
+        if not first or self.call <= first[0].call:
+            return False
+        return self.story is None or any(one.taints(self.case) for one in first)
+
+    def taints(self, other: Case) -> bool:
+        """Was what went into another case made of what this one spoiled, as a pool makes a finite number of a NaN."""
+        slots = [
+            slot for one in other.inputs if one.row is not None for slot in other.finder.moments.of(one).slots(one)
+        ]
+        return any(one.bad and one.key in self.case.spread.reached for slot in slots for one in slot)
 
     def is_meant(self, others: list[_Told]) -> bool:
         """−∞ in a table from outside, where it is the arithmetic on it that made the NaN."""

@@ -169,7 +169,8 @@ class Moment:
         level = [(tensor.instance, tensor.function.number(tensor.node))]
         while level and len(found) < MAX_DEPTH:
             instance, number = level.pop(0)
-            for source in (source for slot in self.moments.flow.slots(instance, number) for source in slot):
+            slots = (_of_iteration(observed.row, slot) for slot in self.moments.flow.slots(instance, number))
+            for source in (source for slot in slots for source in slot):
                 place = self._without_row(observed.row, source)
                 if place is not None and place not in found:
                     found.append(place)
@@ -187,7 +188,12 @@ class Moment:
         return tensor.instance, tensor.function.number(tensor.node)
 
     def look_through(
-        self, row: Row | None, sources: list[Source], seen: set[Source] | None = None, depth: int = 0
+        self,
+        row: Row | None,
+        sources: list[Source],
+        seen: set[Source] | None = None,
+        depth: int = 0,
+        listed: bool = False,
     ) -> Iterator[Observed]:
         """The sources as they were seen; where one was not (it was fused away), what it was computed from."""
         seen = set() if seen is None else seen
@@ -198,7 +204,7 @@ class Moment:
             tensor = self.process.tensor(source.tensor)
             if tensor is None:
                 continue
-            found = self._row_of(row, source)
+            found = self._row_of(row, source, listed)
             if found is not None:
                 yield self._observed(tensor, found)
             elif source.argument >= 0:
@@ -209,16 +215,16 @@ class Moment:
                 assert tensor.function is not None
                 inner = self.moments.flow.slots(tensor.instance, tensor.function.number(tensor.node))
                 flat = [source for slot in inner for source in slot]
-                yield from self.look_through(row, flat, seen, depth + 1)
+                yield from self.look_through(row, flat, seen, depth + 1, listed or _is_list(tensor))
 
-    def _row_of(self, row: Row | None, source: Source) -> Row | None:
-        """The row of a source in this call, in the right iteration of its loop."""
+    def _row_of(self, row: Row | None, source: Source, listed: bool = False) -> Row | None:
+        """The row of a source in this call, in the right iteration of its loop; `listed` are those of all."""
         rows = self._by_tensor.get(source.tensor, [])
         if not rows or row is None:
-            return _worst(rows)
+            return _of_loop(rows, listed)
         frame = int(row["frame"])
         if (source.tensor, frame) not in self._frames:
-            return _worst(rows)
+            return _of_loop(rows, listed)
         return self._by_place.get((source.tensor, frame, int(row["iteration"]) - int(source.earlier)))
 
     def _passed(self, argument: int) -> Iterator[Observed]:
@@ -242,10 +248,19 @@ def _is_whole(tensor: Tensor) -> bool:
     return tensor.output < len(dtypes) and dtype_of(dtypes[tensor.output]).kind in (Kind.INT, Kind.UINT, Kind.BOOL)
 
 
-def _worst(rows: list[Row]) -> Row | None:
-    """Of a tensor in a loop, seen from outside: the iteration that went bad (a list may hold them all), or the last."""
-    bad = [row for row in rows if row["flags"] & EventFlag.BAD]
-    return next((row for row in bad if row["nan"]), next(iter(bad), rows[-1] if rows else None))
+def _is_list(tensor: Tensor) -> bool:
+    """A tensor list: it may hold what a loop put out in each of its iterations."""
+    dtypes = tensor.node.dtypes if tensor.node is not None else ()
+    return tensor.output < len(dtypes) and dtype_of(dtypes[tensor.output]).name == "variant"
+
+
+def _of_loop(rows: list[Row], listed: bool) -> Row | None:
+    """Of a tensor in a loop, seen from outside: the last iteration; of a list of them the one that went bad."""
+    if not rows:
+        return None
+    bad = [row for row in rows if row["flags"] & EventFlag.BAD] if listed else []
+    last = max((row for row in rows if row["frame"] == rows[-1]["frame"]), key=lambda row: int(row["iteration"]))
+    return next((row for row in bad if row["nan"]), next(iter(bad), last))
 
 
 def _constant(node: Node) -> tuple[float, ...] | None:

@@ -27,7 +27,7 @@ def match(case: Case) -> Story | None:
         why = f"divides by n − 1, and {zeros}: the variance of a single element is 0/0"
         return Story("variance-of-one", 0.93, why, _ONE)
     if made_by and made_by[0].type in ROOTS:
-        return _normalised(made_by[0], case, zeros)
+        return _by_root(made_by[0], case, zeros)
     if case.out.has_nan and _averages(case, divisors):
         return Story("empty-mean", 0.9, f"divides a sum by a count, and {zeros}: there was nothing to average", _MEAN)
     if case.out.has_nan:
@@ -44,12 +44,20 @@ def _subtracts_one(case: Case, spot: Spot) -> bool:
     return any(one.known and one.min == one.max == 1.0 for one in taken[1:]) or " - 1" in case.code
 
 
-def _normalised(root: Spot, case: Case, zeros: str) -> Story:
+def _by_root(root: Spot, case: Case, zeros: str) -> Story:
     if is_deviation(root, case):
         return Story(
             "zero-over-zero", 0.9, f"divides by a standard deviation, and {zeros}: all values are equal", _DEVIATION
         )
-    return Story("normalise-zero", 0.92, f"divides by a norm, and {zeros}: a zero vector has no direction", _NORM)
+    if is_norm(root, case):
+        return Story("normalise-zero", 0.92, f"divides by a norm, and {zeros}: a zero vector has no direction", _NORM)
+    slug = "zero-over-zero" if case.out.has_nan else "divide-by-zero"
+    return Story(slug, 0.9, f"divides by a square root, and {zeros}", _ROOT)
+
+
+def is_norm(root: Spot, case: Case) -> bool:
+    """Is the root taken of a sum."""
+    return root.type != "Sqrt" or any(one.type in ("Sum", "MatMul", "Einsum") for one in case.around.before(root, 2))
 
 
 def is_deviation(root: Spot, case: Case) -> bool:
@@ -70,5 +78,6 @@ _SAFE = "divide with tf.math.divide_no_nan(x, y), which gives 0 for x/0, or add 
 _MEAN = "use tf.math.divide_no_nan(total, count), or tf.maximum(count, 1): a mask or batch may be empty"
 _ONE = "a batch of one has no sample variance: divide by tf.maximum(n - 1, 1), or drop the remainder of the batches"
 _NORM = "use tf.math.l2_normalize(x, epsilon=1e-12), or x * tf.math.rsqrt(tf.maximum(sum_of_squares, 1e-12))"
+_ROOT = "add an epsilon behind the root: x / (tf.sqrt(y) + 1e-7)"
 _DEVIATION = "add an epsilon to the deviation: (x - mean) / (std + 1e-6): a constant input has none"
 _SOFTMAX = "use tf.nn.softmax(logits), which subtracts the largest logit first"

@@ -15,12 +15,23 @@ def match(case: Case) -> Story | None:
         return None
     if case.op in SOFTMAXES or _is_softmax_by_hand(case):
         return _masked_row(case)
+    if (constant := _half_constant(case)) is not None:
+        return constant
     data = next((one for one in case.inputs if one.bad and one.op in ARRIVALS and one.elements > 1), None)
     if case.op in SUMS:
         return Story("inf-minus-inf", 0.9, "subtracts an infinity from an infinity, which is NaN", _DIFFERENCE)
     if case.op in PRODUCTS and not (data is not None and case.op != "Mul"):
         return Story("zero-times-inf", 0.9, "multiplies 0 by an infinity, which is NaN", _PRODUCT)
     return None
+
+
+def _half_constant(case: Case) -> Story | None:
+    """A large number was written down that half precision has no room for: it became an infinity."""
+    infinite = [one for one in case.inputs if one.bad and one.half and (one.constant is not None or one.elements == 1)]
+    if not infinite or "inf" in case.code.lower():
+        return None
+    why = f"uses a number that {infinite[0].dtype} cannot hold: it became an infinity, and 0 · ∞ or ∞ − ∞ is NaN"
+    return Story("half-overflow", 0.93, why, _SMALLER)
 
 
 def _masked_row(case: Case) -> Story:
@@ -37,6 +48,7 @@ def _is_softmax_by_hand(case: Case) -> bool:
     return case.op == "Sub" and case.before("Max", depth=1) is not None and case.leads_to("Exp")
 
 
+_SMALLER = "use a number that fits (tf.float16.min is -65504), or tf.where(mask, value, …) in float32"
 _ROW = "mask with a large finite number (-1e9) instead of −∞, or keep at least one position in each row"
 _DIFFERENCE = "subtract only what is finite: tf.where(tf.math.is_finite(m), m, 0.0), or mask with -1e9 instead of −∞"
 _PRODUCT = "pick with tf.where(mask, value, 0.0) instead of multiplying by 0, or use a large finite number instead of ∞"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.case import Case, Story
-from tensorsleuth.diagnose.causes.division import is_deviation
+from tensorsleuth.diagnose.causes.division import is_deviation, is_norm
 
 
 def match(case: Case) -> Story | None:
@@ -35,6 +35,9 @@ def _of_zero(case: Case, zeros: int) -> Story | None:
     if is_deviation(case.spot, case):
         why = f"divides by a standard deviation that is 0 ({zeros:,} of them): all values are equal"
         return Story("zero-over-zero", 0.9, why, _DEVIATION, site=site)
+    if not is_norm(case.spot, case):
+        why = f"divides by a square root that is 0 ({zeros:,} of them)"
+        return Story("zero-over-zero", 0.9, why, _ROOT, site=site)
     why = f"divides by a norm that is 0 ({zeros:,} of them): a zero vector has no direction"
     return Story("normalise-zero", 0.92, why, _NORM, site=site)
 
@@ -77,5 +80,6 @@ _NEGATIVE = "rounding can make a difference or variance slightly negative: tf.sq
 _RSQRT = "add an epsilon before the root: tf.math.rsqrt(x + 1e-12)"
 _POWER = "take the power of tf.abs(x), or of tf.maximum(x, 0.0)"
 _NORM = "use tf.math.l2_normalize(x, epsilon=1e-12), or add an epsilon under the root"
+_ROOT = "add an epsilon behind the root: x / (tf.sqrt(y) + 1e-7)"
 _DEVIATION = "add an epsilon to the deviation: (x - mean) / (std + 1e-6): a constant input has none"
 _EPSILON = "use an epsilon that float16 can hold (1e-3 rather than 1e-8), or compute this in float32"
