@@ -26,6 +26,11 @@ trace = tensorsleuth.open(sys.argv[1])
 bad = list(trace.bad())
 print('[%d, %d, %s, %s]' % (len(trace.events), len(bad), *{PEAK}))
 """
+WHY = """
+import sys, tensorsleuth
+found = tensorsleuth.diagnose(sys.argv[1])
+print([found.events, len(found.findings) + len(found.masked)])
+"""
 BARE = "import numpy; print([])"
 """What any reader costs before it reads: seconds mean little without it on a busy machine."""
 
@@ -62,6 +67,22 @@ def open_million(bench: Bench) -> Result:
     except (ImportError, AttributeError, subprocess.CalledProcessError) as error:
         result["failed"]["ours"] = str(error)
     return result | _open_tfdbg2(bench)
+
+
+def why_million(bench: Bench) -> Result:
+    """The verdict on a trace of a million events, a hundred of them bad, in a new process on one core."""
+    synthetic: Any = importlib.import_module("tensorsleuth.trace.synthetic")
+    bench.progress(f"writing {MILLION:,} events")
+    run = bench.folder / "why-million"
+    synthetic.write(run, events=MILLION, bad=100)
+    _fresh(WHY, run)
+    taken = []
+    for i in range(bench.rounds(7)):
+        bench.progress(f"asking why, round {i + 1}")
+        seconds, (events, found) = _timed(WHY, run)
+        assert events == MILLION and found, f"expected findings in a million events, got {found} in {events}"
+        taken.append(seconds)
+    return {"ours": median(taken)}
 
 
 def _open_ours(bench: Bench) -> Result:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench.ratios import peak, ratio
-from bench.reading import bytes_an_event, open_million
+from bench.reading import bytes_an_event, open_million, why_million
 from bench.row import Bench, Result, Row
 
 AGAIN = ("again", "tfdbg2")
@@ -31,5 +31,6 @@ ROWS = [
     Row("keras-cnn", "fit, a batch of 32", 1.10, ratio("keras-cnn", 10, 10)),
     Row("bytes-an-event", "size on disk", 128, bytes_an_event, "B"),
     Row("open-million", "open, list bad tensors", 0.5, open_million, "s"),
+    Row("why-million", "the verdict", 2.0, why_million, "s"),
     Row("kernel-bandwidth", "of a bare max()", 0.60, kernel_bandwidth, at_least=True),
 ]
