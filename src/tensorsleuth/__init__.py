@@ -16,7 +16,8 @@ if TYPE_CHECKING:
         record,
         step,
     )
-    from tensorsleuth.model.errors import SleuthError
+    from tensorsleuth.guarding.api import Guard, disable_check_numerics, enable_check_numerics, guard
+    from tensorsleuth.model.errors import NumericsError, SleuthError
     from tensorsleuth.trace.reader import Trace, open_trace
 
     open = open_trace
@@ -25,22 +26,32 @@ __version__ = "0.1.0"
 
 # Loaded when first used: reading a trace needs no TensorFlow, and recording no reader.
 _HOMES = {
+    "Guard": ("tensorsleuth.guarding.api", "Guard"),
+    "NumericsError": ("tensorsleuth.model.errors", "NumericsError"),
     "Recording": ("tensorsleuth.capture.api", "Recording"),
     "SleuthError": ("tensorsleuth.model.errors", "SleuthError"),
     "Trace": ("tensorsleuth.trace.reader", "Trace"),
+    "disable_check_numerics": ("tensorsleuth.guarding.api", "disable_check_numerics"),
     "disable_dump_debug_info": ("tensorsleuth.capture.api", "disable_dump_debug_info"),
+    "enable_check_numerics": ("tensorsleuth.guarding.api", "enable_check_numerics"),
     "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
+    "guard": ("tensorsleuth.guarding.api", "guard"),
     "open": ("tensorsleuth.trace.reader", "open_trace"),
     "record": ("tensorsleuth.capture.api", "record"),
     "step": ("tensorsleuth.capture.api", "step"),
 }
 
 __all__ = [
+    "Guard",
+    "NumericsError",
     "Recording",
     "SleuthError",
     "Trace",
+    "disable_check_numerics",
     "disable_dump_debug_info",
+    "enable_check_numerics",
     "enable_dump_debug_info",
+    "guard",
     "open",
     "record",
     "step",

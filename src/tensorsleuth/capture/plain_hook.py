@@ -85,15 +85,20 @@ class PlainHook:
             return real(handle, device, ran, inputs, *rest)
 
     def _run_and_note(self, real: Entry, op: str | bytes, args: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        if self._sink.suspicious and op in tf.ops_that_write():
+            with self._ourselves():
+                self._callbacks.writes(op, inputs)
         began = time.monotonic_ns()
         try:
             result = real(*args)
         except tf.Failures as error:
             with self._ourselves():
-                harmless(self._callbacks.failed, op, inputs, type(error), error)
+                self._callbacks.failed(op, inputs, type(error), error)
             raise
         with self._ourselves():
-            harmless(self._note, op, inputs, result, began)
+            bad_call = harmless(self._note, op, inputs, result, began)
+            if bad_call:
+                self._callbacks.made_bad(op, inputs, bad_call, result)
         return result
 
     @contextlib.contextmanager
@@ -104,7 +109,8 @@ class PlainHook:
         finally:
             self._busy.on = False
 
-    def _note(self, op: str | bytes, inputs: Sequence[Any], result: Any, began: int) -> None:
+    def _note(self, op: str | bytes, inputs: Sequence[Any], result: Any, began: int) -> int:
+        """Note an op; the number of its call where something that it put out is bad, else 0."""
         duration = time.monotonic_ns() - began
         outputs = result if type(result) is list else [result] if type(result) is tf.EagerTensor else []
         place = self._place(op, len(outputs))
@@ -113,9 +119,9 @@ class PlainHook:
         self._sink.call(CallKind.OP, call, place[0], began, duration, uids)
         if uids:
             self._sink.took(place[3], uids[0], place[0])
-        for index, tensor in enumerate(outputs):
-            if type(tensor) is tf.EagerTensor:
-                self._note_output(tensor, place, index, call)
+        eager = [(index, tensor) for index, tensor in enumerate(outputs) if type(tensor) is tf.EagerTensor]
+        bad = [index for index, tensor in eager if self._note_output(tensor, place, index, call)]
+        return call if bad else 0
 
     def _place(self, op: str | bytes, outputs: int) -> Place:
         """The stack is named by the addresses of its code; the callback keeps that alive."""
@@ -130,13 +136,14 @@ class PlainHook:
             place = self._places[key] = self._callbacks.intern(op, outputs, self._sink.forward)
         return place
 
-    def _note_output(self, tensor: Any, place: Place, index: int, call: int) -> None:
+    def _note_output(self, tensor: Any, place: Place, index: int, call: int) -> bool:
         op, first, outputs, _, looks = place
         uid, dtype = tensor._id, tensor._datatype_enum()
         self._sink.made(uid, op)
         look = looks[dtype] if dtype < DTYPES else DO_NOT_LOOK
-        if look != DO_NOT_LOOK:
-            self._sink.look(tensor, first + min(index, outputs - 1), call, uid, look)
+        if look == DO_NOT_LOOK:
+            return False
+        return self._sink.look(tensor, first + min(index, outputs - 1), call, uid, look)
 
     def _uids(self, inputs: Sequence[Any]) -> Iterator[int]:
         """The tensors that go in: by themselves, in a list, or as the handle of a variable."""

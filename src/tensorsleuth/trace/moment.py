@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.model.rows import CallKind, EventFlag, EventKind
 from tensorsleuth.trace.flow import Flow, Source
 from tensorsleuth.trace.observed import Observed, Row
-from tensorsleuth.model.rows import CallKind, EventFlag, EventKind
 from tensorsleuth.trace.process import ProcessTrace, Tensor
 
 MAX_DEPTH = 200  # ops without rows that are looked through

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "guard.h"
 #include "python_abi.h"
 #include "session.h"
 
@@ -19,7 +20,7 @@ constexpr int kDtypes = 64;
 constexpr uint8_t kDoNotLook = 255;
 constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
-enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kCallbacks };
+enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kMadeBad, kWrites, kCallbacks };
 
 struct Place {  // an op called from one place in the program
   uint32_t op, first, outputs, type;  // `type` is a hash of the op's type
@@ -30,7 +31,7 @@ struct Hook {
   Object* real[3] = {};
   Object* callbacks[kCallbacks] = {};
   Object *tensor_type = nullptr, *list_type = nullptr, *tuple_type = nullptr;
-  Object *ops_with_functions = nullptr, *known_ops = nullptr;
+  Object *ops_with_functions = nullptr, *known_ops = nullptr, *writing_ops = nullptr;
   Object *id = nullptr, *datatype_enum = nullptr, *handle = nullptr;
   uint64_t session = 0;
   bool slow_tensors = false;  // tensors may live on an accelerator: let Python look at them
@@ -38,6 +39,7 @@ struct Hook {
   std::unordered_map<Object*, bool> has_handle;  // by type
 } hook;
 
+std::atomic<bool> suspicious{false};  // the guard knows of bad tensors: ask it before a variable is written
 thread_local bool busy = false;      // the callbacks may run ops of their own
 thread_local uint32_t forward = 0;   // while a gradient function runs: the op that it differentiates
 std::atomic<int64_t> step{-1};
@@ -148,33 +150,34 @@ bool dense_view(Object* tensor, int dtype, Buffer* buffer, TensorView* view) {
   return true;
 }
 
-void look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
+bool look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
   Object* arguments[] = {tensor, PyLong_FromUnsignedLongLong(where.tensor), PyLong_FromUnsignedLongLong(where.step),
                          PyLong_FromUnsignedLongLong(uid), PyLong_FromUnsignedLongLong(uint64_t(look))};
   Object* done = PyObject_Vectorcall(hook.callbacks[kLookSlowly], arguments, 5, nullptr);
+  bool bad = done && PyObject_IsTrue(done) == 1;
   if (done) Py_DecRef(done); else PyErr_Clear();
   for (int i = 1; i < 5; ++i) Py_DecRef(arguments[i]);
+  return bad;
 }
 
-void note_output(Object* tensor, const Place& place, uint32_t index, uint64_t call) {
-  if (!is_a(tensor, hook.tensor_type)) return;
+bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t call) {
+  if (!is_a(tensor, hook.tensor_type)) return false;
   uint64_t uid = uid_of(tensor);
   made[uid % kSeen] = {uid, place.op};
   Object* datatype = PyObject_VectorcallMethod(hook.datatype_enum, &tensor, 1, nullptr);
-  if (!datatype) return PyErr_Clear();
+  if (!datatype) return PyErr_Clear(), false;
   uint64_t dtype = PyLong_AsUnsignedLongLong(datatype);
   Py_DecRef(datatype);
   uint8_t look = dtype < kDtypes ? place.looks[dtype] : kDoNotLook;
-  if (look == kDoNotLook) return;
+  if (look == kDoNotLook) return false;
   Where where{call, place.first + std::min(index, place.outputs - 1), uint32_t(uid), uint32_t(uid >> 32), kEager};
   TensorView view{nullptr, 0, 0, int(dtype), 0, {}};
   Buffer buffer;
-  if (look == kNoTensor) note(view, look, where);
-  else if (hook.slow_tensors || !dense_view(tensor, int(dtype), &buffer, &view)) look_slowly(tensor, where, uid, look);
-  else {
-    note(view, look, where);
-    PyBuffer_Release(&buffer);
-  }
+  if (look == kNoTensor) return note(view, look, where);
+  if (hook.slow_tensors || !dense_view(tensor, int(dtype), &buffer, &view)) return look_slowly(tensor, where, uid, look);
+  bool bad = note(view, look, where);
+  PyBuffer_Release(&buffer);
+  return bad;
 }
 
 uint32_t count_outputs(Object* result) {
@@ -207,10 +210,50 @@ bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
   return true;
 }
 
-void note_op(Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
+Object* tuple_of(Object* const* items, Size count) {
+  Object* tuple = PyTuple_New(count);
+  for (Size i = 0; i < count; ++i) {
+    Py_IncRef(items[i]);
+    PyTuple_SetItem(tuple, i, items[i]);
+  }
+  return tuple;
+}
+
+// The user's traceback shows the frames that the bare program would have had, not those of our callback.
+void hide_callback_frames() {
+  Object *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value && PyException_SetTraceback(value, None)) PyErr_Clear();
+  if (traceback) Py_DecRef(traceback);
+  PyErr_Restore(type, value, nullptr);
+}
+
+// Asks the guard, with (op, inputs) and up to two things more; false where it raised.
+bool ask_guard(Callback callback, Object* op, Object* const* inputs, Size count, Object* call, Object* result) {
+  Object* given = tuple_of(inputs, count);
+  Object* arguments[] = {op, given, call, result};
+  busy = true;
+  Object* done = PyObject_Vectorcall(hook.callbacks[callback], arguments, result ? 4 : 2, nullptr);
+  busy = false;
+  Py_DecRef(given);
+  if (!done) return hide_callback_frames(), false;
+  Py_DecRef(done);
+  return true;
+}
+
+bool tell_of_bad(Object* op, Object* const* inputs, Size count, uint64_t call, Object* result) {
+  Object* number = PyLong_FromUnsignedLongLong(call);
+  bool fine = ask_guard(kMadeBad, op, inputs, count, number, result);
+  Py_DecRef(number);
+  return fine;
+}
+
+// Notes an op that has run; false where the guard raised.
+bool note_op(Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
   uint32_t outputs = count_outputs(result);
   Place place;  // a copy: the callbacks may let another thread begin a new recording
-  if (!find_place(place_key(op), op, outputs, &place)) return;
+  if (!find_place(place_key(op), op, outputs, &place)) return true;
   static thread_local Uids uids;
   uids.list.clear();
   for (Size i = 0; i < count; ++i) uids.add(inputs[i]);
@@ -227,11 +270,13 @@ void note_op(Object* op, Object* const* inputs, Size count, Object* result, uint
     uint64_t key = mix(place.type, uids.list[0]);
     took[key % kSeen] = {key, place.op};
   }
+  bool bad = false;
   busy = true;
-  if (outputs && is_a(result, hook.tensor_type)) note_output(result, place, 0, call.call);
+  if (outputs && is_a(result, hook.tensor_type)) bad = note_output(result, place, 0, call.call);
   else
-    for (uint32_t i = 0; i < outputs; ++i) note_output(PyList_GetItem(result, i), place, i, call.call);
+    for (uint32_t i = 0; i < outputs; ++i) bad |= note_output(PyList_GetItem(result, i), place, i, call.call);
   busy = false;
+  return !bad || !guard::on() || tell_of_bad(op, inputs, count, call.call, result);
 }
 
 // Python decides whether this error is one (TensorFlow also raises to ask for another path).
@@ -239,36 +284,27 @@ void note_failure(Object* op, Object* const* inputs, Size count) {
   Object *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
-  Object* given = PyTuple_New(count);
-  for (Size i = 0; i < count; ++i) {
-    Py_IncRef(inputs[i]);
-    PyTuple_SetItem(given, i, inputs[i]);
-  }
+  Object* given = tuple_of(inputs, count);
   Object* arguments[] = {op, given, type, value ? value : type};
   busy = true;
   Object* done = PyObject_Vectorcall(hook.callbacks[kFailed], arguments, 4, nullptr);
   busy = false;
-  if (done) Py_DecRef(done); else PyErr_Clear();
   Py_DecRef(given);
+  if (!done) return hide_callback_frames();  // the guard has a better explanation
+  Py_DecRef(done);
   PyErr_Restore(type, value, traceback);
 }
 
-// The user's traceback shows the frames that the bare program would have had, not those of our callback.
-void hide_callback_frames() {
-  Object *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value && PyException_SetTraceback(value, None)) PyErr_Clear();
-  if (traceback) Py_DecRef(traceback);
-  PyErr_Restore(type, value, nullptr);
-}
-
 Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Object* const* inputs, Size input_count) {
+  if (suspicious.load(std::memory_order_relaxed) && guard::on() && PySet_Contains(hook.writing_ops, op) == 1 &&
+      !ask_guard(kWrites, op, inputs, input_count, nullptr, nullptr))
+    return nullptr;
   uint64_t began = now_ns();
   Object* result = PyObject_Vectorcall(hook.real[entry], args, size_t(count), nullptr);
-  if (result) note_op(op, inputs, input_count, result, began);
-  else note_failure(op, inputs, input_count);
-  return result;
+  if (!result) return note_failure(op, inputs, input_count), nullptr;
+  if (note_op(op, inputs, input_count, result, began)) return result;
+  Py_DecRef(result);
+  return nullptr;
 }
 
 // A dataset takes functions as attributes: Python puts their watched copies in their place.
@@ -331,14 +367,15 @@ extern "C" {
 
 SLEUTH_API int sleuth_python_ready() { return sleuth::py::find_all(); }
 
-// given: (3 real entry points, 5 callbacks, EagerTensor, list, tuple, ops with functions, known ops)
+// given: (3 real entry points, 7 callbacks, EagerTensor, list, tuple, ops with functions, known ops, writing ops)
 SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t session, int slow_tensors) {
   using namespace sleuth;
   hook = Hook{};  // what the last recording kept stays alive: another thread may still be inside it
   Size at = 0;
   for (auto& real : hook.real) real = keep(given, at++);
   for (auto& callback : hook.callbacks) callback = keep(given, at++);
-  for (Object** type : {&hook.tensor_type, &hook.list_type, &hook.tuple_type, &hook.ops_with_functions, &hook.known_ops})
+  for (Object** type : {&hook.tensor_type, &hook.list_type, &hook.tuple_type, &hook.ops_with_functions, &hook.known_ops,
+                        &hook.writing_ops})
     *type = keep(given, at++);
   hook.id = PyUnicode_InternFromString("_id");
   hook.datatype_enum = PyUnicode_InternFromString("_datatype_enum");
@@ -352,6 +389,7 @@ SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t 
   return hooks;
 }
 
+SLEUTH_API void sleuth_set_suspicious(int suspicious) { sleuth::suspicious = suspicious != 0; }
 SLEUTH_API void sleuth_set_step(int64_t step) { sleuth::step = step; }
 SLEUTH_API int64_t sleuth_step() { return sleuth::step; }
 SLEUTH_API void sleuth_set_forward(uint32_t op) { sleuth::forward = op; }
