@@ -242,7 +242,12 @@ def test_the_default_graph_is_a_func_graph_inside_a_function() -> None:
 def test_every_way_to_a_number_of_python_is_one_method(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Any] = []
     real = private.TensorBase._numpy
-    monkeypatch.setattr(private.TensorBase, "_numpy", lambda tensor: read.append(tensor) or real(tensor))
+
+    def spy(tensor: Any) -> Any:
+        read.append(tensor)
+        return real(tensor)
+
+    monkeypatch.setattr(private.TensorBase, "_numpy", spy)
     x = tf.constant(2.0)
     for way in (lambda: x.numpy(), lambda: float(x), lambda: str(x), lambda: f"{x}", lambda: bool(x > 1.0)):
         read.clear()

@@ -26,12 +26,15 @@ class GuardSelection(Selection):
         return _closer(own, self.recording.look(op, dtype) if self.recording else None)
 
     def in_function(self, definition: Definition) -> LookInGraph:
-        """What cannot make a bad value is looked at too: it may hide one, or be what a variable gets."""
-        asked_about = _asked_about(definition)
+        """What cannot make a bad value is looked at where it may hide one, or is what a variable gets."""
+        asked_about, written = _asked_about(definition), _written(definition)
         recorded = self.recording.in_function(definition) if self.recording else None
 
         def look(op: str, dtype: int, name: str) -> Mode | None:
-            own = self._look(op, dtype, name, name in asked_about)
+            told_by_inputs = op in ops.HARMLESS - _MASKS and name not in written
+            own = (
+                self._look(op, dtype, name, name in asked_about) if name in asked_about or not told_by_inputs else None
+            )
             return _closer(own, recorded(op, dtype, name) if recorded else None)
 
         return look
@@ -45,6 +48,10 @@ class GuardSelection(Selection):
 
 
 _NEVER = ops.STATIC | ops.CONTROL_FLOW | ops.VIEWS
+_MASKS = frozenset(["Select", "SelectV2", "Maximum", "Minimum", "ClipByValue"])
+# The inputs that say why an op failed; of the others, every input does.
+_TELLING = {"RealDiv": (1,), "Div": (1,), "Xdivy": (1,), "SqrtGrad": (0,), "RsqrtGrad": (0,)}
+_HALVES = (14, 19)  # bfloat16, float16: what a value may be too large for
 _NOT_BORN = ops.HARMLESS | ops.LITERALS  # what is bad in their outputs was so before
 
 
@@ -56,11 +63,20 @@ def guard_settings(probe: str) -> Settings:
 def _asked_about(definition: Definition) -> set[str]:
     """Names of the tensors that go into ops which can fail, seen through views."""
     nodes = {node.name: node for node in definition.proto.node_def}
-    names: set[str] = set()
-    for node in definition.proto.node_def:
-        if node.op in ops.CAN_FAIL:
-            names.update(_behind_views(nodes, name) for name in node.input if not name.startswith("^"))
-    return names
+    return {
+        _behind_views(nodes, name)
+        for node in definition.proto.node_def
+        if node.op in ops.CAN_FAIL and (node.op != "Cast" or node.attr["DstT"].type in _HALVES)
+        for slot, name in enumerate(node.input)
+        if slot in _TELLING.get(node.op, (slot,)) and not name.startswith("^")
+    }
+
+
+def _written(definition: Definition) -> set[str]:
+    """Names of the tensors that are written to variables, seen through views."""
+    nodes = {node.name: node for node in definition.proto.node_def}
+    writers = (node for node in definition.proto.node_def if ops.writes_variables(node.op))
+    return {_behind_views(nodes, name) for node in writers for name in node.input if not name.startswith("^")}
 
 
 def _behind_views(nodes: dict[str, object], name: str) -> str:
