@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from tensorsleuth.trace.observed import Observed
 from tensorsleuth.diagnose.origin import Origin
 from tensorsleuth.model.catalog import Function, Instance, Node, Site
 from tensorsleuth.model.ops import VIEWS
 from tensorsleuth.model.rows import EventFlag
-from tensorsleuth.trace.observed import Observed
 
 NEARBY = 6  # ops that are looked at in each direction
 

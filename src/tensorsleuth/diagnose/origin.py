@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from tensorsleuth.trace.moment import Calls, Moment
+from tensorsleuth.trace.observed import Observed
 from tensorsleuth.model.catalog import Function, Instance
 from tensorsleuth.model.ops import writes_variables
 from tensorsleuth.model.rows import EventFlag, EventKind
-from tensorsleuth.trace.moment import Calls, Moment
-from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
 
 MAX_TAKERS = 20

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.failure import Death, find_death
+from tensorsleuth.trace.observed import Observed
 from tensorsleuth.diagnose.origin import OriginFinder
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
-from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace
 
