@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         record,
         step,
     )
+    from tensorsleuth.diagnose import diagnose
     from tensorsleuth.guarding.api import Guard, disable_check_numerics, enable_check_numerics, guard
     from tensorsleuth.model.errors import NumericsError, SleuthError
     from tensorsleuth.trace.reader import Trace, open_trace
@@ -31,6 +32,7 @@ _HOMES = {
     "Recording": ("tensorsleuth.capture.api", "Recording"),
     "SleuthError": ("tensorsleuth.model.errors", "SleuthError"),
     "Trace": ("tensorsleuth.trace.reader", "Trace"),
+    "diagnose": ("tensorsleuth.diagnose", ""),  # the package itself, which can be called
     "disable_check_numerics": ("tensorsleuth.guarding.api", "disable_check_numerics"),
     "disable_dump_debug_info": ("tensorsleuth.capture.api", "disable_dump_debug_info"),
     "enable_check_numerics": ("tensorsleuth.guarding.api", "enable_check_numerics"),
@@ -47,6 +49,7 @@ __all__ = [
     "Recording",
     "SleuthError",
     "Trace",
+    "diagnose",
     "disable_check_numerics",
     "disable_dump_debug_info",
     "enable_check_numerics",
@@ -64,7 +67,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _HOMES[name]
-    return getattr(import_module(module), attribute)
+    home = import_module(module)
+    return getattr(home, attribute) if attribute else home
 
 
 def __dir__() -> list[str]:

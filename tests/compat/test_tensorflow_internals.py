@@ -239,6 +239,34 @@ def test_the_default_graph_is_a_func_graph_inside_a_function() -> None:
     assert isinstance(seen[0], func_graph.FuncGraph)
 
 
+def test_python_values_become_eager_tensors_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, seen = private.constant_op.convert_to_eager_tensor, []
+
+    def spy(value: Any, ctx: Any, dtype: Any = None) -> Any:
+        seen.append(value)
+        return real(value, ctx, dtype)
+
+    monkeypatch.setattr(private.constant_op, "convert_to_eager_tensor", spy)
+    tf.constant(1.5)
+    tf.convert_to_tensor([2.5])
+    tf.Variable(3.5)
+    assert seen[:2] == [1.5, [2.5]] and 3.5 in seen
+
+
+def test_a_value_can_be_made_a_tensor_past_that_place() -> None:
+    made = private.as_tensor([1.0, 2.0])
+    assert made is not None and made.numpy().tolist() == [1.0, 2.0]
+    assert private.as_tensor(object()) is None
+
+
+def test_a_variable_can_be_read_unheard() -> None:
+    variable = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        value = private.read_variable(variable)
+    assert value is not None and float(value) == 2.0
+    assert tape.gradient(value, variable) is None
+
+
 def test_every_way_to_a_number_of_python_is_one_method(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Any] = []
     real = private.TensorBase._numpy
@@ -279,7 +307,6 @@ def test_a_function_that_keeps_values_for_its_gradient_knows_what_is_the_users(m
 
 def test_variables_are_read_and_written_by_ops_of_these_names() -> None:
     variable = tf.Variable([1.0, 2.0])
-    assert private.read_variable(variable).numpy().tolist() == [1.0, 2.0]
     assert isinstance(variable, private.Variable)
     known = private.ops_that_write()
     assert {"AssignVariableOp", "AssignAddVariableOp", "ResourceApplyAdam", "ResourceScatterAdd"} <= known

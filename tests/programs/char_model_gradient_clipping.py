@@ -22,7 +22,7 @@ def unnormalised(ids):
 def negative_log_likelihood(current, following):
     weights = unnormalised(current)
     chosen = tf.gather(weights, following, batch_dims=1)
-    return tf.reduce_mean(tf.math.log(tf.reduce_sum(weights, axis=1)) - tf.math.log(chosen))
+    return tf.reduce_mean(tf.math.log(tf.reduce_sum(weights, axis=1)) - tf.math.log(chosen))  # ALSO: logsumexp-by-hand
 
 
 @tf.function

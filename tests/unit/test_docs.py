@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,44 @@ import pytest
 import tensorsleuth
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.cli import commands
-from tensorsleuth.model.finding import Finding
+from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.model.modes import Mode
+from tensorsleuth.trace.columns import COLUMNS
+from tensorsleuth.trace.ops import Op
+from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.tensor_event import SourceLine, TensorEvent
+from tensorsleuth.trace.tensors import Tensors
+from tensorsleuth.trace.variable_use import Variable
 
 ROOT = Path(__file__).parents[2]
+
+
+def public_names(kind: type) -> set[str]:
+    """What a class of ours has that users may use, less what every sequence or tuple has."""
+    ours = {name for base in kind.__mro__ if base.__module__.startswith("tensorsleuth") for name in vars(base)}
+    data = {field.name for field in fields(kind) if field.repr} if is_dataclass(kind) else set()
+    slots = set(getattr(kind, "__slots__", ()))
+    return {name for name in (ours - slots) | data if not name.startswith("_") and name not in ("processes", "to_json")}
+
+
+def json_fields() -> list[str]:
+    return sorted(Diagnosis("", (), (), (), (), 0, 0).to_json())
+
+
+def causes() -> list[str]:
+    """Every name that a cause can give: they are what its stories begin with."""
+    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/diagnose").rglob("*.py")]
+    named = r'(?:Story\(|slug = |: |, )\s*"([a-z]+(?:-[a-z]+)+)"'
+    return sorted({name for text in texts for name in re.findall(named, text)} | {"origin"})
+
+
+WHY = (ROOT / "docs/why.md").read_text()
 COMMANDS = (ROOT / "docs/commands.md").read_text()
 RECORDING = (ROOT / "docs/recording.md").read_text()
+API = (ROOT / "docs/api.md").read_text()
+
+ASKED = (Trace, Tensors, TensorEvent, Op, Variable, SourceLine, Diagnosis)
+METHODS = sorted({(kind.__name__, name) for kind in ASKED for name in public_names(kind)})
 
 
 @pytest.mark.parametrize("name", commands.NAMES)
@@ -39,12 +72,43 @@ def test_setting_is_documented(field: str) -> None:
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Finding) if field.name != "source"])
 def test_field_of_a_finding_is_documented(field: str) -> None:
-    assert f'"{field}"' in COMMANDS
+    assert f"`{field}`" in WHY
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Evidence)])
+def test_field_of_evidence_is_documented(field: str) -> None:
+    assert f"`{field}`" in WHY
+
+
+@pytest.mark.parametrize("field", ["version", *json_fields()])
+def test_field_of_a_verdict_is_documented(field: str) -> None:
+    assert f"`{field}`" in WHY
+
+
+@pytest.mark.parametrize("cause", causes())
+def test_cause_is_documented(cause: str) -> None:
+    assert f"`{cause}`" in WHY
 
 
 @pytest.mark.parametrize("name", tensorsleuth.__all__)
 def test_public_name_has_a_docstring(name: str) -> None:
     assert inspect.getdoc(getattr(tensorsleuth, name))
+
+
+@pytest.mark.parametrize(("kind", "name"), METHODS)
+def test_what_a_trace_can_be_asked_is_documented(kind: str, name: str) -> None:
+    assert re.search(rf"\b{name}\b", API), f"docs/api.md says nothing of {kind}.{name}"
+
+
+@pytest.mark.parametrize("column", ["process", "step", *COLUMNS])
+def test_column_of_health_is_documented(column: str) -> None:
+    assert f"`{column}`" in API
+
+
+@pytest.mark.parametrize("question", [Trace.ops, Trace.tensors])
+def test_parameter_of_a_question_is_documented(question: Callable[..., object]) -> None:
+    for name in list(inspect.signature(question).parameters)[1:]:
+        assert re.search(rf"trace\.{question.__name__}\([^\n]*\b{name}\b", API), name
 
 
 def test_environment_variables_are_documented() -> None:
@@ -54,5 +118,5 @@ def test_environment_variables_are_documented() -> None:
 
 def test_readme_pages_exist() -> None:
     readme = (ROOT / "README.md").read_text()
-    for link in ("docs/recording.md", "docs/performance.md", "docs/commands.md", "ARCHITECTURE.md"):
+    for link in ("docs/recording.md", "docs/api.md", "docs/performance.md", "docs/commands.md", "ARCHITECTURE.md"):
         assert link in readme and (ROOT / link).exists(), link

@@ -90,8 +90,19 @@ def examine(run: Path) -> Trace:
             process.value(index)
             process.shape_of(process.events[max(index, 0)]) if len(process.events) else None
         assert process.lost >= 0 and process.event_count >= 0
+    question(trace)
     assert all(isinstance(line, str) and line for line in [*trace.trouble, *map(str, trace.not_covered)])
     return trace
+
+
+def question(trace: Trace) -> None:
+    """What the Python API answers."""
+    tensors, known = trace.tensors(), trace.tensors(".*", step=slice(None))
+    assert {len(column) for column in tensors.to_dict().values()} == {len(tensors)} and repr(trace.ops()[:5])
+    assert len(trace.steps) >= 0 and len(trace.variables()) >= 0
+    for tensor in [*tensors[:3], *tensors[-3:], *known[:3]]:
+        assert repr(tensor) and tensor.health["elements"] >= -1 and (tensor.source, tensor.value)
+        assert len([*tensor.inputs(), *tensor.consumers()]) >= 0
 
 
 @contextmanager

@@ -37,7 +37,7 @@ class Describer:
 
     def _node(self, definition: Definition, number: int, made: dict[str, Any]) -> list[Any]:
         node = definition.proto.node_def[number]
-        op = made.get(node.name)
+        op = _made(made, node)
         return [
             node.name,
             node.op,
@@ -63,6 +63,15 @@ class Describer:
         if graph is None:
             return -1
         return self._keys.setdefault(graph, len(self._keys) + 1)
+
+
+def _made(made: dict[str, Any], node: Any) -> Any | None:
+    """The Python op of a node. TensorFlow puts a number behind the name of one that an output is named after, too."""
+    op = made.get(node.name)
+    if op is None:
+        op = made.get(node.name.rpartition("_")[0])
+        return op if op is not None and op.type == node.op else None
+    return op
 
 
 _BACKWARD = "__backward_"

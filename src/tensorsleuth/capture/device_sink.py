@@ -13,6 +13,8 @@ from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import EventKind
 from tensorsleuth.native import loader
 
+BAD_COUNTS = slice(5, 8)  # of the summary: −∞, +∞, NaN
+
 
 class DeviceSink(NativeSink):
     """Writes through the native library what the device has summed up."""
@@ -27,4 +29,4 @@ class DeviceSink(NativeSink):
         view.dims[: min(len(dims), 8)] = dims[:8].tolist()
         where = loader.Where(call, number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
         self._native.note_summary(counts.ctypes.data, moments.ctypes.data, view, look, where)
-        return bool(look >= Mode.CURT_HEALTH and counts[5:8].any())
+        return bool(counts[BAD_COUNTS].any())

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import sys
 import time
-import zlib
-from collections.abc import Callable, Sequence
-from types import CodeType, FrameType
+from collections.abc import Sequence
 from typing import Any
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.definition import function_attributes
 from tensorsleuth.capture.failures import describe_inputs, of_our_making, restore_message
+from tensorsleuth.capture.feeds import Feeds
 from tensorsleuth.capture.functions import Functions, Watched
 from tensorsleuth.capture.gradients import ARGUMENT
-from tensorsleuth.capture.instrument import Selection
+from tensorsleuth.capture.places import DO_NOT_LOOK, Place, Places
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.steps import Steps
 from tensorsleuth.capture.watcher import STOPPED, Alarm, FunctionCall, Watcher
 from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.rows import CallKind
+from tensorsleuth.model.rows import NO_UID, CallKind
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 
-# The op's id, the id and number of its outputs, a hash of its type, and how closely to look at each dtype.
-Place = tuple[int, int, int, int, bytes]
-
-DTYPES = 64
-DO_NOT_LOOK = 255
 END_OF_DATA = "OutOfRangeError"  # how a dataset says that it is at its end
 FIRST_INPUT = 3  # TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
@@ -40,57 +34,25 @@ class EagerCallbacks:
         self,
         catalog: CatalogWriter,
         sites: Sites,
-        selection: Selection,
+        places: Places,
         functions: Functions,
         steps: Steps,
         sink: Sink,
-        first_use: Callable[[], None],
     ) -> None:
         self._catalog = catalog
         self._sites = sites
-        self._selection = selection
+        self._places = places
         self._functions = functions
         self._steps = steps
         self._sink = sink
-        self._first_use = first_use  # to be called once the program has set up its devices
-        self._looks: dict[str, bytes] = {}
-        self._places: dict[tuple[Any, ...], Place] = {}
-        self._alive: dict[int, CodeType] = {}  # by address: equal ones may lie at two
+        self.feeds = Feeds(places, sites, sink)
         self._proven: set[str] = set()  # copies that have run
         self.watcher: Watcher | None = None
         self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
 
     def intern(self, op: str | bytes, outputs: int, forward: int) -> Place:
         """What the hook needs to know about an op that is called from a new place."""
-        kind = _text(op)
-        self._keep_code_alive()
-        return self._place(kind, self._sites.of_caller(), outputs, forward)
-
-    def _place(self, kind: str, site: int, outputs: int, forward: int = 0, instance: int = -1) -> Place:
-        key = (kind, site, outputs, forward, instance)
-        known = self._places.get(key)
-        if known is None:
-            if not self._places:
-                self._first_use()
-            fields = {"type": kind, "site": site, "forward": forward, "instance": instance}
-            number, first = self._catalog.eager_op(fields, outputs)
-            known = number, first, outputs, zlib.crc32(kind.encode()), self._looks_of(kind)
-            self._places[key] = known
-        return known
-
-    def _keep_code_alive(self) -> None:
-        """The native hook names places by the addresses of code objects: none may be used again."""
-        frame: FrameType | None = sys._getframe(2)
-        while frame is not None:
-            self._alive[id(frame.f_code)] = frame.f_code
-            frame = frame.f_back
-
-    def _looks_of(self, kind: str) -> bytes:
-        looks = self._looks.get(kind)
-        if looks is None:
-            wanted = (self._selection.look(kind, dtype) for dtype in range(DTYPES))
-            looks = self._looks[kind] = bytes(DO_NOT_LOOK if look is None else int(look) for look in wanted)
-        return looks
+        return self._places.of_caller(_text(op), outputs, forward)
 
     def substitute(self, *args: Any) -> tuple[Any, ...]:
         """The arguments of an op that takes functions, with their watched copies in their places."""
@@ -100,12 +62,12 @@ class EagerCallbacks:
         changed = list(args)
         for at in range(FIRST_INPUT, len(args) - 1):
             if isinstance(args[at], str) and args[at] in names:
-                changed[at + 1] = self._substituted(args[at + 1])
+                changed[at + 1] = self._substituted(args[at + 1], _text(args[1]))
         return tuple(changed)
 
-    def _substituted(self, value: Any) -> Any:
+    def _substituted(self, value: Any, op: str) -> Any:
         if isinstance(value, list | tuple):
-            return type(value)([self._substituted(item) for item in value])
+            return type(value)([self._substituted(item, op) for item in value])
         name = getattr(value, "name", None)
         if name is None:
             return value
@@ -113,6 +75,7 @@ class EagerCallbacks:
         watched = self._functions.watched(_text(name), lambda: getattr(value, "graph", None), joined=False)
         if watched is None:
             return value
+        self._catalog.dataset({"instance": watched.instance, "type": op, "site": self._sites.of_caller(3)})
         named.name = watched.name
         return named
 
@@ -150,9 +113,9 @@ class EagerCallbacks:
         """Note that a function is called; what to run for it."""
         watched = self._functions.watched(name, lambda: tf.graph_of(tf.calling_function(sys._getframe(6))))
         self._steps.function_called(watched.kind if watched else "plain")
-        place = self._place(name, self._sites.of_caller(4), outputs, instance=watched.instance if watched else -1)
+        place = self._places.at(name, self._sites.of_caller(4), outputs, instance=watched.instance if watched else -1)
         number, began = self._sink.next_call(), time.monotonic_ns()
-        uids = [getattr(tensor, "_id", 0) for tensor in inputs]
+        uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
         if watched is None:
             return FunctionCall(name, name, inputs, number, began, place, None)
@@ -180,12 +143,13 @@ class EagerCallbacks:
             self._functions.refuse(call.name, f"its watched copy does not run: {error}")
             return True
         restore_message(error)
-        self._note_failure(call.number, call.place[0], error, call.inputs)
+        inputs = call.inputs[:-1] if call.watched is not None else call.inputs  # the last is the call's number
+        self._note_failure(call.number, call.place[0], error, inputs)
         return False
 
     def _look_at_strangers(self, inputs: Sequence[Any], watched: Watched, call: int) -> None:
         """Arguments that no op made, as far as we saw: data that comes in here."""
-        looks = self._looks_of("Argument")
+        looks = self._places.looks("Argument")
         for number, tensor in enumerate(inputs):
             look = looks[tensor._datatype_enum()] if isinstance(tensor, tf.EagerTensor) else DO_NOT_LOOK
             if look != DO_NOT_LOOK and not self._sink.maker(tensor._id):
@@ -202,7 +166,7 @@ class EagerCallbacks:
 
     def _note_failed_op(self, op: str | bytes, inputs: Sequence[Any], error: Any, site: int) -> None:
         restore_message(error)
-        self._note_failure(self._sink.next_call(), self._place(_text(op), site, 0)[0], error, inputs)
+        self._note_failure(self._sink.next_call(), self._places.at(_text(op), site, 0)[0], error, inputs)
 
     def _note_failure(self, call: int, op: int, error: Any, inputs: Sequence[Any]) -> None:
         message = str(getattr(error, "message", error))
@@ -213,7 +177,7 @@ class EagerCallbacks:
         self._sink.call(CallKind.FAILED, call, op, time.monotonic_ns(), 0, [])
 
     def look_slowly(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
-        """Look at a tensor whose memory the native hook cannot reach; True where it is bad."""
+        """Look at a tensor whose memory the native hook cannot reach; is it bad?"""
         return self._sink.look(tensor, number, call, uid, look)
 
     def made_bad(self, op: str | bytes, inputs: Sequence[Any], call: int, result: Any) -> None:
@@ -226,14 +190,6 @@ class EagerCallbacks:
         """An op is about to write a variable; the guard may raise."""
         if self.watcher is not None:
             raise_in_program(harmless(self.watcher.writes, _text(op), inputs))
-
-    def look_at_stranger(self, tensor: Any) -> None:
-        """Note a tensor that no op made, as one that came in from outside where it is used."""
-        place = self._place("Argument", self._sites.of_caller(3), 1)
-        number = self._sink.next_call()
-        self._sink.call(CallKind.OP, number, place[0], time.monotonic_ns(), 0, [])
-        self._sink.look(tensor, place[1], number, tensor._id, Mode.FULL_HEALTH)
-        self._sink.made(tensor._id, ARGUMENT)
 
 
 def raise_in_program(alarm: Alarm) -> None:

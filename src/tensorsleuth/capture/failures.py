@@ -9,6 +9,8 @@ from typing import Any
 from tensorsleuth.capture import tf
 
 MAX_INPUTS = 16
+MAX_ELEMENTS = 1_000_000
+_NOT_DATA = "resource"  # a variable's handle
 _OUR_NODES = re.compile(r"sleuth/|Sleuth(Probe|Call|Summary)|sleuth_call|Failed to bind all placeholders")
 _OF_OURS = re.compile(r"__sleuth_\d+_\d+(_root)?")
 # TensorFlow names the function of a node that was inlined; in our copies also that of the outermost function's.
@@ -16,16 +18,27 @@ _ROOT_OF_OURS = re.compile(r"\{\{function_node [^{}]*__sleuth_\d+_\d+_root\}\}(?
 
 
 def describe_inputs(inputs: Sequence[Any]) -> list[str]:
-    """Dtype and shape of what went in, in a few words each."""
-    return [text for text in (_describe(value) for value in inputs[:MAX_INPUTS]) if text]
+    """Dtype, shape and range of what went in, in a few words each."""
+    return [text for text in (_describe(value) for value in inputs[:MAX_INPUTS]) if text and _NOT_DATA not in text]
 
 
 def _describe(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_describe(item) for item in value[:MAX_INPUTS]) + "]"
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        return f"{getattr(value.dtype, 'name', value.dtype)} {list(value.shape)}"
+        return f"{getattr(value.dtype, 'name', value.dtype)} {list(value.shape)}{_range(value)}"
     return repr(value)[:80] if isinstance(value, int | float | bool) else ""
+
+
+def _range(value: Any) -> str:
+    """The smallest and the largest of a tensor's values, where that is quickly told."""
+    try:
+        array = tf.array_of(value)
+        return (
+            f", {array.min()} … {array.max()}" if 0 < array.size <= MAX_ELEMENTS and array.dtype.kind in "iuf" else ""
+        )
+    except Exception:  # symbolic, on a device, ragged: it is only said less
+        return ""
 
 
 def restore_message(error: Any) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tensorsleuth.capture import tf
+from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.gradients import without_mark
 from tensorsleuth.capture.watcher import Alarm
 
@@ -77,6 +78,19 @@ def watch_eager(patches: Patches, hooks: Callable[[Sequence[Any]], Sequence[Any]
     real = tuple(getattr(tf.pywrap_tfe, name) for name in ENTRY_POINTS)
     for name, hook in zip(ENTRY_POINTS, hooks(real), strict=True):
         patches.replace(tf.pywrap_tfe, name, hook)
+
+
+def watch_conversions(patches: Patches, converted: Callable[[Any, Any], None]) -> None:
+    """Hear of it when TensorFlow makes an eager tensor of a Python value: no op runs for that."""
+
+    def convert(value: Any, ctx: Any, dtype: Any = None) -> Any:
+        tensor = real(value, ctx, dtype)
+        if tensor is not value:
+            harmless(converted, value, tensor)
+        return tensor
+
+    real = patches.replace(tf.constant_op, "convert_to_eager_tensor", convert)
+    disguise(convert, real)
 
 
 def watch_gradients(patches: Patches, tracker: Any) -> None:

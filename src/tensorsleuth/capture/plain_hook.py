@@ -13,10 +13,11 @@ from typing import Any
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import harmless
-from tensorsleuth.capture.eager import DO_NOT_LOOK, DTYPES, FIRST_INPUT, EagerCallbacks, Place
+from tensorsleuth.capture.eager import FIRST_INPUT, EagerCallbacks
 from tensorsleuth.capture.patches import disguise
+from tensorsleuth.capture.places import DO_NOT_LOOK, DTYPES, Place
 from tensorsleuth.capture.plain_graph import Calls
-from tensorsleuth.model.rows import CallKind
+from tensorsleuth.model.rows import NO_UID, CallKind
 
 MAX_UIDS = 4096
 Entry = Callable[..., Any]
@@ -114,14 +115,15 @@ class PlainHook:
         duration = time.monotonic_ns() - began
         outputs = result if type(result) is list else [result] if type(result) is tf.EagerTensor else []
         place = self._place(op, len(outputs))
-        uids = list(self._uids(inputs))
+        given = inputs[: place[5]]
         call = self._sink.next_call()
+        tensors = [(at, tensor) for at, tensor in enumerate(outputs) if type(tensor) is tf.EagerTensor]
+        bad = [self._note_output(tensor, place, at, call) for at, tensor in tensors]
+        uids = self._callbacks.feeds.strangers(place[0], given) if any(bad) else list(self._uids(given))
         self._sink.call(CallKind.OP, call, place[0], began, duration, uids)
         if uids:
             self._sink.took(place[3], uids[0], place[0])
-        eager = [(index, tensor) for index, tensor in enumerate(outputs) if type(tensor) is tf.EagerTensor]
-        bad = [index for index, tensor in eager if self._note_output(tensor, place, index, call)]
-        return call if bad else 0
+        return call if any(bad) else 0
 
     def _place(self, op: str | bytes, outputs: int) -> Place:
         """The stack is named by the addresses of its code; the callback keeps that alive."""
@@ -137,38 +139,29 @@ class PlainHook:
         return place
 
     def _note_output(self, tensor: Any, place: Place, index: int, call: int) -> bool:
-        op, first, outputs, _, looks = place
+        """Note a tensor; is it bad?"""
+        op, first, outputs, _, looks, _ = place
         uid, dtype = tensor._id, tensor._datatype_enum()
         self._sink.made(uid, op)
         look = looks[dtype] if dtype < DTYPES else DO_NOT_LOOK
-        if look == DO_NOT_LOOK:
-            return False
-        return self._sink.look(tensor, first + min(index, outputs - 1), call, uid, look)
+        return look != DO_NOT_LOOK and self._sink.look(tensor, first + min(index, outputs - 1), call, uid, look)
 
     def _uids(self, inputs: Sequence[Any]) -> Iterator[int]:
-        """The tensors that go in: by themselves, in a list, or as the handle of a variable."""
+        """The tensors that go in: by themselves, in a list, or as the handle of a variable; NO_UID for other values."""
         for thing in inputs:
             if type(thing) in (list, tuple):
-                yield from self._uids_of_list(thing)
-            elif (uid := self._uid(thing)) is not None:
-                yield uid
+                yield from (self._uid(item) for item in thing[:MAX_UIDS])
+            else:
+                yield self._uid(thing)
 
-    def _uids_of_list(self, things: Sequence[Any]) -> Iterator[int]:
-        for index, thing in enumerate(things[:MAX_UIDS]):
-            uid = self._uid(thing)
-            if uid is not None:
-                yield uid
-            elif index == 0:
-                return  # a list of numbers: an attribute
-
-    def _uid(self, thing: Any) -> int | None:
+    def _uid(self, thing: Any) -> int:
         kind = type(thing)
         if kind is tf.EagerTensor:
             return int(thing._id)
         known = self._has_handle.get(kind)
         if known is False:
-            return None
+            return NO_UID
         handle: Any = getattr(thing, "_handle", None)
         if known is None:
             self._has_handle[kind] = type(handle) is tf.EagerTensor
-        return int(handle._id) if type(handle) is tf.EagerTensor else None
+        return int(handle._id) if type(handle) is tf.EagerTensor else NO_UID

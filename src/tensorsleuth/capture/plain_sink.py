@@ -71,13 +71,13 @@ class PlainSink:
             self._calls.append(_always(whole))
 
     def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
-        """Note a tensor that an eager op made; True where it is bad."""
+        """Note a tensor that an eager op made; is it bad?"""
         array = tf.array_of(tensor) if look else None
         where = number, call, uid & MOST, uid >> 32 & MOST
         return self.note(array, tensor._datatype_enum(), look, where, EventKind.EAGER)
 
     def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> bool:
-        """Note a tensor; `where` is its id, the call or step, and the two numbers beside them in a row."""
+        """Note a tensor; is it bad? `where` is its id, the call or step, and the two numbers beside them in a row."""
         if mode == Mode.CURT_HEALTH and self._level:
             mode = Mode.FULL_HEALTH  # the guard asks for it, and it costs no more here
         health = Health(0) if array is None else look(array, dtype, mode)

@@ -16,6 +16,7 @@ from tensorsleuth.capture.functions import Functions
 from tensorsleuth.capture.gradients import GradientTracker
 from tensorsleuth.capture.instrument import Selection
 from tensorsleuth.capture.means import Chooser, Means
+from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
@@ -54,13 +55,15 @@ class Recorder:
         sites, selection = Sites(self.catalog), self.selection
         describer = Describer(sites)
         self.functions = Functions(self.catalog, describer, selection, self._session, means.prober)
-        watching = self.catalog, sites, selection, self.functions, self.steps, self.sink
-        self.callbacks = callbacks = EagerCallbacks(*watching, first_use=self._name_devices)
+        places = Places(self.catalog, sites, selection, self._name_devices)
+        watching = self.catalog, sites, places, self.functions, self.steps, self.sink
+        self.callbacks = callbacks = EagerCallbacks(*watching)
         patches.watch_removals(self._patches, self.functions.forget)
         patches.hide_our_frames(self._patches)
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self.steps.forward_pass, self.steps.gradients_computed)
         patches.watch_sessions(self._patches, self._saw_session)
+        patches.watch_conversions(self._patches, callbacks.feeds.converted)
         patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
 
     def tell(self, watcher: Watcher, level: int, small: int) -> None:

@@ -17,9 +17,9 @@ import tensorflow as tf
 from tensorflow.core.framework import function_pb2, node_def_pb2
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session, session
-from tensorflow.python.eager import backprop, context, core, execute
+from tensorflow.python.eager import backprop, context, core, execute, record
 from tensorflow.python.eager.polymorphic_function import atomic_function, concrete_function
-from tensorflow.python.framework import errors_impl, op_def_registry, ops, tensor_util
+from tensorflow.python.framework import constant_op, errors_impl, op_def_registry, ops, tensor_util
 from tensorflow.python.ops import gradients_util, resource_variable_ops, script_ops
 from tensorflow.python.util import traceback_utils
 
@@ -37,6 +37,7 @@ __all__ = [
     "FunctionDef",
     "NodeDef",
     "backprop",
+    "constant_op",
     "execute",
     "gradients_util",
     "ops",
@@ -46,6 +47,7 @@ __all__ = [
 ]
 
 MAKE_ITERATOR = "MakeIterator"
+READ_VARIABLE = "ReadVariableOp"
 FOLDER = os.path.dirname(tf.__file__) + os.sep
 
 
@@ -207,6 +209,23 @@ def register_python(function: Callable[..., Any]) -> bytes:
     return token.encode()
 
 
+def as_tensor(value: Any) -> Any | None:
+    """An eager tensor of a value that TensorFlow took as it was, past everything that we replaced."""
+    try:
+        return EagerTensor(value, context.context().device_name, None)
+    except (TypeError, ValueError, tf.errors.OpError):
+        return None
+
+
+def read_variable(variable: Any) -> Any | None:
+    """The value of a variable, read so that no tape hears of it."""
+    try:
+        with record.stop_recording():
+            return variable.read_value()
+    except (TypeError, ValueError, AttributeError, tf.errors.OpError):
+        return None
+
+
 def array_of(tensor: Any) -> Any:
     """The tensor's own memory as an array, not a copy, where the host can reach it."""
     return np.asarray(tensor._numpy_internal())  # not `_numpy`, which is the program's way
@@ -215,13 +234,6 @@ def array_of(tensor: Any) -> Any:
 def is_async() -> bool:
     """Do eager calls of this thread return before they have run."""
     return bool(context.context().is_async())
-
-
-def read_variable(variable: Any) -> Any:
-    """A variable's value; no hook and no gradient tape sees it read."""
-    runtime = context.context()
-    attrs = ("dtype", variable.dtype.as_datatype_enum)
-    return _execute(runtime._handle, None, "ReadVariableOp", [variable.handle], attrs, 1)[0]
 
 
 _execute = pywrap_tfe.TFE_Py_Execute  # the real one: this module is imported before anything is replaced

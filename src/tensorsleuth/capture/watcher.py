@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tensorsleuth.capture.functions import Watched
+from tensorsleuth.capture.places import Place
 
 Alarm = Exception | None  # what to raise in the program
 STOPPED = "tensorsleuth: a value that is not finite"  # how a probe fails where the guard is strict; see probe.cc
@@ -21,7 +22,7 @@ class FunctionCall:
     inputs: Sequence[Any]
     number: int
     began: int
-    place: tuple[int, int, int, int, bytes]
+    place: Place
     watched: Watched | None
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from tensorsleuth.diagnose.around import Around, Spot
+from tensorsleuth.diagnose.births import Birth, BirthFinder
+from tensorsleuth.diagnose.history import Growth, over_iterations, over_steps
+from tensorsleuth.diagnose.spread import Spread
+from tensorsleuth.model.catalog import Forward, Frame, Instance, Site
+from tensorsleuth.trace.moment import Slots
 from tensorsleuth.trace.observed import Observed
-from tensorsleuth.diagnose.origin import Origin
-from tensorsleuth.model.catalog import Function, Instance, Node, Site
-from tensorsleuth.model.ops import VIEWS
-from tensorsleuth.model.rows import EventFlag
+from tensorsleuth.trace.variables import Write
 
-NEARBY = 6  # ops that are looked at in each direction
+ARITHMETIC = ("Mul", "RealDiv", "Div", "DivNoNan", "Xdivy", "Sub", "AddV2", "Add", "Neg", "Abs", "Maximum", "Minimum")
+CURVES = ("Pow", "Exp", "Expm1", "Log", "Log1p", "Sqrt", "Rsqrt", "Square", "Sigmoid", "Tanh", "Softplus", "Cast")
+ELEMENTWISE = frozenset([*ARITHMETIC, *CURVES])
+LARGE = 1e8  # a number that nobody would expect in a network
+LARGE_HALF = 100.0
 
 
 @dataclass(frozen=True)
@@ -24,133 +30,184 @@ class Story:
     confidence: float
     why: str  # continues "<line>: …"
     fix: str
+    site: Site | None = None  # where the line to change is another than that of the op
+    frame: Frame | None = None
+    evidence: tuple[Observed, ...] = ()  # beside what went into the op and came out
 
 
 class Case:
-    """One origin, with questions that causes ask of it."""
+    """One birth, with questions that causes ask of it."""
 
-    def __init__(self, origin: Origin) -> None:
-        self.origin = origin
-        self.out = origin.born
-        self.process = origin.process
-        self.op = origin.born.op
+    def __init__(self, finder: BirthFinder, birth: Birth, at: tuple[Instance, int] | None = None) -> None:
+        self.finder = finder
+        self.birth = birth
+        self.out = birth.out
+        self.process = finder.process
+        self.around = Around(finder.moments)
+        self._at = at  # an op that was fused into the one that the birth was seen at
+
+    @cached_property
+    def spread(self) -> Spread:
+        return Spread(self.finder, self.birth)
+
+    @cached_property
+    def candidates(self) -> list[Case]:
+        """The case itself, after those of the ops that TensorFlow fused into it: one of them may explain it better."""
+        hidden = self.birth.moment.hidden(self.out) if self.written is None else []
+        return [*(Case(self.finder, self.birth, at) for at in reversed(hidden)), self]
+
+    # ---- the op
+
+    @cached_property
+    def spot(self) -> Spot | None:
+        if self._at is None:
+            return self.around.spot_of(self.out)
+        instance, number = self._at
+        function = self.process.catalogue.functions[instance.function]
+        return Spot(function.nodes[number].type, instance, function, number, call=self.out.call)
+
+    @property
+    def op(self) -> str:
+        if self.written is not None:
+            return self.written.op
+        return self.spot.type if self.spot is not None else self.out.op
+
+    @property
+    def node_name(self) -> str:
+        node = self.spot.described if self.spot is not None else None
+        return node.name if node is not None else self.out.tensor.name
+
+    @cached_property
+    def written(self) -> Write | None:
+        """The write of a variable that made it bad."""
+        if self.birth.moment.call == self.out.call:
+            return None
+        handle = self.finder.variables.handle_of(self.out)
+        return self.finder.variables.last_write(handle, self.out.call) if handle is not None else None
+
+    @cached_property
+    def slots(self) -> Slots:
+        if self._at is None:
+            return self.birth.slots
+        return self.birth.moment.slots_of(*self._at, self.out.row)
 
     def input(self, slot: int) -> Observed | None:
         """What went into the op as its input number `slot`, as far as it was seen."""
-        slots = self.origin.slots
-        return slots[slot][0] if slot < len(slots) and slots[slot] else None
+        return self.slots[slot][0] if slot < len(self.slots) and self.slots[slot] else None
 
     @property
     def inputs(self) -> list[Observed]:
-        return [one for slot in self.origin.slots for one in slot]
+        return [one for slot in self.slots for one in slot]
+
+    @property
+    def largest_input(self) -> Observed | None:
+        known = [one for one in self.inputs if one.known and one.row is not None and one.largest == one.largest]
+        return max(known, key=lambda one: one.largest, default=None)
+
+    @property
+    def code(self) -> str:
+        """The user's line."""
+        frame = self.site.frame if self.site is not None else None
+        lines = self.process.catalogue.sources.get(frame.file, "").splitlines() if frame is not None else []
+        return lines[frame.line - 1] if frame is not None and 0 < frame.line <= len(lines) else ""
 
     # ---- gradients
 
-    @cached_property
-    def forward(self) -> tuple[Instance, Function, Node] | None:
-        """The op in a graph that this one differentiates."""
-        node = self.out.tensor.node
-        if node is None or node.forward is None:
-            return None
-        catalogue = self.process.catalogue
-        for instance in reversed(catalogue.instances.values()):
-            function = catalogue.functions.get(instance.function)
-            if function is not None and function.graph == node.forward.graph:
-                found = next((other for other in function.nodes if other.name == node.forward.name), None)
-                if found is not None:
-                    return instance, function, found
-        return None
+    @property
+    def _forward(self) -> Forward | None:
+        node = self.spot.described if self.spot is not None else None
+        return node.forward if node is not None else None
 
     @property
     def differentiates(self) -> str | None:
         """The type of the op that this one is the gradient of."""
-        tensor = self.out.tensor
-        if tensor.node is not None and tensor.node.forward is not None:
-            return tensor.node.forward.type
-        forward = self.process.catalogue.eager.get(tensor.eager.forward) if tensor.eager else None
+        if self._forward is not None:
+            return self._forward.type
+        eager = self.out.tensor.eager
+        forward = self.process.catalogue.eager.get(eager.forward) if eager is not None else None
         return forward.type if forward is not None else None
 
-    @property
-    def site(self) -> Site | None:
-        """The user's line of the op; for a gradient, of the op that it differentiates."""
-        tensor, sites = self.out.tensor, self.process.catalogue.sites
-        if tensor.node is not None and tensor.node.forward is not None:
-            return sites.get(tensor.node.forward.site, tensor.site)
-        if tensor.eager is not None and tensor.eager.forward > 0:
-            forward = self.process.catalogue.eager.get(tensor.eager.forward)
-            return sites.get(forward.site, tensor.site) if forward else tensor.site
-        return tensor.site
+    @cached_property
+    def forward_spot(self) -> Spot | None:
+        """The op that this one differentiates, where it is in a graph; else the op itself."""
+        forward = self._forward
+        if forward is None:
+            return self.spot
+        for instance in reversed(self.process.catalogue.instances.values()):
+            function = self.process.catalogue.functions.get(instance.function)
+            if function is not None and function.graph == forward.graph:
+                for number, node in enumerate(function.nodes):
+                    if node.name == forward.name:
+                        return Spot(node.type, instance, function, number, call=self.out.call)
+        return self.spot
 
     @property
     def name(self) -> str:
         """The name of the op, or of the one that it differentiates."""
-        return self.forward[2].name if self.forward is not None else self.out.tensor.name
+        return self._forward.name if self._forward is not None else self.node_name
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line of the op; for a gradient, of the op that it differentiates."""
+        sites = self.process.catalogue.sites
+        if self.written is not None:
+            return self.written.site
+        if self._forward is not None:
+            return sites.get(self._forward.site, self.out.tensor.site)
+        eager = self.out.tensor.eager
+        if eager is not None and eager.forward > 0 and eager.forward in self.process.catalogue.eager:
+            return sites.get(self.process.catalogue.eager[eager.forward].site, self.out.tensor.site)
+        node = self.spot.described if self.spot is not None else None
+        return sites.get(node.site) if node is not None else self.out.tensor.site
 
     # ---- around
 
-    def before(self, *types: str) -> str | None:
+    def before(self, *types: str, depth: int = 6) -> str | None:
         """The nearest of these types among the ops that this op's inputs were computed by."""
-        near = itertools.chain((one.op for one in self.inputs), (node.type for node in self._upstream()))
-        return next((kind for kind in near if kind in types), None)
+        found = self.spot_before(*types, depth=depth)
+        return found.type if found is not None else None
+
+    def spot_before(self, *types: str, depth: int = 6) -> Spot | None:
+        start = self.forward_spot
+        if start is None:
+            return None
+        return next((one for one in self.around.before(start, depth) if one.type in types), None)
 
     def leads_to(self, *path: str) -> bool:
         """Is this op's output (or its forward op's) taken by an op of the first type, that one's by the second, …"""
-        start = self._start()
-        if start is None:
-            return False
-        function, node = start
-        level = {function.number(node)}
-        for kind in path:
-            level = {
-                number for number in self._users(function, level) if function.nodes[number].type in kind.split("|")
-            }
+        level = {self.forward_spot} if self.forward_spot is not None else set()
+        for kinds in path:
+            level = {user for one in level for user in self._users(one) if user.type in kinds.split("|")}
         return bool(level)
 
-    def hidden_by(self, kinds: str) -> bool:
-        """Did an op of one of these types, a step or two on, put out something healthy all the same."""
-        tensor = self.out.tensor
-        if tensor.function is None or tensor.instance is None or tensor.node is None:
-            return False
-        near = self._users(tensor.function, {tensor.function.number(tensor.node)})
-        near |= self._users(tensor.function, near)
-        wanted = {
-            tensor.instance.first + tensor.function.nodes[number].first
-            for number in near
-            if tensor.function.nodes[number].type in kinds.split("|")
-        }
-        rows = [row for row in self.origin.moment.rows if int(row["tensor"]) in wanted]
-        return bool(rows) and not any(row["flags"] & EventFlag.BAD for row in rows)
+    def reaches(self, kinds: frozenset[str], depth: int = 5) -> bool:
+        """The same through any arithmetic in between."""
+        level = {self.forward_spot} if self.forward_spot is not None else set()
+        for _ in range(depth):
+            users = {user for one in level for user in self._users(one)}
+            if any(user.type in kinds for user in users):
+                return True
+            level = {user for user in users if user.type in ELEMENTWISE}
+        return False
+
+    def _users(self, spot: Spot) -> Iterator[Spot]:
+        """In the forward pass only: gradients have branches of their own."""
+        return (user for user in self.around.after(spot) if not user.is_gradient)
+
+    # ---- growth
 
     @property
-    def trains(self) -> bool:
-        """Is a gradient taken of what this op is part of."""
-        return any(function.kind in ("train", "backward") for function in self.process.catalogue.functions.values())
+    def is_large(self) -> bool:
+        """Were the inputs too large already, so that the op is not to blame."""
+        largest = self.largest_input
+        return largest is not None and largest.largest > (LARGE_HALF if self.out.half else LARGE)
 
-    def _users(self, function: Function, numbers: set[int]) -> set[int]:
-        """The nodes that take the outputs of these, seen through views."""
-        found: set[int] = set()
-        level = numbers
-        while level:
-            users = {n for n, node in enumerate(function.nodes) if any(source in level for source, _ in node.inputs)}
-            level = {n for n in users - found if function.nodes[n].type in VIEWS}
-            found |= users
-        return found
+    @cached_property
+    def grew_in_loop(self) -> Growth | None:
+        seen = (over_iterations(one) for one in self.inputs if one.row is not None)
+        return next((growth for growth in seen if growth is not None), None)
 
-    def _start(self) -> tuple[Function, Node] | None:
-        if self.forward is not None:
-            return self.forward[1], self.forward[2]
-        tensor = self.out.tensor
-        return (tensor.function, tensor.node) if tensor.function is not None and tensor.node is not None else None
-
-    def _upstream(self) -> Iterator[Node]:
-        start = self._start()
-        if start is None:
-            yield from ()
-            return
-        function, node = start
-        level, seen = [node], {id(node)}
-        for _ in range(NEARBY):
-            following = [function.nodes[source] for one in level for source, _ in one.inputs if source >= 0]
-            level = [one for one in following if id(one) not in seen]
-            seen.update(id(one) for one in level)
-            yield from (one for one in level if one.type not in VIEWS)
+    @cached_property
+    def grew_over_steps(self) -> Growth | None:
+        largest = self.largest_input
+        return over_steps(largest) if largest is not None else None

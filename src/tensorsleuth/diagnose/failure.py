@@ -5,25 +5,53 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tensorsleuth.model.catalog import Failure, Site
+from tensorsleuth.model.catalog import Failure, Instance, Node, Site
 from tensorsleuth.model.rows import CallKind
+from tensorsleuth.trace.moment import Moments
+from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
 
 RECENT = 3  # calls at the end among which the one is that the program died of
+UNKNOWN = "tensorflow-error"
+_MARKS = re.compile(r"\{\{(function_node|node) [^}]*\}\}\s*")
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 
-# what the message says -> the cause, and what to change; the first that fits
-_KINDS = (
-    (re.compile(r"label value of .* outside the valid range|Received a label value", re.S), "label-out-of-range",
-     "labels must be 0 … classes − 1: count the classes again, or shift labels that start at 1"),
-    (re.compile(r"indices\[.*\] = .* is not in \[|out of bound|slice index .* out of", re.S), "index-out-of-range",
-     "make the table as large as the largest index + 1, or keep the index within it"),
-    (re.compile(r"[Ii]nteger division by zero|[Dd]ivision by zero"), "integer-division",
-     "integers have no infinity: guard the divisor, tf.maximum(n, 1), or divide as floats"),
-    (re.compile(r"[Ii]ncompatible|must be equal|should match|[Dd]imension|shape|rank", re.S), "shape-mismatch",
-     "print the shapes that meet there; a batch, padding or axis is not what the op expects"),
-    (re.compile(r"OOM|exhausted|allocat", re.S), "out-of-memory", "use a smaller batch or sequence"),
+
+@dataclass(frozen=True)
+class Kind:
+    """A sort of error: what its message says, what it means, what to change."""
+
+    pattern: re.Pattern[str]
+    cause: str
+    words: str
+    fix: str | None
+
+
+_KINDS = tuple(
+    Kind(re.compile(pattern, re.S), cause, words, fix)
+    for pattern, cause, words, fix in (
+        (r"label value of .* outside the valid range|Received a label value", "label-out-of-range",
+         "got a label that is not one of the classes",
+         "labels must be 0 … classes − 1: count the classes again, or shift labels that start at 1"),
+        (r"indices\[.*\] = .* is not in \[|out of bound|slice index .* out of", "index-out-of-range",
+         "got an index beyond the end",
+         "make the table as large as the largest index + 1, or keep the index within it"),
+        (r"[Ii]nteger division by zero|[Dd]ivision by zero", "integer-division",
+         "divided a whole number by 0",
+         "integers have no infinity: guard the divisor, tf.maximum(n, 1), or divide as floats"),
+        (r"[Uu]ninitialized|does not exist.*[Vv]ariable|Could not find variable", "uninitialised",
+         "read a variable that nothing was written to",
+         "give it a value before it is read; build the model before its weights are used"),
+        (r"not invertible|Cholesky decomposition was not successful|not positive definite", "singular-matrix",
+         "got a matrix that cannot be factored",
+         "add a little to its diagonal (x + 1e-6 * tf.eye(n)); look for rows that are equal, and for NaN in it"),
+        (r"OOM|exhausted|allocat", "out-of-memory", "ran out of memory", "use a smaller batch or sequence"),
+        (r"[Ii]ncompatible|must be equal|should match|[Dd]imension|shape|rank|Matrix size", "shape-mismatch",
+         "got shapes that do not fit together",
+         "print the shapes that meet there; a batch, padding or axis is not what the op expects"),
+    )
 )  # fmt: skip
+_OTHER = Kind(re.compile(""), UNKNOWN, "raised an error", None)
 
 
 @dataclass(frozen=True)
@@ -31,12 +59,18 @@ class Death:
     """The error that ended the program."""
 
     failure: Failure
-    cause: str
-    fix: str | None
+    kind: Kind
     op: str
     name: str
     site: Site | None
     step: int | None
+    inputs: tuple[Observed, ...]
+
+    @property
+    def message(self) -> str:
+        """The sentence of TensorFlow's message that says it."""
+        lines = _MARKS.sub("", self.failure.message.split("[[")[0]).strip().splitlines()
+        return lines[-1].strip() if lines else ""
 
 
 def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
@@ -45,9 +79,19 @@ def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
     if not exit_code or not failures or not _is_last(process, failures[-1]):
         return None
     failure = failures[-1]
-    cause, fix = _explain(failure.message)
-    op, name, site = _place(process, failure)
-    return Death(failure, cause, fix, op, name, site, process.step_of_call.get(failure.call))
+    kind = next((kind for kind in _KINDS if kind.pattern.search(failure.message)), _OTHER)
+    place = _place(process, failure)
+    moments = Moments(process)
+    step = moments.calls.step(failure.call)
+    if place is None:
+        op = process.catalogue.eager.get(failure.op)
+        site = process.catalogue.sites.get(op.site) if op is not None else None
+        return Death(failure, kind, op.type if op is not None else failure.type, op.type if op else "?", site, step, ())
+    instance, number, node = place
+    slots = moments.of_call(failure.call).slots_of(instance, number, None)
+    site = process.catalogue.sites.get(node.forward.site if node.forward is not None else node.site)
+    inputs = tuple(one for slot in slots for one in slot[:1] if one.looked or one.constant)
+    return Death(failure, kind, node.type, node.name, site, step, inputs)
 
 
 def _is_last(process: ProcessTrace, failure: Failure) -> bool:
@@ -55,22 +99,13 @@ def _is_last(process: ProcessTrace, failure: Failure) -> bool:
     return len(calls) > 0 and int(calls["call"].max()) - failure.call <= RECENT
 
 
-def _explain(message: str) -> tuple[str, str | None]:
-    for pattern, cause, fix in _KINDS:
-        if pattern.search(message):
-            return cause, fix
-    return "tensorflow-error", None
-
-
-def _place(process: ProcessTrace, failure: Failure) -> tuple[str, str, Site | None]:
-    """The op that raised: the node that the message names, else the call."""
+def _place(process: ProcessTrace, failure: Failure) -> tuple[Instance, int, Node] | None:
+    """The node that the message names."""
     catalogue = process.catalogue
-    named = _NODE.findall(failure.message)
-    for name in named:
-        for function in reversed(catalogue.functions.values()):
-            node = next((node for node in function.nodes if name == node.name or name.endswith("/" + node.name)), None)
-            if node is not None:
-                site = node.forward.site if node.forward is not None else node.site
-                return node.type, node.name, catalogue.sites.get(site)
-    op = catalogue.eager.get(failure.op)
-    return (op.type, op.type, catalogue.sites.get(op.site)) if op is not None else (failure.type, "?", None)
+    for name in _NODE.findall(failure.message):
+        for instance in reversed(catalogue.instances.values()):
+            function = catalogue.functions.get(instance.function)
+            for number, node in enumerate(function.nodes if function is not None else ()):
+                if name == node.name or name.endswith("/" + node.name):
+                    return instance, number, node
+    return None

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from tensorsleuth.diagnose.births import BirthFinder
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
-from tensorsleuth.diagnose.failure import Death, find_death
-from tensorsleuth.trace.observed import Observed
-from tensorsleuth.diagnose.origin import OriginFinder
+from tensorsleuth.diagnose.chain import chain_of
+from tensorsleuth.diagnose.failure import UNKNOWN, Death, find_death
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
-from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
+from tensorsleuth.model.layers import layer_of
+from tensorsleuth.model.rows import NO_UID
+from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
-from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.reader import Trace, open_trace
 
 AROUND = 2  # lines of source shown before and after
 MAX_FINDINGS = 20
+MAX_EVIDENCE = 6
 
 
-def diagnose(trace: Trace) -> Diagnosis:
-    """What went wrong in a run, worst first."""
+def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
+    """What went wrong in a run, the root first. Takes a trace, or what `open` takes."""
+    if not isinstance(trace, Trace):
+        trace = open_trace(trace)
     end = trace.meta.get("ended", {})
-    findings = [finding for process in trace.processes for finding in _findings(process, end.get("exit"))]
+    findings = [finding for process in trace.processes for finding in findings_of(process, end.get("exit"))]
     return Diagnosis(
         str(trace.path),
         tuple(finding for finding in findings if finding.severity == "error")[:MAX_FINDINGS],
@@ -35,57 +41,142 @@ def diagnose(trace: Trace) -> Diagnosis:
     )
 
 
-def _findings(process: ProcessTrace, exit_code: int | None) -> Iterator[Finding]:
+def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Finding]:
+    """What went wrong in one process: what it died of, then births that did harm, then those that were masked."""
     death = find_death(process, exit_code)
-    if death is not None:
-        yield _fatal(process, death)
+    fatal = [_fatal(process, death)] if death is not None else []
+    found = _born(process)
+    follows = bool(found) and bool(fatal) and found[0].severity == "error" and fatal[0].cause == UNKNOWN
+    return [found[0], *fatal, *found[1:]] if follows else [*fatal, *found]
+
+
+def _born(process: ProcessTrace) -> list[Finding]:
+    found: list[Finding] = []
+    finder = BirthFinder(process)
+    cases = [Case(finder, birth) for birth in finder.find()]
+    told = [_Told(case) for case in cases]
+    first = min((one.call for one in told if not one.masked and not one.case.birth.arrived), default=None)
+    told = [one for one in told if not one.is_meant(told) and not one.came_back(first)]
+    ranked = sorted(told, key=lambda one: one.rank)
     seen: set[tuple[str | None, int | None, str]] = set()
-    cases = sorted(map(Case, OriginFinder(process).find()), key=_rank)
-    for case in cases:
-        finding = _finding(case, explain(case))
+    for one in ranked:
+        finding = one.finding
         key = finding.file, finding.line, finding.severity
-        spoiled = case.op == "ReadVariableOp" and bool(seen)  # by what was found before
-        if key not in seen and not spoiled:
+        if key not in seen and not (one.is_growth and any(other.cause == finding.cause for other in found)):
             seen.add(key)
-            yield finding
+            found.append(finding)
+    return found
 
 
-def _rank(case: Case) -> tuple[bool, bool, bool]:
-    """Harm before none; a forward pass before its gradient; an op before the variable that it spoiled."""
-    return case.origin.masked, case.op == "ReadVariableOp", case.differentiates is not None
+class _Told:
+    """A case with the story that explains it."""
+
+    def __init__(self, case: Case) -> None:
+        told = explain(case)
+        self.case: Case = told[0] if told is not None else case
+        self.story: Story | None = told[1] if told is not None else None
+        self.masked = not case.spread.harm
+        self._is_gradient = case.differentiates is not None
+
+    @property
+    def is_growth(self) -> bool:
+        return self.story is not None and self.story.cause in ("learning-rate", "exploding-recurrence")
+
+    @property
+    def call(self) -> int:
+        return self.case.birth.moment.call
+
+    def came_back(self, first: int | None) -> bool:
+        """It was computed before, went to Python, and was fed again."""
+        return self.case.birth.arrived and first is not None and self.call > max(first, 0)
+
+    def is_meant(self, others: list[_Told]) -> bool:
+        """−∞ in a table from outside, where it is the arithmetic on it that made the NaN."""
+        birth = self.case.birth
+        if not birth.arrived or birth.out.has_nan or birth.out.count("pos_inf"):
+            return False
+        made = [other for other in others if other.story is not None and other.case.birth.from_infinity]
+        return any(other.case.out.key in self.case.spread.reached for other in made)
+
+    @property
+    def rank(self) -> tuple[bool, bool, bool]:
+        """Harm before none; a forward pass before its gradient; what was computed before what was written."""
+        return self.masked, self.case.written is not None, self._is_gradient
+
+    @property
+    def finding(self) -> Finding:
+        case, story = self.case, self.story
+        frame = self._frame
+        row = case.out.row
+        return Finding(
+            cause=story.cause if story else "origin",
+            confidence=story.confidence if story else 0.4,
+            severity="masked" if self.masked else "error",
+            summary=self._summary(frame),
+            file=frame.file if frame else None,
+            line=frame.line if frame else None,
+            function=frame.function if frame else None,
+            code=_code(case.process, frame),
+            op=case.op,
+            name=case.node_name,
+            step=case.birth.moment.step,
+            iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
+            fix=story.fix if story else None,
+            layer=layer_of(case.name) if self._is_there and not case.name.startswith("__") else None,
+            evidence=tuple(self._evidence())[:MAX_EVIDENCE],
+            chain=chain_of(case.spread, _Names(case)) if not self.masked else (),
+            source=tuple(_around(case.process, frame)),
+        )
+
+    @property
+    def _is_there(self) -> bool:
+        """Is the line to change that of the op."""
+        return self.story is None or self.story.frame is None
+
+    @property
+    def _frame(self) -> Frame | None:
+        if self.story is not None and self.story.frame is not None:
+            return self.story.frame
+        site: Site | None = (self.story.site if self.story is not None else None) or self.case.site
+        return site.frame if site is not None else None
+
+    def _summary(self, frame: Frame | None) -> str:
+        where = f"{frame.file}:{frame.line}" if frame else "a line that is not known"
+        step = self.case.birth.moment.step
+        at = f" at step {step}" if step is not None and step >= 0 else ""
+        if self.story is not None:
+            return f"{where} {self.story.why}{at}."
+        return f"{where}: {self.case.op} made the first bad value, from inputs that were all finite{at}."
+
+    def _evidence(self) -> Iterator[Evidence]:
+        case = self.case
+        looked = [one for one in case.inputs if one.constant is not None or (one.row is not None and one.looked)]
+        inputs = sorted(looked, key=lambda one: one.row is None)
+        yield from (_piece("in", one) for one in inputs[: MAX_EVIDENCE - 2])
+        yield _piece("out", case.out)
+        yield from (_piece("also", one) for one in (self.story.evidence if self.story is not None else ()))
 
 
-def _finding(case: Case, story: Story | None) -> Finding:
-    frame = case.site.frame if case.site is not None else None
-    row, step = case.out.row, case.origin.step
-    return Finding(
-        cause=story.cause if story else "origin",
-        confidence=story.confidence if story else 0.4,
-        severity="masked" if case.origin.masked else "error",
-        summary=_summary(case, story, frame),
-        file=frame.file if frame else None,
-        line=frame.line if frame else None,
-        function=frame.function if frame else None,
-        code=_code(case.process, frame),
-        op=case.op,
-        name=case.out.tensor.name,
-        step=step,
-        iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
-        fix=story.fix if story else None,
-        evidence=tuple(_evidence(case)),
-        source=tuple(_around(case.process, frame)),
-    )
+class _Names(dict[int, str]):
+    """Names of variables, found when asked for."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__()
+        self._variables = case.finder.variables
+
+    def get(self, handle: int, default: str = "") -> str:  # type: ignore[override]
+        return self._variables.name(handle) if handle != NO_UID else default
 
 
 def _fatal(process: ProcessTrace, death: Death) -> Finding:
     frame = death.site.frame if death.site is not None else None
-    message = death.failure.message.split("[[")[0].strip().splitlines()
+    where = f"{frame.file}:{frame.line}" if frame is not None else "a line that is not known:"
+    given = tuple(Evidence("in", "argument", "", text, None, "") for text in death.failure.inputs)
     return Finding(
-        cause=death.cause,
-        confidence=0.9 if death.fix else 0.5,
+        cause=death.kind.cause,
+        confidence=0.9 if death.kind.fix else 0.5,
         severity="error",
-        summary=f"{frame.file if frame else '?'}:{frame.line if frame else 0} {death.op} raised {death.failure.type}: "
-        f"{message[-1].strip() if message else ''}",
+        summary=f"{where} {death.op} {death.kind.words} ({death.failure.type}): {death.message}",
         file=frame.file if frame else None,
         line=frame.line if frame else None,
         function=frame.function if frame else None,
@@ -94,34 +185,22 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
         name=death.name,
         step=death.step,
         iteration=None,
-        fix=death.fix,
-        evidence=tuple(Evidence("in", "", "", text, None, "") for text in death.failure.inputs),
+        fix=death.kind.fix,
+        layer=layer_of(death.name),
+        evidence=(tuple(_piece("in", one) for one in death.inputs) or given)[:MAX_EVIDENCE],
         source=tuple(_around(process, frame)),
     )
 
 
-def _summary(case: Case, story: Story | None, frame: Frame | None) -> str:
-    where = f"{frame.file}:{frame.line}" if frame else "a line that is not known"
-    at = f" at step {case.origin.step}" if case.origin.step is not None and case.origin.step >= 0 else ""
-    what = story.why if story else f"{case.op} made the first bad value, from inputs that were all finite"
-    return f"{where} {what}{at}." if story else f"{where}: {what}{at}."
-
-
-def _evidence(case: Case) -> Iterator[Evidence]:
-    for one in case.inputs:
-        yield _piece("in", one)
-    yield _piece("out", case.out)
-
-
 def _piece(role: str, one: Observed) -> Evidence:
-    row = one.row
+    constant = ", ".join(f"{value:g}" for value in one.constant or ())
     return Evidence(
         role,
         one.tensor.name,
         one.tensor.type,
-        dtype_of(int(row["dtype"])).name if row is not None else "constant",
+        one.dtype if one.row is not None else "constant",
         one.shape,
-        describe_health(row) if row is not None else ", ".join(f"{value:g}" for value in one.constant or ()),
+        describe_health(one.row, one.first_bad) if one.row is not None else constant,
         _line(one.tensor.site),
     )
 

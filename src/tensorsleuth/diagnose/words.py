@@ -10,8 +10,8 @@ _COUNTS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
 _BAD = (("nan", "NaN"), ("neg_inf", "−∞"), ("pos_inf", "+∞"))
 
 
-def describe_health(row: Any) -> str:
-    """What is known of a tensor, e.g. `1 −∞ of 1,000` or `1 zero of 1,000, range 0 … 0.9998`."""
+def describe_health(row: Any, index: tuple[int, ...] | None = None) -> str:
+    """What is known of a tensor, e.g. `1 −∞ of 1,000 (row 41, column 7)` or `1 zero of 1,000, range 0 … 0.9998`."""
     flags = int(row["flags"])
     if not flags & EventFlag.LOOKED:
         return "not looked at"
@@ -24,6 +24,21 @@ def describe_health(row: Any) -> str:
         counts = [f"{int(row['zero']):,} {'zero' if row['zero'] == 1 else 'zeros'}"]
     elements = sum(int(row[name]) for name in _COUNTS)
     said = [f"{', '.join(counts)} of {elements:,}"] if counts else []
+    if index and elements > 1:
+        said[-1:] = [f"{said[-1]} (first at {in_words(index)})"] if said else []
     if row["min"] <= row["max"]:
         said.append(f"{'finite ' if flags & EventFlag.BAD else ''}range {row['min']:.4g} … {row['max']:.4g}")
     return ", ".join(said) or "empty"
+
+
+def in_words(index: tuple[int, ...] | None) -> str:
+    """A place in a tensor: rows and columns where it has two axes."""
+    if index is None:
+        return "somewhere in it"
+    if not index:
+        return "a single number"
+    if len(index) == 1:
+        return f"element {index[0]:,}"
+    if len(index) == 2:
+        return f"row {index[0]:,}, column {index[1]:,}"
+    return f"row {index[0]:,}, then [{', '.join(map(str, index[1:]))}]"

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.model.catalog import Catalogue
-from tensorsleuth.model.rows import CallKind, EventFlag, EventKind
+from tensorsleuth.model.rows import NO_UID, CallKind, EventFlag, EventKind
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
@@ -58,7 +58,7 @@ class Excerpt(ProcessTrace):
         events, calls = self._array("events"), self._array("calls")
         eager = events["kind"] == EventKind.EAGER
         uids = events["iteration"].astype(np.uint64) | (events["frame"].astype(np.uint64) << np.uint64(32))
-        given = eager & np.isin(uids, self._uids)
+        given = eager & np.isin(uids, np.concatenate([self._uids, self._taken(calls)]))
         wanted = np.unique([*self._wanted, *events["step"][given].tolist()]).astype(np.uint64)
         kept_calls = calls[np.isin(calls["call"], wanted)]
         steps = kept_calls["tf_step"][kept_calls["kind"] == CallKind.JOIN]
@@ -66,6 +66,14 @@ class Excerpt(ProcessTrace):
         stray = _stray_steps(events, joined, self._since)
         inside = ~eager & np.isin(events["step"], np.concatenate([steps, stray]))
         return events[given | inside | (eager & np.isin(events["step"], wanted))], kept_calls
+
+    def _taken(self, calls: Array) -> Array:
+        """The uids of all that went into the calls, as recorded: also of variables, which ops read by themselves."""
+        rows = calls[np.isin(calls["call"], np.array(sorted(self._wanted), np.uint64))]
+        used = np.arange(rows["inputs"].shape[1]) < rows["inputs_count"][:, None]
+        taken: Array = np.unique(rows["inputs"][used])
+        known: Array = taken[taken != NO_UID]
+        return known
 
     @cached_property
     def events(self) -> Array:

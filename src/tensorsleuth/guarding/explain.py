@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from tensorsleuth.capture import tf
-from tensorsleuth.diagnose import report
+from tensorsleuth.diagnose.report import findings_of
 from tensorsleuth.model.errors import NumericsError
 from tensorsleuth.model.finding import Diagnosis, Finding
 from tensorsleuth.trace.process import ProcessTrace
@@ -46,8 +46,7 @@ def explanation(process: ProcessTrace, reached: str, born: Collection[str] = ())
 
 def _findings(process: ProcessTrace, born: Collection[str]) -> list[Finding]:
     """What has to do with it, likeliest first. Harm is not in question any more, so none counts as masked."""
-    find = getattr(report, "findings_of", None) or report._findings
-    found = sorted(find(process, None), key=lambda finding: _rank(finding, born))
+    found = sorted(findings_of(process), key=lambda finding: _rank(finding, born))
     best = _rank(found[0], born)[0] if found else False
     return [replace(finding, severity="error") for finding in found if _rank(finding, born)[0] == best]
 

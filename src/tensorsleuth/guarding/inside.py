@@ -8,15 +8,14 @@ from typing import Any
 
 from tensorsleuth.guarding.suspects import Reason, Suspects
 from tensorsleuth.model.catalog import Catalogue, Instance
-from tensorsleuth.model.ops import BRANCHES, KEEP_BAD, LITERALS, writes_variables
+from tensorsleuth.model.ops import ARRIVALS, BRANCHES, KEEP_BAD, LITERALS, writes_variables
 from tensorsleuth.model.rows import EventKind
 from tensorsleuth.trace.flow import Flow, Source
-from tensorsleuth.trace.moment import Calls, Moment
-from tensorsleuth.trace.observed import Observed
+from tensorsleuth.trace.moment import Moment
+from tensorsleuth.trace.observed import Key, Observed
 from tensorsleuth.trace.process import ProcessTrace
 
 MAX_DEPTH = 100
-_DATA = ("Argument", "IteratorGetNext", "IteratorGetNextSync")
 UNCONDITIONAL = -1
 
 
@@ -96,17 +95,16 @@ class Writes:
 class Past:
     """Walks back from bad tensors of a call to where they were born."""
 
-    def __init__(self, calls: Calls, moment: Moment, suspects: Suspects) -> None:
-        self._calls = calls
+    def __init__(self, moment: Moment, suspects: Suspects) -> None:
         self._moment = moment
         self._suspects = suspects
 
     def births(self, outputs: Iterable[int], written: Iterable[int], instance: Instance) -> list[Observed]:
         """Where these outputs, and these tensors that were written, went bad."""
         wanted = set(written)
-        start = [one for one in self._moment.bad() if one.row is not None and int(one.row["tensor"]) in wanted]
+        start = [one for one in self._moment.bad.values() if one.row is not None and int(one.row["tensor"]) in wanted]
         for output in outputs:
-            start += self._moment.look_through(None, self._calls.flow.returned(instance, output))
+            start += self._moment.look_through(None, self._moment.moments.flow.returned(instance, output))
         return list(self._births(start))
 
     def before_written(self, written: Iterable[int]) -> list[Observed]:
@@ -118,13 +116,12 @@ class Past:
         return min((self._reason_of(one) for one in births), default=Reason.BORN)
 
     def _births(self, start: Iterable[Observed]) -> Iterator[Observed]:
-        todo, seen = [one for one in start if _is_bad(one)], set[tuple[int, ...]]()
+        todo, seen = [one for one in start if _is_bad(one)], set[Key]()
         while todo:
             one = todo.pop()
-            key = _key(one)
-            if key in seen:
+            if one.key in seen:
                 continue
-            seen.add(key)
+            seen.add(one.key)
             slots = [] if _is_eager(one) else self._moment.slots(one)
             bad = [other for slot in slots for other in slot if _is_bad(other)]
             if not bad:
@@ -138,7 +135,7 @@ class Past:
             return Reason.BORN
         if born.op == "ReadVariableOp":
             return Reason.LITERAL  # had it been computed, writing it would have raised
-        default = Reason.DATA if born.op in _DATA else Reason.BORN
+        default = Reason.DATA if born.op in ARRIVALS else Reason.BORN
         return self._suspects.reason([_uid(born.row)], default) if _is_eager(born) else default
 
 
@@ -152,9 +149,3 @@ def _is_eager(one: Observed) -> bool:
 
 def _uid(row: Any) -> int:
     return int(row["iteration"]) | int(row["frame"]) << 32
-
-
-def _key(one: Observed) -> tuple[int, ...]:
-    if one.row is None:
-        return (id(one.tensor.node),)
-    return int(one.row["tensor"]), int(one.row["frame"]), int(one.row["iteration"])

@@ -20,7 +20,7 @@ from tensorsleuth.guarding.inside import Past, Writes
 from tensorsleuth.guarding.suspects import Reason, Suspect, Suspects
 from tensorsleuth.model import ops
 from tensorsleuth.model.dtypes import DTYPES, Kind
-from tensorsleuth.trace.moment import Calls
+from tensorsleuth.trace.moment import Moments
 
 MOST_CLEARED = 4096
 _DATA = ("IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue")
@@ -34,7 +34,6 @@ class Judge:
 
     def __init__(self, recorder: Recorder, strict: bool) -> None:
         self._sink = recorder.sink
-        self._callbacks = recorder.callbacks
         self._folder = recorder.folder
         self._strict = strict
         self._catalogues = Catalogues(recorder.folder)
@@ -59,12 +58,9 @@ class Judge:
         return None
 
     def _look_at_strangers(self, given: Sequence[tuple[int, Any]]) -> None:
-        """What no op made came from outside: where it is bad, that is where it began, else it may be the reason."""
+        """What is bad and was made by no op came from outside: that is where it began."""
         for uid, tensor in given:
-            if self._sink.maker(uid) or self._suspects.get(uid) is not None:
-                continue
-            bad, nan = _health(tensor)
-            self._callbacks.look_at_stranger(tensor)
+            bad, nan = _health(tensor) if self._suspects.get(uid) is None else (False, False)
             if bad:
                 reason = Reason.BORN if nan else Reason.LITERAL if is_mask(tf.array_of(tensor)) else Reason.DATA
                 self._suspect(uid, Suspect(0, nan, reason, ()))
@@ -125,12 +121,11 @@ class Judge:
         candidates = {tensor for tensor, _ in bad if tensor in writes.written}
         if not candidates and not found:
             return [], Reason.LITERAL, []
-        calls = Calls(excerpt)
-        moment = calls.moment(call.number)
+        moment = Moments(excerpt).of_call(call.number)
         reached = set(writes.reached(candidates, moment.rows))
         written = [(tensor, nan) for tensor, nan in bad if tensor in reached]
         instance = excerpt.catalogue.instances[call.watched.instance]
-        past = Past(calls, moment, self._suspects)
+        past = Past(moment, self._suspects)
         births = past.births([number for number, _ in found], reached, instance)
         if all(one.op == "ReadVariableOp" for one in births):  # the call itself may have spoiled it just before
             births = past.before_written(writes.written) or births
@@ -197,14 +192,14 @@ def _reason_of(op: str, inputs: Sequence[Any]) -> Reason:
         return Reason.LITERAL
     if any(_is_infinite(thing) for thing in inputs):
         return Reason.LITERAL
-    return Reason.DATA if op in _DATA else Reason.BORN
+    return Reason.DATA if op in ops.ARRIVALS else Reason.BORN
 
 
 def _is_infinite(thing: Any) -> bool:
     """A number of Python, or a variable, that an op took as it is."""
     if isinstance(thing, float):
         return math.isinf(thing)
-    return isinstance(thing, tf.Variable) and _health(tf.read_variable(thing))[0]
+    return isinstance(thing, tf.Variable) and _health(tf.read_variable(thing))[0]  # what it has got was let through
 
 
 def is_mask(array: Any) -> bool:

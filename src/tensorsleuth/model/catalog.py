@@ -122,6 +122,9 @@ class Catalogue:
     functions: dict[int, Function] = field(default_factory=dict)
     instances: dict[int, Instance] = field(default_factory=dict)
     eager: dict[int, EagerOp] = field(default_factory=dict)
+    datasets: dict[int, tuple[str, int]] = field(
+        default_factory=dict
+    )  # instance -> the dataset op that runs it, its site
     failures: list[Failure] = field(default_factory=list)
     not_covered: list[dict[str, Any]] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)

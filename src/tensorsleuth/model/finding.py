@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -58,6 +59,9 @@ class Diagnosis:
     trouble: tuple[str, ...]
     events: int
     steps: int
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
 
     @property
     def verdict(self) -> str:

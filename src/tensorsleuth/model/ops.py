@@ -86,6 +86,50 @@ STATIC = frozenset(["Const", "Placeholder", "NoOp"])
 # TensorFlow takes these out before it looks at how large a graph is.
 PASSED_THROUGH = frozenset(["Identity", "NoOp"])
 
+# Our own name for what Python hands to TensorFlow: arrays, numbers.
+FEED = "Feed"
+
+# What these put out came from outside: no op of the program's graph computed it.
+ARRIVALS = frozenset(
+    [
+        FEED,
+        "Argument",
+        "IteratorGetNext",
+        "IteratorGetNextSync",
+        "PyFunc",
+        "PyFuncStateless",
+        "EagerPyFunc",
+        "RestoreV2",
+        "ReadFile",
+        "DecodeCSV",
+        "DecodeRaw",
+        "DecodePaddedRaw",
+        "ParseTensor",
+        "ParseExampleV2",
+        "ParseSingleExample",
+        "StringToNumber",
+    ]
+)
+READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd", "ResourceSparseGather"])
+
+# They take a tensor out of something that holds it, which is not looked into: nothing is computed, so nothing is born.
+CARRIERS = frozenset(
+    [
+        "OptionalGetValue",
+        "TensorListPopBack",
+        "TensorListGetItem",
+        "TensorListStack",
+        "TensorListConcatV2",
+        "TensorListGather",
+    ]
+)
+
+# They ask whether a value is bad, and let nothing of it through.
+TESTS = frozenset(
+    ["IsNan", "IsInf", "IsFinite", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Size", "Shape"]
+)
+WHERE = frozenset(["Select", "SelectV2"])
+
 WRITES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter")
 
 

@@ -73,6 +73,7 @@ SHAPE = np.dtype([("rank", "<u8"), ("dims", "<u8", (8,)), ("kind", "<u8")])
 
 DEVICE_SHIFT = 16  # the upper half of an event's flags: number of its logical device, from 1; 0 where not known
 NO_INDEX = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+NO_UID = 0xFFFF_FFFF_FFFF_FFFF  # an input that was no tensor yet; 0 is the first tensor of a process
 
 
 class EventKind(IntEnum):

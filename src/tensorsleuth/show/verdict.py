@@ -6,11 +6,15 @@ import os
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.show.amounts import printable
+
+LABEL = 10
+NAME = 28  # columns for a tensor's name
 
 
 def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
@@ -21,9 +25,10 @@ def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
     parts: list[RenderableType] = []
     for finding in shown:
         parts += [*_problem(finding), Text()]
-    rest = len(diagnosis.findings) - len(shown)
+    rest = diagnosis.findings[len(shown) :]
+    parts += [Text(f" Also  {printable(_headline(finding))}", style="dim") for finding in rest]
     if rest:
-        parts.append(Text(f" {rest} more: sleuth why --all", style="dim"))
+        parts.append(Text(" In full: sleuth why --all", style="dim"))
     return Group(*parts, *_caveats(diagnosis))
 
 
@@ -32,7 +37,8 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         yield Text(" NOTHING was recorded in this run. Was TensorFlow used? See: sleuth info", style="bold yellow")
     else:
         text = Text(" HEALTHY ", style="bold green")
-        text.append(f" {diagnosis.steps:,} steps, {diagnosis.events:,} tensors, no bad value.", style="default")
+        steps, events = f"{diagnosis.steps:,} steps", f"{diagnosis.events:,} tensors"
+        text.append(f" {steps}, {events}, no bad value that matters.", style="default")
         yield text
     yield from _caveats(diagnosis)
 
@@ -48,31 +54,36 @@ def _caveats(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 
 def _problem(finding: Finding) -> Iterator[RenderableType]:
-    headline = Text(" PROBLEM ", style="bold red")
-    headline.append(f" {printable(_headline(finding))}", style="bold default")
+    headline = Table.grid(padding=(0, 1))
+    headline.add_row(Text(" PROBLEM", style="bold red"), Text(printable(_headline(finding)), style="bold"))
     yield headline
     yield Text()
-    yield Text(f"   {printable(_place(finding))}", style="cyan")
+    yield Padding(Text(printable(_place(finding)), style="cyan"), (0, 0, 0, 3))
     yield from _source(finding)
     yield Text()
-    yield _evidence(finding.evidence)
+    yield from (_piece(piece, finding) for piece in finding.evidence)
     yield Text()
+    if finding.chain:
+        yield _labelled("Spread", " → ".join(finding.chain))
+    yield _labelled("Sure", sureness(finding))
     if finding.fix:
         yield _labelled("Change", finding.fix)
-    yield _labelled("Sure", _sureness(finding))
 
 
 def _labelled(label: str, text: str) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(width=8)
-    table.add_row(f"  {label}", Text(printable(text)))
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=LABEL)
+    table.add_row(Text(f"   {label}", style="bold"), Text(printable(text)))
     return table
 
 
-def _sureness(finding: Finding) -> str:
+def sureness(finding: Finding) -> str:
+    """How sure, and of what."""
     if finding.cause == "origin":
         return "of the line: what went in was finite, what came out was not. The reason is not known"
-    return "yes" if finding.confidence >= 0.9 else "fairly" if finding.confidence >= 0.7 else "not very"
+    if finding.confidence >= 0.9:
+        return "yes: what was seen there explains it, and nothing before it was bad"
+    return "fairly: it fits what was seen" if finding.confidence >= 0.7 else "not very: others may fit as well"
 
 
 def _headline(finding: Finding) -> str:
@@ -81,9 +92,13 @@ def _headline(finding: Finding) -> str:
 
 def _place(finding: Finding) -> str:
     if finding.file is None:
-        return f"{finding.name} ({finding.op}), from no line that is known"
-    where = f"{_near(finding.file)}:{finding.line}, in {finding.function}"
-    return where if finding.step is None else f"{where}   first at step {finding.step}"
+        where = f"{finding.name} ({finding.op}), from no line that is known"
+    else:
+        where = f"{_near(finding.file)}:{finding.line}, in {finding.function}"
+    step = f"step {finding.step}" if finding.step is not None else None
+    iteration = f"iteration {finding.iteration} of its loop" if finding.iteration else None
+    layer = f"layer {finding.layer}" if finding.layer else None
+    return " · ".join(part for part in (where, layer, step, iteration) if part)
 
 
 def _near(path: str) -> str:
@@ -101,12 +116,25 @@ def _source(finding: Finding) -> Iterator[Text]:
         yield line
 
 
-def _evidence(evidence: tuple[Evidence, ...]) -> Table:
+def _piece(piece: Evidence, finding: Finding) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
-    for piece in evidence:
-        where = os.path.basename(piece.line) if piece.line else ""
-        kind = f"{piece.dtype} {list(piece.shape) if piece.shape is not None else ''}"
-        table.add_row(
-            f"   {piece.role}", printable(piece.name), kind, piece.health, Text(printable(where), style="dim")
-        )
+    table.add_column(width=7)
+    kind = f"{piece.dtype} {list(piece.shape)}" if piece.shape is not None else piece.dtype
+    said = Text(printable(f"{_short(piece.name)}  "), style="bold")
+    said.append(printable(f"{kind}  "), style="default not bold")
+    said.append(printable(piece.health), style="default not bold")
+    said.append(printable(_line(piece, finding)), style="dim not bold")
+    table.add_row(f"   {piece.role}", said)
     return table
+
+
+def _short(name: str) -> str:
+    """The end of a long name: what tells it from the others."""
+    return name if len(name) <= NAME else f"…{name[-NAME + 1 :]}"
+
+
+def _line(piece: Evidence, finding: Finding) -> str:
+    if not piece.line or piece.line == f"{finding.file}:{finding.line}":
+        return ""
+    file, _, number = piece.line.rpartition(":")
+    return f"  line {number}" if file == finding.file else f"  {os.path.basename(file)}:{number}"

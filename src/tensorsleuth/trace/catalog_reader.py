@@ -84,6 +84,8 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         call, op = _ints(fields, "call", "op")
         inputs = tuple(str(text) for text in fields["inputs"])
         catalogue.failures.append(Failure(call, op, str(fields["type"]), str(fields["message"]), inputs))
+    elif kind == "dataset":
+        catalogue.datasets[int(fields["instance"])] = str(fields["type"]), int(fields["site"])
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)

@@ -63,6 +63,10 @@ class CatalogWriter:
     def failure(self, fields: dict[str, Any]) -> None:
         self._write("failure", fields)
 
+    def dataset(self, fields: dict[str, Any]) -> None:
+        """Which dataset runs an instance, and where that was made."""
+        self._write("dataset", fields)
+
     def step(self, fields: dict[str, Any]) -> None:
         self._write("step", fields)
 

@@ -29,6 +29,7 @@ class Flow:
 
     def __init__(self, process: ProcessTrace) -> None:
         self._catalogue = process.catalogue
+        self._slots: dict[tuple[int, int], list[list[Source]]] = {}
 
     @cached_property
     def _inner(self) -> dict[tuple[int, int], list[Instance]]:
@@ -40,9 +41,13 @@ class Flow:
 
     def slots(self, instance: Instance, node: int) -> list[list[Source]]:
         """For each input of a node, the tensors that it may have come from (two for a branch or a loop)."""
-        function = self._catalogue.functions[instance.function]
-        inputs = function.nodes[node].inputs
-        return [list(self._resolve(instance, function, *source, Source(0))) for source in inputs]
+        known = self._slots.get((instance.id, node))
+        if known is None:
+            function = self._catalogue.functions[instance.function]
+            inputs = function.nodes[node].inputs
+            known = [list(self._resolve(instance, function, *source, Source(0))) for source in inputs]
+            self._slots[instance.id, node] = known
+        return known
 
     def returned(self, instance: Instance, output: int) -> list[Source]:
         """What an instance returns as its output number `output`."""

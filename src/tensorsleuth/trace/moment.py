@@ -7,88 +7,38 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from tensorsleuth.model.rows import CallKind, EventFlag, EventKind
+from tensorsleuth.model.catalog import Instance, Node
+from tensorsleuth.model.dtypes import Kind, dtype_of
+from tensorsleuth.model.rows import EventFlag, EventKind
+from tensorsleuth.trace.calls import Calls
 from tensorsleuth.trace.flow import Flow, Source
-from tensorsleuth.trace.observed import Observed, Row
+from tensorsleuth.trace.observed import Key, Observed, Row
 from tensorsleuth.trace.process import ProcessTrace, Tensor
 
 MAX_DEPTH = 200  # ops without rows that are looked through
-MAX_MOMENTS = 64  # that are kept in memory
+MAX_MOMENTS = 512  # that are kept in memory
+
+Slots = list[list[Observed]]
 
 
-class Calls:
-    """The calls of a process, and the eager tensors that went between them."""
+class Moments:
+    """The calls of a process, each looked at as a whole."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self.process = process
+        self.calls = Calls(process)
         self.flow = Flow(process)
+        self._moments: dict[tuple[int, int], Moment] = {}
 
-    @cached_property
-    def _eager(self) -> tuple[Any, Any]:
-        """The uids of eager tensors, sorted, and the number of the event of each."""
-        events = self.process.events
-        places = np.flatnonzero(events["kind"] == EventKind.EAGER)
-        rows = events[places]
-        uids = rows["iteration"].astype(np.uint64) | (rows["frame"].astype(np.uint64) << np.uint64(32))
-        order = np.argsort(uids, kind="stable")
-        return uids[order], places[order]
-
-    @cached_property
-    def rows(self) -> dict[int, Row]:
-        """The row of each call."""
-        calls = self.process.calls
-        real = calls[np.isin(calls["kind"], (CallKind.OP, CallKind.FUNCTION))]
-        return dict(zip(real["call"].tolist(), real, strict=True))
-
-    @cached_property
-    def _inputs(self) -> dict[int, list[int]]:
-        """The uids that went into each call."""
-        inputs: dict[int, list[int]] = defaultdict(list)
-        calls = self.process.calls
-        for row in calls[np.isin(calls["kind"], (CallKind.OP, CallKind.FUNCTION, CallKind.MORE_INPUTS))]:
-            inputs[int(row["call"])] += row["inputs"][: int(row["inputs_count"])].tolist()
-        return inputs
-
-    @cached_property
-    def consumers(self) -> dict[int, list[int]]:
-        """The calls that took each uid."""
-        consumers: dict[int, list[int]] = defaultdict(list)
-        for call, uids in self._inputs.items():
-            for uid in uids:
-                consumers[uid].append(call)
-        return consumers
-
-    def inputs(self, call: int) -> list[int]:
-        return self._inputs.get(call, [])
-
-    def by_uid(self, uid: int) -> Observed | None:
-        """The eager tensor of that uid; what a function returned was seen inside the function."""
-        uids, places = self._eager
-        at = int(np.searchsorted(uids, np.uint64(uid)))
-        if at >= len(uids) or uids[at] != uid:
-            return None
-        row = self.process.events[places[at]]
-        tensor = self.process.tensor(row["tensor"])
-        if tensor is None:
-            return None
-        return self._inside(row, tensor) or Observed(self.process, tensor, row)
-
-    def _inside(self, row: Row, tensor: Tensor) -> Observed | None:
-        instance = self.process.catalogue.instances.get(tensor.eager.instance) if tensor.eager else None
-        if row["flags"] & EventFlag.LOOKED or instance is None:
-            return None
-        moment = self.moment(int(row["step"]))
-        return next(moment.look_through(None, self.flow.returned(instance, tensor.output)), None)
-
-    def moment(self, call: int) -> Moment:
-        """The call of that number."""
+    def of_call(self, call: int) -> Moment:
         return self._moment((call, -1))
 
-    def dataset_moment(self, tf_step: int) -> Moment:
+    def of_dataset(self, tf_step: int) -> Moment:
         """What a dataset ran by itself under one of TensorFlow's step ids."""
-        return self._moment((-1, tf_step))
+        return self._moment((-1 - tf_step, tf_step))
+
+    def of(self, observed: Observed) -> Moment:
+        return self.of_call(observed.call) if observed.call >= 0 else self.of_dataset(-1 - observed.call)
 
     def _moment(self, key: tuple[int, int]) -> Moment:
         if key not in self._moments:
@@ -97,34 +47,38 @@ class Calls:
             self._moments[key] = Moment(self, *key)
         return self._moments[key]
 
-    @cached_property
-    def _moments(self) -> dict[tuple[int, int], Moment]:
-        return {}
+    def by_uid(self, uid: int) -> Observed | None:
+        """The eager tensor of that uid; what a function returned was seen inside the function."""
+        place = self.calls.event_of(uid)
+        if place is None:
+            return None
+        row = self.process.events[place]
+        tensor = self.process.tensor(row["tensor"])
+        if tensor is None:
+            return None
+        return self._inside(row, tensor) or Observed(self.process, tensor, row, call=int(row["step"]))
 
-    @cached_property
-    def _steps(self) -> dict[int, list[int]]:
-        """TensorFlow's step ids of each call."""
-        steps: dict[int, list[int]] = defaultdict(list)
-        for step, call in self.process.call_of_step.items():
-            steps[call].append(step)
-        return steps
-
-    def steps(self, call: int) -> list[int]:
-        return self._steps.get(call, [])
+    def _inside(self, row: Row, tensor: Tensor) -> Observed | None:
+        instance = self.process.catalogue.instances.get(tensor.eager.instance) if tensor.eager else None
+        if row["flags"] & EventFlag.LOOKED or instance is None:
+            return None
+        moment = self.of_call(int(row["step"]))
+        return next(moment.look_through(None, self.flow.returned(instance, tensor.output)), None)
 
 
 class Moment:
     """One call: the rows of its graph, or of its eager op; or one run of a dataset's function."""
 
-    def __init__(self, calls: Calls, call: int, tf_step: int) -> None:
-        self.calls = calls
-        self.call = call
-        self.process = calls.process
-        events = self.process.events
-        steps = np.array([tf_step] if call < 0 else calls.steps(call), np.uint64)
-        inside = np.isin(events["step"], steps) & (events["kind"] == EventKind.GRAPH)
-        outside = (events["step"] == call) & (events["kind"] == EventKind.EAGER) if call >= 0 else False
-        self.rows = events[inside | outside]
+    def __init__(self, moments: Moments, call: int, tf_step: int) -> None:
+        self.moments = moments
+        self.calls = moments.calls
+        self.call = call  # below 0 for a dataset
+        self.process = moments.process
+        self.rows = self.calls.events(call, tf_step)
+
+    @property
+    def step(self) -> int | None:
+        return self.calls.step(self.call) if self.call >= 0 else None
 
     @cached_property
     def _by_tensor(self) -> dict[int, list[Row]]:
@@ -133,37 +87,111 @@ class Moment:
             rows[int(row["tensor"])].append(row)
         return rows
 
-    def bad(self) -> Iterator[Observed]:
+    @cached_property
+    def _by_place(self) -> dict[tuple[int, int, int], Row]:
+        """The same by loop frame and iteration too."""
+        columns = (self.rows[name].tolist() for name in ("tensor", "frame", "iteration"))
+        return dict(zip(zip(*columns, strict=True), self.rows, strict=True))
+
+    @cached_property
+    def _frames(self) -> set[tuple[int, int]]:
+        return set(zip(self.rows["tensor"].tolist(), self.rows["frame"].tolist(), strict=True))
+
+    def seen(self, tensor: int) -> list[Observed]:
+        """What was seen of a tensor: once for each iteration of its loop."""
+        described = self.process.tensor(tensor)
+        rows = self._by_tensor.get(tensor, []) if described is not None else []
+        return [self._observed(described, row) for row in rows]
+
+    def _observed(self, tensor: Any, row: Row) -> Observed:
+        return Observed(self.process, tensor, row, call=self.call)
+
+    # ---- what is bad in it
+
+    @cached_property
+    def bad(self) -> dict[Key, Observed]:
+        found: dict[Key, Observed] = {}
         for row in self.rows[self.rows["flags"] & EventFlag.BAD != 0]:
             tensor = self.process.tensor(row["tensor"])
             if tensor is not None:
-                yield Observed(self.process, tensor, row)
+                one = self._observed(tensor, row)
+                found[one.key] = one
+        return found
 
-    def returned(self) -> Iterator[tuple[int, Observed]]:
-        """What the call gave back to Python: uids, and what was seen of each."""
+    @cached_property
+    def bad_slots(self) -> dict[Key, Slots]:
+        """What went into each of the ops that put out something bad."""
+        return {key: self.slots(one) for key, one in self.bad.items()}
+
+    @cached_property
+    def bad_users(self) -> dict[Key, list[Observed]]:
+        """What bad was made from each tensor, of this call or of another."""
+        users: dict[Key, list[Observed]] = defaultdict(list)
+        for key, slots in self.bad_slots.items():
+            for source in {other.key for slot in slots for other in slot if other.bad}:
+                users[source].append(self.bad[key])
+        return users
+
+    @cached_property
+    def returned(self) -> dict[Key, list[int]]:
+        """What the call gave back to Python: the uids of each tensor."""
+        uids: dict[Key, list[int]] = defaultdict(list)
         for row in self.rows[self.rows["kind"] == EventKind.EAGER]:
             uid = int(row["iteration"]) | int(row["frame"]) << 32
-            found = self.calls.by_uid(uid)
-            if found is not None and found.tensor.type != "Argument":
-                yield uid, found
+            found = self.moments.by_uid(uid)
+            if found is not None and found.call == self.call:
+                uids[found.key].append(uid)
+        return uids
 
-    def slots(self, observed: Observed) -> list[list[Observed]]:
+    # ---- what a tensor was computed from
+
+    def slots(self, observed: Observed) -> Slots:
         """What went into the op that computed a tensor, an entry for each of its inputs."""
         tensor = observed.tensor
         if tensor.eager is not None:
-            found = (self.calls.by_uid(uid) for uid in self.calls.inputs(self.call))
-            return [[one] for one in found if one is not None]
+            found = (self.moments.by_uid(uid) for uid in self.calls.inputs(self.call))
+            return [[one] if one is not None else [] for one in found]
         if tensor.node is None or tensor.instance is None or tensor.function is None:
             return []
-        slots = self.calls.flow.slots(tensor.instance, tensor.function.number(tensor.node))
-        return [list(self.look_through(observed.row, sources)) for sources in slots]
+        return self.slots_of(tensor.instance, tensor.function.number(tensor.node), observed.row)
+
+    def slots_of(self, instance: Instance, node: int, row: Row | None) -> Slots:
+        """The same for a node that has no row of its own; `row` is that of one beside it, in the same iteration."""
+        slots = self.moments.flow.slots(instance, node)
+        return [list(self.look_through(row, sources)) for sources in slots]
+
+    def hidden(self, observed: Observed) -> list[tuple[Instance, int]]:
+        """The ops between a tensor and its inputs as seen: fused into it, they have no rows. Nearest first."""
+        tensor = observed.tensor
+        if tensor.node is None or tensor.instance is None or tensor.function is None:
+            return []
+        found: list[tuple[Instance, int]] = []
+        level = [(tensor.instance, tensor.function.number(tensor.node))]
+        while level and len(found) < MAX_DEPTH:
+            instance, number = level.pop(0)
+            for source in (source for slot in self.moments.flow.slots(instance, number) for source in slot):
+                place = self._without_row(observed.row, source)
+                if place is not None and place not in found:
+                    found.append(place)
+                    level.append(place)
+        return found
+
+    def _without_row(self, row: Row | None, source: Source) -> tuple[Instance, int] | None:
+        tensor = self.process.tensor(source.tensor)
+        if tensor is None or tensor.node is None or tensor.instance is None or tensor.function is None:
+            return None
+        if source.argument >= 0 or tensor.node.type == "Const" or _is_whole(tensor):
+            return None
+        if self._row_of(row, source) is not None:
+            return None
+        return tensor.instance, tensor.function.number(tensor.node)
 
     def look_through(
         self, row: Row | None, sources: list[Source], seen: set[Source] | None = None, depth: int = 0
     ) -> Iterator[Observed]:
         """The sources as they were seen; where one was not (it was fused away), what it was computed from."""
         seen = set() if seen is None else seen
-        for source in sources:
+        for source in _of_iteration(row, sources):
             if source in seen or depth > MAX_DEPTH:
                 continue
             seen.add(source)
@@ -172,13 +200,14 @@ class Moment:
                 continue
             found = self._row_of(row, source)
             if found is not None:
-                yield Observed(self.process, tensor, found)
+                yield self._observed(tensor, found)
             elif source.argument >= 0:
                 yield from self._passed(source.argument)
             elif tensor.node is not None and tensor.node.type == "Const":
-                yield Observed(self.process, tensor, None, _constant(tensor.node.attrs))
-            elif tensor.node is not None and tensor.instance is not None and tensor.function is not None:
-                inner = self.calls.flow.slots(tensor.instance, tensor.function.number(tensor.node))
+                yield Observed(self.process, tensor, None, _constant(tensor.node), self.call)
+            elif tensor.node is not None and tensor.instance is not None and not _is_whole(tensor):
+                assert tensor.function is not None
+                inner = self.moments.flow.slots(tensor.instance, tensor.function.number(tensor.node))
                 flat = [source for slot in inner for source in slot]
                 yield from self.look_through(row, flat, seen, depth + 1)
 
@@ -186,22 +215,41 @@ class Moment:
         """The row of a source in this call, in the right iteration of its loop."""
         rows = self._by_tensor.get(source.tensor, [])
         if not rows or row is None:
-            return rows[-1] if rows else None
-        inside = [other for other in rows if other["frame"] == row["frame"]]
-        if not inside:
-            return rows[-1]
-        wanted = int(row["iteration"]) - int(source.earlier)
-        return next((other for other in reversed(inside) if other["iteration"] == wanted), None)
+            return _worst(rows)
+        frame = int(row["frame"])
+        if (source.tensor, frame) not in self._frames:
+            return _worst(rows)
+        return self._by_place.get((source.tensor, frame, int(row["iteration"]) - int(source.earlier)))
 
     def _passed(self, argument: int) -> Iterator[Observed]:
-        uids = self.calls.inputs(self.call)
-        found = self.calls.by_uid(uids[argument]) if argument < len(uids) else None
+        uids = self.calls.inputs(self.call) if self.call >= 0 else []
+        found = self.moments.by_uid(uids[argument]) if argument < len(uids) else None
         if found is not None:
             yield found
 
 
-def _constant(attrs: dict[str, Any]) -> tuple[float, ...]:
+def _of_iteration(row: Row | None, sources: list[Source]) -> list[Source]:
+    """A loop's state comes from outside in the first iteration, and from the one before in the others."""
+    if row is None or not any(source.earlier for source in sources):
+        return sources
+    later = int(row["iteration"]) > 0
+    return [source for source in sources if source.earlier == later or not (source.outside or source.earlier)]
+
+
+def _is_whole(tensor: Tensor) -> bool:
+    """Integers and bools: nothing bad gets through them, and few are looked at."""
+    dtypes = tensor.node.dtypes if tensor.node is not None else ()
+    return tensor.output < len(dtypes) and dtype_of(dtypes[tensor.output]).kind in (Kind.INT, Kind.UINT, Kind.BOOL)
+
+
+def _worst(rows: list[Row]) -> Row | None:
+    """Of a tensor in a loop, seen from outside: the iteration that went bad (a list may hold them all), or the last."""
+    bad = [row for row in rows if row["flags"] & EventFlag.BAD]
+    return next((row for row in bad if row["nan"]), next(iter(bad), rows[-1] if rows else None))
+
+
+def _constant(node: Node) -> tuple[float, ...] | None:
     try:
-        return tuple(float(value) for value in attrs.get("value", ()))
-    except ValueError:  # complex, or text
-        return ()
+        return tuple(float(value) for value in node.attrs["value"])
+    except (KeyError, ValueError):  # too large to be kept, complex, or text
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,8 @@ from tensorsleuth.model.rows import EventFlag
 from tensorsleuth.trace.process import ProcessTrace, Tensor
 
 Row = Any
+_GRADIENT = re.compile("(^|/)gradient(s|_tape)/")
+Key = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
@@ -22,20 +25,51 @@ class Observed:
     tensor: Tensor
     row: Row | None = None
     constant: tuple[float, ...] | None = None
+    call: int = -1  # during which it was computed
+
+    @property
+    def key(self) -> Key:
+        """What tells it from all others: its call, id, loop frame and iteration."""
+        if self.row is None:
+            return (self.call, -1, id(self.tensor.node), 0)
+        return self.call, int(self.row["tensor"]), int(self.row["frame"]), int(self.row["iteration"])
 
     @property
     def op(self) -> str:
         return self.tensor.type
 
     @property
+    def is_gradient(self) -> bool:
+        """Was it computed to differentiate something."""
+        tensor = self.tensor
+        if tensor.eager is not None:
+            return tensor.eager.forward > 0
+        return tensor.node is not None and (tensor.node.forward is not None or bool(_GRADIENT.search(tensor.node.name)))
+
+    @property
     def known(self) -> bool:
         return self.constant is not None or (self.row is not None and bool(self.row["flags"] & EventFlag.RANGED))
+
+    @property
+    def looked(self) -> bool:
+        return self.row is not None and bool(self.row["flags"] & EventFlag.LOOKED)
 
     @property
     def bad(self) -> bool:
         if self.constant is not None:
             return not all(math.isfinite(value) for value in self.constant)
         return self.row is not None and bool(self.row["flags"] & EventFlag.BAD)
+
+    @property
+    def has_nan(self) -> bool:
+        """Is a NaN in it; what is bad and was not counted may hold one."""
+        if self.constant is None and self.row is not None and not self.row["flags"] & EventFlag.COUNTED:
+            return self.bad
+        return self.count("nan") > 0
+
+    @property
+    def has_inf(self) -> bool:
+        return self.count("neg_inf") + self.count("pos_inf") > 0
 
     def count(self, name: str) -> int:
         """How many elements are `zero`, `neg`, `pos`, `nan`, `neg_inf` or `pos_inf`."""
@@ -68,11 +102,31 @@ class Observed:
 
     @property
     def dtype(self) -> str:
-        return dtype_of(int(self.row["dtype"])).name if self.row is not None else "float32"
+        if self.row is not None:
+            return dtype_of(int(self.row["dtype"])).name
+        node = self.tensor.node
+        return dtype_of(node.dtypes[0]).name if node is not None and node.dtypes else "float32"
+
+    @property
+    def half(self) -> bool:
+        return self.dtype in ("float16", "bfloat16")
 
     @property
     def shape(self) -> tuple[int, ...] | None:
         return self.process.shape_of(self.row) if self.row is not None else None
+
+    @property
+    def first_bad(self) -> tuple[int, ...] | None:
+        """The index of the first value that is not finite."""
+        shape = self.shape
+        if not self.bad or shape is None or self.row is None or not math.prod(shape):
+            return None
+        flat = int(self.row["first_bad"])
+        index: list[int] = []
+        for size in reversed(shape):
+            index.insert(0, flat % size)
+            flat //= size
+        return tuple(index)
 
 
 _TESTS: dict[str, Callable[[float], bool]] = {

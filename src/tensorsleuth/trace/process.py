@@ -108,6 +108,12 @@ class ProcessTrace:
         ring = self._rings["events"]
         return ring.lost if ring is not None else 0
 
+    @property
+    def alarm(self) -> bool:
+        """Was anything bad ever seen."""
+        ring = self._rings["events"]
+        return ring is not None and bool(ring.alarm)
+
     def bad_rows(self) -> Iterator[Any]:
         """The rows whose tensor holds a NaN or an infinity, oldest first; takes no more memory for a longer trace."""
         ring = self._rings["events"]

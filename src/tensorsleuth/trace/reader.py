@@ -15,6 +15,7 @@ from tensorsleuth.model.errors import TraceError
 from tensorsleuth.model.rows import EVENT
 from tensorsleuth.trace import rundir
 from tensorsleuth.trace.process import ProcessTrace, Tensor
+from tensorsleuth.trace.query import Queries
 from tensorsleuth.trace.ring_reader import Array
 
 
@@ -31,7 +32,7 @@ class BadTensor:
         return self.process.step_of(self.row)
 
 
-class Trace:
+class Trace(Queries):
     """A run: the rows and catalogues of all its processes."""
 
     def __init__(self, path: Path) -> None:

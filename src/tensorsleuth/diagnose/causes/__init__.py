@@ -21,7 +21,7 @@ def causes() -> tuple[Cause, ...]:
     return tuple(import_module(f"{__name__}.{module.name}").match for module in iter_modules(__path__))
 
 
-def explain(case: Case) -> Story | None:
-    """The surest story, or None."""
-    stories = [story for match in causes() if (story := match(case)) is not None]
-    return max(stories, key=lambda story: story.confidence, default=None)
+def explain(case: Case) -> tuple[Case, Story] | None:
+    """The surest story, and the op that it is about: the case's own, or one that was fused into it."""
+    told = [(one, story) for one in case.candidates for match in causes() if (story := match(one)) is not None]
+    return max(told, key=lambda pair: pair[1].confidence, default=None)

@@ -5,26 +5,43 @@ from __future__ import annotations
 from tensorsleuth.diagnose.case import Case, Story
 
 _PROBABILITIES = ("Softmax", "Sigmoid")
+_HALF = ("float16", "bfloat16")
+_SPREAD = 80.0  # logits farther apart than this underflow in float32 too
 
 
 def match(case: Case) -> Story | None:
-    if case.op not in ("Log", "Log1p", "Xlogy"):
+    if case.op not in ("Log", "Log1p", "Xlogy") or case.differentiates is not None:
         return None
     x = case.input(1 if case.op == "Xlogy" else 0)
     if x is None or not x.known:
         return None
     edge = -1 if case.op == "Log1p" else 0
-    if case.out.count("nan") and x.min < edge:
+    if case.out.has_nan and x.min < edge:
         return Story("log-negative", 0.95, f"takes the log of negative numbers (down to {x.min:.4g})", _NEGATIVE)
-    if not case.out.count("neg_inf"):
+    if not case.out.has_inf and case.op == case.out.op:
         return None
+    zeros = f"{x.count('zero'):,} of what went in is 0" if x.count("zero") else "some of what went in is 0"
+    if (half := _underflowed_in_half(case)) is not None:
+        return Story("half-underflow", 0.97, f"takes log(0): {zeros}, for {half} underflowed in half precision", _WIDER)
     if case.op == "Log" and (made := case.before(*_PROBABILITIES)) is not None:
         return _of_probabilities(made, x.count("zero"))
     if case.op == "Log" and x.op == "Sum" and case.before("Exp"):
         return Story(
             "logsumexp-by-hand", 0.96, "takes the log of a sum of exponentials that all underflowed to 0", _LSE
         )
-    return Story("log-zero", 0.95, f"takes log(0): {x.count('zero') or 'some'} of what went in is 0", _ZERO)
+    return Story("log-zero", 0.95, f"takes log(0): {zeros}", _ZERO)
+
+
+def _underflowed_in_half(case: Case) -> str | None:
+    """What computed, in half precision, probabilities that float32 would have held."""
+    made = case.spot_before(*_PROBABILITIES, "Exp", "Cast", "Mul")
+    while made is not None and made.type in ("Cast", "Mul"):
+        made = next((one for one in case.around.before(made, 2) if one.type in (*_PROBABILITIES, "Exp", "Mul")), None)
+    if made is None or case.around.dtype(made) not in _HALF:
+        return None
+    logits = [one for slot in case.around.inputs(made) for spot in slot for one in case.around.seen(spot)]
+    fits = all(one.max - one.min < _SPREAD for one in logits if one.known)
+    return made.type.lower() if fits else None
 
 
 def _of_probabilities(made_by: str, zeros: int) -> Story:
@@ -37,6 +54,7 @@ def _of_probabilities(made_by: str, zeros: int) -> Story:
 _LSE = "use tf.reduce_logsumexp(x, axis), which subtracts the largest first"
 _ZERO = "keep it away from 0: tf.math.log(tf.maximum(x, 1e-7)), or tf.math.log1p(x) where x counts from 0"
 _NEGATIVE = "a log needs positive numbers: look at how x is made, or clip it: tf.math.log(tf.maximum(x, 1e-7))"
+_WIDER = "compute the probabilities in float32: tf.nn.softmax(tf.cast(logits, tf.float32)), or take log_softmax"
 _LOGITS = (
     "compute the loss from the logits: tf.nn.softmax_cross_entropy_with_logits(labels, logits), "
     "or tf.nn.log_softmax(logits) for the log probabilities"

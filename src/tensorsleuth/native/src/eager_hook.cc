@@ -18,13 +18,15 @@ using namespace py;
 
 constexpr int kDtypes = 64;
 constexpr uint8_t kDoNotLook = 255;
+constexpr uint64_t kNoUid = ~0ull;
 constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
-enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kMadeBad, kWrites, kCallbacks };
+enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kStrangers, kMadeBad, kWrites, kCallbacks };
 
 struct Place {  // an op called from one place in the program
   uint32_t op, first, outputs, type;  // `type` is a hash of the op's type
   uint8_t looks[kDtypes];  // how closely to look at an output of each dtype
+  uint32_t inputs;  // how many of its arguments are tensors; the rest are attributes
 };
 
 struct Hook {
@@ -79,6 +81,15 @@ bool is_a(Object* thing, Object* type) {
   return its == type;
 }
 
+Object* tuple_of(Object* const* items, Size count) {
+  Object* tuple = PyTuple_New(count);
+  for (Size i = 0; i < count; ++i) {
+    Py_IncRef(items[i]);
+    PyTuple_SetItem(tuple, i, items[i]);
+  }
+  return tuple;
+}
+
 uint64_t number_of(Object* owner, Object* attribute) {
   Object* value = PyObject_GetAttr(owner, attribute);
   if (!value) return PyErr_Clear(), 0;
@@ -90,7 +101,13 @@ uint64_t number_of(Object* owner, Object* attribute) {
 uint64_t uid_of(Object* tensor) { return number_of(tensor, hook.id); }
 
 struct Uids {
-  std::vector<uint64_t> list;
+  std::vector<uint64_t> list;  // kNoUid for an input that is no tensor yet
+  bool variables = false;      // among them, which the op reads by itself
+
+  void clear() {
+    list.clear();
+    variables = false;
+  }
 
   void add(Object* thing, int depth = 0) {
     Object* type = PyObject_Type(thing);
@@ -99,14 +116,24 @@ struct Uids {
     else if (type == hook.list_type && depth == 0) add_items(thing, PyList_Size(thing), PyList_GetItem);
     else if (type == hook.tuple_type && depth == 0) add_items(thing, PyTuple_Size(thing), PyTuple_GetItem);
     else if (has_handle(thing, type)) add_handle(thing);
+    else list.push_back(kNoUid);
   }
 
   void add_items(Object* items, Size count, Object* (*item)(Object*, Size)) {
-    for (Size i = 0; i < count && list.size() < 4096; ++i) {
-      size_t before = list.size();
-      add(item(items, i), 1);
-      if (i == 0 && list.size() == before) return;  // a list of numbers: an attribute
-    }
+    for (Size i = 0; i < count && list.size() < 4096; ++i) add(item(items, i), 1);
+  }
+
+  // Has no op made one of them, as far as we saw?
+  bool strange() const {
+    if (variables) return true;
+    for (uint64_t uid : list)
+      if (uid == kNoUid || made[uid % kSeen].key != uid || !made[uid % kSeen].op) return true;
+    return false;
+  }
+
+  void replace(Object* uids) {
+    for (size_t i = 0; i < list.size() && Size(i) < PyList_Size(uids); ++i)
+      list[i] = PyLong_AsUnsignedLongLong(PyList_GetItem(uids, Size(i)));
   }
 
   static bool has_handle(Object* thing, Object* type) {
@@ -122,9 +149,10 @@ struct Uids {
 
   void add_handle(Object* variable) {
     Object* handle = PyObject_GetAttr(variable, hook.handle);
-    if (!handle) return PyErr_Clear();
-    if (is_a(handle, hook.tensor_type)) list.push_back(uid_of(handle));
-    Py_DecRef(handle);
+    if (!handle) PyErr_Clear();
+    variables = true;
+    list.push_back(handle && is_a(handle, hook.tensor_type) ? uid_of(handle) : kNoUid);
+    if (handle) Py_DecRef(handle);
   }
 };
 
@@ -160,6 +188,7 @@ bool look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
   return bad;
 }
 
+// Notes a tensor that an op made; is it bad?
 bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t call) {
   if (!is_a(tensor, hook.tensor_type)) return false;
   uint64_t uid = uid_of(tensor);
@@ -192,6 +221,7 @@ bool read_place(Object* described, Place* place) {
   place->outputs = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 2)));
   place->type = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 3)));
   memcpy(place->looks, PyBytes_AsString(PyTuple_GetItem(described, 4)), kDtypes);
+  place->inputs = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 5)));
   Py_DecRef(described);
   return true;
 }
@@ -208,15 +238,6 @@ bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
   if (!read_place(described, place) || hook.session != session) return false;  // a new recording began meanwhile
   hook.places[key] = *place;
   return true;
-}
-
-Object* tuple_of(Object* const* items, Size count) {
-  Object* tuple = PyTuple_New(count);
-  for (Size i = 0; i < count; ++i) {
-    Py_IncRef(items[i]);
-    PyTuple_SetItem(tuple, i, items[i]);
-  }
-  return tuple;
 }
 
 // The user's traceback shows the frames that the bare program would have had, not those of our callback.
@@ -249,13 +270,23 @@ bool tell_of_bad(Object* op, Object* const* inputs, Size count, uint64_t call, O
   return fine;
 }
 
+// Something bad came out: let Python look at what went in, where that came from no op.
+void look_at_strangers(const Place& place, Object* const* inputs, Size count, Uids* uids) {
+  Object* arguments[] = {PyLong_FromUnsignedLongLong(place.op), tuple_of(inputs, count)};
+  Object* found = PyObject_Vectorcall(hook.callbacks[kStrangers], arguments, 2, nullptr);
+  if (found && is_a(found, hook.list_type)) uids->replace(found);
+  if (found) Py_DecRef(found); else PyErr_Clear();
+  for (Object* argument : arguments) Py_DecRef(argument);
+}
+
 // Notes an op that has run; false where the guard raised.
 bool note_op(Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
   uint32_t outputs = count_outputs(result);
   Place place;  // a copy: the callbacks may let another thread begin a new recording
   if (!find_place(place_key(op), op, outputs, &place)) return true;
+  count = std::min<Size>(count, place.inputs);
   static thread_local Uids uids;
-  uids.list.clear();
+  uids.clear();
   for (Size i = 0; i < count; ++i) uids.add(inputs[i]);
   Call call{};
   call.time = began;
@@ -265,17 +296,18 @@ bool note_op(Object* op, Object* const* inputs, Size count, Object* result, uint
   call.thread = thread_number();
   call.kind = kOp;
   call.duration = now_ns() - began;
+  busy = true;
+  bool bad = false;
+  if (outputs && is_a(result, hook.tensor_type)) bad = note_output(result, place, 0, call.call);
+  else
+    for (uint32_t i = 0; i < outputs; ++i) bad |= note_output(PyList_GetItem(result, i), place, i, call.call);
+  if (bad && uids.strange()) look_at_strangers(place, inputs, count, &uids);
+  busy = false;
   note_inputs(call, uids);
   if (!uids.list.empty()) {
     uint64_t key = mix(place.type, uids.list[0]);
     took[key % kSeen] = {key, place.op};
   }
-  bool bad = false;
-  busy = true;
-  if (outputs && is_a(result, hook.tensor_type)) bad = note_output(result, place, 0, call.call);
-  else
-    for (uint32_t i = 0; i < outputs; ++i) bad |= note_output(PyList_GetItem(result, i), place, i, call.call);
-  busy = false;
   return !bad || !guard::on() || tell_of_bad(op, inputs, count, call.call, result);
 }
 
@@ -367,7 +399,7 @@ extern "C" {
 
 SLEUTH_API int sleuth_python_ready() { return sleuth::py::find_all(); }
 
-// given: (3 real entry points, 7 callbacks, EagerTensor, list, tuple, ops with functions, known ops, writing ops)
+// given: (3 real entry points, 8 callbacks, EagerTensor, list, tuple, ops with functions, known ops, writing ops)
 SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t session, int slow_tensors) {
   using namespace sleuth;
   hook = Hook{};  // what the last recording kept stays alive: another thread may still be inside it

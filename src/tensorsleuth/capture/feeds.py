@@ -1,0 +1,73 @@
+"""Values that come in from Python: arrays and numbers that TensorFlow makes tensors of without running an op."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.places import DO_NOT_LOOK, Places
+from tensorsleuth.capture.sink import Sink
+from tensorsleuth.capture.sites import Sites
+from tensorsleuth.model.ops import FEED
+from tensorsleuth.model.rows import NO_UID, CallKind
+
+MAX_LOOKS = 8  # at what went into an op that made something bad, for each place in the program
+
+
+class Feeds:
+    """Notes what the program feeds, where it does."""
+
+    def __init__(self, places: Places, sites: Sites, sink: Sink) -> None:
+        self._places = places
+        self._sites = sites
+        self._sink = sink
+        self._looked: dict[int, int] = {}
+
+    def converted(self, value: Any, tensor: Any) -> None:
+        """Python made a tensor of a value. Numbers are too many to note, unless they are not finite."""
+        if isinstance(value, int | float) and math.isfinite(value):
+            return
+        self._note(tensor, self._sites.of_caller(2))
+
+    def _note(self, tensor: Any, site: int, op: str = FEED, inputs: Sequence[int] = ()) -> None:
+        look = self._places.looks(op)[tensor._datatype_enum()]
+        if look == DO_NOT_LOOK or self._sink.maker(tensor._id):
+            return
+        place = self._places.at(op, site, 1)
+        call = self._sink.next_call()
+        self._sink.call(CallKind.OP, call, place[0], time.monotonic_ns(), 0, inputs)
+        self._sink.made(tensor._id, place[0])
+        self._sink.look(tensor, place[1], call, tensor._id, look)
+
+    def strangers(self, op: int, inputs: Sequence[Any]) -> list[int]:
+        """An op made something bad: look at what went in that no op made. The uids of all its inputs."""
+        looked = self._looked[op] = self._looked.get(op, 0) + 1
+        return [self._uid(value, op, looked <= MAX_LOOKS) for value in _flat(inputs)]
+
+    def _uid(self, value: Any, op: int, look: bool) -> int:
+        site = self._places.site_of(op)
+        if isinstance(value, tf.EagerTensor):
+            if look:
+                self._note(value, site)
+            return int(value._id)
+        handle = getattr(value, "_handle", None)
+        tensor = (tf.as_tensor(value) if handle is None else tf.read_variable(value)) if look else None
+        if tensor is None:
+            return int(getattr(handle, "_id", NO_UID))
+        if handle is None:
+            self._note(tensor, site)
+        else:  # the op read the variable by itself
+            self._note(tensor, site, tf.READ_VARIABLE, [handle._id])
+        return int(tensor._id)
+
+
+def _flat(inputs: Sequence[Any]) -> Iterator[Any]:
+    """The inputs one by one, as native/src/eager_hook.cc counts them."""
+    for value in inputs:
+        if type(value) in (list, tuple):
+            yield from value
+        else:
+            yield value

@@ -1,0 +1,84 @@
+"""The way of a bad value from its birth to where it did harm, in a handful of hops."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from tensorsleuth.diagnose.spread import Spread
+from tensorsleuth.model.catalog import Site
+from tensorsleuth.model.ops import VIEWS
+from tensorsleuth.trace.observed import Observed
+from tensorsleuth.trace.process import ProcessTrace
+
+MAX_HOPS = 8
+MAX_NAMES = 3
+
+
+def chain_of(spread: Spread, variables: dict[int, str]) -> tuple[str, ...]:
+    """One entry a hop: the op, with its line and what it put out where those change; in the end what was spoiled."""
+    hops = _hops([one for one in spread.path if one.op not in VIEWS])
+    if len(hops) > MAX_HOPS:
+        left_out = len(hops) - MAX_HOPS + 1
+        hops = [*hops[: MAX_HOPS - 3], f"… {left_out} more ops …", *hops[-2:]]
+    return (*hops, *_end(spread, variables))
+
+
+def _hops(path: list[Observed]) -> list[str]:
+    hops: list[str] = []
+    place, badness = "", ""
+    for one in path:
+        name = f"gradient of {_forward(one)}" if one.is_gradient else one.op
+        here, now = _place(_site(one)), _badness(one)
+        said = [text for text, before in ((here, place), (now, badness)) if text and text != before]
+        place, badness = here or place, now
+        hop = f"{name} ({', '.join(said)})" if said else name
+        if not hops or hops[-1] != hop:
+            hops.append(hop)
+    return hops
+
+
+def _forward(one: Observed) -> str:
+    node, eager = one.tensor.node, one.tensor.eager
+    if node is not None:
+        return node.forward.type if node.forward is not None else node.type
+    forward = one.process.catalogue.eager.get(eager.forward) if eager is not None else None
+    return forward.type if forward is not None else one.op
+
+
+def _site(one: Observed) -> Site | None:
+    node, sites = one.tensor.node, one.process.catalogue.sites
+    if node is not None and node.forward is not None:
+        return sites.get(node.forward.site)
+    return one.tensor.site
+
+
+def _place(site: Site | None) -> str:
+    frame = site.frame if site is not None else None
+    return f"{os.path.basename(frame.file)}:{frame.line}" if frame is not None else ""
+
+
+def _badness(one: Observed) -> str:
+    if one.has_nan:
+        return "NaN"
+    return "−∞" if not one.count("pos_inf") else "+∞" if not one.count("neg_inf") else "±∞"
+
+
+def _end(spread: Spread, variables: dict[int, str]) -> Iterator[str]:
+    if spread.variables:
+        names = [variables.get(handle, "a variable") for handle in list(spread.variables)[:MAX_NAMES]]
+        more = len(spread.variables) - len(names)
+        yield f"written to {', '.join(names)}{f' and {more} more' if more > 0 else ''}"
+    elif spread.left:
+        yield f"given to Python{_function(spread.reached[spread.left[0]])}"
+
+
+def _function(one: Observed) -> str:
+    process: ProcessTrace = one.process
+    instance = one.tensor.instance
+    for _ in range(100):
+        if instance is None or instance.parent < 0:
+            break
+        instance = process.catalogue.instances.get(instance.parent)
+    function = process.catalogue.functions.get(instance.function) if instance is not None else None
+    return f" by {function.name.removeprefix('__inference_').rsplit('_', 1)[0]}" if function is not None else ""

@@ -1,0 +1,183 @@
+"""Who writes the variables of a program, and what they are called."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.model.catalog import Frame, Function, Instance, Node, Site
+from tensorsleuth.model.ops import writes_variables
+from tensorsleuth.model.rows import NO_UID, CallKind
+from tensorsleuth.trace.moment import Moments, Slots
+from tensorsleuth.trace.observed import Observed
+
+_ASSIGNED = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*=[^=]")
+
+
+@dataclass(frozen=True)
+class Write:
+    """A variable was written: by an eager op, or by a node of a function."""
+
+    call: int
+    op: str
+    handle: int  # uid of the variable
+    site: Site | None
+    slots: Slots
+    instance: Instance | None = None
+    node: Node | None = None
+
+    @property
+    def values(self) -> list[Observed]:
+        """What went in beside the variable itself."""
+        return [one for slot in self.slots[1:] for one in slot]
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """A node that writes a variable which its function got as an argument."""
+
+    instance: Instance
+    number: int
+    node: Node
+    argument: int
+
+
+class Variables:
+    """The variables of a process, known by the uids of their handles."""
+
+    def __init__(self, moments: Moments) -> None:
+        self._moments = moments
+        self._catalogue = moments.process.catalogue
+
+    @cached_property
+    def writers(self) -> dict[int, list[_Writer]]:
+        """By the instance that Python calls: the nodes in it that write variables."""
+        found: dict[int, list[_Writer]] = defaultdict(list)
+        for instance, function in self._instances():
+            for number, node in enumerate(function.nodes):
+                if writes_variables(node.type):
+                    sources = self._moments.flow.slots(instance, number)[0]
+                    root = self._root(instance)
+                    found[root.id] += [_Writer(instance, number, node, one.argument) for one in sources]
+        return found
+
+    @cached_property
+    def written(self) -> dict[int, list[_Writer]]:
+        """By the id of a tensor: the nodes that write it to a variable."""
+        found: dict[int, list[_Writer]] = defaultdict(list)
+        for writers in self.writers.values():
+            for writer in writers:
+                for slot in self._moments.flow.slots(writer.instance, writer.number)[1:]:
+                    for source in slot:
+                        found[source.tensor].append(writer)
+        return found
+
+    def last_write(self, handle: int, before: int) -> Write | None:
+        """The last call before that one which wrote a variable."""
+        calls = [call for call in self._moments.calls.consumers(handle) if call < before]
+        for call in reversed(calls):
+            write = next(self.writes(call, handle), None)
+            if write is not None:
+                return write
+        return None
+
+    def writes_of(self, handle: int) -> Iterator[Write]:
+        """All that wrote a variable, oldest first."""
+        for call in self._moments.calls.consumers(handle):
+            yield from self.writes(call, handle)
+
+    def writes(self, call: int, handle: int | None = None) -> Iterator[Write]:
+        """What a call wrote: to one variable, or to any."""
+        op = self._moments.calls.op(call)
+        if op is None:
+            return
+        uids = self._moments.calls.inputs(call)
+        moment = self._moments.of_call(call)
+        if op.instance < 0 and writes_variables(op.type) and uids and handle in (None, uids[0]):
+            found = (self._moments.by_uid(uid) for uid in uids)
+            slots = [[one] if one is not None else [] for one in found]
+            yield Write(call, op.type, uids[0], self._catalogue.sites.get(op.site), slots)
+        for writer in self.writers.get(op.instance, []):
+            target = uids[writer.argument] if 0 <= writer.argument < len(uids) else NO_UID
+            if handle in (None, target):
+                slots = moment.slots_of(writer.instance, writer.number, None)
+                site = self._catalogue.sites.get(writer.node.site)
+                yield Write(call, writer.node.type, target, site, slots, writer.instance, writer.node)
+
+    def handle_of(self, observed: Observed) -> int | None:
+        """The variable that a tensor was read from."""
+        tensor = observed.tensor
+        if observed.call < 0:
+            return None
+        uids = self._moments.calls.inputs(observed.call)
+        if tensor.eager is not None:
+            return uids[0] if uids else None
+        if tensor.instance is None or tensor.function is None or tensor.node is None:
+            return None
+        slots = self._moments.flow.slots(tensor.instance, tensor.function.number(tensor.node))
+        arguments = [source.argument for source in slots[0]] if slots else []
+        return next((uids[at] for at in arguments if 0 <= at < len(uids)), None)
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """What functions call the variables that they capture."""
+        return {
+            int(captured["uid"]): str(captured["variable"]).removesuffix(":0")
+            for function in self._catalogue.functions.values()
+            for captured in function.captures.values()
+            if captured.get("variable") and captured.get("uid") is not None
+        }
+
+    @cached_property
+    def fixed(self) -> set[int]:
+        """Those that are known not to be trained: counters, metrics, learning rates."""
+        captures = [captured for f in self._catalogue.functions.values() for captured in f.captures.values()]
+        return {int(one["uid"]) for one in captures if one.get("trainable") is False and one.get("uid") is not None}
+
+    def made_at(self, handle: int) -> Frame | None:
+        """The line that made a variable."""
+        made = self._moments.by_uid(handle)
+        return made.tensor.site.frame if made is not None and made.tensor.site is not None else None
+
+    def name(self, handle: int) -> str:
+        """Its name, or the one that the user's line gives it."""
+        known = self.names.get(handle)
+        if known and known != "Variable":
+            return known
+        frame = self.made_at(handle)
+        text = self._catalogue.sources.get(frame.file, "") if frame is not None else ""
+        lines = text.splitlines()
+        line = lines[frame.line - 1] if frame is not None and frame.line <= len(lines) else ""
+        found = _ASSIGNED.match(line)
+        return found.group(1) if found else known or "a variable"
+
+    def called(self, name: str) -> Iterator[int]:
+        """The variables whose name ends so."""
+        yield from (handle for handle, known in self.names.items() if known.split("/")[-1].startswith(name))
+
+    def function_calls(self, instance: Instance) -> list[int]:
+        """The calls of the function that an instance belongs to."""
+        root = self._root(instance)
+        ops = [op.id for op in self._catalogue.eager.values() if op.instance == root.id]
+        rows = self._moments.process.calls
+        wanted = rows[(rows["kind"] == CallKind.FUNCTION) & np.isin(rows["op"], ops)]
+        calls: list[int] = wanted["call"].tolist()
+        return calls
+
+    def _root(self, instance: Instance) -> Instance:
+        for _ in range(100):
+            if instance.parent < 0 or instance.parent not in self._catalogue.instances:
+                break
+            instance = self._catalogue.instances[instance.parent]
+        return instance
+
+    def _instances(self) -> Iterator[tuple[Instance, Function]]:
+        for instance in self._catalogue.instances.values():
+            function = self._catalogue.functions.get(instance.function)
+            if function is not None:
+                yield instance, function
