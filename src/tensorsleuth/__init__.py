@@ -17,7 +17,8 @@ if TYPE_CHECKING:
         step,
     )
     from tensorsleuth.diagnose import diagnose
-    from tensorsleuth.model.errors import SleuthError
+    from tensorsleuth.guarding.api import Guard, disable_check_numerics, enable_check_numerics, guard
+    from tensorsleuth.model.errors import NumericsError, SleuthError
     from tensorsleuth.trace.reader import Trace, open_trace
 
     open = open_trace
@@ -26,24 +27,34 @@ __version__ = "0.1.0"
 
 # Loaded when first used: reading a trace needs no TensorFlow, and recording no reader.
 _HOMES = {
+    "Guard": ("tensorsleuth.guarding.api", "Guard"),
+    "NumericsError": ("tensorsleuth.model.errors", "NumericsError"),
     "Recording": ("tensorsleuth.capture.api", "Recording"),
     "SleuthError": ("tensorsleuth.model.errors", "SleuthError"),
     "Trace": ("tensorsleuth.trace.reader", "Trace"),
     "diagnose": ("tensorsleuth.diagnose", ""),  # the package itself, which can be called
+    "disable_check_numerics": ("tensorsleuth.guarding.api", "disable_check_numerics"),
     "disable_dump_debug_info": ("tensorsleuth.capture.api", "disable_dump_debug_info"),
+    "enable_check_numerics": ("tensorsleuth.guarding.api", "enable_check_numerics"),
     "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
+    "guard": ("tensorsleuth.guarding.api", "guard"),
     "open": ("tensorsleuth.trace.reader", "open_trace"),
     "record": ("tensorsleuth.capture.api", "record"),
     "step": ("tensorsleuth.capture.api", "step"),
 }
 
 __all__ = [
+    "Guard",
+    "NumericsError",
     "Recording",
     "SleuthError",
     "Trace",
     "diagnose",
+    "disable_check_numerics",
     "disable_dump_debug_info",
+    "enable_check_numerics",
     "enable_dump_debug_info",
+    "guard",
     "open",
     "record",
     "step",

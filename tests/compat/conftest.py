@@ -26,7 +26,7 @@ def _patched() -> list[tuple[Any, str, Any]]:
     places += [(tf.execute, "record_gradient"), (tf.gradients_util, "_MaybeCompile")]
     places += [(tf.session.BaseSession, "run"), (tf.constant_op, "convert_to_eager_tensor")]
     places += [(tf.backprop.GradientTape, "__enter__"), (tf.backprop.GradientTape, "gradient")]
-    places += [(tf.traceback_utils, "_EXCLUDED_PATHS")]
+    places += [(tf.traceback_utils, "_EXCLUDED_PATHS"), (tf.TensorBase, "_numpy")]
     return [(owner, name, getattr(owner, name)) for owner, name in places]
 
 
@@ -37,13 +37,16 @@ def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     from tensorsleuth.capture import api
+    from tensorsleuth.guarding import api as guarding
 
     before = _patched()
     yield
-    left, api._active = api._active, None
-    if left is not None:
-        left.close()
+    guard, left = guarding._active, api._active
+    for open_still in (guard, left):
+        if open_still is not None:
+            open_still.close()
     assert left is None, "a recording is still under way"
+    assert guard is None, "a guard is still on duty"
     changed = [name for owner, name, was in before if getattr(owner, name) is not was]
     assert not changed, f"still replaced: {', '.join(changed)}"
 

@@ -46,3 +46,10 @@ def test_watched_is_the_same(name: str, mode: str, tmp_path: Path) -> None:
     assert len(trace.events) > 30 * STEPS
     assert trace.not_covered == []
     assert trace.processes[0].catalogue.meta["steps"] == STEPS
+
+
+@pytest.mark.parametrize("name", models.MODELS)
+def test_guarded_is_the_same(name: str) -> None:
+    expected = bare(name)
+    with tensorsleuth.guard():
+        assert train(name) == expected

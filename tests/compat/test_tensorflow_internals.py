@@ -265,3 +265,49 @@ def test_a_variable_can_be_read_unheard() -> None:
         value = private.read_variable(variable)
     assert value is not None and float(value) == 2.0
     assert tape.gradient(value, variable) is None
+
+
+def test_every_way_to_a_number_of_python_is_one_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Any] = []
+    real = private.TensorBase._numpy
+
+    def spy(tensor: Any) -> Any:
+        read.append(tensor)
+        return real(tensor)
+
+    monkeypatch.setattr(private.TensorBase, "_numpy", spy)
+    x = tf.constant(2.0)
+    for way in (lambda: x.numpy(), lambda: float(x), lambda: str(x), lambda: f"{x}", lambda: bool(x > 1.0)):
+        read.clear()
+        way()
+        assert read
+    read.clear()
+    assert private.array_of(x) == 2.0 and not read
+
+
+def test_a_function_that_keeps_values_for_its_gradient_knows_what_is_the_users(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[tuple[int, int | None]] = []
+    for entry in ("TFE_Py_Execute", "TFE_Py_ExecuteCancelable"):
+        real = getattr(pywrap_tfe, entry)
+
+        def spy(*args: Any, real: Any = real) -> Any:
+            if "__forward_" in str(args[2]):
+                found.append((args[-1], private.user_outputs(sys._getframe(1))))
+            return real(*args)
+
+        monkeypatch.setattr(pywrap_tfe, entry, spy)
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.function(lambda x: tf.math.log(x) * tf.exp(x))(x)
+    tape.gradient(y, x)
+    ((all_outputs, of_the_user),) = found
+    assert of_the_user == 1 and all_outputs > 1
+
+
+def test_variables_are_read_and_written_by_ops_of_these_names() -> None:
+    variable = tf.Variable([1.0, 2.0])
+    assert isinstance(variable, private.Variable)
+    known = private.ops_that_write()
+    assert {"AssignVariableOp", "AssignAddVariableOp", "ResourceApplyAdam", "ResourceScatterAdd"} <= known
+    assert "ReadVariableOp" not in known

@@ -14,7 +14,16 @@ from tensorsleuth import native
 
 SOURCES = Path(native.__file__).parent / "src"
 # All of the native library that does not call TensorFlow.
-PARTS = ("ring.cc", "session.cc", "shapes.cc", "values.cc", "health.cc", "health_portable.cc", "health_float8.cc")
+PARTS = (
+    "guard.cc",
+    "ring.cc",
+    "session.cc",
+    "shapes.cc",
+    "values.cc",
+    "health.cc",
+    "health_portable.cc",
+    "health_float8.cc",
+)
 HAMMER = """
 #include <thread>
 #include <vector>

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "tensorsleuth"
 
 API = "the package itself"  # `import tensorsleuth`, as users do
-EVERYTHING = {API, "model", "native", "trace", "capture", "integrations", "checks", "diagnose", "show"}
+EVERYTHING = {API, "model", "native", "trace", "capture", "integrations", "checks", "diagnose", "show", "guarding"}
 MAY_IMPORT = {
     "model": set(),
     "native": {"model"},
@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "checks": {"model", "capture"},
     "diagnose": {"model", "trace"},
     "show": {"model", "diagnose"},
+    "guarding": {"model", "trace", "capture", "diagnose", "show"},
     "cli": EVERYTHING,
     "demo": {API},
     "inject": set(),

@@ -15,7 +15,7 @@ import pytest
 
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import EVENT, EventFlag
-from tensorsleuth.native.loader import Call, Plan
+from tensorsleuth.native.loader import Call, Plan, files_in
 from tensorsleuth.trace.plan import SMALL_CHUNK_ROWS, TracePlan, make_plan
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import RingFile
@@ -33,7 +33,7 @@ class Session:
     def open(self, plan: TracePlan, chunk_rows: int | None = None) -> int:
         events, calls = plan.events, plan.calls
         rows = (chunk_rows or events.chunk_rows, events.chunks, events.window, calls.chunk_rows, calls.chunks)
-        return int(self.library.sleuth_open(ctypes.byref(Plan(str(self.folder).encode(), 1, *rows, plan.value_bytes))))
+        return int(self.library.sleuth_open(ctypes.byref(Plan(*files_in(self.folder), 1, *rows, plan.value_bytes))))
 
     def write(self, rows: int, start: int = 0, bad: int = NEVER, threads: int = 1, elements: int = 1) -> None:
         self.library.hammer(threads, start, rows, bad, Mode.FULL_HEALTH, elements)
@@ -163,11 +163,12 @@ def test_values_are_kept_until_they_are_written_over(session: Session) -> None:
 
 FORKS = """
 import ctypes, os, sys
-from tensorsleuth.native.loader import Plan
+from pathlib import Path
+from tensorsleuth.native.loader import Plan, files_in
 library = ctypes.CDLL(sys.argv[1])
 library.hammer.argtypes = [ctypes.c_int, *[ctypes.c_uint64] * 3, ctypes.c_int, ctypes.c_int]
 write = lambda start, rows: library.hammer(1, start, rows, 2**64 - 1, 4, 1)
-assert library.sleuth_open(ctypes.byref(Plan(sys.argv[2].encode(), 1, 512, 100, 0, 512, 100, 0))) == 0
+assert library.sleuth_open(ctypes.byref(Plan(*files_in(Path(sys.argv[2])), 1, 512, 100, 0, 512, 100, 0))) == 0
 write(0, 1000)
 child = os.fork()
 write(1000, 5000)
@@ -177,7 +178,7 @@ if child:
 else:
     other = sys.argv[2] + "/child"
     os.mkdir(other)
-    assert library.sleuth_open(ctypes.byref(Plan(other.encode(), 2, 512, 100, 0, 512, 100, 0))) == 0
+    assert library.sleuth_open(ctypes.byref(Plan(*files_in(Path(other)), 2, 512, 100, 0, 512, 100, 0))) == 0
     write(0, 77)
     library.sleuth_close()
     os._exit(0)
@@ -225,10 +226,11 @@ def test_a_full_disk_costs_one_line(session: Session, tmp_path: Path, capfd: pyt
 
 LIMITED = """
 import ctypes, resource, sys
-from tensorsleuth.native.loader import Plan
+from pathlib import Path
+from tensorsleuth.native.loader import Plan, files_in
 library = ctypes.CDLL(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-assert library.sleuth_open(ctypes.byref(Plan(sys.argv[2].encode(), 1, 512, 100, 0, 512, 100, 0))) == 0
+assert library.sleuth_open(ctypes.byref(Plan(*files_in(Path(sys.argv[2])), 1, 512, 100, 0, 512, 100, 0))) == 0
 library.hammer(1, ctypes.c_uint64(0), ctypes.c_uint64(50_000), ctypes.c_uint64(2**64 - 1), 4, 1)
 if len(sys.argv) == 3:
     library.sleuth_close()

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.modes import Mode
-from tensorsleuth.native.loader import Plan
+from tensorsleuth.native.loader import Plan, files_in
 from tensorsleuth.trace import journal, rundir, synthetic
 from tensorsleuth.trace.reader import Trace, open_trace
 from tensorsleuth.trace.ring_reader import HEADER
@@ -48,7 +48,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory, recorder: ctypes.CDLL) -> Pa
     first = first.rename(run / "p-1")
     second = run / "p-2"
     second.mkdir()
-    plan = Plan(str(second).encode(), 1, 512, 5, 1, 512, 5, 1 << 14)
+    plan = Plan(*files_in(second), 1, 512, 5, 1, 512, 5, 1 << 14)
     assert recorder.sleuth_open(ctypes.byref(plan)) == 0
     recorder.hammer(1, 0, 6000, 1000, Mode.FULL_TENSOR, 5)
     for name in FILES[:-1]:

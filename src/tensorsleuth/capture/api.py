@@ -10,15 +10,34 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
-from tensorsleuth.capture.complaint import complain
+from tensorsleuth.capture.complaint import complain, harmless
 from tensorsleuth.capture.settings import DtypeFilter, Settings, make_settings
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.modes import DEFAULT_MODE, Mode
 from tensorsleuth.trace import rundir
 
 _active: Recording | None = None
+_guardian: Guardian | None = None
+
+
+class Guardian(Protocol):
+    """The guard, which watches through the recording where there is one, and by itself where there is none."""
+
+    @property
+    def recorder(self) -> Any: ...
+    def selection(self, settings: Settings) -> Any:
+        """What a recording has to look at so that both see enough."""
+
+    def stand_back(self) -> None:
+        """A recording is about to begin: only one can use the native library."""
+
+    def join(self, recorder: Any) -> None:
+        """A recording has begun."""
+
+    def stand_alone(self) -> None:
+        """It has ended."""
 
 
 class Recording:
@@ -44,6 +63,8 @@ class Recording:
         if self.path is not None and not self._injected:
             with contextlib.suppress(OSError):
                 rundir.write_end(self.path, 0)
+        if _guardian is not None:
+            harmless(_guardian.stand_alone)
 
     def __enter__(self) -> Recording:
         return self
@@ -97,7 +118,7 @@ def step(number: int) -> Iterator[None]:
     """Say that what runs in this block is training step `number`."""
     if not isinstance(number, int):
         raise SleuthError(f"step({number!r}): a step is a whole number.")
-    recorder = _active._recorder if _active is not None else None
+    recorder = _recorder()
     with recorder.steps.said(number) if recorder is not None else contextlib.nullcontext():
         yield
 
@@ -105,6 +126,20 @@ def step(number: int) -> Iterator[None]:
 def start_injected(run: Path, settings: Settings) -> None:
     """Record a program that `sleuth run` started, into its run."""
     _start(settings, lambda: run, injected=True)
+
+
+def _recorder() -> Any:
+    """What watches the program now: the recording, or else the guard."""
+    if _active is not None:
+        return _active._recorder
+    return _guardian.recorder if _guardian is not None else None
+
+
+def set_guardian(guardian: Guardian | None) -> Any:
+    """Have the guard watch along, or not any more. Returns the recorder of the recording under way."""
+    global _guardian
+    _guardian = guardian
+    return _active._recorder if _active is not None else None
 
 
 def _active_like(settings: Settings) -> Recording | None:
@@ -122,24 +157,33 @@ def _active_like(settings: Settings) -> Recording | None:
 
 def _start(settings: Settings, make_run: Any, injected: bool = False) -> Recording:
     global _active
-    _need_tensorflow()
+    need_tensorflow()
     from tensorsleuth.capture.recorder import Recorder
 
+    guardian = _guardian
+    if guardian is not None:
+        guardian.stand_back()
     try:
         run = make_run()
-        recorder = Recorder(run / f"p-{time.time_ns()}-{os.getpid()}", settings)
+        selection = guardian.selection(settings) if guardian is not None else None
+        recorder = Recorder(run / f"p-{time.time_ns()}-{os.getpid()}", settings, selection)
     except Exception as error:  # a disk that is full or read-only, or a mistake of ours
+        if guardian is not None:
+            guardian.stand_alone()
         if os.environ.get("SLEUTH_DEBUG"):
             raise
         complain(f"not recording: {type(error).__name__}: {error}; the program goes on.")
         return Recording(None, settings, None)
     _active = Recording(run, settings, recorder, injected)
+    if guardian is not None:
+        guardian.join(recorder)
     atexit.register(_active.close)
     os.register_at_fork(after_in_parent=_say_fork, after_in_child=_forget)
     return _active
 
 
-def _need_tensorflow() -> None:
+def need_tensorflow() -> None:
+    """An error that says what to do where there is none, or too old a one."""
     try:
         import tensorflow
     except ImportError as error:

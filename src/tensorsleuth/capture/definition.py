@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from tensorsleuth.capture import tf
 
 MAX_TEXT = 200
@@ -148,7 +150,10 @@ def _describe_constant(node: Any) -> dict[str, Any]:
         elements *= dim.size
     if elements <= MAX_VALUES and tensor.dtype not in _TEXT_DTYPES:
         described["value"] = [str(v) for v in tf.constant_value(node).ravel().tolist()]
+    elif tensor.dtype in _FLOATS and np.isinf(tf.constant_value(node)).any():
+        described["infinite"] = True
     return described
 
 
 _TEXT_DTYPES = frozenset((7, 20, 21))  # string, resource, variant
+_FLOATS = frozenset((1, 2, 14, 19))  # float32, float64, bfloat16, float16

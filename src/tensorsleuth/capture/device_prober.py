@@ -34,8 +34,9 @@ class OnDevice(InPlace):
     def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
         live = live_tensors(copy)
         _keep_effects(definition, copy, live)
+        look_at = probing.selection.in_function(definition)
         for tensor, source, op, dtype, device in candidates(definition, arguments, called):
-            look = probing.selection.look_in_graph(op, dtype)
+            look = look_at(op, dtype, source)
             if look is None or source not in live:
                 continue
             nodes = _summary(source, tensor, dtype, device, look, probing)

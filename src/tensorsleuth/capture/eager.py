@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tensorsleuth.capture import tf
@@ -19,6 +18,7 @@ from tensorsleuth.capture.places import DO_NOT_LOOK, Place, Places
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.steps import Steps
+from tensorsleuth.capture.watcher import STOPPED, Alarm, FunctionCall, Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import NO_UID, CallKind
 from tensorsleuth.trace.catalog_writer import CatalogWriter
@@ -47,6 +47,7 @@ class EagerCallbacks:
         self._sink = sink
         self.feeds = Feeds(places, sites, sink)
         self._proven: set[str] = set()  # copies that have run
+        self.watcher: Watcher | None = None
         self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
 
     def intern(self, op: str | bytes, outputs: int, forward: int) -> Place:
@@ -96,14 +97,19 @@ class EagerCallbacks:
         try:
             outputs = real(handle, device, ran, given, attrs, *rest)
         except tf.Failures as error:
-            if call is None or not harmless(self._failed_call, call, error):
+            stopped = STOPPED in str(error)
+            if call is not None and self.watcher is not None:
+                raise_in_program(harmless(self.watcher.function_failed, call, stopped))
+            if call is None or stopped or not harmless(self._failed_call, call, error):
                 raise
             return real(handle, device, name, inputs, attrs, *rest)  # the copy could not be made to run
         if call is not None:
-            harmless(self._end, call, outputs)
+            seen = harmless(self._end, call, outputs)
+            if self.watcher is not None:
+                raise_in_program(harmless(self.watcher.function_ended, call, outputs, bool(seen)))
         return outputs
 
-    def _begin(self, name: str, inputs: Sequence[Any], outputs: int) -> _FunctionCall:
+    def _begin(self, name: str, inputs: Sequence[Any], outputs: int) -> FunctionCall:
         """Note that a function is called; what to run for it."""
         watched = self._functions.watched(name, lambda: tf.graph_of(tf.calling_function(sys._getframe(6))))
         self._steps.function_called(watched.kind if watched else "plain")
@@ -112,14 +118,16 @@ class EagerCallbacks:
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
         if watched is None:
-            return _FunctionCall(name, name, inputs, number, began, place, None)
+            return FunctionCall(name, name, inputs, number, began, place, None)
         self._look_at_strangers(inputs, watched, number)
-        return _FunctionCall(name, watched.name, [*inputs, tf.scalar(number)], number, began, place, watched)
+        return FunctionCall(name, watched.name, [*inputs, tf.scalar(number)], number, began, place, watched)
 
-    def _end(self, call: _FunctionCall, outputs: Sequence[Any]) -> None:
+    def _end(self, call: FunctionCall, outputs: Sequence[Any]) -> bool:
+        """Note what came back; True where the function's inside was looked at."""
+        seen = call.watched is not None
         if call.watched is not None and call.ran not in self._proven:
             self._proven.add(call.ran)
-            self._functions.ran(call.name, call.watched)
+            seen = self._functions.ran(call.name, call.watched)
         self._sink.call(CallKind.ENDED, call.number, call.place[0], call.began, time.monotonic_ns() - call.began, [])
         for index, tensor in enumerate(outputs):
             look = call.place[4][tensor._datatype_enum()]
@@ -127,8 +135,9 @@ class EagerCallbacks:
             if look != DO_NOT_LOOK:  # a watched function has looked at it already
                 close = Mode.NO_TENSOR if call.watched else look
                 self._sink.look(tensor, call.place[1] + index, call.number, tensor._id, close)
+        return seen
 
-    def _failed_call(self, call: _FunctionCall, error: Any) -> bool:
+    def _failed_call(self, call: FunctionCall, error: Any) -> bool:
         """Note the error; True where it is our copy's fault and the original has not begun to run."""
         if call.watched is not None and call.ran not in self._proven and of_our_making(error):
             self._functions.refuse(call.name, f"its watched copy does not run: {error}")
@@ -151,10 +160,13 @@ class EagerCallbacks:
         """An op raised. TensorFlow also raises to ask for a slower path: that is no failure."""
         if not issubclass(kind, tf.Failures) or tf.error_name(error) == END_OF_DATA:
             return
+        harmless(self._note_failed_op, op, inputs, error, self._sites.of_caller())
+        if self.watcher is not None and STOPPED in str(error):
+            raise_in_program(harmless(self.watcher.op_failed, _text(op)))
+
+    def _note_failed_op(self, op: str | bytes, inputs: Sequence[Any], error: Any, site: int) -> None:
         restore_message(error)
-        call = self._sink.next_call()
-        place = self._places.at(_text(op), self._sites.of_caller(), 0)
-        self._note_failure(call, place[0], error, inputs)
+        self._note_failure(self._sink.next_call(), self._places.at(_text(op), site, 0)[0], error, inputs)
 
     def _note_failure(self, call: int, op: int, error: Any, inputs: Sequence[Any]) -> None:
         message = str(getattr(error, "message", error))
@@ -168,18 +180,22 @@ class EagerCallbacks:
         """Look at a tensor whose memory the native hook cannot reach; is it bad?"""
         return self._sink.look(tensor, number, call, uid, look)
 
+    def made_bad(self, op: str | bytes, inputs: Sequence[Any], call: int, result: Any) -> None:
+        """An op put out something that is not finite; the guard may raise."""
+        outputs = result if isinstance(result, list) else [result]
+        if self.watcher is not None:
+            raise_in_program(harmless(self.watcher.made_bad, _text(op), inputs, call, outputs))
 
-@dataclass(frozen=True, slots=True)
-class _FunctionCall:
-    """A function that is being called."""
+    def writes(self, op: str | bytes, inputs: Sequence[Any]) -> None:
+        """An op is about to write a variable; the guard may raise."""
+        if self.watcher is not None:
+            raise_in_program(harmless(self.watcher.writes, _text(op), inputs))
 
-    name: str
-    ran: str  # the name of what runs for it
-    inputs: Sequence[Any]
-    number: int
-    began: int
-    place: Place
-    watched: Watched | None
+
+def raise_in_program(alarm: Alarm) -> None:
+    """Raise what the guard has to say, without a trace of what it was found in."""
+    if alarm is not None:
+        raise alarm from None
 
 
 class _Named:

@@ -77,14 +77,14 @@ class Functions:
                     self._roots[key] = found
         return found
 
-    def ran(self, name: str, watched: Watched) -> None:
+    def ran(self, name: str, watched: Watched) -> bool:
         """A copy has run for the first time: were its probes in it?"""
-        if name in self._passed_over or not tf.optimizer_is_on():
-            return  # its probes stand in the copy itself
-        if not self._prober.took_effect(watched.name):
-            self._passed_over.add(name)
-            self.forget(name)
-            self._catalog.not_covered(f"the first call of {name}", "the graph optimiser did not see it")
+        if name in self._passed_over or not tf.optimizer_is_on() or self._prober.took_effect(watched.name):
+            return True
+        self._passed_over.add(name)
+        self.forget(name)
+        self._catalog.not_covered(f"the first call of {name}", "the graph optimiser did not see it")
+        return False
 
     def refuse(self, name: str, why: str) -> None:
         """From now on run `name` as it is."""

@@ -7,6 +7,7 @@ functions differentiated on the clean one, and switching the recording off needs
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ from tensorsleuth.model.modes import Mode
 CALL_ARGUMENT = "sleuth_call"
 DT_INT64 = 9
 _FLOATS = (Kind.FLOAT, Kind.COMPLEX)
+LookInGraph = Callable[[str, int, str], Mode | None]
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,12 @@ class Selection:
             return mode
         return Mode.NO_TENSOR if mode is Mode.NO_TENSOR else None
 
+    def in_function(self, definition: Definition) -> LookInGraph:
+        """The same for the tensors of a function, by op, dtype and name."""
+        return lambda op, dtype, name: self.look_in_graph(op, dtype)
+
     def look_in_graph(self, op: str, dtype: int) -> Mode | None:
-        """The same, leaving out what another tensor's row already tells."""
+        """Leaves out what another tensor's row already tells."""
         mode = self.settings.mode
         if op in ops.STATIC or op in ops.CONTROL_FLOW:
             return None
@@ -100,10 +106,11 @@ class InPlace:
 
     def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
         used = used_tensors(copy)
+        look_at = probing.selection.in_function(definition)
         names: dict[str, str] = {}
         probes: list[Any] = []
         for tensor, source, op, dtype, device in candidates(definition, arguments, called):
-            look = probing.selection.look_in_graph(op, dtype)
+            look = look_at(op, dtype, source)
             if look is None or source not in used:
                 continue
             probes.append(_probe(source, tensor, dtype, device, look, probing))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from tensorsleuth.capture import tf
@@ -21,6 +20,7 @@ from tensorsleuth.capture.settings import Settings
 from tensorsleuth.capture.sink import NativeSink, Sink
 from tensorsleuth.native import loader
 from tensorsleuth.trace.catalog_writer import CatalogWriter
+from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import TracePlan
 
 Entry = Callable[..., Any]
@@ -41,7 +41,9 @@ class Means:
 class Chooser:
     """Finds the means that this machine has and the settings ask for."""
 
-    def __init__(self, settings: Settings, folder: Path, session: int, plan: TracePlan, catalog: CatalogWriter) -> None:
+    def __init__(
+        self, settings: Settings, folder: Folder, session: int, plan: TracePlan, catalog: CatalogWriter
+    ) -> None:
         self._settings = settings
         self._folder = folder
         self._session = session
@@ -95,8 +97,9 @@ class Chooser:
         def hooks(real: Sequence[Entry], callbacks: EagerCallbacks) -> Sequence[Entry]:
             asked = callbacks.intern, callbacks.substitute, callbacks.call_function, callbacks.failed
             types = tf.EagerTensor, list, tuple
-            names = tf.ops_with_functions(), callbacks.known_ops
-            given = (*real, *asked, callbacks.look_slowly, callbacks.feeds.strangers, *types, *names)
+            names = tf.ops_with_functions(), callbacks.known_ops, tf.ops_that_write()
+            looking = callbacks.look_slowly, callbacks.feeds.strangers, callbacks.made_bad, callbacks.writes
+            given = (*real, *asked, *looking, *types, *names)
             made: Sequence[Entry] = native.hooks(given, self._session, int(slow_tensors))
             return made
 

@@ -54,9 +54,10 @@ def _lines(definition: Definition, probing: Probing, arguments: bool, called: se
     """A line a node: its name, its first tensor's id, dtype and look of each output, and what feeds it."""
     firsts: dict[str, int] = {}
     looks: dict[str, list[str]] = {}
+    look_at = probing.selection.in_function(definition)
     for tensor, source, op, dtype, _ in candidates(definition, arguments, called):
         node = source.split(":")[0]
-        look = probing.selection.look_in_graph(op, dtype)
+        look = look_at(op, dtype, source)
         firsts.setdefault(node, probing.first + tensor)
         looks.setdefault(node, []).append("-" if look is None else f"{dtype}:{int(look)}")
     feeds = {node.name: _feeds(node) for node in definition.proto.node_def}

@@ -10,6 +10,7 @@ from typing import Any
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.gradients import without_mark
+from tensorsleuth.capture.watcher import Alarm
 
 ENTRY_POINTS = ("TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCancelable")
 _FOLDER = __file__.rsplit("patches.py", 1)[0]
@@ -132,6 +133,32 @@ def unwatch_gradients() -> None:
     real = tf.backprop._gradient_function
     disguise(gradient_function, real)
     tf.pywrap_tfe.TFE_Py_RegisterGradientFunction(gradient_function)
+
+
+def watch_values(patches: Patches, check: Callable[[Any], Alarm]) -> None:
+    """Hear of eager tensors that are turned into numbers of Python: `numpy()`, `float()`, `print`."""
+
+    def to_numpy(self: Any) -> Any:
+        alarm = check(self)
+        if alarm is not None:
+            raise alarm
+        return real(self)
+
+    real = patches.replace(tf.TensorBase, "_numpy", to_numpy)
+    disguise(to_numpy, real)
+
+
+def watch_losses(patches: Patches, check: Callable[[Any], Alarm]) -> None:
+    """Hear of what tapes are asked to differentiate, outside of functions, before they do."""
+
+    def gradient(self: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        alarm = check(target) if tf.executing_eagerly() else None
+        if alarm is not None:
+            raise alarm
+        return real(self, target, *args, **kwargs)
+
+    real = patches.replace(tf.backprop.GradientTape, "gradient", gradient)
+    disguise(gradient, real)
 
 
 def watch_tapes(patches: Patches, forward_pass: Callable[[], None], gradients_computed: Callable[[], None]) -> None:

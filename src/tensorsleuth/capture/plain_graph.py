@@ -76,12 +76,14 @@ class _Probe:
     def __call__(self, value: Any) -> Any:
         calls = self.recordings.get(self._session)
         if calls is not None:
-            harmless(self._note, calls, np.asarray(value))  # a scalar comes as a number
+            bad = harmless(self._note, calls, np.asarray(value))  # a scalar comes as a number
+            if bad and calls.sink.strict:
+                raise ArithmeticError("tensorsleuth: a value that is not finite")
         return value
 
-    def _note(self, calls: Calls, array: Any) -> None:
+    def _note(self, calls: Calls, array: Any) -> bool:
         where = self._tensor, calls.of(self._function), 0, 0
-        calls.sink.note(array, self._dtype, self._look, where, EventKind.GRAPH)
+        return calls.sink.note(array, self._dtype, self._look, where, EventKind.GRAPH)
 
 
 class PlainProber(InPlace):
@@ -95,8 +97,9 @@ class PlainProber(InPlace):
     def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
         used = used_tensors(copy)
         nodes: dict[str, Any] = {}
+        look_at = probing.selection.in_function(definition)
         for tensor, source, op, dtype, _ in candidates(definition, arguments, called):
-            look = probing.selection.look_in_graph(op, dtype)
+            look = look_at(op, dtype, source)
             if look is not None and source in used and self._covers(dtype):
                 probe = _Probe(self._session, probing.root, probing.first + tensor, dtype, int(look))
                 nodes[source] = _node(f"sleuth/{tensor}", source, dtype, probe)

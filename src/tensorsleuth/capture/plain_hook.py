@@ -86,15 +86,20 @@ class PlainHook:
             return real(handle, device, ran, inputs, *rest)
 
     def _run_and_note(self, real: Entry, op: str | bytes, args: Sequence[Any], inputs: Sequence[Any]) -> Any:
+        if self._sink.suspicious and op in tf.ops_that_write():
+            with self._ourselves():
+                self._callbacks.writes(op, inputs)
         began = time.monotonic_ns()
         try:
             result = real(*args)
         except tf.Failures as error:
             with self._ourselves():
-                harmless(self._callbacks.failed, op, inputs, type(error), error)
+                self._callbacks.failed(op, inputs, type(error), error)
             raise
         with self._ourselves():
-            harmless(self._note, op, inputs, result, began)
+            bad_call = harmless(self._note, op, inputs, result, began)
+            if bad_call:
+                self._callbacks.made_bad(op, inputs, bad_call, result)
         return result
 
     @contextlib.contextmanager
@@ -105,7 +110,8 @@ class PlainHook:
         finally:
             self._busy.on = False
 
-    def _note(self, op: str | bytes, inputs: Sequence[Any], result: Any, began: int) -> None:
+    def _note(self, op: str | bytes, inputs: Sequence[Any], result: Any, began: int) -> int:
+        """Note an op; the number of its call where something that it put out is bad, else 0."""
         duration = time.monotonic_ns() - began
         outputs = result if type(result) is list else [result] if type(result) is tf.EagerTensor else []
         place = self._place(op, len(outputs))
@@ -117,6 +123,7 @@ class PlainHook:
         self._sink.call(CallKind.OP, call, place[0], began, duration, uids)
         if uids:
             self._sink.took(place[3], uids[0], place[0])
+        return call if any(bad) else 0
 
     def _place(self, op: str | bytes, outputs: int) -> Place:
         """The stack is named by the addresses of its code; the callback keeps that alive."""

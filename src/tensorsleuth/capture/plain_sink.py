@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import CALL, EVENT, CallKind, EventFlag, EventKind
 from tensorsleuth.native.twin import Health, look
+from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import TracePlan
 from tensorsleuth.trace.ring_writer import Fill, RingWriter
 from tensorsleuth.trace.shape_writer import ShapeWriter
@@ -40,7 +41,7 @@ class _Thread(threading.local):
 class PlainSink:
     """Takes calls and tensors; any thread may call."""
 
-    def __init__(self, folder: Path, plan: TracePlan) -> None:
+    def __init__(self, folder: Folder, plan: TracePlan) -> None:
         say = _only_once(complain)
         self._events = RingWriter(folder / "events.bin", EVENT, plan.events, say)
         self._calls = RingWriter(folder / "calls.bin", CALL, plan.calls, say)
@@ -51,6 +52,9 @@ class PlainSink:
         self._took: dict[int, tuple[int, int]] = {}
         self._thread = _Thread()
         self._step = -1
+        self._level = 0  # of the guard: off, on, strict
+        self._bad: deque[tuple[int, int, bool]] = deque(maxlen=SEEN)  # what graphs computed that was bad
+        self.suspicious = False  # the guard knows of bad tensors: ask it before a variable is written
         self.recording = True
 
     def next_call(self) -> int:
@@ -74,6 +78,8 @@ class PlainSink:
 
     def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> bool:
         """Note a tensor; is it bad? `where` is its id, the call or step, and the two numbers beside them in a row."""
+        if mode == Mode.CURT_HEALTH and self._level:
+            mode = Mode.FULL_HEALTH  # the guard asks for it, and it costs no more here
         health = Health(0) if array is None else look(array, dtype, mode)
         shape = 0 if array is None or not mode else self._shapes.number(array.shape)
         flags = flags_of(mode, health)
@@ -85,9 +91,12 @@ class PlainSink:
             return time.monotonic_ns(), *head, flags | kept | saturation_of(health), *_measured(health)
 
         number = self._events.append(fill)
-        if number is not None and flags & EventFlag.BAD and not self._events.alarm:
+        bad = bool(flags & EventFlag.BAD)
+        if number is not None and bad and not self._events.alarm:
             self._raise_alarm(number)
-        return bool(flags & EventFlag.BAD)
+        if bad and self._level and kind is EventKind.GRAPH and step:
+            self._bad.append((step, tensor, health.nan > 0))
+        return bad
 
     def _keep(self, number: int, array: Any, dtype: int, mode: int) -> EventFlag:
         if self._values is None or mode != Mode.FULL_TENSOR or not dtype_of(dtype).itemsize:
@@ -126,6 +135,23 @@ class PlainSink:
 
     def set_step(self, step: int) -> None:
         self._step = step
+
+    @property
+    def strict(self) -> bool:
+        return self._level > 1
+
+    def guard(self, level: int, small: int) -> None:
+        self._level = level
+
+    def take_bad(self, call: int) -> list[tuple[int, bool]]:
+        if not self._bad:
+            return []
+        rows = [self._bad.popleft() for _ in range(len(self._bad))]
+        self._bad.extend(row for row in rows if row[0] != call)
+        return [(tensor, nan) for step, tensor, nan in rows if step == call]
+
+    def set_suspicious(self, suspicious: int) -> None:
+        self.suspicious = bool(suspicious)
 
     def name_devices(self, devices: Sequence[str]) -> None:
         """Only the optimiser's pass sees where ops are placed."""

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from tensorsleuth.capture import patches, tf
+from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.describe import Describer
 from tensorsleuth.capture.eager import EagerCallbacks
 from tensorsleuth.capture.functions import Functions
@@ -19,9 +20,11 @@ from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
+from tensorsleuth.capture.watcher import Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.catalog_writer import CatalogWriter
-from tensorsleuth.trace.plan import make_plan
+from tensorsleuth.trace.files import Folder
+from tensorsleuth.trace.plan import TracePlan, make_plan
 
 _sessions = itertools.count(1)
 
@@ -29,14 +32,19 @@ _sessions = itertools.count(1)
 class Recorder:
     """Watches this process until closed."""
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    def __init__(
+        self, folder: Folder, settings: Settings, selection: Selection | None = None, plan: TracePlan | None = None
+    ) -> None:
         self.folder = folder
         self.settings = settings
+        self.selection = selection or Selection(settings)
         self._session = next(_sessions)
         self._patches = patches.Patches()
-        folder.mkdir(parents=True, exist_ok=True)
+        self._told = patches.Patches()  # what only a watcher needs
+        if isinstance(folder, Path):
+            folder.mkdir(parents=True, exist_ok=True)
         self.catalog = CatalogWriter(folder, is_user)
-        self._plan = make_plan(settings.circular_buffer_size, settings.mode is Mode.FULL_TENSOR)
+        self._plan = plan or make_plan(settings.circular_buffer_size, settings.mode is Mode.FULL_TENSOR)
         means = Chooser(settings, folder, self._session, self._plan, self.catalog).choose()
         self.sink = means.sink
         self.steps = Steps(self.sink.set_step)
@@ -44,11 +52,12 @@ class Recorder:
         self._watch(means)
 
     def _watch(self, means: Means) -> None:
-        sites, selection = Sites(self.catalog), Selection(self.settings)
+        sites, selection = Sites(self.catalog), self.selection
         describer = Describer(sites)
         self.functions = Functions(self.catalog, describer, selection, self._session, means.prober)
         places = Places(self.catalog, sites, selection, self._name_devices)
-        callbacks = EagerCallbacks(self.catalog, sites, places, self.functions, self.steps, self.sink)
+        watching = self.catalog, sites, places, self.functions, self.steps, self.sink
+        self.callbacks = callbacks = EagerCallbacks(*watching)
         patches.watch_removals(self._patches, self.functions.forget)
         patches.hide_our_frames(self._patches)
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
@@ -56,6 +65,18 @@ class Recorder:
         patches.watch_sessions(self._patches, self._saw_session)
         patches.watch_conversions(self._patches, callbacks.feeds.converted)
         patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
+
+    def tell(self, watcher: Watcher, level: int, small: int) -> None:
+        """From now on let `watcher` know of what matters, and raise in the program what it returns."""
+        self.callbacks.watcher = watcher
+        self.sink.guard(level, small)
+        patches.watch_values(self._told, lambda tensor: harmless(watcher.becomes_python, tensor))
+        patches.watch_losses(self._told, lambda target: harmless(watcher.differentiates, target))
+
+    def tell_nobody(self) -> None:
+        self._told.undo()
+        self.callbacks.watcher = None
+        self.sink.guard(0, 0)
 
     def _saw_session(self) -> None:
         self.catalog.not_covered("graphs that a tf.compat.v1.Session runs", "only eager calls are recorded")
@@ -87,12 +108,14 @@ class Recorder:
 
     def abandon(self) -> None:
         """In a forked child: leave TensorFlow as it was, and the parent's files alone."""
+        self._told.undo()
         self._patches.undo()
         patches.unwatch_gradients()
         self.sink.abandon()
 
     def close(self) -> None:
         """Stop watching; the trace is complete."""
+        self.tell_nobody()
         self._patches.undo()
         patches.unwatch_gradients()
         self.sink.close()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,7 +12,10 @@ import numpy as np
 from tensorsleuth.capture import tf
 from tensorsleuth.model.rows import CallKind, EventKind
 from tensorsleuth.native import loader
+from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import TracePlan
+
+MOST_BAD = 65_536  # tensors of one call that were bad
 
 
 class Sink(Protocol):
@@ -27,6 +31,9 @@ class Sink(Protocol):
     def set_step(self, step: int) -> None: ...
     def events(self) -> int: ...
     def name_devices(self, devices: Sequence[str]) -> None: ...
+    def guard(self, level: int, small: int) -> None: ...
+    def take_bad(self, call: int) -> list[tuple[int, bool]]: ...
+    def set_suspicious(self, suspicious: int) -> None: ...
     def close(self) -> None: ...
     def abandon(self) -> None: ...
 
@@ -34,12 +41,15 @@ class Sink(Protocol):
 class NativeSink:
     """Writes through the native library."""
 
-    def __init__(self, native: loader.Native, folder: Path, session: int, plan: TracePlan) -> None:
+    def __init__(self, native: loader.Native, folder: Folder, session: int, plan: TracePlan) -> None:
         self._native = native
         self._step = -1
         error = native.open(_native_plan(folder, session, plan))
         if error:
             raise OSError(error, "cannot create the trace's files", str(folder))
+        self._bad = (ctypes.c_uint32 * (2 * MOST_BAD))()
+        self._taking = threading.Lock()
+        self.set_suspicious = native.set_suspicious
         self.next_call = native.next_call
         self.made = native.made
         self.maker = native.maker
@@ -68,18 +78,30 @@ class NativeSink:
             row.kind = CallKind.MORE_INPUTS
 
     def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
+        """Note an eager tensor; True where it is bad."""
         view, array = _view(tensor) if look else (loader.TensorView(dtype=tensor._datatype_enum()), None)
         where = loader.Where(call, number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
-        bad = self._native.note(view, look, where)
+        bad = bool(self._native.note(view, look, where))
         del array  # held its memory until here
-        return bool(bad)
+        return bad
+
+    def guard(self, level: int, small: int) -> None:
+        self._native.guard(level, small)
+        self._native.set_suspicious(0)
+
+    def take_bad(self, call: int) -> list[tuple[int, bool]]:
+        """The tensors that were bad in a function's call, and whether with a NaN; each once."""
+        with self._taking:
+            taken = self._native.take_bad(call, self._bad, MOST_BAD)
+            numbers = self._bad[: 2 * taken] if taken else []
+        return list(zip(numbers[::2], map(bool, numbers[1::2]), strict=True))
 
 
-def _native_plan(folder: Path, session: int, plan: TracePlan) -> loader.Plan:
+def _native_plan(folder: Folder, session: int, plan: TracePlan) -> loader.Plan:
     events, calls = plan.events, plan.calls
     return loader.Plan(
-        str(folder).encode(), session, events.chunk_rows, events.chunks, events.window, calls.chunk_rows, calls.chunks,
-        plan.value_bytes,
+        *loader.files_in(folder), session, events.chunk_rows, events.chunks, events.window,
+        calls.chunk_rows, calls.chunks, plan.value_bytes,
     )  # fmt: skip
 
 

@@ -18,14 +18,19 @@ from tensorflow.core.framework import function_pb2, node_def_pb2
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session, session
 from tensorflow.python.eager import backprop, context, core, execute, record
-from tensorflow.python.eager.polymorphic_function import atomic_function
+from tensorflow.python.eager.polymorphic_function import atomic_function, concrete_function
 from tensorflow.python.framework import constant_op, errors_impl, op_def_registry, ops, tensor_util
-from tensorflow.python.ops import gradients_util, script_ops
+from tensorflow.python.ops import gradients_util, resource_variable_ops, script_ops
 from tensorflow.python.util import traceback_utils
+
+from tensorsleuth.model.ops import writes_variables
 
 FunctionDef: Any = function_pb2.FunctionDef
 NodeDef: Any = node_def_pb2.NodeDef
 EagerTensor: Any = ops.EagerTensor
+Variable: Any = resource_variable_ops.BaseResourceVariable
+TensorBase: Any = ops.EagerTensor.__mro__[1]  # the part of eager tensors that is written in Python
+InvalidArgumentError: Any = tf.errors.InvalidArgumentError
 Failures: Any = (core._NotOkStatusException, tf.errors.OpError)
 
 __all__ = [
@@ -161,6 +166,29 @@ def _takes_functions(definition: Any | None) -> bool:
 
 
 @cache
+def ops_that_write() -> frozenset[str]:
+    """Names of the ops that change a variable's value."""
+    return frozenset(name for name in dir(tf.raw_ops) if writes_variables(name))
+
+
+def user_outputs(frame: Any) -> int | None:
+    """How many of the outputs of the function that is being called are the user's; others are kept for its gradient."""
+    for _ in range(24):
+        if frame is None:
+            return None
+        owner = frame.f_locals.get("self")
+        if isinstance(owner, concrete_function.ConcreteFunction):
+            return len(owner.function_type.flat_outputs)  # `outputs` grows with what is kept
+        frame = frame.f_back
+    return None
+
+
+def flat_tensors(structure: Any) -> list[Any]:
+    """The eager tensors in what a user passes as a structure of tensors."""
+    return [one for one in tf.nest.flatten(structure) if isinstance(one, EagerTensor)]
+
+
+@cache
 def join_optimizer(library: str) -> str | None:
     """Let our library take part in the graph optimiser; why not, where it cannot."""
     try:
@@ -200,7 +228,7 @@ def read_variable(variable: Any) -> Any | None:
 
 def array_of(tensor: Any) -> Any:
     """The tensor's own memory as an array, not a copy, where the host can reach it."""
-    return np.asarray(tensor._numpy())
+    return np.asarray(tensor._numpy_internal())  # not `_numpy`, which is the program's way
 
 
 def is_async() -> bool:

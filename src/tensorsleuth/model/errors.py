@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tensorsleuth.model.finding import Finding
+
 
 class SleuthError(Exception):
     """What went wrong, what was expected, one next step: the message is shown as it is."""
+
+
+class NumericsError(SleuthError, ArithmeticError):
+    """A value that is not finite has reached something that matters. `findings` say where it was born, and why."""
+
+    def __init__(self, message: str, findings: tuple[Finding, ...] = ()) -> None:
+        super().__init__(message)
+        self.findings = findings
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class TraceError(SleuthError):

@@ -148,3 +148,60 @@ WRITES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter")
 
 def writes_variables(op: str) -> bool:
     return op.startswith(WRITES)
+
+
+# Healthy inputs can give a bad output, and what the inputs were says why: those are looked at in full.
+CAN_FAIL = frozenset(
+    [
+        "Acos",
+        "Acosh",
+        "Asin",
+        "Atanh",
+        "Cast",
+        "Cholesky",
+        "Digamma",
+        "Div",
+        "Erfinv",
+        "Exp",
+        "Expm1",
+        "Lgamma",
+        "Log",
+        "Log1p",
+        "MatrixInverse",
+        "Ndtri",
+        "Pow",
+        "RealDiv",
+        "Reciprocal",
+        "Rsqrt",
+        "RsqrtGrad",
+        "Sqrt",
+        "SqrtGrad",
+        "Xdivy",
+        "Xlog1py",
+        "Xlogy",
+    ]
+)
+
+# The output is bad where, and only where, an input is: nothing is added, and nothing left out.
+KEEP_BAD = frozenset(
+    [
+        "Abs",
+        "BroadcastTo",
+        "Concat",
+        "ConcatV2",
+        "DepthToSpace",
+        "MirrorPad",
+        "Neg",
+        "Pack",
+        "Pad",
+        "PadV2",
+        "SpaceToDepth",
+        "Tile",
+    ]
+)
+
+# Their first output is the result; the others are statistics, not finite where there is nothing to count.
+STATISTICS = frozenset(["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"])
+
+# They put out what the program gave them: an infinity is there because it was written down.
+LITERALS = frozenset(["Const", "Fill"])

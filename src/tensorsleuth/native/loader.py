@@ -23,11 +23,21 @@ LIBRARY = Path(__file__).with_name("libsleuth.so")
 INSTRUCTION_SETS = ("portable", "AVX2")
 
 
+def files_in(folder: Any) -> tuple[bytes, ...]:
+    """The paths that a plan begins with."""
+    names = ("events.bin", "calls.bin", "shapes.bin", "value_rows.bin", "values.bin")
+    return tuple(str(folder / name).encode() for name in names)
+
+
 class Plan(ctypes.Structure):
     """SessionPlan in session.h."""
 
     _fields_ = [
-        ("folder", c_char_p),
+        ("events", c_char_p),
+        ("calls", c_char_p),
+        ("shapes", c_char_p),
+        ("value_rows", c_char_p),
+        ("values", c_char_p),
         ("session", c_uint64),
         ("event_chunk_rows", c_uint64),
         ("event_chunks", c_uint64),
@@ -90,6 +100,9 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_note": (c_int, [POINTER(TensorView), c_int, POINTER(Where)]),
     "sleuth_note_summary": (None, [c_void_p, c_void_p, POINTER(TensorView), c_int, POINTER(Where)]),
     "sleuth_set_step": (None, [c_int64]),
+    "sleuth_guard": (None, [c_int, c_uint64]),
+    "sleuth_take_bad": (c_uint64, [c_uint64, c_void_p, c_uint64]),
+    "sleuth_set_suspicious": (None, [c_int]),
     "sleuth_isa": (c_int, []),
     "sleuth_watch_function": (None, [c_char_p, c_uint64, c_char_p]),
     "sleuth_name_devices": (None, [c_char_p]),

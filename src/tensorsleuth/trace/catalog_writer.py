@@ -5,9 +5,9 @@ from __future__ import annotations
 import linecache
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
+from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.journal import Journal
 
 BOUND = 1 << 30
@@ -19,7 +19,7 @@ FrameKey = tuple[str, int, str]
 class CatalogWriter:
     """Interns sites, functions, instances and eager ops, and hands out their ids. Any thread may call."""
 
-    def __init__(self, folder: Path, is_user: Callable[[str], bool], bound: int = BOUND) -> None:
+    def __init__(self, folder: Folder, is_user: Callable[[str], bool], bound: int = BOUND) -> None:
         self._journal = Journal(folder / "catalog.journal", bound)
         self._is_user = is_user
         self._lock = threading.RLock()

@@ -6,7 +6,13 @@ import errno
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
+
+
+class Folder(Protocol):
+    """Where the files of one process's trace are: a path, or memory."""
+
+    def __truediv__(self, name: str, /) -> Path: ...
 
 
 def open_regular(path: Path) -> BinaryIO:

@@ -9,6 +9,8 @@ from tensorsleuth.model.rows import CALL, EVENT
 EVENT_BYTES = 1 << 30
 CALL_BYTES = 256 << 20
 VALUE_BYTES = 1 << 30
+MEMORY_EVENT_BYTES = 24 << 20  # a quarter of a million tensors
+MEMORY_CALL_BYTES = 8 << 20
 WINDOW_ROWS = 65_536  # pinned before and after the first bad value
 CHUNK_ROWS = 4096
 SMALL_CHUNK_ROWS = 512  # both make chunks of whole pages
@@ -40,6 +42,15 @@ def make_plan(circular_buffer_size: int | None, keep_values: bool) -> TracePlan:
         _ring(EVENT.itemsize, circular_buffer_size, EVENT_BYTES, window=True),
         _ring(CALL.itemsize, circular_buffer_size, CALL_BYTES, window=False),
         VALUE_BYTES if keep_values else 0,
+    )
+
+
+def memory_plan() -> TracePlan:
+    """For a trace that is only asked about what has just happened."""
+    return TracePlan(
+        RingPlan(EVENT.itemsize, SMALL_CHUNK_ROWS, MEMORY_EVENT_BYTES // (EVENT.itemsize * SMALL_CHUNK_ROWS)),
+        RingPlan(CALL.itemsize, SMALL_CHUNK_ROWS, MEMORY_CALL_BYTES // (CALL.itemsize * SMALL_CHUNK_ROWS)),
+        0,
     )
 
 

@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from tensorsleuth.model.catalog import Catalogue, EagerOp, Function, Instance, N
 from tensorsleuth.model.errors import TraceError
 from tensorsleuth.model.rows import CALL, DEVICE_SHIFT, EVENT, SHAPE, VALUE, CallKind, EventFlag, EventKind
 from tensorsleuth.trace.catalog_reader import read_catalogue
+from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.ring_reader import Array, RingFile
 from tensorsleuth.trace.values import decode, read_bytes
 
@@ -40,7 +40,7 @@ class Tensor:
 class ProcessTrace:
     """One process's rows and catalogue."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._damage: list[str] = []
         self._rings = {name: self._open(name, dtype) for name, dtype in _FILES.items()}
@@ -87,6 +87,9 @@ class ProcessTrace:
 
     @cached_property
     def _catalogue_and_damage(self) -> tuple[Catalogue, list[str]]:
+        return self._read_catalogue()
+
+    def _read_catalogue(self) -> tuple[Catalogue, list[str]]:
         return read_catalogue(self.folder / "catalog.journal")
 
     @property

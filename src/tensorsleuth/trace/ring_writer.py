@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.trace.memory import PREFIX
 from tensorsleuth.trace.plan import RingPlan
 from tensorsleuth.trace.ring_reader import HEADER, MAGIC, PINNED, Array
 
@@ -49,7 +50,8 @@ class RingWriter:
             np.empty(0, dtype),
         )  # the chunk that is being filled: its logical number, its rows
         self._next_victim = 0
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        new = 0 if str(path).startswith(PREFIX) else os.O_CREAT | os.O_EXCL
+        self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC | new, 0o644)
         self._write_header()
 
     def _write_header(self) -> None:

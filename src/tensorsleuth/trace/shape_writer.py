@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from tensorsleuth.model.rows import SHAPE
+from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import RingPlan
 from tensorsleuth.trace.ring_writer import RingWriter
 
@@ -16,7 +16,7 @@ PLAN = RingPlan(SHAPE.itemsize, 256, 4096)  # a million shapes
 class ShapeWriter:
     """Hands out the numbers of shapes, from 1 on; 0 once the table is full."""
 
-    def __init__(self, folder: Path, say: Callable[[str], None]) -> None:
+    def __init__(self, folder: Folder, say: Callable[[str], None]) -> None:
         self._ring = RingWriter(folder / "shapes.bin", SHAPE, PLAN, say, keep_all=True)
         self._lock = threading.Lock()
         self._known: dict[tuple[int, ...], int] = {}

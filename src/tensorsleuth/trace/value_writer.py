@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 from tensorsleuth.model.rows import VALUE
+from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import RingPlan
 from tensorsleuth.trace.ring_writer import RingWriter
 
@@ -15,7 +15,7 @@ from tensorsleuth.trace.ring_writer import RingWriter
 class ValueWriter:
     """Writes values round and round in values.bin; an offset never repeats, its place is the rest by the bound."""
 
-    def __init__(self, folder: Path, bound: int, say: Callable[[str], None]) -> None:
+    def __init__(self, folder: Folder, bound: int, say: Callable[[str], None]) -> None:
         self._bound = bound
         self._end = 0
         self._frozen: int | None = None

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "guard.h"
 #include "python_abi.h"
 #include "session.h"
 
@@ -20,7 +21,7 @@ constexpr uint8_t kDoNotLook = 255;
 constexpr uint64_t kNoUid = ~0ull;
 constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
-enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kStrangers, kCallbacks };
+enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kStrangers, kMadeBad, kWrites, kCallbacks };
 
 struct Place {  // an op called from one place in the program
   uint32_t op, first, outputs, type;  // `type` is a hash of the op's type
@@ -32,7 +33,7 @@ struct Hook {
   Object* real[3] = {};
   Object* callbacks[kCallbacks] = {};
   Object *tensor_type = nullptr, *list_type = nullptr, *tuple_type = nullptr;
-  Object *ops_with_functions = nullptr, *known_ops = nullptr;
+  Object *ops_with_functions = nullptr, *known_ops = nullptr, *writing_ops = nullptr;
   Object *id = nullptr, *datatype_enum = nullptr, *handle = nullptr;
   uint64_t session = 0;
   bool slow_tensors = false;  // tensors may live on an accelerator: let Python look at them
@@ -40,6 +41,7 @@ struct Hook {
   std::unordered_map<Object*, bool> has_handle;  // by type
 } hook;
 
+std::atomic<bool> suspicious{false};  // the guard knows of bad tensors: ask it before a variable is written
 thread_local bool busy = false;      // the callbacks may run ops of their own
 thread_local uint32_t forward = 0;   // while a gradient function runs: the op that it differentiates
 std::atomic<int64_t> step{-1};
@@ -238,6 +240,36 @@ bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
   return true;
 }
 
+// The user's traceback shows the frames that the bare program would have had, not those of our callback.
+void hide_callback_frames() {
+  Object *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (value && PyException_SetTraceback(value, None)) PyErr_Clear();
+  if (traceback) Py_DecRef(traceback);
+  PyErr_Restore(type, value, nullptr);
+}
+
+// Asks the guard, with (op, inputs) and up to two things more; false where it raised.
+bool ask_guard(Callback callback, Object* op, Object* const* inputs, Size count, Object* call, Object* result) {
+  Object* given = tuple_of(inputs, count);
+  Object* arguments[] = {op, given, call, result};
+  busy = true;
+  Object* done = PyObject_Vectorcall(hook.callbacks[callback], arguments, result ? 4 : 2, nullptr);
+  busy = false;
+  Py_DecRef(given);
+  if (!done) return hide_callback_frames(), false;
+  Py_DecRef(done);
+  return true;
+}
+
+bool tell_of_bad(Object* op, Object* const* inputs, Size count, uint64_t call, Object* result) {
+  Object* number = PyLong_FromUnsignedLongLong(call);
+  bool fine = ask_guard(kMadeBad, op, inputs, count, number, result);
+  Py_DecRef(number);
+  return fine;
+}
+
 // Something bad came out: let Python look at what went in, where that came from no op.
 void look_at_strangers(const Place& place, Object* const* inputs, Size count, Uids* uids) {
   Object* arguments[] = {PyLong_FromUnsignedLongLong(place.op), tuple_of(inputs, count)};
@@ -247,10 +279,11 @@ void look_at_strangers(const Place& place, Object* const* inputs, Size count, Ui
   for (Object* argument : arguments) Py_DecRef(argument);
 }
 
-void note_op(Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
+// Notes an op that has run; false where the guard raised.
+bool note_op(Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
   uint32_t outputs = count_outputs(result);
   Place place;  // a copy: the callbacks may let another thread begin a new recording
-  if (!find_place(place_key(op), op, outputs, &place)) return;
+  if (!find_place(place_key(op), op, outputs, &place)) return true;
   count = std::min<Size>(count, place.inputs);
   static thread_local Uids uids;
   uids.clear();
@@ -275,6 +308,7 @@ void note_op(Object* op, Object* const* inputs, Size count, Object* result, uint
     uint64_t key = mix(place.type, uids.list[0]);
     took[key % kSeen] = {key, place.op};
   }
+  return !bad || !guard::on() || tell_of_bad(op, inputs, count, call.call, result);
 }
 
 // Python decides whether this error is one (TensorFlow also raises to ask for another path).
@@ -287,27 +321,22 @@ void note_failure(Object* op, Object* const* inputs, Size count) {
   busy = true;
   Object* done = PyObject_Vectorcall(hook.callbacks[kFailed], arguments, 4, nullptr);
   busy = false;
-  if (done) Py_DecRef(done); else PyErr_Clear();
   Py_DecRef(given);
+  if (!done) return hide_callback_frames();  // the guard has a better explanation
+  Py_DecRef(done);
   PyErr_Restore(type, value, traceback);
 }
 
-// The user's traceback shows the frames that the bare program would have had, not those of our callback.
-void hide_callback_frames() {
-  Object *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (value && PyException_SetTraceback(value, None)) PyErr_Clear();
-  if (traceback) Py_DecRef(traceback);
-  PyErr_Restore(type, value, nullptr);
-}
-
 Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Object* const* inputs, Size input_count) {
+  if (suspicious.load(std::memory_order_relaxed) && guard::on() && PySet_Contains(hook.writing_ops, op) == 1 &&
+      !ask_guard(kWrites, op, inputs, input_count, nullptr, nullptr))
+    return nullptr;
   uint64_t began = now_ns();
   Object* result = PyObject_Vectorcall(hook.real[entry], args, size_t(count), nullptr);
-  if (result) note_op(op, inputs, input_count, result, began);
-  else note_failure(op, inputs, input_count);
-  return result;
+  if (!result) return note_failure(op, inputs, input_count), nullptr;
+  if (note_op(op, inputs, input_count, result, began)) return result;
+  Py_DecRef(result);
+  return nullptr;
 }
 
 // A dataset takes functions as attributes: Python puts their watched copies in their place.
@@ -370,14 +399,15 @@ extern "C" {
 
 SLEUTH_API int sleuth_python_ready() { return sleuth::py::find_all(); }
 
-// given: (3 real entry points, 6 callbacks, EagerTensor, list, tuple, ops with functions, known ops)
+// given: (3 real entry points, 8 callbacks, EagerTensor, list, tuple, ops with functions, known ops, writing ops)
 SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t session, int slow_tensors) {
   using namespace sleuth;
   hook = Hook{};  // what the last recording kept stays alive: another thread may still be inside it
   Size at = 0;
   for (auto& real : hook.real) real = keep(given, at++);
   for (auto& callback : hook.callbacks) callback = keep(given, at++);
-  for (Object** type : {&hook.tensor_type, &hook.list_type, &hook.tuple_type, &hook.ops_with_functions, &hook.known_ops})
+  for (Object** type : {&hook.tensor_type, &hook.list_type, &hook.tuple_type, &hook.ops_with_functions, &hook.known_ops,
+                        &hook.writing_ops})
     *type = keep(given, at++);
   hook.id = PyUnicode_InternFromString("_id");
   hook.datatype_enum = PyUnicode_InternFromString("_datatype_enum");
@@ -391,6 +421,7 @@ SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t 
   return hooks;
 }
 
+SLEUTH_API void sleuth_set_suspicious(int suspicious) { sleuth::suspicious = suspicious != 0; }
 SLEUTH_API void sleuth_set_step(int64_t step) { sleuth::step = step; }
 SLEUTH_API int64_t sleuth_step() { return sleuth::step; }
 SLEUTH_API void sleuth_set_forward(uint32_t op) { sleuth::forward = op; }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "guard.h"
 #include "session.h"
 #include "tf_abi.h"
 
@@ -68,13 +69,21 @@ Where place_of(TF_OpKernelContext* context, const Probe& probe) {
           kGraph};
 }
 
+// Nothing that comes after a bad value runs: no variable is spoiled. Python turns this into the explanation.
+void fail(TF_OpKernelContext* context) {
+  constexpr int kInvalidArgument = 3;
+  TF_SetStatus(reused_status(), kInvalidArgument, "tensorsleuth: a value that is not finite");
+  TF_OpKernelContext_Failure(context, reused_status());
+}
+
 void compute_probe(void* kernel, TF_OpKernelContext* context) {
   const Probe& probe = *static_cast<Probe*>(kernel);
   Input input(context, 0);
   if (!input.tensor) return;
   if (recording(probe.session)) {
     Where where = place_of(context, probe);
-    note(view_of(input.tensor), probe.look, where, probe.flags | (where.step ? 0 : kSteady));
+    bool bad = note(view_of(input.tensor), probe.look, where, probe.flags | (where.step ? 0 : kSteady));
+    if (bad && where.step && guard::strict()) return fail(context);
   }
   TF_SetOutput(context, 0, input.tensor, reused_status());
   if (TF_GetCode(reused_status())) TF_OpKernelContext_Failure(context, reused_status());

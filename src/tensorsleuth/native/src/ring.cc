@@ -44,7 +44,8 @@ int Ring::open(const std::string& path, const RingPlan& plan) {
   chunk_bytes_ = uint64_t(plan.row_size) * plan.chunk_rows;
   header_bytes_ = page_up(4096 + 8 * plan.max_chunks);
   for (auto& slot : active_) slot.logical = ~0ull;
-  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  bool in_memory = path.rfind("/proc/self/fd/", 0) == 0;  // a file that Python made, and that has no name
+  fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (in_memory ? 0 : O_CREAT | O_EXCL), 0644);
   if (fd_ < 0) return errno;
   int error = posix_fallocate(fd_, 0, off_t(header_bytes_));
   void* map = error ? MAP_FAILED : mmap(nullptr, header_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "health.h"
+#include "guard.h"
 #include "shapes.h"
 #include "values.h"
 
@@ -103,10 +104,12 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
     events.raise_alarm(number);
     values.freeze_soon();
   }
+  if (flags & kBad && where.kind == kGraph) guard::saw_bad(where, health.nan > 0);
   return flags & kBad;
 }
 
 void forget_in_child() {
+  guard::abandon();
   current = 0;
   writers = 0;
   events.abandon();
@@ -125,7 +128,12 @@ bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags
   Writing writing(current.load(std::memory_order_relaxed));
   if (!writing.ok) return false;
   Health health;
+  what = guard::closer(what, tensor.elements);
   if (what >= kCurt) look(tensor.data, tensor.elements, tensor.dtype, what, &health);
+  if (health.first_bad != ~0ull && guard::on() && what < kFull) {
+    what = kFull;  // what is bad will be asked about
+    look(tensor.data, tensor.elements, tensor.dtype, what, &health);
+  }
   return write_event(health, tensor, what, where, flags);
 }
 
@@ -137,6 +145,7 @@ void note_summary(const double* counts, const double* moments, const TensorView&
 void note_call(const Call& call) {
   Writing writing(current.load(std::memory_order_relaxed));
   uint64_t number;
+  if (writing.ok && call.kind == kJoin) guard::joined(call.tf_step, call.call);
   char* place = writing.ok ? calls.claim(&number) : nullptr;
   if (!place) return;
   Call& row = *reinterpret_cast<Call*>(place);
@@ -155,13 +164,12 @@ SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
   using namespace sleuth;
   static std::once_flag once;
   std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forget_in_child); });
-  std::string folder = std::string(plan->folder) + "/";
-  int error = events.open(folder + "events.bin", {sizeof(Event), uint32_t(plan->event_chunk_rows), plan->event_chunks,
-                                                  plan->event_window});
+  int error = events.open(plan->events, {sizeof(Event), uint32_t(plan->event_chunk_rows), plan->event_chunks,
+                                         plan->event_window});
   if (!error)
-    error = calls.open(folder + "calls.bin", {sizeof(Call), uint32_t(plan->call_chunk_rows), plan->call_chunks, 0});
-  if (!error) error = shapes.open(folder);
-  if (!error && plan->value_bytes) error = values.open(folder, plan->value_bytes);
+    error = calls.open(plan->calls, {sizeof(Call), uint32_t(plan->call_chunk_rows), plan->call_chunks, 0});
+  if (!error) error = shapes.open(plan->shapes);
+  if (!error && plan->value_bytes) error = values.open(plan->values, plan->value_rows, plan->value_bytes);
   if (error) {
     events.close();
     calls.close();
@@ -170,6 +178,7 @@ SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
     return error;
   }
   calls_made = 0;
+  guard::forget();
   current.store(plan->session, std::memory_order_release);
   return 0;
 }

@@ -21,7 +21,7 @@ struct Where {  // what identifies an event beside its tensor
 };
 
 struct SessionPlan {
-  const char* folder;
+  const char *events, *calls, *shapes, *value_rows, *values;  // paths of the files
   uint64_t session;
   uint64_t event_chunk_rows, event_chunks, event_window;
   uint64_t call_chunk_rows, call_chunks;

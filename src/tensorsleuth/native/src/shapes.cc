@@ -32,11 +32,11 @@ struct Cached {
 
 }  // namespace
 
-int Shapes::open(const std::string& folder) {
+int Shapes::open(const std::string& path) {
   std::lock_guard<std::mutex> lock(mutex_);
   known_.clear();
   generation_ = ++generations;
-  return ring_.open(folder + "shapes.bin", {sizeof(Row), kChunkRows, kMaxChunks, 0, true});
+  return ring_.open(path, {sizeof(Row), kChunkRows, kMaxChunks, 0, true});
 }
 
 void Shapes::close() { ring_.close(); }

@@ -10,7 +10,7 @@ namespace sleuth {
 
 class Shapes {
  public:
-  int open(const std::string& folder);
+  int open(const std::string& path);
   void close();
   void abandon();
   uint32_t number(int rank, const int64_t* dims);  // 1 …, or 0 once the table is full

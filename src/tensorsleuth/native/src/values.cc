@@ -10,13 +10,13 @@
 
 namespace sleuth {
 
-int Values::open(const std::string& folder, uint64_t bound) {
+int Values::open(const std::string& bytes, const std::string& rows, uint64_t bound) {
   bound_ = bound;
   end_ = 0;
   frozen_ = ~0ull;
-  fd_ = ::open((folder + "values.bin").c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  fd_ = ::open(bytes.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd_ < 0) return errno;
-  return rows_.open(folder + "value_rows.bin", {sizeof(Value), 1024, std::max<uint64_t>(bound >> 22, 64), 0});
+  return rows_.open(rows, {sizeof(Value), 1024, std::max<uint64_t>(bound >> 22, 64), 0});
 }
 
 void Values::close() {

@@ -12,7 +12,7 @@ namespace sleuth {
 
 class Values {
  public:
-  int open(const std::string& folder, uint64_t bound);
+  int open(const std::string& bytes, const std::string& rows, uint64_t bound);
   void close();
   void abandon();
   bool keep(uint64_t event, const void* data, uint64_t bytes);

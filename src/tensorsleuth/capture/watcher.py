@@ -1,0 +1,51 @@
+"""Who else wants to know what the program does, at once, and may stop it: the guard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tensorsleuth.capture.functions import Watched
+from tensorsleuth.capture.places import Place
+
+Alarm = Exception | None  # what to raise in the program
+STOPPED = "tensorsleuth: a value that is not finite"  # how a probe fails where the guard is strict; see probe.cc
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A function that is being called."""
+
+    name: str
+    ran: str  # the name of what runs for it
+    inputs: Sequence[Any]
+    number: int
+    began: int
+    place: Place
+    watched: Watched | None
+
+
+class Watcher(Protocol):
+    """Is told of what matters, on the thread on which it happens."""
+
+    def made_bad(self, op: str, inputs: Sequence[Any], call: int, outputs: Sequence[Any]) -> Alarm:
+        """An eager op has made something that is not finite."""
+
+    def writes(self, op: str, inputs: Sequence[Any]) -> Alarm:
+        """An eager op is about to write a variable, and something was bad before."""
+
+    def function_ended(self, call: FunctionCall, outputs: Sequence[Any], seen: bool) -> Alarm:
+        """A function came back; `seen` where its inside was looked at."""
+
+    def function_failed(self, call: FunctionCall, stopped: bool) -> Alarm:
+        """A function raised; `stopped` where a probe made it."""
+
+    def op_failed(self, op: str) -> Alarm:
+        """An eager op raised because a probe in a function that it runs did."""
+
+    def differentiates(self, targets: Any) -> Alarm:
+        """A tape is asked for gradients of these."""
+
+    def becomes_python(self, tensor: Any) -> Alarm:
+        """A tensor is turned into numbers of Python."""

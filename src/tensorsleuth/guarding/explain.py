@@ -1,0 +1,70 @@
+"""What the user reads: the explanation that `sleuth why` would give, as the text of an exception."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+from tensorsleuth.capture import tf
+from tensorsleuth.diagnose.report import findings_of
+from tensorsleuth.model.errors import NumericsError
+from tensorsleuth.model.finding import Diagnosis, Finding
+from tensorsleuth.trace.process import ProcessTrace
+
+WIDTH = 120
+_INVALID_ARGUMENT = 3
+
+
+class _Raised(NumericsError, tf.InvalidArgumentError):
+    """What is raised: programs that expect TensorFlow's own check to raise catch it too."""
+
+    _keras_call_info_injected = True  # Keras would replace it with an error of its own
+
+    def __init__(self, message: str, findings: tuple[Finding, ...] = ()) -> None:
+        tf.InvalidArgumentError.__init__(self, None, None, message)
+        self.args = (message,)
+        self.findings = findings
+
+    def __reduce__(self) -> Any:  # it has to get from one process to another
+        return NumericsError, (str(self), self.findings)
+
+
+_Raised.__name__ = _Raised.__qualname__ = NumericsError.__name__
+_Raised.__module__ = "tensorsleuth"
+
+
+def explanation(process: ProcessTrace, reached: str, born: Collection[str] = ()) -> NumericsError:
+    """The error to raise when a bad value has reached something.
+
+    `process` holds what led to it, and nothing else; `born` names the tensors in which it began, where that is known.
+    """
+    findings = tuple(_findings(process, born))
+    return _Raised(_text(findings, reached), findings)
+
+
+def _findings(process: ProcessTrace, born: Collection[str]) -> list[Finding]:
+    """What has to do with it, likeliest first. Harm is not in question any more, so none counts as masked."""
+    found = sorted(findings_of(process), key=lambda finding: _rank(finding, born))
+    best = _rank(found[0], born)[0] if found else False
+    return [replace(finding, severity="error") for finding in found if _rank(finding, born)[0] == best]
+
+
+def _rank(finding: Finding, born: Collection[str]) -> tuple[bool, bool]:
+    return finding.name not in born if born else finding.severity != "error", finding.op == "ReadVariableOp"
+
+
+def _text(findings: tuple[Finding, ...], reached: str) -> str:
+    if not findings:
+        return f"A value that is not finite got to {reached}. Where it was born is not known; `sleuth run` may tell."
+    from rich.console import Console
+
+    from tensorsleuth.show.verdict import verdict
+
+    written = io.StringIO()
+    diagnosis = Diagnosis("", findings[:1], (), (), (), 1, 0)
+    Console(file=written, width=WIDTH, no_color=True, force_terminal=False).print(verdict(diagnosis))
+    lines = [line.rstrip() for line in written.getvalue().splitlines()]
+    text = "\n".join(lines).strip().removeprefix("PROBLEM").strip()
+    return f"{text}\n  Got to  {reached}"
