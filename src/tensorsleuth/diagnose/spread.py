@@ -7,7 +7,6 @@ from functools import cached_property
 
 from tensorsleuth.diagnose.births import Birth, BirthFinder
 from tensorsleuth.model.ops import ARRIVALS, TESTS, writes_variables
-from tensorsleuth.model.rows import NO_UID
 from tensorsleuth.trace.moment import Moment
 from tensorsleuth.trace.observed import Key, Observed
 
@@ -73,11 +72,8 @@ class Spread:
 
     def _note_sinks(self, one: Observed) -> None:
         moment = self._moments.of(one)
-        if one.row is not None and one.call >= 0:
-            uids = self._moments.calls.inputs(one.call)
-            for writer in self._finder.variables.written.get(int(one.row["tensor"]), []):
-                handle = uids[writer.argument] if 0 <= writer.argument < len(uids) else NO_UID
-                self.variables.setdefault(handle, one.key)
+        for handle in self._finder.variables.bad_writes(one.call).get(one.key, []) if one.call >= 0 else []:
+            self.variables.setdefault(handle, one.key)
         takers = [(call, self._moments.calls.op(call)) for call in self._takers(moment, one)]
         for call, op in takers:
             if op is not None and writes_variables(op.type):

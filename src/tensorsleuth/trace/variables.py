@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.model.catalog import Frame, Function, Instance, Node, Site
-from tensorsleuth.model.ops import writes_variables
+from tensorsleuth.model.ops import BRANCHES, writes_variables
 from tensorsleuth.model.rows import NO_UID, CallKind
-from tensorsleuth.trace.moment import Moments, Slots
-from tensorsleuth.trace.observed import Observed
+from tensorsleuth.trace.moment import Moment, Moments, Slots
+from tensorsleuth.trace.observed import Key, Observed
 
 _ASSIGNED = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*=[^=]")
 
@@ -53,6 +53,7 @@ class Variables:
     def __init__(self, moments: Moments) -> None:
         self._moments = moments
         self._catalogue = moments.process.catalogue
+        self._bad_writes: dict[int, dict[Key, list[int]]] = {}
 
     @cached_property
     def writers(self) -> dict[int, list[_Writer]]:
@@ -66,16 +67,17 @@ class Variables:
                     found[root.id] += [_Writer(instance, number, node, one.argument) for one in sources]
         return found
 
-    @cached_property
-    def written(self) -> dict[int, list[_Writer]]:
-        """By the id of a tensor: the nodes that write it to a variable."""
-        found: dict[int, list[_Writer]] = defaultdict(list)
-        for writers in self.writers.values():
-            for writer in writers:
-                for slot in self._moments.flow.slots(writer.instance, writer.number)[1:]:
-                    for source in slot:
-                        found[source.tensor].append(writer)
-        return found
+    def bad_writes(self, call: int) -> dict[Key, list[int]]:
+        """What bad a call wrote: the variables that each tensor went into, through what was fused."""
+        known = self._bad_writes.get(call)
+        if known is None:
+            known = defaultdict(list)
+            for write in self.writes(call):
+                for value in write.values:
+                    if value.bad:
+                        known[value.key].append(write.handle)
+            self._bad_writes[call] = known
+        return known
 
     def last_write(self, handle: int, before: int) -> Write | None:
         """The last call before that one which wrote a variable."""
@@ -103,11 +105,24 @@ class Variables:
             slots = [[one] if one is not None else [] for one in found]
             yield Write(call, op.type, uids[0], self._catalogue.sites.get(op.site), slots)
         for writer in self.writers.get(op.instance, []):
+            if not self._ran(writer.instance, moment):
+                continue
             target = uids[writer.argument] if 0 <= writer.argument < len(uids) else NO_UID
             if handle in (None, target):
                 slots = moment.slots_of(writer.instance, writer.number, None)
                 site = self._catalogue.sites.get(writer.node.site)
                 yield Write(call, writer.node.type, target, site, slots, writer.instance, writer.node)
+
+    def _ran(self, instance: Instance, moment: Moment) -> bool:
+        """Was an instance run: in a branch, where anything of it was computed."""
+        while instance.parent >= 0:
+            parent = self._catalogue.instances[instance.parent]
+            if self._catalogue.functions[parent.function].nodes[instance.node].type in BRANCHES:
+                size = self._catalogue.functions[instance.function].tensors
+                rows = moment.rows["tensor"]
+                return bool(((rows >= instance.first) & (rows < instance.first + size)).any())
+            instance = parent
+        return True
 
     def handle_of(self, observed: Observed) -> int | None:
         """The variable that a tensor was read from."""

@@ -23,7 +23,8 @@ def match(case: Case) -> Story | None:
     zeros = f"{x.count('zero'):,} of what went in is 0" if x.count("zero") else "some of what went in is 0"
     if (half := _underflowed_in_half(case)) is not None:
         return Story("half-underflow", 0.97, f"takes log(0): {zeros}, for {half} underflowed in half precision", _WIDER)
-    if case.op == "Log" and (made := case.before(*_PROBABILITIES)) is not None:
+    clipped = x.op in ("Maximum", "Relu", "ClipByValue")  # then it is no underflow
+    if case.op == "Log" and not clipped and (made := case.before(*_PROBABILITIES, depth=3)) is not None:
         return _of_probabilities(made, x.count("zero"))
     if case.op == "Log" and x.op == "Sum" and case.before("Exp"):
         return Story(
