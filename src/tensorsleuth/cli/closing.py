@@ -21,7 +21,7 @@ def close(run: Path, program: Sequence[str], ending: Ending) -> None:
     if (run / rundir.TENSORFLOW_SEEN).exists():
         terminal.say(closing.sentence(name, ending, summaries.summarize(run)))
         _verdict(run)
-        terminal.note(closing.hints(_next_commands(run)))
+        terminal.note(closing.hints(next_commands(run)))
     else:
         terminal.say(closing.sentence(name, ending, None))
         terminal.say("nothing was recorded: the program never imported TensorFlow.")
@@ -41,7 +41,7 @@ def _verdict(run: Path) -> None:
     terminal.remark(verdict(found))
 
 
-def _next_commands(run: Path) -> dict[str, str]:
+def next_commands(run: Path) -> dict[str, str]:
     """What to type, and what it shows: it must find this run from where the user stands."""
     usual = rundir.logdir(None).absolute() == run.parent
     where = "" if usual else f" --logdir {shlex.quote(os.path.relpath(run.parent))}"

@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from tensorsleuth.cli import options
+from tensorsleuth.cli.closing import next_commands
 from tensorsleuth.show import terminal
+from tensorsleuth.show.closing import hints
 from tensorsleuth.trace import rundir
 
 HEALTHY, PROBLEM, UNREADABLE = 0, 1, 2
@@ -34,10 +36,12 @@ def command(ctx: click.Context, run: str | None, everything: bool, logdir: Path,
     from tensorsleuth.show.verdict import verdict
     from tensorsleuth.trace.reader import open_trace
 
-    diagnosis = diagnose(open_trace(rundir.find(logdir, run)))
+    path = rundir.find(logdir, run)
+    diagnosis = diagnose(open_trace(path))
     if as_json:
         terminal.data(diagnosis.to_json())
     else:
         terminal.show(verdict(diagnosis, everything))
+        terminal.note(hints(next_commands(path)))
     unreadable = bool(diagnosis.trouble) and not diagnosis.events
     ctx.exit(PROBLEM if diagnosis.findings else UNREADABLE if unreadable else HEALTHY)

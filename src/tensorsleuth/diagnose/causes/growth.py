@@ -26,7 +26,7 @@ def _recurrence(case: Case, growth: Growth) -> Story:
 
 def _training(case: Case) -> Story | None:
     update = last_update(case)
-    growth = case.grew_over_steps or (update.growth if update is not None else None)
+    growth = (update.growth or case.grew_over_steps) if update is not None else None
     if update is None or growth is None:
         return None
     rate = f" (learning rate {update.rate:.3g})" if update.rate is not None else ""
