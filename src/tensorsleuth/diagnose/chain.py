@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 from tensorsleuth.diagnose.spread import Spread
@@ -12,6 +13,7 @@ from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
 
 MAX_HOPS = 8
+_FUNCTION = re.compile(r"^(?:__(?:inference|forward|backward)_)+(.+?)(?:_\d+)*$")
 MAX_NAMES = 3
 
 
@@ -81,4 +83,5 @@ def _function(one: Observed) -> str:
             break
         instance = process.catalogue.instances.get(instance.parent)
     function = process.catalogue.functions.get(instance.function) if instance is not None else None
-    return f" by {function.name.removeprefix('__inference_').rsplit('_', 1)[0]}" if function is not None else ""
+    found = _FUNCTION.match(function.name) if function is not None else None
+    return f" by {found.group(1)}" if found is not None else ""

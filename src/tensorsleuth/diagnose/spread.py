@@ -116,8 +116,9 @@ class Spread:
 
     @property
     def path(self) -> list[Observed]:
-        """The shortest way to where it did harm: to what Python got rather than to a variable."""
-        sinks = [*self.left, *self.variables.values()]
+        """The shortest way to where it did harm: to a result that Python got rather than to a variable."""
+        results = [key for key in self.left if not self.reached[key].is_gradient]
+        sinks = [*results, *self.variables.values(), *self.left]
         if not sinks:
             return []
         key: Key | None = sinks[0]
