@@ -347,3 +347,16 @@ def test_the_guarded_program_computes_the_same_bits() -> None:
     bare = bits(step(x))
     with tensorsleuth.guard():
         assert bits(step(x)) == bare
+
+
+def test_growth_is_told_by_what_came_long_before(guard: Any) -> None:
+    weight = tf.Variable(1.0)
+
+    def train() -> None:
+        for _ in range(30):
+            with tf.GradientTape() as tape:
+                loss = tf.square(weight)
+            weight.assign_sub(50.0 * tape.gradient(loss, weight))  # update of its own
+
+    error = alarm(train, marked("update of its own"), "the loss")
+    assert error.findings[0].cause == "learning-rate"

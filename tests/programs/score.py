@@ -23,7 +23,7 @@ from typing import Any
 
 GALLERY = Path(__file__).parent
 MARK = re.compile(r"#\s*(BUG|ALSO):\s*([a-z0-9-]+)")
-NOT_PROGRAMS = {"score.py", "conftest.py", "test_gallery.py"}
+NOT_PROGRAMS = {"score.py", "conftest.py", "test_gallery.py", "test_guarded.py"}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ from tensorsleuth.guarding.inside import Past, Writes
 from tensorsleuth.guarding.suspects import Reason, Suspect, Suspects
 from tensorsleuth.model import ops
 from tensorsleuth.model.dtypes import DTYPES, Kind
+from tensorsleuth.model.errors import NumericsError
 from tensorsleuth.trace.moment import Moments
+from tensorsleuth.trace.process import ProcessTrace
 
 MOST_CLEARED = 4096
 _DATA = ("IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue")
@@ -177,8 +179,26 @@ class Judge:
         error = explanation(excerpt, reached, born)
         if error.findings and error.findings[0].op in _DATA:  # what did the dataset compute it from?
             error = explanation(excerpt.with_datasets(self._last_alarm), reached)
+        if not self._last_alarm and _is_weak(error):  # what came long before may tell: growth, a dataset, a checkpoint
+            error = _better(error, explanation(ProcessTrace(self._folder), reached))
         self._last_alarm = time.monotonic_ns()
         return error
+
+
+_WEAK = ("origin", "sum-overflow", "product-overflow", "nan-in-data", "nan-initial-value")
+
+
+def _is_weak(error: NumericsError) -> bool:
+    """Does it tell what happened, but hardly why."""
+    return not error.findings or error.findings[0].file is None or error.findings[0].cause in _WEAK
+
+
+def _better(error: NumericsError, other: NumericsError) -> NumericsError:
+    """The other, where it names a line and is not less sure."""
+    if not other.findings or other.findings[0].file is None:
+        return error
+    mine = error.findings[0].confidence if error.findings and error.findings[0].file is not None else 0.0
+    return other if other.findings[0].confidence >= mine else error
 
 
 def _called(name: str) -> str:

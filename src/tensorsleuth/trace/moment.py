@@ -215,7 +215,8 @@ class Moment:
                 assert tensor.function is not None
                 inner = self.moments.flow.slots(tensor.instance, tensor.function.number(tensor.node))
                 flat = [source for slot in inner for source in slot]
-                yield from self.look_through(row, flat, seen, depth + 1, listed or _is_list(tensor))
+                then = _before(row) if source.earlier else row
+                yield from self.look_through(then, flat, seen, depth + 1, listed or _is_list(tensor))
 
     def _row_of(self, row: Row | None, source: Source, listed: bool = False) -> Row | None:
         """The row of a source in this call, in the right iteration of its loop; `listed` are those of all."""
@@ -240,6 +241,11 @@ def _of_iteration(row: Row | None, sources: list[Source]) -> list[Source]:
         return sources
     later = int(row["iteration"]) > 0
     return [source for source in sources if source.earlier == later or not (source.outside or source.earlier)]
+
+
+def _before(row: Row | None) -> Row | None:
+    """Stands for a row of the iteration before."""
+    return None if row is None else {"frame": int(row["frame"]), "iteration": int(row["iteration"]) - 1}
 
 
 def _is_whole(tensor: Tensor) -> bool:

@@ -1,0 +1,37 @@
+"""The gallery under `tensorsleuth.guard()`: it stops the ill programs, with the marked line, and no healthy one."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.programs.score import marks_of, programs
+
+GUARDED = "import runpy, sys, tensorsleuth\ntensorsleuth.guard()\nrunpy.run_path(sys.argv[1], run_name='__main__')"
+DIES = {  # of an error that TensorFlow raises by itself
+    "bag_of_words_batches",
+    "flower_species_labels",
+    "movie_recommender_embedding",
+    "shard_token_budget",
+    "star_rating_classifier",
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", programs([]), ids=lambda program: program.stem)
+def test_guarded(program: Path, tmp_path: Path) -> None:
+    quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    command = [sys.executable, "-c", GUARDED, str(program)]
+    ran = subprocess.run(command, cwd=tmp_path, env=quiet, capture_output=True, text=True, timeout=300)
+    raised = re.search(rf"NumericsError: {program.stem}\.py:(\d+) ", ran.stderr)
+    marks = marks_of(program)
+    if not marks:
+        assert ran.returncode == 0, ran.stderr[-2000:]
+    elif program.stem not in DIES:
+        assert raised is not None and int(raised.group(1)) in marks, ran.stderr[-2000:]
+    assert not list(tmp_path.iterdir()), "no files"
