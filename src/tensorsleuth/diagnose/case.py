@@ -210,4 +210,5 @@ class Case:
     @cached_property
     def grew_over_steps(self) -> Growth | None:
         largest = self.largest_input
-        return over_steps(largest) if largest is not None else None
+        grown = over_steps(largest) if largest is not None else None
+        return grown or over_steps(self.out)  # a variable that an op reads by itself has no rows of its own

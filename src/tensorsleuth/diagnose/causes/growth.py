@@ -34,7 +34,7 @@ def _training(case: Case) -> Story | None:
         f"updates the weights by too much{rate}: {_what(case, update)} grew about {growth.rate:.3g}× a step from step "
         f"{growth.began} on, from {growth.first:.3g} to {growth.last:.3g}, until {case.op} overflowed"
     )
-    confidence = 0.92 if update.growth is not None else 0.7
+    confidence = 0.92 if update.growth is not None else 0.85
     return Story("learning-rate", confidence, why, _RATE, frame=update.frame, evidence=tuple(update.weights[:2]))
 
 
