@@ -53,7 +53,8 @@ def _weights(case: Case) -> list[tuple[Observed, Growth | None]]:
     reads = np.array(sorted(_read_ids(case)), np.uint32)
     rows: Any = events[np.isin(events["tensor"], reads) & (events["time"] <= time)] if len(reads) else []
     last = {int(row["tensor"]): row for row in rows}
-    found: list[tuple[Observed, Growth | None]] = []
+    # what an op reads by itself is noted after what it made
+    found = [(one, over_steps(one)) for one in case.inputs if one.op in READS and one.row is not None]
     for number, row in list(last.items())[:MAX_READS]:
         tensor = process.tensor(number)
         call = process.call_of(row)
