@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from tensorsleuth.model.catalog import Function, Instance, Node, Site
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.ops import VIEWS
-from tensorsleuth.trace.moment import Moments
+from tensorsleuth.trace.moment import Moments, Slots
 from tensorsleuth.trace.observed import Observed
 
 NEARBY = 6  # ops that are looked at in each direction
@@ -66,6 +66,12 @@ class Around:
             return [one for one in found if one is not None]
         first = spot.instance.first + spot.function.nodes[spot.node].first
         return self._moments.of_call(spot.call).seen(first) if spot.call >= 0 else []
+
+    def slots(self, spot: Spot) -> Slots:
+        """What went into it in its call, as far as that was seen."""
+        if spot.function is not None and spot.instance is not None:
+            return self._moments.of_call(spot.call).slots_of(spot.instance, spot.node, None) if spot.call >= 0 else []
+        return [[one for found in slot for one in self.seen(found)] for slot in self.inputs(spot)]
 
     def inputs(self, spot: Spot) -> list[list[Spot]]:
         """The ops that each of its inputs was computed by."""

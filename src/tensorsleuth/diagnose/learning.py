@@ -13,7 +13,6 @@ from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.ops import READS
 from tensorsleuth.trace.observed import Observed
 
-UPDATES = ("AssignSubVariableOp", "AssignAddVariableOp", "ResourceApply", "ResourceSparseApply", "ResourceScatter")
 MAX_READS = 400
 
 

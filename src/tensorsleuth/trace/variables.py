@@ -8,11 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from tensorsleuth.model.catalog import Frame, Function, Instance, Node, Site
 from tensorsleuth.model.ops import BRANCHES, writes_variables
-from tensorsleuth.model.rows import NO_UID, CallKind
+from tensorsleuth.model.rows import NO_UID
 from tensorsleuth.trace.moment import Moment, Moments, Slots
 from tensorsleuth.trace.observed import Key, Observed
 
@@ -174,15 +172,6 @@ class Variables:
     def called(self, name: str) -> Iterator[int]:
         """The variables whose name ends so."""
         yield from (handle for handle, known in self.names.items() if known.split("/")[-1].startswith(name))
-
-    def function_calls(self, instance: Instance) -> list[int]:
-        """The calls of the function that an instance belongs to."""
-        root = self._root(instance)
-        ops = [op.id for op in self._catalogue.eager.values() if op.instance == root.id]
-        rows = self._moments.process.calls
-        wanted = rows[(rows["kind"] == CallKind.FUNCTION) & np.isin(rows["op"], ops)]
-        calls: list[int] = wanted["call"].tolist()
-        return calls
 
     def _root(self, instance: Instance) -> Instance:
         for _ in range(100):

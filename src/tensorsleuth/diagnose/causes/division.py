@@ -35,13 +35,9 @@ def match(case: Case) -> Story | None:
     return Story("divide-by-zero", 0.9, f"divides by zero: {zeros}", _SAFE)
 
 
-def _subtracts_one(case: Case, spot: Spot) -> bool:
-    taken = (
-        [one for slot in case.birth.moment.slots_of(spot.instance, spot.node, case.out.row) for one in slot]
-        if (spot.instance is not None)
-        else [one for slot in case.around.inputs(spot) for found in slot for one in case.around.seen(found)]
-    )
-    return any(one.known and one.min == one.max == 1.0 for one in taken[1:]) or " - 1" in case.code
+def _subtracts_one(case: Case, difference: Spot) -> bool:
+    taken = [one for slot in case.around.slots(difference)[1:] for one in slot]
+    return any(one.known and one.min == one.max == 1.0 for one in taken) or " - 1" in case.code
 
 
 def _by_root(root: Spot, case: Case, zeros: str) -> Story:
