@@ -67,4 +67,4 @@ def _text(findings: tuple[Finding, ...], reached: str) -> str:
     Console(file=written, width=WIDTH, no_color=True, force_terminal=False).print(verdict(diagnosis))
     lines = [line.rstrip() for line in written.getvalue().splitlines()]
     text = "\n".join(lines).strip().removeprefix("PROBLEM").strip()
-    return f"{text}\n  Got to  {reached}"
+    return f"{text}\n   Got to  {reached}"
