@@ -228,3 +228,9 @@ def test_a_nan_that_the_program_asks_about_and_skips_is_healthy(recorded: Record
                 weight.assign_sub(0.1 * gradient)
 
     assert diagnosis(recorded(program)).verdict == "healthy"
+
+
+def test_a_recording_that_looked_at_no_values_is_not_called_healthy(recorded: Recorded) -> None:
+    found = diagnosis(recorded(lambda: tf.math.log(tf.constant([0.0])), mode="SHAPE"))
+    assert found.blind == "SHAPE" and not found.findings
+    assert "the values of tensors" in [entry["what"] for entry in found.not_covered]

@@ -14,6 +14,7 @@ from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.model.layers import layer_of
+from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import NO_UID
 from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
@@ -31,15 +32,25 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
     end = trace.meta.get("ended", {})
     found = [finding for process in trace.processes for finding in findings_of(process, end.get("exit"))]
     findings = list({(one.file, one.line, one.cause, one.severity): one for one in reversed(found)}.values())[::-1]
+    blind = _blind(trace)
+    unseen = {"what": "the values of tensors", "why": f"mode {blind} does not look at them", "site": 0}
     return Diagnosis(
         str(trace.path),
         tuple(finding for finding in findings if finding.severity == "error")[:MAX_FINDINGS],
         tuple(finding for finding in findings if finding.severity == "masked")[:MAX_FINDINGS],
-        tuple(trace.not_covered),
+        (*trace.not_covered, *([unseen] if blind else [])),
         tuple(trace.trouble),
         sum(process.event_count for process in trace.processes),
         max((int(p.calls["step"].max(initial=-1)) + 1 for p in trace.processes), default=0),
+        blind,
     )
+
+
+def _blind(trace: Trace) -> str | None:
+    """The mode of a run of which no value was looked at."""
+    settings = [process.catalogue.meta.get("settings") for process in trace.processes]
+    modes = {str(one.get("mode")) for one in settings if isinstance(one, dict)}
+    return next(iter(modes)) if len(modes) == 1 and modes <= {Mode.NO_TENSOR.name, Mode.SHAPE.name} else None
 
 
 def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Finding]:

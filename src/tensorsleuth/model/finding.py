@@ -59,6 +59,7 @@ class Diagnosis:
     trouble: tuple[str, ...]
     events: int
     steps: int
+    blind: str | None = None  # the mode it was recorded in, where that does not look at values
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)

@@ -35,6 +35,10 @@ def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
 def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     if not diagnosis.events:
         yield Text(" NOTHING was recorded in this run. Was TensorFlow used? See: sleuth info", style="bold yellow")
+    elif diagnosis.blind:
+        text = Text(" UNKNOWN ", style="bold yellow")
+        text.append(f" mode {diagnosis.blind} looks at no values. Record with FULL_HEALTH, which is the default.")
+        yield text
     else:
         text = Text(" HEALTHY ", style="bold green")
         steps, events = f"{diagnosis.steps:,} steps", f"{diagnosis.events:,} tensors"
