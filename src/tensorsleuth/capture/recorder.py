@@ -43,8 +43,8 @@ class Recorder:
         self._told = patches.Patches()  # what only a watcher needs
         if isinstance(folder, Path):
             folder.mkdir(parents=True, exist_ok=True)
-        self.catalog = CatalogWriter(folder, is_user)
         self._plan = plan or make_plan(settings.circular_buffer_size, settings.mode is Mode.FULL_TENSOR)
+        self.catalog = CatalogWriter(folder, is_user, self._plan.catalog_bytes)
         means = Chooser(settings, folder, self._session, self._plan, self.catalog).choose()
         self.sink = means.sink
         self.steps = Steps(self.sink.set_step)

@@ -9,8 +9,8 @@ from typing import Any
 
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.journal import Journal
+from tensorsleuth.trace.plan import CATALOG_BYTES
 
-BOUND = 1 << 30
 MAX_SOURCE = 4 << 20
 
 FrameKey = tuple[str, int, str]
@@ -19,7 +19,7 @@ FrameKey = tuple[str, int, str]
 class CatalogWriter:
     """Interns sites, functions, instances and eager ops, and hands out their ids. Any thread may call."""
 
-    def __init__(self, folder: Folder, is_user: Callable[[str], bool], bound: int = BOUND) -> None:
+    def __init__(self, folder: Folder, is_user: Callable[[str], bool], bound: int = CATALOG_BYTES) -> None:
         self._journal = Journal(folder / "catalog.journal", bound)
         self._is_user = is_user
         self._lock = threading.RLock()

@@ -9,6 +9,8 @@ from tensorsleuth.model.rows import CALL, EVENT
 EVENT_BYTES = 1 << 30
 CALL_BYTES = 256 << 20
 VALUE_BYTES = 1 << 30
+CATALOG_BYTES = 1 << 30
+MEMORY_CATALOG_BYTES = 128 << 20
 MEMORY_EVENT_BYTES = 24 << 20  # a quarter of a million tensors
 MEMORY_CALL_BYTES = 8 << 20
 WINDOW_ROWS = 65_536  # pinned before and after the first bad value
@@ -34,6 +36,7 @@ class TracePlan:
     events: RingPlan
     calls: RingPlan
     value_bytes: int
+    catalog_bytes: int = CATALOG_BYTES
 
 
 def make_plan(circular_buffer_size: int | None, keep_values: bool) -> TracePlan:
@@ -51,6 +54,7 @@ def memory_plan() -> TracePlan:
         RingPlan(EVENT.itemsize, SMALL_CHUNK_ROWS, MEMORY_EVENT_BYTES // (EVENT.itemsize * SMALL_CHUNK_ROWS)),
         RingPlan(CALL.itemsize, SMALL_CHUNK_ROWS, MEMORY_CALL_BYTES // (CALL.itemsize * SMALL_CHUNK_ROWS)),
         0,
+        MEMORY_CATALOG_BYTES,
     )
 
 
