@@ -19,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import tensorsleuth
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.native.loader import Plan, files_in
@@ -91,6 +92,7 @@ def examine(run: Path) -> Trace:
             process.shape_of(process.events[max(index, 0)]) if len(process.events) else None
         assert process.lost >= 0 and process.event_count >= 0
     question(trace)
+    assert tensorsleuth.diagnose(trace).verdict in ("healthy", "problem")
     assert all(isinstance(line, str) and line for line in [*trace.trouble, *map(str, trace.not_covered)])
     return trace
 

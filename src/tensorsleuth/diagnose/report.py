@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tensorsleuth.trace.reader import Trace, open_trace
 AROUND = 2  # lines of source shown before and after
 MAX_FINDINGS = 20
 MAX_EVIDENCE = 6
+_CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
@@ -30,7 +32,7 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
     if not isinstance(trace, Trace):
         trace = open_trace(trace)
     end = trace.meta.get("ended", {})
-    found = [finding for process in trace.processes for finding in findings_of(process, end.get("exit"))]
+    found, trouble = _all_findings(trace, end.get("exit") if isinstance(end, dict) else None)
     findings = list({(one.file, one.line, one.cause, one.severity): one for one in reversed(found)}.values())[::-1]
     blind = _blind(trace)
     unseen = {"what": "the values of tensors", "why": f"mode {blind} does not look at them", "site": 0}
@@ -39,11 +41,25 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         tuple(finding for finding in findings if finding.severity == "error")[:MAX_FINDINGS],
         tuple(finding for finding in findings if finding.severity == "masked")[:MAX_FINDINGS],
         (*trace.not_covered, *([unseen] if blind else [])),
-        tuple(trace.trouble),
+        (*trace.trouble, *trouble),
         sum(process.event_count for process in trace.processes),
         max((int(p.calls["step"].max(initial=-1)) + 1 for p in trace.processes), default=0),
         blind,
     )
+
+
+def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], list[str]]:
+    """Those of all processes; a trace that contradicts itself costs a line, not the verdict on the others."""
+    found: list[Finding] = []
+    trouble: list[str] = []
+    for process in trace.processes:
+        try:
+            found += findings_of(process, exit_code)
+        except _CONTRADICTIONS as error:
+            if os.environ.get("SLEUTH_DEBUG"):
+                raise
+            trouble.append(f"the trace in {process.folder} contradicts itself ({error!r})")
+    return found, trouble
 
 
 def _blind(trace: Trace) -> str | None:

@@ -50,6 +50,7 @@ def _read(name: str, data: mmap.mmap) -> tuple[Catalogue, list[str]]:
             _take(catalogue, files, *record)
         except _NONSENSE:
             unknown += 1
+    unknown += _drop_strays(catalogue)
     catalogue.not_covered = list({tuple(entry.values()): entry for entry in catalogue.not_covered}.values())
     said = {
         f"{lost:,} bytes of {name} are damaged": lost,
@@ -70,7 +71,7 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         site = _site(fields, files)
         catalogue.sites[site.id] = site
     elif kind == "function":
-        function = _function(fields)
+        function = _check(_function(fields))
         catalogue.functions[function.id] = function
     elif kind == "instance":
         instance = Instance(*_ints(fields, "id", "function", "parent", "node", "first"))
@@ -89,6 +90,30 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)
+
+
+def _drop_strays(catalogue: Catalogue) -> int:
+    """Take out instances of functions, or in callers, that there are not; a caller comes before what it calls."""
+    functions, kept = catalogue.functions, dict[int, Instance]()
+    for number, one in sorted(catalogue.instances.items()):
+        caller = kept.get(one.parent)
+        nodes = len(functions[caller.function].nodes) if caller is not None else 0
+        if one.function in functions and (one.parent < 0 or (0 <= one.node < nodes and one.parent < number)):
+            kept[number] = one
+    strays = len(catalogue.instances) - len(kept)
+    catalogue.instances = kept
+    return strays
+
+
+def _check(function: Function) -> Function:
+    """Raise where a node or a result refers to what is not there."""
+    sources = [source for node in function.nodes for source in node.inputs]
+    for node, output in (*sources, *function.returns):
+        if node < 0:
+            function.arguments[-1 - node]
+        else:
+            function.nodes[node].dtypes[max(output, 0)]
+    return function
 
 
 def _ints(fields: dict[str, Any], *names: str) -> list[int]:
