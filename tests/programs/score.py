@@ -23,7 +23,7 @@ from typing import Any
 
 GALLERY = Path(__file__).parent
 MARK = re.compile(r"#\s*(BUG|ALSO):\s*([a-z0-9-]+)")
-NOT_PROGRAMS = {"score.py", "conftest.py", "test_gallery.py", "test_guarded.py"}
+NOT_PROGRAMS = {"score.py", "test_gallery.py", "test_guarded.py"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def score(program: Path, runs: Path, again: bool = False) -> Score:
     """Run one program, watched, in a folder of its own, and ask why."""
     sleuth = [sys.executable, "-m", "tensorsleuth.cli.main"]
     logdir = runs / program.stem
-    code, complaints = 0, []
+    code, complaints = 0, list[str]()
     if not again:
         shutil.rmtree(logdir, ignore_errors=True)
         code, complaints = _run([*sleuth, "run", "--quiet", "--logdir", str(logdir), str(program)])
