@@ -88,11 +88,16 @@ def graph_of(function: Any) -> Any | None:
 
 def calling_function(frame: Any) -> Any | None:
     """The AtomicFunction whose call is under way on this stack."""
-    for _ in range(8):
+    return _owner(frame, atomic_function.AtomicFunction, 8)
+
+
+def _owner(frame: Any, kind: type, frames: int) -> Any | None:
+    """The object of a class whose method is nearest on a stack, within so many frames."""
+    for _ in range(frames):
         if frame is None:
             return None
         owner = frame.f_locals.get("self")
-        if isinstance(owner, atomic_function.AtomicFunction):
+        if isinstance(owner, kind):
             return owner
         frame = frame.f_back
     return None
@@ -173,14 +178,8 @@ def ops_that_write() -> frozenset[str]:
 
 def user_outputs(frame: Any) -> int | None:
     """How many of the outputs of the function that is being called are the user's; others are kept for its gradient."""
-    for _ in range(24):
-        if frame is None:
-            return None
-        owner = frame.f_locals.get("self")
-        if isinstance(owner, concrete_function.ConcreteFunction):
-            return len(owner.function_type.flat_outputs)  # `outputs` grows with what is kept
-        frame = frame.f_back
-    return None
+    owner = _owner(frame, concrete_function.ConcreteFunction, 24)
+    return len(owner.function_type.flat_outputs) if owner is not None else None  # `outputs` grows with what is kept
 
 
 def flat_tensors(structure: Any) -> list[Any]:

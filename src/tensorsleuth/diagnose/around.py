@@ -9,7 +9,7 @@ from tensorsleuth.model.catalog import Function, Instance, Node, Site
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.ops import VIEWS
 from tensorsleuth.trace.moment import Moments, Slots
-from tensorsleuth.trace.observed import Observed
+from tensorsleuth.trace.observed import Observed, uid_of
 
 NEARBY = 6  # ops that are looked at in each direction
 MAX_WIDTH = 200
@@ -45,8 +45,7 @@ class Around:
     def spot_of(self, one: Observed) -> Spot | None:
         tensor = one.tensor
         if tensor.eager is not None and one.row is not None:
-            uid = int(one.row["iteration"]) | int(one.row["frame"]) << 32
-            return Spot(tensor.type, uids=(uid,), call=one.call)
+            return Spot(tensor.type, uids=(uid_of(one.row),), call=one.call)
         if tensor.node is None or tensor.instance is None or tensor.function is None:
             return None
         return Spot(tensor.type, tensor.instance, tensor.function, tensor.function.number(tensor.node), call=one.call)

@@ -38,23 +38,30 @@ class Story:
 class Case:
     """One birth, with questions that causes ask of it."""
 
-    def __init__(self, finder: BirthFinder, birth: Birth, at: tuple[Instance, int] | None = None) -> None:
+    def __init__(
+        self,
+        finder: BirthFinder,
+        birth: Birth,
+        at: tuple[Instance, int] | None = None,
+        seen_at: Case | None = None,
+    ) -> None:
         self.finder = finder
         self.birth = birth
         self.out = birth.out
         self.process = finder.process
         self.around = Around(finder.moments)
-        self._at = at  # an op that was fused into the one that the birth was seen at
+        self._at = at  # an op that was fused into the one that the birth was seen at,
+        self._seen_at = seen_at  # which is this
 
     @cached_property
     def spread(self) -> Spread:
-        return Spread(self.finder, self.birth)
+        return self._seen_at.spread if self._seen_at is not None else Spread(self.finder, self.birth)
 
     @cached_property
     def candidates(self) -> list[Case]:
         """The case itself, then those of the ops that TensorFlow fused into it: one of them may explain it better."""
         hidden = self.birth.moment.hidden(self.out) if self.written is None else []
-        return [self, *(Case(self.finder, self.birth, at) for at in reversed(hidden))]
+        return [self, *(Case(self.finder, self.birth, at, self) for at in reversed(hidden))]
 
     # ---- the op
 

@@ -12,7 +12,7 @@ from tensorsleuth.model.ops import ARRIVALS, BRANCHES, KEEP_BAD, LITERALS, write
 from tensorsleuth.model.rows import EventKind
 from tensorsleuth.trace.flow import Flow, Source
 from tensorsleuth.trace.moment import Moment
-from tensorsleuth.trace.observed import Key, Observed
+from tensorsleuth.trace.observed import Key, Observed, uid_of
 from tensorsleuth.trace.process import ProcessTrace
 
 MAX_DEPTH = 100
@@ -136,7 +136,7 @@ class Past:
         if born.op == "ReadVariableOp":
             return Reason.LITERAL  # had it been computed, writing it would have raised
         default = Reason.DATA if born.op in ARRIVALS else Reason.BORN
-        return self._suspects.reason([_uid(born.row)], default) if _is_eager(born) else default
+        return self._suspects.reason([uid_of(born.row)], default) if _is_eager(born) else default
 
 
 def _is_bad(one: Observed) -> bool:
@@ -145,7 +145,3 @@ def _is_bad(one: Observed) -> bool:
 
 def _is_eager(one: Observed) -> bool:
     return one.row is not None and one.row["kind"] == EventKind.EAGER
-
-
-def _uid(row: Any) -> int:
-    return int(row["iteration"]) | int(row["frame"]) << 32

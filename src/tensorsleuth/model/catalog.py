@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,3 +129,10 @@ class Catalogue:
     failures: list[Failure] = field(default_factory=list)
     not_covered: list[dict[str, Any]] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
+
+    def running(self) -> Iterator[tuple[Instance, Function]]:
+        """Every place where a function is called from, with the function."""
+        for instance in self.instances.values():
+            function = self.functions.get(instance.function)
+            if function is not None:
+                yield instance, function

@@ -12,7 +12,7 @@ from tensorsleuth.model.dtypes import Kind, dtype_of
 from tensorsleuth.model.rows import EventFlag, EventKind
 from tensorsleuth.trace.calls import Calls
 from tensorsleuth.trace.flow import Flow, Source
-from tensorsleuth.trace.observed import Key, Observed, Row
+from tensorsleuth.trace.observed import Key, Observed, Row, uid_of
 from tensorsleuth.trace.process import ProcessTrace, Tensor
 
 MAX_DEPTH = 200  # ops without rows that are looked through
@@ -137,7 +137,7 @@ class Moment:
         """What the call gave back to Python: the uids of each tensor."""
         uids: dict[Key, list[int]] = defaultdict(list)
         for row in self.rows[self.rows["kind"] == EventKind.EAGER]:
-            uid = int(row["iteration"]) | int(row["frame"]) << 32
+            uid = uid_of(row)
             found = self.moments.by_uid(uid)
             if found is not None and found.call == self.call:
                 uids[found.key].append(uid)

@@ -17,6 +17,11 @@ _GRADIENT = re.compile("(^|/)gradient(s|_tape)/")
 Key = tuple[int, int, int, int]
 
 
+def uid_of(row: Row) -> int:
+    """What an eager tensor is known by, in the two halves that its row has room for."""
+    return int(row["iteration"]) | int(row["frame"]) << 32
+
+
 @dataclass(frozen=True)
 class Observed:
     """A tensor with the row that tells its health; a constant has its values instead."""

@@ -6,11 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 
-from tensorsleuth.model.catalog import Function, Instance
 from tensorsleuth.model.ops import VIEWS
 from tensorsleuth.model.rows import EventKind
 from tensorsleuth.trace.moment import Moment, Moments
-from tensorsleuth.trace.observed import Row
+from tensorsleuth.trace.observed import Row, uid_of
 from tensorsleuth.trace.ops import Op, OpIndex
 
 Taker = tuple[Op, Moment]
@@ -29,7 +28,7 @@ class Takers:
         """The nodes that take each tensor id."""
         entered = {(instance.parent, instance.node) for instance in self._catalogue.instances.values()}
         takers: dict[int, list[Op]] = defaultdict(list)
-        for instance, function in self._instances():
+        for instance, function in self._catalogue.running():
             for number, node in enumerate(function.nodes):
                 op = self._index.node(instance.id, number)
                 if op is None or node.type in VIEWS or (instance.id, number) in entered:
@@ -39,12 +38,6 @@ class Takers:
                     takers[tensor].append(op)
         return takers
 
-    def _instances(self) -> Iterator[tuple[Instance, Function]]:
-        for instance in self._catalogue.instances.values():
-            function = self._catalogue.functions.get(instance.function)
-            if function is not None:
-                yield instance, function
-
     def nodes(self, tensor: int) -> list[Op]:
         """The ops in functions that take a tensor, by its id."""
         return self._nodes.get(tensor, [])
@@ -52,7 +45,7 @@ class Takers:
     def of(self, tensor: int, row: Row | None, moment: Moment) -> Iterator[Taker]:
         """The ops that took a tensor of one moment, each with the call that it ran in."""
         if row is not None and row["kind"] == EventKind.EAGER:
-            yield from self._of_uid(_uid(row))
+            yield from self._of_uid(uid_of(row))
             return
         yield from ((op, moment) for op in self.nodes(tensor))
         for uid in self._returned(tensor, moment):
@@ -67,7 +60,7 @@ class Takers:
             if given is not None and instance is not None:
                 sources = self._moments.flow.returned(instance, given.output)
                 if any(source.tensor == tensor for source in sources):
-                    yield _uid(row)
+                    yield uid_of(row)
 
     def _of_uid(self, uid: int) -> Iterator[Taker]:
         for call in self._moments.calls.consumers(uid):
@@ -84,7 +77,3 @@ class Takers:
             for number, passed in enumerate(self._moments.calls.inputs(call)):
                 if passed == uid:
                     yield from self.nodes(instance.first + number)
-
-
-def _uid(row: Row) -> int:
-    return int(row["iteration"]) | int(row["frame"]) << 32

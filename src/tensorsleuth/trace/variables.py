@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tensorsleuth.model.catalog import Frame, Function, Instance, Node, Site
+from tensorsleuth.model.catalog import Frame, Instance, Node, Site
 from tensorsleuth.model.ops import BRANCHES, writes_variables
 from tensorsleuth.model.rows import NO_UID
 from tensorsleuth.trace.moment import Moment, Moments, Slots
@@ -57,7 +57,7 @@ class Variables:
     def writers(self) -> dict[int, list[_Writer]]:
         """By the instance that Python calls: the nodes in it that write variables."""
         found: dict[int, list[_Writer]] = defaultdict(list)
-        for instance, function in self._instances():
+        for instance, function in self._catalogue.running():
             for number, node in enumerate(function.nodes):
                 if writes_variables(node.type):
                     sources = self._moments.flow.slots(instance, number)[0]
@@ -179,9 +179,3 @@ class Variables:
                 break
             instance = self._catalogue.instances[instance.parent]
         return instance
-
-    def _instances(self) -> Iterator[tuple[Instance, Function]]:
-        for instance in self._catalogue.instances.values():
-            function = self._catalogue.functions.get(instance.function)
-            if function is not None:
-                yield instance, function
