@@ -20,6 +20,8 @@ def match(case: Case) -> Story | None:
         return Story("log-negative", 0.95, f"takes the log of negative numbers (down to {x.min:.4g})", _NEGATIVE)
     if not case.out.has_inf and case.op == case.out.op:
         return None
+    if case.op == "Log1p":
+        return Story("log-zero", 0.95, "takes log1p of −1, which is log(0)", _MINUS_ONE)
     zeros = f"{x.count('zero'):,} of what went in is 0" if x.count("zero") else "some of what went in is 0"
     if (half := _underflowed_in_half(case)) is not None:
         return Story("half-underflow", 0.97, f"takes log(0): {zeros}, for {half} underflowed in half precision", _WIDER)
@@ -54,6 +56,7 @@ def _of_probabilities(made_by: str, zeros: int) -> Story:
 
 _LSE = "use tf.reduce_logsumexp(x, axis), which subtracts the largest first"
 _ZERO = "keep it away from 0: tf.math.log(tf.maximum(x, 1e-7)), or tf.math.log1p(x) where x counts from 0"
+_MINUS_ONE = "keep it above −1: tf.math.log1p(tf.maximum(x, -1.0 + 1e-6))"
 _NEGATIVE = "a log needs positive numbers: look at how x is made, or clip it: tf.math.log(tf.maximum(x, 1e-7))"
 _WIDER = "compute the probabilities in float32: tf.nn.softmax(tf.cast(logits, tf.float32)), or take log_softmax"
 _LOGITS = (
