@@ -25,6 +25,7 @@ venv-215: $(READY_215)  ## Make .venv-215: this package on TensorFlow 2.15
 $(READY): pyproject.toml hatch_build.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP) --editable '.[dev]' tensorflow-cpu==2.21.0
+	$(BIN)/python $(PIP) --no-deps tf-keras==2.21.0  # asks for the TensorFlow with CUDA
 	@touch $@
 
 $(READY_215): pyproject.toml hatch_build.py
