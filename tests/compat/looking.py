@@ -88,6 +88,8 @@ def looks(trace: Trace, kind: str | None = None, line: int | None = None) -> lis
 def _looks(trace: Trace) -> Iterator[Look]:
     for process in trace.processes:
         for index, row in enumerate(process.events):
+            if not row["kind"]:  # seen better when its call was run again
+                continue
             tensor = process.tensor(row["tensor"])
             assert tensor is not None, f"row {index} is of tensor {row['tensor']}, which the catalogue lacks"
             yield Look(row, index, tensor, process)

@@ -28,6 +28,7 @@ FLAGS = {
     "FULL_HEALTH": HEALTH | EventFlag.COUNTED | EventFlag.RANGED,
     "FULL_NUMERICS": HEALTH | EventFlag.COUNTED | EventFlag.RANGED | EventFlag.MOMENTS,
     "FULL_TENSOR": HEALTH | EventFlag.COUNTED | EventFlag.RANGED | EventFlag.MOMENTS | EventFlag.VALUE,
+    "FLIGHT": HEALTH | EventFlag.COUNTED | EventFlag.RANGED,
 }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorsleuth.capture import tf
 
+MUST_COMPILE = "_XlaMustCompile"
 MAX_TEXT = 200
 MAX_VALUES = 16
 
@@ -105,7 +106,7 @@ def called_functions(node: Any) -> Iterator[tuple[str, Any]]:
 
 def is_compiled(attrs: Any) -> bool:
     """Will XLA compile the function, or node, that has these attributes."""
-    return "_XlaMustCompile" in attrs and bool(attrs["_XlaMustCompile"].b)
+    return MUST_COMPILE in attrs and bool(attrs[MUST_COMPILE].b)
 
 
 @cache

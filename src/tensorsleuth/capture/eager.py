@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,9 +13,11 @@ from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.definition import function_attributes
 from tensorsleuth.capture.failures import describe_inputs, of_our_making, restore_message
 from tensorsleuth.capture.feeds import Feeds
+from tensorsleuth.capture.flights import Flights
 from tensorsleuth.capture.functions import Functions, Watched
 from tensorsleuth.capture.gradients import ARGUMENT
-from tensorsleuth.capture.places import DO_NOT_LOOK, Place, Places
+from tensorsleuth.capture.instrument import DO_NOT_LOOK
+from tensorsleuth.capture.places import Place, Places
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.steps import Steps
@@ -38,6 +41,7 @@ class EagerCallbacks:
         functions: Functions,
         steps: Steps,
         sink: Sink,
+        flights: Flights | None = None,
     ) -> None:
         self._catalog = catalog
         self._sites = sites
@@ -45,6 +49,7 @@ class EagerCallbacks:
         self._functions = functions
         self._steps = steps
         self._sink = sink
+        self._flights = flights
         self.feeds = Feeds(places, sites, sink)
         self._proven: set[str] = set()  # copies that have run
         self.watcher: Watcher | None = None
@@ -111,16 +116,18 @@ class EagerCallbacks:
 
     def _begin(self, name: str, inputs: Sequence[Any], outputs: int) -> FunctionCall:
         """Note that a function is called; what to run for it."""
-        watched = self._functions.watched(name, lambda: tf.graph_of(tf.calling_function(sys._getframe(6))))
-        self._steps.function_called(watched.kind if watched else "plain")
+        find = _Graph(sys._getframe(3))
+        watched = self._functions.watched(name, find)
+        self._steps.function_called(watched.kind if watched else self._functions.kind(name, find))
         place = self._places.at(name, self._sites.of_caller(4), outputs, instance=watched.instance if watched else -1)
         number, began = self._sink.next_call(), time.monotonic_ns()
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
+        flight = harmless(self._flights.begin, name, find, inputs) if self._flights is not None else None
         if watched is None:
-            return FunctionCall(name, name, inputs, number, began, place, None)
+            return FunctionCall(name, name, inputs, number, began, place, None, flight)
         self._look_at_strangers(inputs, watched, number)
-        return FunctionCall(name, watched.name, [*inputs, tf.scalar(number)], number, began, place, watched)
+        return FunctionCall(name, watched.name, [*inputs, tf.scalar(number)], number, began, place, watched, flight)
 
     def _end(self, call: FunctionCall, outputs: Sequence[Any]) -> bool:
         """Note what came back; True where the function's inside was looked at."""
@@ -135,6 +142,8 @@ class EagerCallbacks:
             if look != DO_NOT_LOOK:  # a watched function has looked at it already
                 close = Mode.NO_TENSOR if call.watched else look
                 self._sink.look(tensor, call.place[1] + index, call.number, tensor._id, close)
+        if call.flight is not None and self._flights is not None:
+            harmless(self._flights.ended, call, call.flight, outputs)
         return seen
 
     def _failed_call(self, call: FunctionCall, error: Any) -> bool:
@@ -145,6 +154,8 @@ class EagerCallbacks:
         restore_message(error)
         inputs = call.inputs[:-1] if call.watched is not None else call.inputs  # the last is the call's number
         self._note_failure(call.number, call.place[0], error, inputs)
+        if call.flight is not None and self._flights is not None:
+            harmless(self._flights.failed, call, call.flight)
         return False
 
     def _look_at_strangers(self, inputs: Sequence[Any], watched: Watched, call: int) -> None:
@@ -196,6 +207,17 @@ def raise_in_program(alarm: Alarm) -> None:
     """Raise what the guard has to say, without a trace of what it was found in."""
     if alarm is not None:
         raise alarm from None
+
+
+class _Graph:
+    """Finds the Python graph of the function that is being called, where it is asked for."""
+
+    def __init__(self, frame: Any) -> None:
+        function = tf.calling_function(frame)
+        self._function = weakref.ref(function) if function is not None else None
+
+    def __call__(self) -> Any:
+        return tf.graph_of(self._function()) if self._function is not None else None
 
 
 class _Named:

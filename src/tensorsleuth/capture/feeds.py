@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tensorsleuth.capture import tf
-from tensorsleuth.capture.places import DO_NOT_LOOK, Places
+from tensorsleuth.capture.instrument import DO_NOT_LOOK
+from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.model.ops import FEED

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -17,10 +17,11 @@ from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.model import ops
 from tensorsleuth.model.dtypes import DTYPES, Kind
-from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.modes import DEFAULT_MODE, Mode
 
 CALL_ARGUMENT = "sleuth_call"
 DT_INT64 = 9
+DO_NOT_LOOK = 255
 _FLOATS = (Kind.FLOAT, Kind.COMPLEX)
 LookInGraph = Callable[[str, int, str], Mode | None]
 
@@ -46,6 +47,12 @@ class Selection:
         if known.kind in _FLOATS or mode in (Mode.FULL_NUMERICS, Mode.FULL_TENSOR, Mode.SHAPE):
             return mode
         return Mode.NO_TENSOR if mode is Mode.NO_TENSOR else None
+
+    def again(self) -> Selection:
+        """How to look at a call that is run again: it is one call, so closely."""
+        mode = self.settings.mode
+        closely = DEFAULT_MODE if mode is Mode.FLIGHT else max(mode, DEFAULT_MODE)
+        return Selection(replace(self.settings, mode=closely))
 
     def in_function(self, definition: Definition) -> LookInGraph:
         """The same for the tensors of a function, by op, dtype and name."""
@@ -80,6 +87,8 @@ class Probing:
     first: int  # the instance's first tensor id
     selection: Selection
     root: str | None  # the function that Python calls and these belong to; None where a dataset calls it
+    holds: dict[str, int] = field(default_factory=dict)  # tensors to keep, and the slots to keep them in
+    renamed: dict[str, str] = field(default_factory=dict)  # outputs whose node was replaced by a stand-in
 
 
 class Prober(Protocol):
@@ -111,9 +120,12 @@ class InPlace:
         probes: list[Any] = []
         for tensor, source, op, dtype, device in candidates(definition, arguments, called):
             look = look_at(op, dtype, source)
-            if look is None or source not in used:
+            hold = probing.holds.get(source, 0)
+            source = probing.renamed.get(source, source)
+            if (look is None and not hold) or source not in used:
                 continue
             probes.append(_probe(source, tensor, dtype, device, look, probing))
+            probes[-1].attr["hold"].i = hold
             names[source] = f"{probes[-1].name}:y:0"
         redirect(copy, names)
         copy.node_def.extend(probes)
@@ -178,15 +190,20 @@ def redirect(function: Any, names: dict[str, str]) -> None:
             function.ret[result] = names[text]
 
 
-def _probe(source: str, tensor: int, dtype: int, device: str, look: Mode, probing: Probing) -> Any:
+def _probe(source: str, tensor: int, dtype: int, device: str, look: Mode | None, probing: Probing) -> Any:
     node = tf.NodeDef(name=f"sleuth/{tensor}", op="SleuthProbe", input=[source], device=device)
     node.attr["T"].type = dtype
     identify(node, tensor, dtype, look, probing)
     return node
 
 
-def identify(node: Any, tensor: int, dtype: int, look: Mode, probing: Probing) -> None:
+def look_number(look: Mode | None) -> int:
+    """How a probe is told how closely to look; it may be there only to keep the tensor."""
+    return DO_NOT_LOOK if look is None else int(look)
+
+
+def identify(node: Any, tensor: int, dtype: int, look: Mode | None, probing: Probing) -> None:
     node.attr["session"].i = probing.session
     node.attr["tensor"].i = probing.first + tensor
-    node.attr["look"].i = int(look)
+    node.attr["look"].i = look_number(look)
     node.attr["dtype"].i = dtype

@@ -12,6 +12,7 @@ from tensorsleuth.capture.device_prober import OnDevice
 from tensorsleuth.capture.device_sink import DeviceSink
 from tensorsleuth.capture.eager import EagerCallbacks
 from tensorsleuth.capture.instrument import InPlace, Prober
+from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.optimized import AfterOptimizer
 from tensorsleuth.capture.plain_graph import Calls, PlainProber
 from tensorsleuth.capture.plain_hook import PlainHook
@@ -36,6 +37,7 @@ class Means:
     sink: Sink
     prober: Prober
     hooks: Callable[[Sequence[Entry], EagerCallbacks], Sequence[Entry]]  # what stands in for the real entry points
+    keeper: Keeper | None = None  # where there is the native library
 
 
 class Chooser:
@@ -62,7 +64,8 @@ class Chooser:
 
     def _on_host(self, native: loader.Native) -> Means:
         sink = NativeSink(native, self._folder, self._session, self._plan)
-        return Means("host", _kernel(native), sink, self._host_prober(native), self._native_hooks(native, False))
+        prober, hooks = self._host_prober(native), self._native_hooks(native, False)
+        return Means("host", _kernel(native), sink, prober, hooks, Keeper(native))
 
     def _host_prober(self, native: loader.Native) -> Prober:
         """After the graph optimiser where that can be, so that it does to the program what it always does."""
@@ -76,7 +79,7 @@ class Chooser:
         self._say_not_optimised()
         sink = DeviceSink(native, self._folder, self._session, self._plan)
         prober = OnDevice(self._not_covered_once())
-        return Means("device", _kernel(native), sink, prober, self._native_hooks(native, True))
+        return Means("device", _kernel(native), sink, prober, self._native_hooks(native, True), Keeper(native))
 
     def _from_python(self) -> Means:
         self._say_not_optimised()

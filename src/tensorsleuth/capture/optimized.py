@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorsleuth.capture.definition import Definition
-from tensorsleuth.capture.instrument import InPlace, Prober, Probing, add_join, candidates
+from tensorsleuth.capture.instrument import InPlace, Prober, Probing, add_join, candidates, look_number
 from tensorsleuth.model import ops
 from tensorsleuth.native import loader
 
@@ -51,15 +51,17 @@ class AfterOptimizer:
 
 
 def _lines(definition: Definition, probing: Probing, arguments: bool, called: set[int]) -> list[str]:
-    """A line a node: its name, its first tensor's id, dtype and look of each output, and what feeds it."""
+    """A line a node: its name, its first tensor's id, dtype, look and slot of each output, and what feeds it."""
     firsts: dict[str, int] = {}
     looks: dict[str, list[str]] = {}
     look_at = probing.selection.in_function(definition)
     for tensor, source, op, dtype, _ in candidates(definition, arguments, called):
         node = source.split(":")[0]
         look = look_at(op, dtype, source)
+        hold = probing.holds.get(source, 0)
         firsts.setdefault(node, probing.first + tensor)
-        looks.setdefault(node, []).append("-" if look is None else f"{dtype}:{int(look)}")
+        passed_over = look is None and not hold
+        looks.setdefault(node, []).append("-" if passed_over else f"{dtype}:{look_number(look)}:{hold}")
     feeds = {node.name: _feeds(node) for node in definition.proto.node_def}
     return [
         f"{node}\t{firsts[node]}\t{','.join(looks[node])}\t{feeds.get(node, '')}"

@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from tensorsleuth.capture import tf
-from tensorsleuth.capture.instrument import Selection
+from tensorsleuth.capture.instrument import DO_NOT_LOOK, Selection
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.catalog_writer import CatalogWriter
@@ -20,7 +20,6 @@ from tensorsleuth.trace.catalog_writer import CatalogWriter
 Place = tuple[int, int, int, int, bytes, int]
 
 DTYPES = 64
-DO_NOT_LOOK = 255
 RESOURCE, VARIANT = 20, 21
 ALL_INPUTS = 255
 _HANDLES = re.compile(

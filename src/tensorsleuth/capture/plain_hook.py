@@ -14,8 +14,9 @@ from typing import Any
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.eager import FIRST_INPUT, EagerCallbacks
+from tensorsleuth.capture.instrument import DO_NOT_LOOK
 from tensorsleuth.capture.patches import disguise
-from tensorsleuth.capture.places import DO_NOT_LOOK, DTYPES, Place
+from tensorsleuth.capture.places import DTYPES, Place
 from tensorsleuth.capture.plain_graph import Calls
 from tensorsleuth.model.rows import NO_UID, CallKind
 

@@ -12,11 +12,16 @@ from tensorsleuth.capture import patches, tf
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.describe import Describer
 from tensorsleuth.capture.eager import EagerCallbacks
+from tensorsleuth.capture.flights import Flights
 from tensorsleuth.capture.functions import Functions
 from tensorsleuth.capture.gradients import GradientTracker
 from tensorsleuth.capture.instrument import Selection
+from tensorsleuth.capture.library import Library
 from tensorsleuth.capture.means import Chooser, Means
 from tensorsleuth.capture.places import Places
+from tensorsleuth.capture.readings import Readings
+from tensorsleuth.capture.replay import Replayer
+from tensorsleuth.capture.sentinel import selection_for
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
@@ -37,7 +42,7 @@ class Recorder:
     ) -> None:
         self.folder = folder
         self.settings = settings
-        self.selection = selection or Selection(settings)
+        self.selection = selection or selection_for(settings)
         self._session = next(_sessions)
         self._patches = patches.Patches()
         self._told = patches.Patches()  # what only a watcher needs
@@ -54,10 +59,12 @@ class Recorder:
     def _watch(self, means: Means) -> None:
         sites, selection = Sites(self.catalog), self.selection
         describer = Describer(sites)
-        self.functions = Functions(self.catalog, describer, selection, self._session, means.prober)
+        flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
+        library = Library(self.catalog, describer, self._session)
+        self.functions = Functions(library, selection, means.prober, flight)
         places = Places(self.catalog, sites, selection, self._name_devices)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
-        self.callbacks = callbacks = EagerCallbacks(*watching)
+        self.callbacks = callbacks = EagerCallbacks(*watching, self._flights(means, places))
         patches.watch_removals(self._patches, self.functions.forget)
         patches.hide_our_frames(self._patches)
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
@@ -65,6 +72,15 @@ class Recorder:
         patches.watch_sessions(self._patches, self._saw_session)
         patches.watch_conversions(self._patches, callbacks.feeds.converted)
         patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
+
+    def _flights(self, means: Means, places: Places) -> Flights | None:
+        """What runs calls again; it needs the native library."""
+        if means.keeper is None:
+            self.catalog.not_covered("the inside of functions that XLA compiles", "there is no native library here")
+            return None
+        readings = Readings(self.catalog, places, means.keeper)
+        replayer = Replayer(self.catalog, self.functions, places, self.sink, means.keeper)
+        return Flights(self.catalog, self.functions, means.keeper, readings, replayer)
 
     def tell(self, watcher: Watcher, level: int, small: int) -> None:
         """From now on let `watcher` know of what matters, and raise in the program what it returns."""

@@ -238,6 +238,34 @@ def is_async() -> bool:
 _execute = pywrap_tfe.TFE_Py_Execute  # the real one: this module is imported before anything is replaced
 
 
+def read_handle(handle: Any, dtype: int) -> Any:
+    """The value of a variable, unseen by hooks and tapes. It shares the variable's memory until that is written."""
+    return _execute(context.context()._handle, handle.device, READ_VARIABLE, [handle], ("dtype", dtype), 1)[0]
+
+
+def variable_dtype(handle: Any) -> int | None:
+    """What a resource holds where it is a variable; None where it is something else."""
+    data = getattr(handle, "_handle_data", None)
+    if data is None or not data.is_set or len(data.shape_and_type) != 1:
+        return None
+    return int(data.shape_and_type[0].dtype)
+
+
+def bytes_of(tensor: Any) -> int:
+    """How much memory the value of an eager tensor takes; 0 where that is not known."""
+    return int(tensor.dtype.size * (tensor.shape.num_elements() or 0))
+
+
+def make_variable(value: Any, device: str) -> Any:
+    """The handle of a new variable that nobody else knows; it goes when the handle does."""
+    dtype = value._datatype_enum()
+    attrs = ("container", "", "shared_name", context.anonymous_name(), "dtype", dtype, "shape", value.shape)
+    runtime = context.context()._handle
+    handle = _execute(runtime, device, "VarHandleOp", [], attrs, 1)[0]
+    _execute(runtime, device, "AssignVariableOp", [handle, value], ("dtype", dtype), 0)
+    return handle
+
+
 def run_function(name: str, inputs: list[Any], outputs: int, device: str) -> list[Any]:
     """Run a function of ours: no hook and no gradient tape sees it."""
     runtime = context.context()

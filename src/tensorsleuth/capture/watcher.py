@@ -24,6 +24,7 @@ class FunctionCall:
     began: int
     place: Place
     watched: Watched | None
+    flight: Any = None  # what it began with, where it may be run again
 
 
 class Watcher(Protocol):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from tensorsleuth.diagnose.again import how_seen
 from tensorsleuth.diagnose.births import BirthFinder
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
@@ -167,6 +168,7 @@ class _Told:
             layer=layer_of(case.name) if self._is_there and not case.name.startswith("__") else None,
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=chain_of(case.spread, _Names(case)) if not self.masked else (),
+            seen=how_seen(case.process, case.birth.moment.call),
             source=tuple(_around(case.process, frame)),
         )
 
@@ -230,6 +232,7 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
         fix=death.kind.fix,
         layer=layer_of(death.name),
         evidence=(tuple(_piece("in", one) for one in death.inputs) or given)[:MAX_EVIDENCE],
+        seen=how_seen(process, death.failure.call),
         source=tuple(_around(process, frame)),
     )
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tensorsleuth.model.replay import Replay
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -127,6 +129,7 @@ class Catalogue:
         default_factory=dict
     )  # instance -> the dataset op that runs it, its site
     failures: list[Failure] = field(default_factory=list)
+    replays: dict[int, Replay] = field(default_factory=dict)  # by call
     not_covered: list[dict[str, Any]] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
 

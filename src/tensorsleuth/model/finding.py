@@ -40,6 +40,7 @@ class Finding:
     layer: str | None = None
     evidence: tuple[Evidence, ...] = ()
     chain: tuple[str, ...] = ()
+    seen: str | None = None  # how, where that was not when it happened
     source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were when it ran
 
     def to_json(self) -> dict[str, Any]:

@@ -15,6 +15,7 @@ class Mode(IntEnum):
     FULL_HEALTH = 4  # also how many negative, zero, positive; the finite range
     FULL_NUMERICS = 5  # also mean and standard deviation; integers and bools too
     FULL_TENSOR = 6  # all that, and the value itself
+    FLIGHT = 7  # nothing in functions while all goes well; a call that went bad is run again, in FULL_HEALTH
 
 
 DEFAULT_MODE = Mode.FULL_HEALTH

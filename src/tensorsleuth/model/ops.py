@@ -28,6 +28,7 @@ CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 LOOPS = frozenset(["While", "StatelessWhile"])
 BRANCHES = frozenset(["If", "StatelessIf", "Case", "StatelessCase"])
 CONTROL_FLOW = LOOPS | BRANCHES
+PUTS_AWAY = frozenset(["OptionalFromValue"])  # what a function returns in this cannot be looked at from outside
 
 # Finite inputs give finite outputs: no need to look in the modes that only ask whether something is bad.
 HARMLESS = frozenset(

@@ -106,3 +106,5 @@ class CallKind(IntEnum):
     JOIN = 4  # `tf_step` ran on behalf of `call`
     FAILED = 5  # the call raised; the catalogue has its message
     ENDED = 6  # the function call came back after `duration`
+    REPLAYING = 7  # this call is that of `inputs[0]`, run again
+    REPLAYED = 8  # this call is better seen as `inputs[0]`, which ran it again with the same outcome

@@ -108,6 +108,12 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_name_devices": (None, [c_char_p]),
     "sleuth_forget_function": (None, [c_char_p]),
     "sleuth_was_probed": (c_int, [c_char_p]),
+    "sleuth_bad_seen": (c_uint64, []),
+    "sleuth_held_drop": (None, [c_uint64]),
+    "sleuth_held_again": (None, [c_uint64]),
+    "sleuth_held_count": (c_uint64, [c_uint32]),
+    "sleuth_held_join": (None, [c_uint64]),
+    "sleuth_held_forget": (None, []),
 }
 _UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_python_ready": (c_int, []),
@@ -116,6 +122,8 @@ _UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_maker": (c_uint32, [c_uint64]),
     "sleuth_taker": (c_uint32, [c_uint32, c_uint64]),
     "sleuth_made": (None, [c_uint64, c_uint32]),
+    "sleuth_note_reads": (None, [py_object, c_void_p, c_void_p, c_void_p, c_int, c_void_p]),
+    "sleuth_any_bad": (c_int, [py_object]),
 }
 
 

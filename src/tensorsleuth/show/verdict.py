@@ -69,6 +69,8 @@ def _problem(finding: Finding) -> Iterator[RenderableType]:
     yield Text()
     if finding.chain:
         yield _labelled("Spread", " → ".join(finding.chain))
+    if finding.seen:
+        yield _labelled("Seen", finding.seen)
     yield _labelled("Sure", sureness(finding))
     if finding.fix:
         yield _labelled("Change", finding.fix)

@@ -18,6 +18,7 @@ from tensorsleuth.model.catalog import (
     Node,
     Site,
 )
+from tensorsleuth.model.replay import Outcome, Replay
 from tensorsleuth.trace import journal
 from tensorsleuth.trace.files import open_regular
 
@@ -87,6 +88,10 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         catalogue.failures.append(Failure(call, op, str(fields["type"]), str(fields["message"]), inputs))
     elif kind == "dataset":
         catalogue.datasets[int(fields["instance"])] = str(fields["type"]), int(fields["site"])
+    elif kind == "replay":
+        why = str(fields["why"]) if fields["why"] is not None else None
+        call = int(fields["call"])
+        catalogue.replays[call] = Replay(call, Outcome(fields["outcome"]), str(fields["function"]), why)
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)

@@ -70,6 +70,10 @@ class CatalogWriter:
     def step(self, fields: dict[str, Any]) -> None:
         self._write("step", fields)
 
+    def replay(self, fields: dict[str, Any]) -> None:
+        """A call that was run again, and what came of it."""
+        self._write("replay", fields)
+
     def not_covered(self, what: str, why: str, site: int = 0) -> None:
         """List something that is not recorded; never let it go missing silently."""
         self._write("not_covered", {"what": what, "why": why, "site": site})

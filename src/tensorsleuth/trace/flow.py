@@ -39,6 +39,10 @@ class Flow:
             inner[instance.parent, instance.node].append(instance)
         return inner
 
+    def looked_into(self, instance: Instance, node: int) -> bool:
+        """Is what a node calls known."""
+        return (instance.id, node) in self._inner
+
     def slots(self, instance: Instance, node: int) -> list[list[Source]]:
         """For each input of a node, the tensors that it may have come from (two for a branch or a loop)."""
         known = self._slots.get((instance.id, node))

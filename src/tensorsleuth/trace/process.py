@@ -15,6 +15,7 @@ from tensorsleuth.model.errors import TraceError
 from tensorsleuth.model.rows import CALL, DEVICE_SHIFT, EVENT, SHAPE, VALUE, CallKind, EventFlag, EventKind
 from tensorsleuth.trace.catalog_reader import read_catalogue
 from tensorsleuth.trace.files import Folder
+from tensorsleuth.trace.replays import has_replays, merge
 from tensorsleuth.trace.ring_reader import Array, RingFile
 from tensorsleuth.trace.values import decode, read_bytes
 
@@ -66,12 +67,17 @@ class ProcessTrace:
     @cached_property
     def events(self) -> Array:
         """One row a tensor that was computed."""
-        return self._array("events")
+        return self._calls_and_events[1]
 
     @cached_property
     def calls(self) -> Array:
         """One row an eager call."""
-        return self._array("calls")
+        return self._calls_and_events[0]
+
+    @cached_property
+    def _calls_and_events(self) -> tuple[Array, Array]:
+        calls, events = self._array("calls"), self._array("events")
+        return merge(calls, events) if has_replays(calls) else (calls, events)
 
     @cached_property
     def shapes(self) -> list[tuple[int, ...]]:
@@ -119,7 +125,7 @@ class ProcessTrace:
         ring = self._rings["events"]
         if ring is None or not ring.alarm:
             return
-        for block in ring.blocks():
+        for block in [self.events] if has_replays(self._array("calls")) else ring.blocks():
             yield from block[(block["flags"] & EventFlag.BAD != 0) & (block["kind"] != 0)]
 
     @cached_property

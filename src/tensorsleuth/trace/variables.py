@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tensorsleuth.model.catalog import Frame, Instance, Node, Site
-from tensorsleuth.model.ops import BRANCHES, writes_variables
+from tensorsleuth.model.catalog import EagerOp, Frame, Instance, Node, Site
+from tensorsleuth.model.ops import BRANCHES, CALLS, writes_variables
 from tensorsleuth.model.rows import NO_UID
 from tensorsleuth.trace.moment import Moment, Moments, Slots
 from tensorsleuth.trace.observed import Key, Observed
+from tensorsleuth.trace.unseen import Unseen
 
 _ASSIGNED = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*=[^=]")
 
@@ -51,6 +52,7 @@ class Variables:
     def __init__(self, moments: Moments) -> None:
         self._moments = moments
         self._catalogue = moments.process.catalogue
+        self._unseen = Unseen(self._catalogue)
         self._bad_writes: dict[int, dict[Key, list[int]]] = {}
 
     @cached_property
@@ -59,11 +61,19 @@ class Variables:
         found: dict[int, list[_Writer]] = defaultdict(list)
         for instance, function in self._catalogue.running():
             for number, node in enumerate(function.nodes):
-                if writes_variables(node.type):
-                    sources = self._moments.flow.slots(instance, number)[0]
+                for at in self._written_at(instance, number, node):
+                    sources = self._moments.flow.slots(instance, number)[at]
                     root = self._root(instance)
                     found[root.id] += [_Writer(instance, number, node, one.argument) for one in sources]
         return found
+
+    def _written_at(self, instance: Instance, number: int, node: Node) -> list[int]:
+        """The inputs of a node that are variables which it writes, itself or in a function that was not looked into."""
+        if writes_variables(node.type):
+            return [0]
+        if node.type not in CALLS or self._moments.flow.looked_into(instance, number):
+            return []
+        return [at for at in self._unseen.written_at(node) if at < len(node.inputs)]
 
     def bad_writes(self, call: int) -> dict[Key, list[int]]:
         """What bad a call wrote: the variables that each tensor went into, through what was fused."""
@@ -72,10 +82,17 @@ class Variables:
             known = defaultdict(list)
             for write in self.writes(call):
                 for value in write.values:
-                    if value.bad:
-                        known[value.key].append(write.handle)
+                    for one in self._each_iteration(call, value):
+                        if one.bad:
+                            known[one.key].append(write.handle)
             self._bad_writes[call] = known
         return known
+
+    def _each_iteration(self, call: int, value: Observed) -> list[Observed]:
+        """A value that is written in a loop, as it was each time."""
+        if value.row is None or value.call != call or value.tensor.eager is not None:
+            return [value]
+        return self._moments.of_call(call).seen(int(value.row["tensor"]))
 
     def last_write(self, handle: int, before: int) -> Write | None:
         """The last call before that one which wrote a variable."""
@@ -102,6 +119,8 @@ class Variables:
             found = (self._moments.by_uid(uid) for uid in uids)
             slots = [[one] if one is not None else [] for one in found]
             yield Write(call, op.type, uids[0], self._catalogue.sites.get(op.site), slots)
+        if op.instance < 0:
+            yield from self._unseen_writes(call, op, uids, handle)
         for writer in self.writers.get(op.instance, []):
             if not self._ran(writer.instance, moment):
                 continue
@@ -110,6 +129,14 @@ class Variables:
                 slots = moment.slots_of(writer.instance, writer.number, None)
                 site = self._catalogue.sites.get(writer.node.site)
                 yield Write(call, writer.node.type, target, site, slots, writer.instance, writer.node)
+
+    def _unseen_writes(self, call: int, op: EagerOp, uids: list[int], handle: int | None) -> Iterator[Write]:
+        """What a function that was not looked into wrote."""
+        for argument in self._unseen.written_by(op.type):
+            target = uids[argument] if argument < len(uids) else NO_UID
+            if handle in (None, target):
+                found = (self._moments.by_uid(uid) for uid in uids)
+                yield Write(call, op.type, target, self._catalogue.sites.get(op.site), [[one] for one in found if one])
 
     def _ran(self, instance: Instance, moment: Moment) -> bool:
         """Was an instance run: in a branch, where anything of it was computed."""

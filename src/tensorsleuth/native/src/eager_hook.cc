@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "guard.h"
+#include "health.h"
 #include "python_abi.h"
 #include "session.h"
 
@@ -385,6 +386,38 @@ MethodDef methods[] = {{"TFE_Py_FastPathExecute", fast_path, kFastCall, nullptr}
                        {"TFE_Py_Execute", execute_plain, kFastCall, nullptr},
                        {"TFE_Py_ExecuteCancelable", execute_cancelable, kFastCall, nullptr}};
 
+// Notes the value of a variable as if the program had read it; is it bad?
+bool note_read(Object* value, uint32_t op, uint32_t first, uint64_t handle, int look) {
+  Place place{op, first, 1, 0, {}, 1};
+  memset(place.looks, look, sizeof place.looks);
+  Call call{};
+  call.time = now_ns();
+  call.call = next_call();
+  call.step = step.load(std::memory_order_relaxed);
+  call.op = op;
+  call.thread = thread_number();
+  call.kind = kOp;
+  call.inputs_count = 1;
+  call.inputs[0] = handle;
+  bool bad = note_output(value, place, 0, call.call);
+  note_call(call);
+  return bad;
+}
+
+bool is_bad(Object* tensor) {
+  TensorView view{};
+  Buffer buffer;
+  Object* datatype = PyObject_VectorcallMethod(hook.datatype_enum, &tensor, 1, nullptr);
+  if (!datatype) return PyErr_Clear(), false;
+  int dtype = int(PyLong_AsUnsignedLongLong(datatype));
+  Py_DecRef(datatype);
+  if (!dense_view(tensor, dtype, &buffer, &view)) return false;
+  Health health;
+  look(view.data, view.elements, dtype, kCurt, &health);
+  PyBuffer_Release(&buffer);
+  return health.first_bad != ~0ull;
+}
+
 Object* keep(Object* tuple, Size index) {
   Object* item = PyTuple_GetItem(tuple, index);
   Py_IncRef(item);
@@ -419,6 +452,22 @@ SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t 
   Object* hooks = PyTuple_New(3);
   for (Size i = 0; i < 3; ++i) PyTuple_SetItem(hooks, i, PyCFunction_NewEx(&methods[i], nullptr, nullptr));
   return hooks;
+}
+
+// Notes the values of variables after a step; `bad` gets a 1 for each that is.
+SLEUTH_API void sleuth_note_reads(sleuth::py::Object* values, const uint32_t* ops, const uint32_t* firsts,
+                                  const uint64_t* handles, int look, uint8_t* bad) {
+  using namespace sleuth;
+  for (Size i = 0; i < PyList_Size(values); ++i)
+    bad[i] = note_read(PyList_GetItem(values, i), ops[i], firsts[i], handles[i], look);
+}
+
+// Is any of the tensors bad, without a note of it.
+SLEUTH_API int sleuth_any_bad(sleuth::py::Object* tensors) {
+  using namespace sleuth;
+  for (Size i = 0; i < PyList_Size(tensors); ++i)
+    if (is_bad(PyList_GetItem(tensors, i))) return 1;
+  return 0;
 }
 
 SLEUTH_API void sleuth_set_suspicious(int suspicious) { sleuth::suspicious = suspicious != 0; }

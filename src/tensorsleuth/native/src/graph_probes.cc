@@ -18,6 +18,7 @@ using std::string_view;
 
 struct Output {
   int dtype, look;  // look < 0: none
+  uint32_t hold;    // the slot to keep it in, 0: none
 };
 
 struct WatchedNode {
@@ -167,6 +168,7 @@ string make_probe(const string& name, const string& source, string_view device, 
   wire::put_bytes(&node, 5, attribute("tensor", kInt, tensor));
   wire::put_bytes(&node, 5, attribute("look", kInt, uint64_t(output.look)));
   wire::put_bytes(&node, 5, attribute("dtype", kInt, uint64_t(output.dtype)));
+  if (output.hold) wire::put_bytes(&node, 5, attribute("hold", kInt, output.hold));
   wire::put_bytes(&node, 5, attribute("device", kInt, uint64_t(device_number(device))));
   return node;
 }
@@ -272,7 +274,9 @@ void watch_function(const string& copy, uint64_t session, string_view lines) {
     node.first = uint32_t(number_in(parts[1]));
     for (string_view output : split(parts[2], ',')) {
       auto pair = split(output, ':');
-      node.outputs.push_back(pair.size() == 2 ? Output{int(number_in(pair[0])), int(number_in(pair[1]))} : Output{0, -1});
+      node.outputs.push_back(pair.size() == 3 ? Output{int(number_in(pair[0])), int(number_in(pair[1])),
+                                                       uint32_t(number_in(pair[2]))}
+                                              : Output{0, -1, 0});
     }
     for (string_view input : split(parts[3], ','))
       if (!input.empty()) node.inputs.emplace_back(input);

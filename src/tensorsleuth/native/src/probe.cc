@@ -3,10 +3,13 @@
 //                  serialised, dead ops stay dead, and its place in the graph is its producer's.
 //   SleuthCall     once in a function that Python calls: says which call TensorFlow's step id belongs to.
 //   SleuthSummary  for tensors that live on an accelerator: notes a summary that was computed there.
+//   SleuthHeld     in a step that is run again, in the place of an op that takes from outside: puts out what that did.
+//   SleuthHold     keeps a value for it, as a probe with `hold` does.
 #include <cmath>
 #include <cstdlib>
 
 #include "guard.h"
+#include "held.h"
 #include "session.h"
 #include "tf_abi.h"
 
@@ -18,7 +21,10 @@ struct Probe {
   uint32_t tensor;
   int look, dtype;
   uint32_t flags;  // the device, see rows.h
+  uint32_t hold;   // the slot to keep the tensor in, 0: none
 };
+
+constexpr int kDoNotLook = 255;
 
 struct Status {
   TF_Status* tf = TF_NewStatus();
@@ -42,7 +48,8 @@ int64_t attribute(TF_OpKernelConstruction* construction, const char* name) {
 void* create(TF_OpKernelConstruction* construction) {
   return new Probe{uint64_t(attribute(construction, "session")), uint32_t(attribute(construction, "tensor")),
                    int(attribute(construction, "look")), int(attribute(construction, "dtype")),
-                   uint32_t(attribute(construction, "device")) << kDeviceShift};
+                   uint32_t(attribute(construction, "device")) << kDeviceShift,
+                   uint32_t(attribute(construction, "hold"))};
 }
 
 void destroy(void* probe) { delete static_cast<Probe*>(probe); }
@@ -76,11 +83,18 @@ void fail(TF_OpKernelContext* context) {
   TF_OpKernelContext_Failure(context, reused_status());
 }
 
+void keep(TF_OpKernelContext* context, uint64_t tf_step, uint32_t slot) {
+  Input again(context, 0);  // a second reference to the same memory
+  if (again.tensor) held::keep(tf_step, slot, again.tensor);
+  again.tensor = nullptr;
+}
+
 void compute_probe(void* kernel, TF_OpKernelContext* context) {
   const Probe& probe = *static_cast<Probe*>(kernel);
   Input input(context, 0);
   if (!input.tensor) return;
-  if (recording(probe.session)) {
+  if (probe.hold && recording(probe.session)) keep(context, uint64_t(TF_StepId(context)), probe.hold);
+  if (probe.look != kDoNotLook && recording(probe.session)) {
     Where where = place_of(context, probe);
     bool bad = note(view_of(input.tensor), probe.look, where, probe.flags | (where.step ? 0 : kSteady));
     if (bad && where.step && guard::strict()) return fail(context);
@@ -98,7 +112,52 @@ void compute_call(void* kernel, TF_OpKernelContext* context) {
   call.thread = thread_number();
   call.kind = kJoin;
   call.tf_step = uint64_t(TF_StepId(context));
+  held::joined(call.tf_step, call.call);
   note_call(call);
+}
+
+void compute_hold(void* kernel, TF_OpKernelContext* context) {
+  keep(context, 0, static_cast<Probe*>(kernel)->hold);
+}
+
+struct Held {
+  uint32_t hold;
+  uint64_t needed;  // a bit an output
+  int count;
+  int dtypes[64];
+};
+
+void* create_held(TF_OpKernelConstruction* construction) {
+  auto held = new Held{uint32_t(attribute(construction, "hold")), uint64_t(attribute(construction, "needed")),
+                       int(attribute(construction, "count")), {}};
+  Status status;
+  TF_OpKernelConstruction_GetAttrTypeList(construction, "Tout", held->dtypes, 64, status.tf);
+  if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status.tf);
+  return held;
+}
+
+void destroy_held(void* held) { delete static_cast<Held*>(held); }
+
+void compute_held(void* kernel, TF_OpKernelContext* context) {
+  constexpr int kNotFound = 5;
+  const Held& held = *static_cast<Held*>(kernel);
+  for (int i = 0; i < held.count; ++i) {
+    const TF_Tensor* kept = held::next(held.hold + uint32_t(i));
+    if (kept) {
+      TF_SetOutput(context, i, kept, reused_status());
+    } else if (held.needed >> i & 1) {
+      TF_SetStatus(reused_status(), kNotFound, "tensorsleuth: a value that the step took was not kept");
+    } else {  // nobody takes it
+      int64_t none = 0;
+      TF_Tensor* empty = TF_AllocateOutput(context, i, held.dtypes[i], &none, 1, 0, reused_status());
+      if (empty) TF_DeleteTensor(empty);
+    }
+    if (TF_GetCode(reused_status())) return TF_OpKernelContext_Failure(context, reused_status());
+  }
+}
+
+void unknown_shapes(TF_ShapeInferenceContext* context, TF_Status* status) {
+  TF_ShapeInferenceContextSetUnknownShape(context, status);
 }
 
 void compute_summary(void* kernel, TF_OpKernelContext* context) {
@@ -121,16 +180,20 @@ void same_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
 
 TF_OpDefinitionBuilder* op(const char* name) {
   TF_OpDefinitionBuilder* builder = TF_NewOpDefinitionBuilder(name);
-  for (const char* attr : {"session: int = 0", "tensor: int = 0", "look: int = 0", "dtype: int = 0", "device: int = 0"})
+  for (const char* attr : {"session: int = 0", "tensor: int = 0", "look: int = 0", "dtype: int = 0", "device: int = 0",
+                           "hold: int = 0"})
     TF_OpDefinitionBuilderAddAttr(builder, attr);
   return builder;
 }
 
-void publish(const char* name, TF_OpDefinitionBuilder* definition, void (*compute)(void*, TF_OpKernelContext*)) {
+using Create = void* (*)(TF_OpKernelConstruction*);
+using Destroy = void (*)(void*);
+
+void publish(const char* name, TF_OpDefinitionBuilder* definition, void (*compute)(void*, TF_OpKernelContext*),
+             Create make = create, Destroy end = destroy) {
   Status status;
   TF_RegisterOpDefinition(definition, status.tf);
-  if (status.ok())
-    TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", create, compute, destroy), status.tf);
+  if (status.ok()) TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", make, compute, end), status.tf);
 }
 
 __attribute__((constructor)) void publish_all() {
@@ -152,6 +215,20 @@ __attribute__((constructor)) void publish_all() {
   TF_OpDefinitionBuilderAddInput(summary, "dims: int64");
   TF_OpDefinitionBuilderSetIsStateful(summary, true);
   publish("SleuthSummary", summary, compute_summary);
+
+  TF_OpDefinitionBuilder* hold = op("SleuthHold");
+  TF_OpDefinitionBuilderAddAttr(hold, "T: type");
+  TF_OpDefinitionBuilderAddInput(hold, "x: T");
+  TF_OpDefinitionBuilderSetIsStateful(hold, true);
+  publish("SleuthHold", hold, compute_hold);
+
+  TF_OpDefinitionBuilder* held = op("SleuthHeld");
+  for (const char* attr : {"Tout: list(type)", "needed: int = 0", "count: int = 0"})
+    TF_OpDefinitionBuilderAddAttr(held, attr);
+  TF_OpDefinitionBuilderAddOutput(held, "y: Tout");
+  TF_OpDefinitionBuilderSetIsStateful(held, true);
+  TF_OpDefinitionBuilderSetShapeInferenceFunction(held, unknown_shapes);
+  publish("SleuthHeld", held, compute_held, create_held, destroy_held);
 }
 
 }  // namespace

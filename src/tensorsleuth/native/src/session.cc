@@ -9,6 +9,7 @@
 
 #include "health.h"
 #include "guard.h"
+#include "held.h"
 #include "shapes.h"
 #include "values.h"
 
@@ -19,6 +20,7 @@ namespace {
 std::atomic<uint64_t> current{0};
 std::atomic<int> writers{0};
 std::atomic<uint64_t> calls_made{0};
+std::atomic<uint64_t> bad_seen{0};  // in functions
 Ring events, calls;
 Shapes shapes;
 Values values;
@@ -104,12 +106,16 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
     events.raise_alarm(number);
     values.freeze_soon();
   }
-  if (flags & kBad && where.kind == kGraph) guard::saw_bad(where, health.nan > 0);
+  if (flags & kBad && where.kind == kGraph) {
+    bad_seen.fetch_add(1, std::memory_order_relaxed);
+    guard::saw_bad(where, health.nan > 0);
+  }
   return flags & kBad;
 }
 
 void forget_in_child() {
   guard::abandon();
+  held::abandon();
   current = 0;
   writers = 0;
   events.abandon();
@@ -196,6 +202,7 @@ SLEUTH_API void sleuth_close() {
 SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }
 SLEUTH_API uint64_t sleuth_events() { return sleuth::events.is_open() ? sleuth::events.header()->head.load() : 0; }
 SLEUTH_API uint64_t sleuth_alarm() { return sleuth::events.is_open() ? sleuth::events.header()->alarm.load() : 0; }
+SLEUTH_API uint64_t sleuth_bad_seen() { return sleuth::bad_seen.load(); }
 SLEUTH_API uint64_t sleuth_next_call() { return sleuth::next_call(); }
 SLEUTH_API void sleuth_call(sleuth::Call* call) {
   call->thread = sleuth::thread_number();

@@ -29,6 +29,7 @@ void TF_OpDefinitionBuilderSetShapeInferenceFunction(TF_OpDefinitionBuilder*,
 void TF_RegisterOpDefinition(TF_OpDefinitionBuilder*, TF_Status*);
 TF_ShapeHandle* TF_NewShapeHandle();
 void TF_DeleteShapeHandle(TF_ShapeHandle*);
+void TF_ShapeInferenceContextSetUnknownShape(TF_ShapeInferenceContext*, TF_Status*);
 void TF_ShapeInferenceContextGetInput(TF_ShapeInferenceContext*, int, TF_ShapeHandle*, TF_Status*);
 void TF_ShapeInferenceContextSetOutput(TF_ShapeInferenceContext*, int, TF_ShapeHandle*, TF_Status*);
 
@@ -36,10 +37,12 @@ TF_KernelBuilder* TF_NewKernelBuilder(const char* op, const char* device, void* 
                                       void (*compute)(void*, TF_OpKernelContext*), void (*destroy)(void*));
 void TF_RegisterKernelBuilder(const char* name, TF_KernelBuilder*, TF_Status*);
 void TF_OpKernelConstruction_GetAttrInt64(TF_OpKernelConstruction*, const char*, int64_t*, TF_Status*);
+void TF_OpKernelConstruction_GetAttrTypeList(TF_OpKernelConstruction*, const char*, int*, int most, TF_Status*);
 void TF_OpKernelConstruction_Failure(TF_OpKernelConstruction*, TF_Status*);
 
 void TF_GetInput(TF_OpKernelContext*, int, TF_Tensor**, TF_Status*);
 void TF_SetOutput(TF_OpKernelContext*, int, const TF_Tensor*, TF_Status*);
+TF_Tensor* TF_AllocateOutput(TF_OpKernelContext*, int, int dtype, const int64_t* dims, int rank, size_t bytes, TF_Status*);
 void TF_OpKernelContext_Failure(TF_OpKernelContext*, TF_Status*);
 int64_t TF_StepId(TF_OpKernelContext*);
 uint64_t TF_GetFrameId(TF_OpKernelContext*);

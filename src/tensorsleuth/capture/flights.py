@@ -1,0 +1,128 @@
+"""The flight recorder: keeps what each call of a function began with, and runs one that went bad again, with probes.
+
+So is found what happens in functions that XLA compiles, into which no probe can be put, and in the mode FLIGHT, which
+looks at nothing else. A call begins with its arguments, the values of the variables it gets, and what it takes from
+outside while it runs (`outside`). All of that is held by reference, and let go when nothing bad came of the call.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.functions import Functions
+from tensorsleuth.capture.keeper import Keeper
+from tensorsleuth.capture.outline import Outline
+from tensorsleuth.capture.readings import Readings
+from tensorsleuth.capture.replay import Replayer
+from tensorsleuth.capture.room import free_memory
+from tensorsleuth.capture.state import Variables, variables_among
+from tensorsleuth.capture.watcher import FunctionCall
+from tensorsleuth.model.dtypes import DTYPES, Kind
+from tensorsleuth.trace.catalog_writer import CatalogWriter
+
+MOST_REPLAYS = 8  # of one function
+MOST_ALIKE = 2  # in which the same went bad
+_FLOATS = (Kind.FLOAT, Kind.COMPLEX)
+_Kind = tuple[Variables, Variables]  # all of a function's variables, and those it writes whose values are numbers
+
+
+@dataclass(frozen=True)
+class Flight:
+    """One call, as it began."""
+
+    name: str
+    find: Callable[[], Any]  # its Python graph
+    inputs: Sequence[Any]
+    outline: Outline
+    variables: Variables
+    written: Variables
+    values: Sequence[Any]  # of the variables
+    bad_seen: int
+
+
+class Flights:
+    """The calls that are under way, and what has been found out about those that went bad."""
+
+    def __init__(
+        self, catalog: CatalogWriter, functions: Functions, keeper: Keeper, readings: Readings, replayer: Replayer
+    ) -> None:
+        self._catalog = catalog
+        self._functions = functions
+        self._keeper = keeper
+        self._readings = readings
+        self._replayer = replayer
+        self._lock = threading.Lock()
+        self._kinds: dict[str, _Kind | None] = {}
+        self._replays: Counter[str] = Counter()
+        self._alike: Counter[tuple[str, frozenset[int]]] = Counter()
+
+    def begin(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> Flight | None:
+        """A function is about to be called; None where what it does is seen anyway, or cannot be found out."""
+        if not self._functions.is_flown(name):
+            return None
+        outline = self._functions.outline(name)
+        kind = self._kind(name, outline, inputs)
+        if kind is None:
+            return None
+        variables, written = kind
+        return Flight(name, find, inputs, outline, variables, written, variables.read(inputs), self._keeper.bad_seen())
+
+    def ended(self, call: FunctionCall, flight: Flight, outputs: Sequence[Any]) -> None:
+        """It came back: did anything go bad."""
+        bad = self._readings.note(flight, call.place)
+        bad |= {-1 - at for at, tensor in enumerate(outputs) if _is_float(tensor) and self._keeper.any_bad([tensor])}
+        if not bad and self._keeper.bad_seen() == flight.bad_seen:
+            self._keeper.drop(call.number)
+        elif self._is_news(flight.name, frozenset(bad)):
+            self._replayer.replay(call, flight, outputs, bool(bad))
+        else:
+            self._keeper.drop(call.number)
+
+    def failed(self, call: FunctionCall, flight: Flight) -> None:
+        """It raised: what went into the op that did is seen when it does so again."""
+        if self._is_news(flight.name, frozenset()):
+            self._replayer.replay(call, flight, None, True)
+
+    def _is_news(self, name: str, bad: frozenset[int]) -> bool:
+        """Is it worth to run a call again in which these went bad: variables from 0 up, outputs from -1 down."""
+        with self._lock:
+            self._alike[(name, bad)] += 1
+            if self._alike[(name, bad)] > MOST_ALIKE or self._replays[name] >= MOST_REPLAYS:
+                return False
+            self._replays[name] += 1
+            return True
+
+    def _kind(self, name: str, outline: Outline, inputs: Sequence[Any]) -> _Kind | None:
+        if name not in self._kinds:
+            self._kinds[name] = self._find_kind(name, outline, inputs)
+        return self._kinds[name]
+
+    def _find_kind(self, name: str, outline: Outline, inputs: Sequence[Any]) -> _Kind | None:
+        variables = variables_among(inputs)
+        why_not = outline.cannot or self._too_large(variables, inputs)
+        if why_not:
+            self._catalog.not_covered(f"the inside of {name}", f"it cannot be run again: {why_not}")
+            return None
+        numbers = frozenset(
+            argument
+            for argument, dtype in zip(variables.arguments, variables.dtypes, strict=True)
+            if dtype in DTYPES and DTYPES[dtype].kind in _FLOATS
+        )
+        return variables, variables.only(outline.writes & numbers)
+
+    def _too_large(self, variables: Variables, inputs: Sequence[Any]) -> str | None:
+        """The values from before are kept beside those from after: is there room for both."""
+        size, room = sum(tf.bytes_of(value) for value in variables.read(inputs)), free_memory()
+        if room is not None and size > room / 2:
+            return f"its variables take {size / 1e9:.1f} GB, and {room / 1e9:.1f} GB are free"
+        return None
+
+
+def _is_float(tensor: Any) -> bool:
+    dtype = tensor._datatype_enum()
+    return dtype in DTYPES and DTYPES[dtype].kind in _FLOATS

@@ -1,0 +1,32 @@
+"""The native library as the flight recorder uses it: keeps what a call took from outside, and tells what is bad."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.native import loader
+
+
+class Keeper:
+    """The native library's store for calls that may have to be run again."""
+
+    def __init__(self, native: loader.Native) -> None:
+        self._native = native
+        self.bad_seen = native.bad_seen  # how many bad tensors were seen in functions so far
+        self.drop = native.held_drop
+        self.again = native.held_again
+        self.count = native.held_count
+        self.forget = native.held_forget
+
+    def any_bad(self, tensors: Sequence[Any]) -> bool:
+        return bool(self._native.any_bad(list(tensors)))
+
+    def note_reads(self, values: Sequence[Any], ops: Any, firsts: Any, handles: Any, look: int) -> list[int]:
+        """Note the values of variables as if the program had read them; which of them are bad."""
+        bad = np.zeros(len(values), np.uint8)
+        columns = (column.ctypes.data for column in (ops, firsts, handles))
+        self._native.note_reads(list(values), *columns, look, bad.ctypes.data)
+        return [int(number) for number in np.flatnonzero(bad)]

@@ -1,0 +1,105 @@
+"""The functions of the program as they were catalogued, and the copies that were made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.definition import Definition, called_functions, read_definition
+from tensorsleuth.capture.describe import Describer
+from tensorsleuth.capture.outline import Outline, Outlines
+from tensorsleuth.trace.catalog_writer import CatalogWriter
+
+MAX_DEPTH = 64
+MAX_NODES = 1_000_000  # in all copies together; beyond it functions run unwatched, and that is said
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A function that has been catalogued."""
+
+    id: int
+    definition: Definition
+    kind: str
+
+
+class Library:
+    """What is known of each function, by its name."""
+
+    def __init__(self, catalog: CatalogWriter, describer: Describer, session: int) -> None:
+        self.catalog = catalog
+        self.session = session
+        self.nodes = 0  # in all copies
+        self._describer = describer
+        self._outlines = Outlines()
+        self._known: dict[str, Known] = {}
+        self._kinds: dict[str, str] = {}
+        self._copies: dict[str, list[str]] = {}
+        self._slots: dict[tuple[Any, ...], int] = {}
+        self._next_slot = 1
+
+    def know(self, name: str, graph: Any) -> Known | None:
+        known = self._known.get(name)
+        if known is None:
+            proto = tf.get_function(name)
+            if proto is None:
+                return None
+            definition = read_definition(proto)
+            fields = self._describer.function(definition, graph)
+            known = self._known[name] = Known(self.catalog.function(fields), definition, fields["kind"])
+        return known
+
+    def outline(self, name: str) -> Outline:
+        """What can be said of a function, and all that it calls, before it is run."""
+        return self._outlines.of(name)
+
+    def kind(self, name: str, graph: Any, depth: int = 0) -> str:
+        """What a function does, with all that it calls: train, backward, write or plain."""
+        if name not in self._kinds:
+            self._kinds[name] = self._find_kind(name, graph, depth)
+        return self._kinds[name]
+
+    def _find_kind(self, name: str, graph: Any, depth: int) -> str:
+        known = self.know(name, graph)
+        if known is None or depth > MAX_DEPTH:
+            return "plain"
+        graphs = dict(tf.inner_graphs(graph)) if graph is not None else {}
+        nodes = known.definition.proto.node_def
+        called = {function.name for node in nodes for _, function in called_functions(node)}
+        return together(known.kind, {self.kind(inner, graphs.get(inner), depth + 1) for inner in called})
+
+    def slot(self, way: tuple[Any, ...], outputs: int) -> int:
+        """Where what an op took is kept: its first slot. The op is known by its way from what Python calls."""
+        slot = self._slots.get(way)
+        if slot is None:
+            slot = self._slots[way] = self._next_slot
+            self._next_slot += outputs
+        return slot
+
+    def kept(self, root: str) -> list[tuple[tuple[Any, ...], int]]:
+        """All that is kept of a function: the ops' ways, and their first slots."""
+        return [(way, slot) for way, slot in self._slots.items() if way[0] == root]
+
+    def copied(self, root: str, copy: Any) -> None:
+        """A copy has been made of a function that `root` calls."""
+        self._copies.setdefault(root, []).append(copy.signature.name)
+        tf.add_function(copy)
+
+    def forget(self, name: str) -> list[str]:
+        """TensorFlow dropped a function; the names of its copies."""
+        self._known.pop(name, None)
+        self._kinds.pop(name, None)
+        self._outlines.forget(name)
+        return self._copies.pop(name, [])
+
+    def copied_roots(self) -> list[str]:
+        return list(self._copies)
+
+
+def together(own: str, called: set[str]) -> str:
+    """What a function does, with all that it calls: one that calls a backward pass trains."""
+    kinds = {own, *called}
+    if own == "backward" or not kinds & {"train", "backward", "write"}:
+        return own
+    return "train" if kinds & {"train", "backward"} else "write"

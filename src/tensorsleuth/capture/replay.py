@@ -1,0 +1,142 @@
+"""Runs a call again that went bad: uncompiled, with probes, on variables of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.functions import Functions, Watched
+from tensorsleuth.capture.gradients import ARGUMENT
+from tensorsleuth.capture.instrument import DO_NOT_LOOK
+from tensorsleuth.capture.keeper import Keeper
+from tensorsleuth.capture.outside import is_random
+from tensorsleuth.capture.places import Place, Places
+from tensorsleuth.capture.room import free_memory
+from tensorsleuth.capture.sink import Sink
+from tensorsleuth.capture.state import stand_ins
+from tensorsleuth.capture.watcher import STOPPED, FunctionCall
+from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.replay import Outcome
+from tensorsleuth.model.rows import CallKind
+from tensorsleuth.trace.catalog_writer import CatalogWriter
+
+if TYPE_CHECKING:
+    from tensorsleuth.capture.flights import Flight
+
+
+MUCH = 1 << 32  # bytes, where nobody says how much memory is free
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of running a call again."""
+
+    number: int
+    watched: Watched
+    place: Place
+    bad: bool
+    error: str | None = None
+
+
+class Replayer:
+    """One call at a time."""
+
+    def __init__(
+        self, catalog: CatalogWriter, functions: Functions, places: Places, sink: Sink, keeper: Keeper
+    ) -> None:
+        self._catalog = catalog
+        self._functions = functions
+        self._places = places
+        self._sink = sink
+        self._keeper = keeper
+        self._lock = threading.Lock()
+
+    def replay(self, call: FunctionCall, flight: Flight, outputs: Sequence[Any] | None, sure: bool) -> Ran | None:
+        """Run a call again. `outputs` is what it returned, None where it raised; `sure` where those were bad."""
+        with self._lock:
+            try:
+                self._keeper.again(call.number)
+                return self._replay(call, flight, outputs, sure)
+            finally:
+                self._keeper.forget()
+
+    def _replay(self, call: FunctionCall, flight: Flight, outputs: Sequence[Any] | None, sure: bool) -> Ran | None:
+        watched = self._functions.again(flight.name, flight.find)
+        if watched is None:
+            self._say(call, Outcome.NOT_RUN, "its copy could not be made")
+            return None
+        ran = self._run(call, flight, watched, sure)
+        reproduced = ran.error is not None if outputs is None else ran.bad
+        if reproduced:
+            self._take_the_place_of(call, ran, outputs or ())
+            self._say(call, Outcome.UNCOMPILED if flight.outline.compiled else Outcome.AGAIN, None)
+            return ran
+        compiled = self._run_compiled(call, flight, sure) if flight.outline.compiled and outputs is not None else None
+        if compiled is not None and compiled.bad:
+            self._take_the_place_of(call, compiled, outputs or ())
+            self._say(call, Outcome.COMPILED, None)
+            return compiled
+        if sure:
+            self._say(call, Outcome.NOT_REPRODUCED, _why_not(flight, ran))
+        return None
+
+    def _run_compiled(self, call: FunctionCall, flight: Flight, sure: bool) -> Ran | None:
+        """Run a call again as it was, compiled, with all that is computed in it handed out."""
+        room = free_memory()
+        parts = self._functions.exporting(flight.name, flight.find).parts((room or MUCH) // 4)
+        ran: Ran | None = None
+        for watched in parts:
+            self._keeper.again(0)
+            one = self._run(call, flight, watched, sure, ran.number if ran is not None else None)
+            ran = one if ran is None else replace(ran, bad=ran.bad or one.bad)
+        return ran
+
+    def _run(self, call: FunctionCall, flight: Flight, watched: Watched, sure: bool, number: int | None = None) -> Ran:
+        site, outputs = self._places.site_of(call.place[0]), call.place[2]
+        place = self._places.at(call.name, site, outputs, instance=watched.instance)
+        seen = self._keeper.bad_seen()
+        if number is None:
+            number = self._sink.next_call()
+            self._sink.call(CallKind.REPLAYING, number, place[0], time.monotonic_ns(), 0, [call.number])
+        self._look_at_arguments(flight.inputs, watched, number)
+        inputs = stand_ins(flight.variables, flight.values, flight.inputs)
+        try:
+            made = tf.run_function(watched.name, [*inputs, tf.scalar(number)], outputs, "")
+        except tf.Failures as error:
+            return Ran(number, watched, place, STOPPED in str(error), str(error))
+        written = flight.written.read(inputs)
+        bad = self._keeper.any_bad([*made, *written]) if sure else self._keeper.bad_seen() != seen
+        return Ran(number, watched, place, bad)
+
+    def _look_at_arguments(self, inputs: Sequence[Any], watched: Watched, number: int) -> None:
+        """Those that no op made, as far as we saw: data that comes in here."""
+        looks = self._places.looks("Argument")
+        for at, tensor in enumerate(inputs):
+            look = looks[tensor._datatype_enum()] if isinstance(tensor, tf.EagerTensor) else DO_NOT_LOOK
+            if look != DO_NOT_LOOK and self._sink.maker(tensor._id) in (0, ARGUMENT):
+                self._sink.look(tensor, watched.first + at, number, tensor._id, max(look, Mode.FULL_HEALTH))
+
+    def _take_the_place_of(self, call: FunctionCall, ran: Ran, outputs: Sequence[Any]) -> None:
+        """From now on the call is what was seen of it when it was run again."""
+        for index, tensor in enumerate(outputs):
+            self._sink.look(tensor, ran.place[1] + index, ran.number, tensor._id, Mode.NO_TENSOR)
+        self._sink.call(CallKind.REPLAYED, call.number, ran.place[0], time.monotonic_ns(), 0, [ran.number])
+
+    def _say(self, call: FunctionCall, outcome: Outcome, why: str | None) -> None:
+        self._catalog.replay({"call": call.number, "outcome": outcome.value, "function": call.name, "why": why})
+
+
+def _why_not(flight: Flight, ran: Ran) -> str:
+    """Why a call went well when it was run again."""
+    if ran.error is not None:
+        return f"it raised when it was run again: {ran.error.splitlines()[0][:200]}"
+    random = [op for op in flight.outline.unkept if is_random(op)]
+    if random:
+        return f"it draws other random numbers each time ({', '.join(random)}, compiled by XLA)"
+    if flight.outline.compiled:
+        return "compiled by XLA, it rounds, fuses and checks otherwise than uncompiled"
+    return "something in it was not the same the second time"

@@ -1,0 +1,45 @@
+"""What is looked at while a flight recorder sees nothing wrong: as little as tells that something is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tensorsleuth.capture.definition import Definition
+from tensorsleuth.capture.instrument import LookInGraph, Selection
+from tensorsleuth.capture.settings import Settings
+from tensorsleuth.model import ops
+from tensorsleuth.model.modes import DEFAULT_MODE, Mode
+
+
+def selection_for(settings: Settings) -> Selection:
+    """What a recording looks at."""
+    if settings.mode is Mode.FLIGHT:
+        return Sentinel(replace(settings, mode=DEFAULT_MODE))
+    return Selection(settings)
+
+
+class Sentinel(Selection):
+    """Eager ops as in FULL_HEALTH, for they cannot be run again; in functions only what cannot be seen from outside."""
+
+    def in_function(self, definition: Definition) -> LookInGraph:
+        put_away = {_behind_identities(definition, text) for text in _put_away(definition)}
+
+        def look(op: str, dtype: int, name: str) -> Mode | None:
+            return self.look(op, dtype) and Mode.CURT_HEALTH if name in put_away else None
+
+        return look
+
+
+def _put_away(definition: Definition) -> list[str]:
+    nodes = (node for node in definition.proto.node_def if node.op in ops.PUTS_AWAY)
+    return [text for node in nodes for text in node.input if not text.startswith("^")]
+
+
+def _behind_identities(definition: Definition, text: str) -> str:
+    nodes = definition.proto.node_def
+    for _ in range(len(nodes)):
+        number = definition.source(text)[0]
+        if number < 0 or nodes[number].op != "Identity":
+            break
+        text = nodes[number].input[0]
+    return text

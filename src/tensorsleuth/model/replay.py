@@ -1,0 +1,26 @@
+"""What came of running a call again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Outcome(Enum):
+    """How far a call that went bad could be looked into."""
+
+    AGAIN = "again"  # it went bad again, and was seen
+    UNCOMPILED = "uncompiled"  # the same, of a function that XLA compiles
+    COMPILED = "compiled"  # it went bad again only when it was compiled
+    NOT_REPRODUCED = "not reproduced"  # it did not
+    NOT_RUN = "not run"  # it could not be run again
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A call that was run again."""
+
+    call: int
+    outcome: Outcome
+    function: str
+    why: str | None  # where it was not reproduced
