@@ -17,6 +17,11 @@ def transformer(steps: int) -> Round:
     return _repeat(Transformer().step, steps)
 
 
+def compiled_transformer(steps: int) -> Round:
+    """The same, compiled by XLA."""
+    return _repeat(tf.function(Transformer().one_step, jit_compile=True), steps)
+
+
 def narrow(steps: int) -> Round:
     """The same function op for op on small tensors: for its events, not for its time."""
     return _repeat(Transformer(width=32, sequence=16, batch=2).step, steps)
@@ -69,6 +74,7 @@ def _repeat(step: Callable[[], tf.Tensor | None], steps: int) -> Round:
 
 WORKLOADS = {
     "transformer": transformer,
+    "compiled-transformer": compiled_transformer,
     "narrow": narrow,
     "tracing": tracing,
     "eager": eager,

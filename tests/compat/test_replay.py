@@ -271,7 +271,7 @@ def test_in_flight_variables_grow_until_they_overflow(recorded: Recorded) -> Non
 def test_in_flight_threads_do_not_meet(recorded: Recorded) -> None:
     @tf.function
     def step(x: Any) -> Any:
-        return tf.math.log(x + 0.0 * tf.random.uniform([])) * 2.0
+        return tf.math.log(x + x * tf.random.uniform([])) * 2.0
 
     def many(x: float) -> None:
         for at in range(30):

@@ -44,7 +44,7 @@ class Again(Copying):
                 skip(node)
             elif fate is Fate.KEEP:
                 needed = sum(1 << at for at, (name, _) in enumerate(outputs) if name in used)
-                stand_in(node, dtypes, self.library.slot((*spot.way, number), len(outputs)), needed)
+                stand_in(node, dtypes, self.library.slot((*spot.way, number), dtypes), needed)
                 renamed |= {name: f"{node.name}:y:{at}" for at, (name, _) in enumerate(outputs)}
         redirect(copy, renamed)
         return renamed

@@ -49,6 +49,11 @@ class Recording:
         self._recorder = recorder
         self._injected = injected
 
+    @property
+    def recorder(self) -> Any:
+        """What does the work; None where the recording could not be made, or has ended."""
+        return self._recorder
+
     def close(self) -> None:
         """Stop recording; the trace is complete. Closing twice does nothing."""
         global _active

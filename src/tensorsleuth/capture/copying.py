@@ -151,23 +151,24 @@ class Copying:
 class Called(Copying):
     """For what Python calls. What may have to be run again keeps what it takes from outside."""
 
-    def __init__(self, library: Library, prober: Prober, selection: Selection, flight: bool) -> None:
+    def __init__(self, library: Library, prober: Prober, selection: Selection, untouched: bool) -> None:
         super().__init__(library, prober, selection)
-        self._flight = flight
+        self._untouched = untouched
 
     def holds(self, definition: Definition, spot: Spot) -> dict[str, int]:
-        if not self._flight and not self.library.outline(spot.path[0]).compiled:
+        if not self._untouched and not self.library.outline(spot.path[0]).compiled:
             return {}
         holds: dict[str, int] = {}
         for number, node in enumerate(definition.proto.node_def):
             names = list(definition.names(number))
-            if fate_of(node, tuple(dtype for _, dtype in names)) is Fate.KEEP:
-                slot = self.library.slot((*spot.way, number), len(names))
+            dtypes = tuple(dtype for _, dtype in names)
+            if fate_of(node, dtypes) is Fate.KEEP:
+                slot = self.library.slot((*spot.way, number), dtypes)
                 holds |= {name: slot + at for at, (name, _) in enumerate(names)}
         return holds
 
     def put(self, definition: Definition, copy: Any, probing: Probing, called: set[int], spot: Spot) -> None:
-        super().put(definition, copy, probing, set() if self._flight else called, spot)
+        super().put(definition, copy, probing, set() if self._untouched else called, spot)
 
 
 class InDataset(Copying):

@@ -108,12 +108,7 @@ class Flights:
         if why_not:
             self._catalog.not_covered(f"the inside of {name}", f"it cannot be run again: {why_not}")
             return None
-        numbers = frozenset(
-            argument
-            for argument, dtype in zip(variables.arguments, variables.dtypes, strict=True)
-            if dtype in DTYPES and DTYPES[dtype].kind in _FLOATS
-        )
-        return variables, variables.only(outline.writes & numbers)
+        return variables, variables.numbers().only(outline.writes)
 
     def _too_large(self, variables: Variables, inputs: Sequence[Any]) -> str | None:
         """The values from before are kept beside those from after: is there room for both."""

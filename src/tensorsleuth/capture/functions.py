@@ -16,6 +16,7 @@ from tensorsleuth.capture.instrument import Prober, Selection
 from tensorsleuth.capture.library import Library
 from tensorsleuth.capture.optimized import WORTH_OPTIMIZING
 from tensorsleuth.capture.outline import Outline
+from tensorsleuth.capture.sentinel import sentinel
 from tensorsleuth.model import ops
 
 __all__ = ["Functions", "Watched"]
@@ -34,6 +35,7 @@ class Functions:
         self._prober = prober
         self._flight = flight  # look at nothing while it goes well
         self._lock = threading.RLock()
+        self._untouched: dict[str, bool] = {}
         self._roots: dict[tuple[str, str], Watched | None] = {}
         self._closed = False
         self._running = 0  # calls under way
@@ -58,7 +60,16 @@ class Functions:
 
     def is_flown(self, name: str) -> bool:
         """Is what happens in a function found out afterwards, by running it again."""
-        return self._flight or self.outline(name).compiled
+        return self._is_untouched(name) or self.outline(name).compiled
+
+    def _is_untouched(self, name: str) -> bool:
+        """Is nothing in a function looked at: in flight, and where XLA chooses by itself what to compile.
+
+        A probe there would part what XLA compiles as one, and so change its bits.
+        """
+        if name not in self._untouched:
+            self._untouched[name] = self._flight or tf.autoclusters()
+        return self._untouched[name]
 
     def kind(self, name: str, find: Find) -> str:
         """What a function that runs as it is does: train, backward, write or plain."""
@@ -77,7 +88,7 @@ class Functions:
         return found
 
     def _watch(self, name: str, graph: Any, use: str) -> Watched | None:
-        if use == _CALLED and self._flight and not self.outline(name).kept:
+        if use == _CALLED and self._is_untouched(name) and not self.outline(name).kept:
             return None  # nothing in it needs a probe
         return self._copying(name, use).root(name, graph)
 
@@ -87,7 +98,8 @@ class Functions:
             return Again(self.library, prober, self._selection.again())
         if use == _IN_DATASET:
             return InDataset(self.library, prober, self._selection)
-        return Called(self.library, prober, self._selection, self._flight)
+        untouched = self._is_untouched(name)
+        return Called(self.library, prober, sentinel(self._selection) if untouched else self._selection, untouched)
 
     def _is_passed_over(self, name: str, use: str) -> bool:
         """Will the graph optimiser leave it alone: it is off, has not seen it before, or it is a dataset's and tiny."""
@@ -115,6 +127,7 @@ class Functions:
         with self._lock:
             for use in (_CALLED, _IN_DATASET, _AGAIN):
                 self._roots.pop((name, use), None)
+            self._untouched.pop(name, None)
             self._doomed += self.library.forget(name)
         self._remove_doomed()
 

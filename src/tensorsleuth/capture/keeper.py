@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.capture import tf
 from tensorsleuth.native import loader
 
 
@@ -20,6 +21,18 @@ class Keeper:
         self.again = native.held_again
         self.count = native.held_count
         self.forget = native.held_forget
+        self.join = native.held_join  # what was kept with `hold` is what a call took
+
+    def hold(self, slot: int, tensor: Any) -> None:
+        """Keep a value that comes from elsewhere."""
+        tf.run_op("SleuthHold", [tensor], ("hold", slot, "T", tensor._datatype_enum()), 0)
+
+    def held(self, slot: int, dtype: int) -> list[Any]:
+        """What is kept in a slot for the call that is to be run again."""
+        attrs = ("hold", slot, "Tout", [dtype], "needed", 1, "count", 1)
+        values = [tf.run_op("SleuthHeld", [], attrs, 1)[0] for _ in range(self.count(slot))]
+        self.again(0)
+        return values
 
     def any_bad(self, tensors: Sequence[Any]) -> bool:
         return bool(self._native.any_bad(list(tensors)))

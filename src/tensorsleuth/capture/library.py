@@ -15,6 +15,10 @@ MAX_DEPTH = 64
 MAX_NODES = 1_000_000  # in all copies together; beyond it functions run unwatched, and that is said
 
 
+Way = tuple[Any, ...]  # from what Python calls to an op: the nodes
+SITE, FORWARD = 6, 7  # in the words for a node; describe.py
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """A function that has been catalogued."""
@@ -36,8 +40,9 @@ class Library:
         self._known: dict[str, Known] = {}
         self._kinds: dict[str, str] = {}
         self._copies: dict[str, list[str]] = {}
-        self._slots: dict[tuple[Any, ...], int] = {}
+        self._slots: dict[Way, tuple[int, tuple[int, ...]]] = {}
         self._next_slot = 1
+        self._fields: dict[str, dict[str, Any]] = {}  # as they were catalogued
 
     def know(self, name: str, graph: Any) -> Known | None:
         known = self._known.get(name)
@@ -46,7 +51,8 @@ class Library:
             if proto is None:
                 return None
             definition = read_definition(proto)
-            fields = self._describer.function(definition, graph)
+            fields = self._fields.get(name) or self._describer.function(definition, graph)
+            self._fields[name] = fields
             known = self._known[name] = Known(self.catalog.function(fields), definition, fields["kind"])
         return known
 
@@ -69,17 +75,38 @@ class Library:
         called = {function.name for node in nodes for _, function in called_functions(node)}
         return together(known.kind, {self.kind(inner, graphs.get(inner), depth + 1) for inner in called})
 
-    def slot(self, way: tuple[Any, ...], outputs: int) -> int:
+    def slot(self, way: Way, dtypes: tuple[int, ...]) -> int:
         """Where what an op took is kept: its first slot. The op is known by its way from what Python calls."""
-        slot = self._slots.get(way)
-        if slot is None:
-            slot = self._slots[way] = self._next_slot
-            self._next_slot += outputs
-        return slot
+        if way not in self._slots:
+            self._slots[way] = self._next_slot, dtypes
+            self._next_slot += len(dtypes)
+        return self._slots[way][0]
 
-    def kept(self, root: str) -> list[tuple[tuple[Any, ...], int]]:
-        """All that is kept of a function: the ops' ways, and their first slots."""
-        return [(way, slot) for way, slot in self._slots.items() if way[0] == root]
+    def kept(self, root: str) -> list[tuple[Way, int, tuple[int, ...]]]:
+        """All that is kept of a function: the ops' ways, their first slots, and what they put out."""
+        return [(way, *slot) for way, slot in self._slots.items() if way[0] == root]
+
+    def keep_at(self, way: Way, slot: int) -> None:
+        """What an op took, the first of it, is kept there already."""
+        self._slots.setdefault(way, (slot, ()))
+        self._next_slot = max(self._next_slot, slot + 1)
+
+    def described(self, names: list[str]) -> dict[str, Any]:
+        """Functions in the catalogue's words, with the lines that these refer to."""
+        functions = {name: self._fields[name] for name in names if name in self._fields}
+        sites = {site for fields in functions.values() for node in fields["nodes"] for site in _sites(node)}
+        frames = {site: self.catalog.frames(site) for site in sites}
+        files = {file for stack in frames.values() for file, _, _ in stack}
+        return {"functions": functions, "sites": frames, "files": self.catalog.texts(files)}
+
+    def remember(self, described: dict[str, Any]) -> None:
+        """The words for functions that come from elsewhere."""
+        sites = {
+            int(site): self.catalog.site([tuple(frame) for frame in stack])
+            for site, stack in described["sites"].items()
+        }
+        for name, fields in described["functions"].items():
+            self._fields[name] = fields | {"nodes": [_moved(node, sites) for node in fields["nodes"]]}
 
     def copied(self, root: str, copy: Any) -> None:
         """A copy has been made of a function that `root` calls."""
@@ -95,6 +122,20 @@ class Library:
 
     def copied_roots(self) -> list[str]:
         return list(self._copies)
+
+
+def _sites(node: list[Any]) -> list[int]:
+    """Those of an op, and of the one that it differentiates."""
+    return [site for site in (node[SITE], node[FORWARD][3] if node[FORWARD] else 0) if site]
+
+
+def _moved(node: list[Any], sites: dict[int, int]) -> list[Any]:
+    """The words for a node with other numbers for its lines."""
+    moved = list(node)
+    moved[SITE] = sites.get(node[SITE], 0)
+    if node[FORWARD]:
+        moved[FORWARD] = [*node[FORWARD][:3], sites.get(node[FORWARD][3], 0)]
+    return moved
 
 
 def together(own: str, called: set[str]) -> str:

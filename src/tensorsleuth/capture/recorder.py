@@ -16,11 +16,13 @@ from tensorsleuth.capture.flights import Flights
 from tensorsleuth.capture.functions import Functions
 from tensorsleuth.capture.gradients import GradientTracker
 from tensorsleuth.capture.instrument import Selection
+from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.library import Library
 from tensorsleuth.capture.means import Chooser, Means
 from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.readings import Readings
 from tensorsleuth.capture.replay import Replayer
+from tensorsleuth.capture.saving import Saver
 from tensorsleuth.capture.sentinel import selection_for
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.capture.sites import Sites, is_user
@@ -53,6 +55,8 @@ class Recorder:
         means = Chooser(settings, folder, self._session, self._plan, self.catalog).choose()
         self.sink = means.sink
         self.steps = Steps(self.sink.set_step)
+        self.keeper: Keeper | None = None
+        self.replayer: Replayer | None = None
         self._catalog_meta(means)
         self._watch(means)
 
@@ -62,7 +66,7 @@ class Recorder:
         flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
         library = Library(self.catalog, describer, self._session)
         self.functions = Functions(library, selection, means.prober, flight)
-        places = Places(self.catalog, sites, selection, self._name_devices)
+        self.places = places = Places(self.catalog, sites, selection, self._name_devices)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
         self.callbacks = callbacks = EagerCallbacks(*watching, self._flights(means, places))
         patches.watch_removals(self._patches, self.functions.forget)
@@ -78,9 +82,12 @@ class Recorder:
         if means.keeper is None:
             self.catalog.not_covered("the inside of functions that XLA compiles", "there is no native library here")
             return None
+        self.keeper = means.keeper
+        saver = Saver(self.folder, self.functions.library, means.keeper) if isinstance(self.folder, Path) else None
         readings = Readings(self.catalog, places, means.keeper)
-        replayer = Replayer(self.catalog, self.functions, places, self.sink, means.keeper)
-        return Flights(self.catalog, self.functions, means.keeper, readings, replayer)
+        watching = self.catalog, self.functions, places, self.sink, means.keeper
+        self.replayer = Replayer(*watching, saver, lambda: self.steps.number)
+        return Flights(self.catalog, self.functions, means.keeper, readings, self.replayer)
 
     def tell(self, watcher: Watcher, level: int, small: int) -> None:
         """From now on let `watcher` know of what matters, and raise in the program what it returns."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tensorsleuth.capture import tf
+from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.functions import Functions, Watched
 from tensorsleuth.capture.gradients import ARGUMENT
 from tensorsleuth.capture.instrument import DO_NOT_LOOK
@@ -16,6 +17,7 @@ from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.outside import is_random
 from tensorsleuth.capture.places import Place, Places
 from tensorsleuth.capture.room import free_memory
+from tensorsleuth.capture.saving import Saver
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.state import stand_ins
 from tensorsleuth.capture.watcher import STOPPED, FunctionCall
@@ -40,19 +42,30 @@ class Ran:
     place: Place
     bad: bool
     error: str | None = None
+    outputs: Sequence[Any] = ()
+    outcome: Outcome = Outcome.AGAIN
 
 
 class Replayer:
     """One call at a time."""
 
     def __init__(
-        self, catalog: CatalogWriter, functions: Functions, places: Places, sink: Sink, keeper: Keeper
+        self,
+        catalog: CatalogWriter,
+        functions: Functions,
+        places: Places,
+        sink: Sink,
+        keeper: Keeper,
+        saver: Saver | None,
+        step: Callable[[], int],
     ) -> None:
         self._catalog = catalog
         self._functions = functions
         self._places = places
         self._sink = sink
         self._keeper = keeper
+        self._saver = saver
+        self._step = step  # the training step that is under way
         self._lock = threading.Lock()
 
     def replay(self, call: FunctionCall, flight: Flight, outputs: Sequence[Any] | None, sure: bool) -> Ran | None:
@@ -60,6 +73,8 @@ class Replayer:
         with self._lock:
             try:
                 self._keeper.again(call.number)
+                if self._saver is not None and sure:
+                    harmless(self._saver.save, call, flight, self._step(), outputs is None)
                 return self._replay(call, flight, outputs, sure)
             finally:
                 self._keeper.forget()
@@ -72,14 +87,12 @@ class Replayer:
         ran = self._run(call, flight, watched, sure)
         reproduced = ran.error is not None if outputs is None else ran.bad
         if reproduced:
-            self._take_the_place_of(call, ran, outputs or ())
-            self._say(call, Outcome.UNCOMPILED if flight.outline.compiled else Outcome.AGAIN, None)
-            return ran
+            return self._reproduced(
+                call, ran, outputs, Outcome.UNCOMPILED if flight.outline.compiled else Outcome.AGAIN
+            )
         compiled = self._run_compiled(call, flight, sure) if flight.outline.compiled and outputs is not None else None
         if compiled is not None and compiled.bad:
-            self._take_the_place_of(call, compiled, outputs or ())
-            self._say(call, Outcome.COMPILED, None)
-            return compiled
+            return self._reproduced(call, compiled, outputs, Outcome.COMPILED)
         if sure:
             self._say(call, Outcome.NOT_REPRODUCED, _why_not(flight, ran))
         return None
@@ -110,7 +123,7 @@ class Replayer:
             return Ran(number, watched, place, STOPPED in str(error), str(error))
         written = flight.written.read(inputs)
         bad = self._keeper.any_bad([*made, *written]) if sure else self._keeper.bad_seen() != seen
-        return Ran(number, watched, place, bad)
+        return Ran(number, watched, place, bad, outputs=made)
 
     def _look_at_arguments(self, inputs: Sequence[Any], watched: Watched, number: int) -> None:
         """Those that no op made, as far as we saw: data that comes in here."""
@@ -120,11 +133,13 @@ class Replayer:
             if look != DO_NOT_LOOK and self._sink.maker(tensor._id) in (0, ARGUMENT):
                 self._sink.look(tensor, watched.first + at, number, tensor._id, max(look, Mode.FULL_HEALTH))
 
-    def _take_the_place_of(self, call: FunctionCall, ran: Ran, outputs: Sequence[Any]) -> None:
+    def _reproduced(self, call: FunctionCall, ran: Ran, outputs: Sequence[Any] | None, outcome: Outcome) -> Ran:
         """From now on the call is what was seen of it when it was run again."""
-        for index, tensor in enumerate(outputs):
+        self._say(call, outcome, None)
+        for index, tensor in enumerate(outputs or ran.outputs):
             self._sink.look(tensor, ran.place[1] + index, ran.number, tensor._id, Mode.NO_TENSOR)
         self._sink.call(CallKind.REPLAYED, call.number, ran.place[0], time.monotonic_ns(), 0, [ran.number])
+        return replace(ran, outcome=outcome)
 
     def _say(self, call: FunctionCall, outcome: Outcome, why: str | None) -> None:
         self._catalog.replay({"call": call.number, "outcome": outcome.value, "function": call.name, "why": why})

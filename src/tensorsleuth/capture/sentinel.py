@@ -12,14 +12,17 @@ from tensorsleuth.model.modes import DEFAULT_MODE, Mode
 
 
 def selection_for(settings: Settings) -> Selection:
-    """What a recording looks at."""
-    if settings.mode is Mode.FLIGHT:
-        return Sentinel(replace(settings, mode=DEFAULT_MODE))
-    return Selection(settings)
+    """What a recording looks at, but in functions that are flown: eager ops cannot be run again."""
+    return Selection(replace(settings, mode=DEFAULT_MODE) if settings.mode is Mode.FLIGHT else settings)
+
+
+def sentinel(selection: Selection) -> Selection:
+    """What is looked at in a function that is flown."""
+    return Sentinel(selection.settings)
 
 
 class Sentinel(Selection):
-    """Eager ops as in FULL_HEALTH, for they cannot be run again; in functions only what cannot be seen from outside."""
+    """In functions only what cannot be seen from outside."""
 
     def in_function(self, definition: Definition) -> LookInGraph:
         put_away = {_behind_identities(definition, text) for text in _put_away(definition)}

@@ -8,7 +8,9 @@ from typing import Any
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.outside import RESOURCE
+from tensorsleuth.model.dtypes import DTYPES, Kind
 
+_FLOATS = (Kind.FLOAT, Kind.COMPLEX)
 _READ = "sleuth_read_variables"
 WORTH_A_FUNCTION = 8  # variables: from so many on, one call that reads all is faster than a call each
 
@@ -22,6 +24,13 @@ class Variables:
 
     def handles(self, inputs: Sequence[Any]) -> list[Any]:
         return [inputs[argument] for argument in self.arguments]
+
+    def numbers(self) -> Variables:
+        """Those whose values can be bad."""
+        kept = (
+            a for a, d in zip(self.arguments, self.dtypes, strict=True) if d in DTYPES and DTYPES[d].kind in _FLOATS
+        )
+        return self.only(frozenset(kept))
 
     def only(self, arguments: frozenset[int]) -> Variables:
         """Those among them."""

@@ -28,6 +28,17 @@ class Steps:
         """How many steps have trained."""
         return self._used + 1
 
+    @property
+    def number(self) -> int:
+        """The step that is under way."""
+        return self._number
+
+    def go_to(self, number: int) -> None:
+        """A step that was saved is run again: it has the number it had."""
+        with self._lock:
+            self._move(number)
+            self._used = max(self._used, number)
+
     def function_called(self, kind: str) -> None:
         """A function of that kind is about to run."""
         with self._lock:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.framework import function_pb2, node_def_pb2
+from tensorflow.core.framework import function_pb2, node_def_pb2, tensor_pb2
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session, session
 from tensorflow.python.eager import backprop, context, core, execute, record
@@ -26,6 +26,7 @@ from tensorflow.python.util import traceback_utils
 from tensorsleuth.model.ops import writes_variables
 
 FunctionDef: Any = function_pb2.FunctionDef
+FunctionDefLibrary: Any = function_pb2.FunctionDefLibrary
 NodeDef: Any = node_def_pb2.NodeDef
 EagerTensor: Any = ops.EagerTensor
 Variable: Any = resource_variable_ops.BaseResourceVariable
@@ -35,6 +36,7 @@ Failures: Any = (core._NotOkStatusException, tf.errors.OpError)
 
 __all__ = [
     "FunctionDef",
+    "FunctionDefLibrary",
     "NodeDef",
     "backprop",
     "constant_op",
@@ -202,6 +204,14 @@ def optimizer_is_on() -> bool:
     return not tf.config.optimizer.get_experimental_options().get("disable_meta_optimizer", False)
 
 
+def autoclusters() -> bool:
+    """Has the user told XLA to choose by itself what it compiles."""
+    return bool(tf.config.optimizer.get_jit()) or bool(_AUTO_JIT.search(os.environ.get("TF_XLA_FLAGS", "")))
+
+
+_AUTO_JIT = re.compile(r"tf_xla_auto_jit=(?!0|-1)")
+
+
 def register_python(function: Callable[..., Any]) -> bytes:
     """The token under which nodes of type PyFunc call a function; TensorFlow does not keep it alive."""
     token: str = script_ops._py_funcs.insert(function)
@@ -241,6 +251,28 @@ _execute = pywrap_tfe.TFE_Py_Execute  # the real one: this module is imported be
 def read_handle(handle: Any, dtype: int) -> Any:
     """The value of a variable, unseen by hooks and tapes. It shares the variable's memory until that is written."""
     return _execute(context.context()._handle, handle.device, READ_VARIABLE, [handle], ("dtype", dtype), 1)[0]
+
+
+def run_op(op: str, inputs: list[Any], attrs: tuple[Any, ...], outputs: int) -> list[Any]:
+    """Run an op of ours, unseen by hooks and tapes."""
+    ran: list[Any] = _execute(context.context()._handle, "", op, inputs, attrs, outputs)
+    return ran
+
+
+def serialize(tensor: Any) -> bytes:
+    """The tensor as a TensorProto."""
+    written: bytes = tf.make_tensor_proto(tensor.numpy()).SerializeToString()
+    return written
+
+
+def deserialize(data: bytes, dtype: Any) -> Any:
+    proto = tensor_pb2.TensorProto()
+    proto.ParseFromString(data)
+    return as_tensor(tensor_util.MakeNdarray(proto))
+
+
+def dtype_named(name: str) -> Any:
+    return tf.as_dtype(name)
 
 
 def variable_dtype(handle: Any) -> int | None:

@@ -6,12 +6,12 @@ from importlib import import_module
 
 import click
 
-NAMES = ("run", "why", "demo", "runs", "info", "rm", "doctor")
+NAMES = ("run", "why", "demo", "save-step", "replay", "runs", "info", "rm", "doctor")
 
 
 def load(name: str) -> click.Command | None:
     if name not in NAMES:
         return None
-    command = import_module(f"tensorsleuth.cli.{name}").command
+    command = import_module(f"tensorsleuth.cli.{name.replace('-', '_')}").command
     assert isinstance(command, click.Command)
     return command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tensorsleuth.trace.files import Folder
@@ -41,6 +41,16 @@ class CatalogWriter:
                 known = self._sites[key] = self._take("site")
                 self._write("site", {"id": known, "frames": numbered, "user": self._user_frame(key)})
             return known
+
+    def frames(self, site: int) -> Sequence[FrameKey]:
+        """The stack of a site."""
+        with self._lock:
+            return next((frames for frames, known in self._sites.items() if known == site), ())
+
+    def texts(self, files: Iterable[str]) -> dict[str, str]:
+        """The sources of the program's own among these files."""
+        texts = {file: _source(file) for file in files if self._is_user(file)}
+        return {file: text for file, text in texts.items() if text is not None}
 
     def function(self, fields: dict[str, Any]) -> int:
         return self._numbered("function", fields)

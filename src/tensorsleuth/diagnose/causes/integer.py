@@ -30,10 +30,11 @@ def match(case: Case) -> Story | None:
 
 
 def _chain(case: Case) -> list[Spot]:
-    """The arithmetic that leads to the op through a cast from integers."""
+    """The arithmetic that leads to the op through a cast from integers; as an index they do not become its input."""
     if case.spot is None:
         return []
-    return [one for one in case.around.before(case.spot, 5) if one.type in (*GROWING, *WHOLE)]
+    casts = [one for one in case.around.before(case.spot, 5) if one.type == "Cast"]
+    return [one for cast in casts for one in case.around.before(cast, 4) if one.type in (*GROWING, *WHOLE)]
 
 
 _WIDER = "compute it in tf.int64, or cast to tf.float32 before multiplying"
