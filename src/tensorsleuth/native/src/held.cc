@@ -1,5 +1,7 @@
 #include "held.h"
 
+#include <pthread.h>
+
 #include <map>
 #include <mutex>
 #include <new>
@@ -56,7 +58,10 @@ const TF_Tensor* next(uint32_t slot) {
   return found == again.slots.end() || taken >= found->second.size() ? nullptr : found->second[taken++];
 }
 
-void abandon() { new (&mutex) std::mutex(); }
+// A forked child may not wait for a thread that it has not got.
+__attribute__((constructor)) void watch_forks() {
+  pthread_atfork(nullptr, nullptr, [] { new (&mutex) std::mutex(); });
+}
 
 }  // namespace sleuth::held
 

@@ -10,6 +10,5 @@ namespace sleuth::held {
 void keep(uint64_t tf_step, uint32_t slot, TF_Tensor* tensor);  // takes the tensor over
 void joined(uint64_t tf_step, uint64_t call);
 const TF_Tensor* next(uint32_t slot);  // of the call that is run again, in the order in which they were kept; or null
-void abandon();
 
 }  // namespace sleuth::held

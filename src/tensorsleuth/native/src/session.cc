@@ -9,7 +9,6 @@
 
 #include "health.h"
 #include "guard.h"
-#include "held.h"
 #include "shapes.h"
 #include "values.h"
 
@@ -115,7 +114,6 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
 
 void forget_in_child() {
   guard::abandon();
-  held::abandon();
   current = 0;
   writers = 0;
   events.abandon();
