@@ -1,0 +1,275 @@
+"""The terminal debugger: panes on the debugger's state, and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.events import DescendantFocus, Resize
+from textual.widgets import ContentSwitcher, Input, RichLog, Static
+
+from tensorsleuth.debugger.commands.sources import code_of
+from tensorsleuth.debugger.debugger import ALERTS, Debugger
+from tensorsleuth.debugger.listing import Listing, Wish
+from tensorsleuth.debugger.portrait import portrait
+from tensorsleuth.debugger.result import Result
+from tensorsleuth.debugger.result import Text as TextBlock
+from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.show.amounts import printable
+from tensorsleuth.show.answers import answer
+from tensorsleuth.show.tui import keys, style
+from tensorsleuth.show.tui.command_line import CommandLine
+from tensorsleuth.show.tui.details import Details
+from tensorsleuth.show.tui.headline import headline, live_line
+from tensorsleuth.show.tui.help_screen import HelpScreen
+from tensorsleuth.show.tui.lines import Choice
+from tensorsleuth.show.tui.refreshing import Refreshing
+from tensorsleuth.show.tui.source_view import SourceView
+from tensorsleuth.show.tui.tensor_list import TensorList
+from tensorsleuth.show.tui.walk import Walk
+
+SETTLE = 0.05  # seconds that the cursor rests before the slower panes follow it
+PANES = ("list", "walk", "source")
+
+
+class DebuggerApp(Refreshing):
+    """Everything by keyboard; what is shown follows `debugger.focus`."""
+
+    CSS = style.CSS
+    BINDINGS: ClassVar[list[BindingType]] = keys.BINDINGS
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "sleuth debug"
+
+    def __init__(self, debugger: Debugger) -> None:
+        super().__init__()
+        self.debugger = debugger
+        self._around: list[Any] = []  # the tensors that the walk shows
+        self._settling: Any = None
+        self._first: Any = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(" looking for the cause …", id="verdict")
+        with ContentSwitcher(initial="panes", id="body"):
+            with Horizontal(id="panes"):
+                yield TensorList(self.debugger.listing, id="list")
+                with Vertical(id="right"):
+                    yield Details(id="details")
+                    yield Walk(id="walk")
+                    yield SourceView(id="source")
+            yield RichLog(id="output", wrap=True, min_width=20)
+        yield CommandLine(self._names, id="command")
+        yield Static(keys.HINT, id="keys")
+
+    def on_mount(self) -> None:
+        self.query_one("#output", RichLog).border_title = "output · Escape goes back"
+        self.query_one("#list").focus()
+        first = self.debugger.everything.first_bad()
+        if first is None and len(self.debugger.everything):
+            first = self.debugger.everything[0]
+        if first is not None:
+            self.debugger.look(first)
+        self._first = self.debugger.focus
+        self.show_focus()
+        self.start_refreshing()
+
+    @property
+    def untouched(self) -> bool:
+        """Whether the user has not yet gone anywhere."""
+        return self.debugger.focus is self._first
+
+    def _names(self) -> Iterable[str]:
+        return dict.fromkeys(f"{op.name}:0" for op in self.debugger.trace.ops())
+
+    # ---- what is shown
+
+    def say(self, text: str, bad: bool = False) -> None:
+        """One line at the foot."""
+        self.query_one("#keys", Static).update(
+            Text(printable(text), style="bold red" if bad else "", overflow="ellipsis")
+        )
+
+    def show_headline(self) -> None:
+        """The verdict, under where a live program stands."""
+        lines = [live_line(self.status)] if self.status is not None else []
+        lines.append(headline(self.found))
+        self.query_one("#verdict", Static).update(Text("\n").join(lines))
+
+    def show_focus(self, in_list: bool = True) -> None:
+        """Make all panes follow the tensor that is looked at."""
+        event = self.debugger.focus
+        if event is None:
+            return
+        if in_list:
+            self.query_one(TensorList).show(self.debugger.listing, self.debugger.place())
+        self.query_one(Details).show(portrait(event))
+        if self._settling is not None:
+            self._settling.stop()
+        self._settling = self.set_timer(SETTLE, self._show_around)
+
+    def _show_around(self) -> None:
+        event = self.debugger.focus
+        if event is None:
+            return
+        inputs, consumers = event.inputs(), event.consumers()
+        self._around = [*inputs, event, *consumers]
+        walk = self.query_one(Walk)
+        walk.show([portrait(one) for one in inputs], portrait(event), [portrait(one) for one in consumers])
+        source = event.source
+        code = (
+            code_of(self.debugger, source.file, source.line) if source is not None and source.code is not None else None
+        )
+        self.query_one(SourceView).show(code, source.line if source is not None else None)
+
+    # ---- what panes say
+
+    @on(Choice.Moved, "#list")
+    def look_at_it(self) -> None:
+        tensors = self.query_one(TensorList)
+        self.debugger.look(tensors.listing.event(tensors.cursor))
+        self.show_focus(in_list=False)
+
+    @on(Choice.Chosen, "#list")
+    def walk_from_it(self) -> None:
+        self.action_pane("walk")
+
+    @on(Choice.Chosen, "#walk")
+    def go_there(self, message: Choice.Chosen) -> None:
+        if message.list.cursor < len(self._around):
+            self.debugger.go(self._around[message.list.cursor])
+            self.show_focus()
+
+    def on_input_submitted(self, message: Input.Submitted) -> None:
+        line = message.value.strip()
+        message.input.value = ""
+        if line:
+            self.query_one(CommandLine).remember(line)
+            self.action_command(line)
+
+    def on_command_line_left(self) -> None:
+        self.action_panes()
+
+    def on_command_line_scroll(self, message: CommandLine.Scroll) -> None:
+        output = self.query_one("#output", RichLog)
+        output.scroll_relative(y=message.pages * max(1, output.size.height - 1), animate=False)
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_class(event.size.width < style.SMALL_WIDTH or event.size.height < style.SMALL_HEIGHT, "small")
+        self.call_after_refresh(self.show_focus)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        if event.widget.id in PANES:
+            for pane in PANES:
+                self.set_class(pane == event.widget.id, f"-{pane}")
+
+    # ---- keys
+
+    def action_pane(self, name: str) -> None:
+        self.query_one(ContentSwitcher).current = "output" if name == "output" else "panes"
+        if name in PANES:  # in a small window only the pane in focus is there, and what is not there takes no focus
+            for pane in PANES:
+                self.set_class(pane == name, f"-{pane}")
+        self.call_after_refresh(self.query_one(f"#{name}").focus)
+
+    def action_focus_next(self) -> None:
+        self._cycle(1)
+
+    def action_focus_previous(self) -> None:
+        self._cycle(-1)
+
+    def _cycle(self, by: int) -> None:
+        here = self.focused.id if self.focused is not None else None
+        at = PANES.index(here) if here in PANES else -by
+        self.action_pane(PANES[(at + by) % len(PANES)])
+
+    def action_panes(self) -> None:
+        self.say(keys.HINT)
+        if self.query_one(ContentSwitcher).current == "panes" and self.debugger.listing.wish != Wish():
+            self.action_list("all")
+        self.action_pane("list")
+
+    def action_alert(self, towards: int) -> None:
+        if self.debugger.next_alert(towards) is None:
+            self.say(f"no bad tensor {'after' if towards > 0 else 'before'} this one")
+        else:
+            self.show_focus()
+
+    def action_go_back(self) -> None:
+        if self.debugger.back():
+            self.show_focus()
+        else:
+            self.say("there is nothing to go back to")
+
+    def action_list(self, which: str) -> None:
+        self.debugger.ask(ALERTS if which == "alerts" else Wish())
+        self.show_focus()
+        self.action_pane("list")
+
+    def action_type(self, text: str) -> None:
+        line = self.query_one(CommandLine)
+        line.value, line.cursor_position = text, len(text)
+        line.focus()
+
+    def action_help(self) -> None:
+        self.push_screen(HelpScreen())
+
+    def action_command(self, line: str) -> None:
+        """Run a command beside the screen: a live program may let it wait."""
+        self.say(f"{line} …")
+        self.run_worker(lambda: self._run(line), thread=True, group="command", exclusive=True)
+
+    def _run(self, line: str) -> None:
+        try:
+            with self.reading:
+                result = self.debugger.do(line)
+        except SleuthError as error:
+            self.call_from_thread(self.say, str(error), True)
+        else:
+            self.call_from_thread(self._show_result, line, result)
+
+    def _show_result(self, line: str, result: Result) -> None:
+        self.say(keys.HINT)
+        if result.quit:
+            self.exit()
+        elif result.listing is not None:
+            self._show_listing(result.listing)
+        elif result.moved and all(isinstance(block, TextBlock) for block in result.blocks) and len(result.blocks) < 3:
+            self.show_focus()
+            self.action_pane("list")
+        else:
+            self._show_output(line, result)
+
+    def _show_listing(self, listing: Listing) -> None:
+        """A list, from the tensor on that was looked at."""
+        if len(listing):
+            ahead = listing.near(self.debugger.place()) if listing.wish.in_time else 0
+            self.debugger.go(listing.event(ahead))
+        else:
+            self.say(f"no tensor: {listing.wish.title}")
+        self.show_focus()
+        self.action_pane("list")
+
+    def _show_output(self, line: str, result: Result) -> None:
+        if result.moved:
+            self.show_focus()
+        typing = self.focused is not None and self.focused.id == "command"
+        output = self.query_one("#output", RichLog)
+        self.query_one(ContentSwitcher).current = "output"
+        before = len(output.lines)
+        output.write(Text(f"› {printable(line)}", style="bold cyan"), scroll_end=False)
+        output.write(answer(result), expand=True, scroll_end=False)
+        self.call_after_refresh(lambda: output.scroll_to(y=before, animate=False, force=True))
+        if not typing:
+            self.call_after_refresh(output.focus)
+
+
+def open_debugger(debugger: Debugger) -> None:
+    """Take the terminal until the user quits."""
+    app = DebuggerApp(debugger)
+    if app.console.color_system in (None, "standard"):
+        app.theme = "textual-ansi"  # 16 colours: the terminal's own, not what is nearest to ours
+    app.run()
