@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,21 +39,21 @@ def command(ctx: click.Context, run: str | None, commands: tuple[str, ...], atta
     """
     if not commands and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise SleuthError("the debugger needs a terminal. Without one, give commands: sleuth debug -c alerts -c why")
-    debugger = _open(rundir.find(logdir, run), attach)
-    if commands:
-        ctx.exit(_print(debugger, commands))
-    from tensorsleuth.show.tui.app import open_debugger
-
-    open_debugger(debugger)
-
-
-def _open(path: Path, attach: bool) -> Debugger:
     from tensorsleuth.debugger.debugger import Debugger
     from tensorsleuth.debugger.live import connect
     from tensorsleuth.trace.reader import open_trace
 
-    live = connect(path) if attach else None
-    return Debugger(open_trace(path), live)
+    path = rundir.find(logdir, run)
+    with closing(connect(path)) if attach else nullcontext() as live:
+        debugger = Debugger(open_trace(path), live)
+        ctx.exit(_print(debugger, commands) if commands else _open(debugger))
+
+
+def _open(debugger: Debugger) -> int:
+    from tensorsleuth.show.tui.app import open_debugger
+
+    open_debugger(debugger)
+    return 0
 
 
 def _print(debugger: Debugger, commands: tuple[str, ...]) -> int:

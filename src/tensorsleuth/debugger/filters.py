@@ -73,12 +73,21 @@ _COMBINE: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 
+def joined(words: list[str] | None) -> str | None:
+    """A filter that was typed in one word, in quotes, or in several: then quotes in it are its own."""
+    if not words:
+        return None
+    return words[0] if len(words) == 1 else " ".join(getattr(word, "raw", word) for word in words)
+
+
 def parse(text: str) -> ast.expr:
     """An expression that may be asked, or a sentence on why not."""
     try:
         if len(text) > LONGEST:
             raise SyntaxError(f"longer than {LONGEST} characters")
         tree = ast.parse(text.strip(), mode="eval").body
+        if isinstance(tree, ast.Constant) and isinstance(tree.value, str):  # quoted as a whole
+            tree = ast.parse(tree.value.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
         raise SleuthError(f"filter {text!r} cannot be read: {error.args[0]}. For example: nan > 0") from error
     for node in ast.walk(tree):

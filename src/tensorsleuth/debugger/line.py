@@ -30,10 +30,16 @@ def parse(line: str) -> tuple[Command, Arguments | None]:
     return command, None if any(word in HELP for word in words) else command.parser.parse_args(words)
 
 
+class Word(str):
+    """A word that was typed, without its quotes; `raw` has them."""
+
+    raw: str
+
+
 def split(text: str) -> list[str]:
     """Words as a shell has them, but what stands in brackets stays together: `Log:0[0, :]`."""
     try:
-        words = shlex.split(_guarded(text))
+        words = shlex.split(text, posix=False)
     except ValueError as error:
         raise SleuthError(f"{text!r} cannot be read: {str(error).lower()}. Close what was opened.") from error
     joined: list[str] = []
@@ -42,12 +48,14 @@ def split(text: str) -> list[str]:
             joined[-1] += " " + word
         else:
             joined.append(word)
-    return joined
+    return [_word(raw) for raw in joined]
 
 
-def _guarded(text: str) -> str:
-    """A backslash is none of the shell's here: regular expressions have them."""
-    return text.replace("\\", "\\\\") if '"' not in text and "'" not in text else text
+def _word(raw: str) -> Word:
+    quoted = len(raw) > 1 and raw[0] == raw[-1] and raw[0] in "'\""
+    word = Word(raw[1:-1] if quoted else raw)
+    word.raw = raw
+    return word
 
 
 def complete(line: str, names: Iterable[str]) -> str | None:

@@ -108,6 +108,11 @@ def connect(run: Path, timeout: float = TIMEOUT) -> LiveProgram:
     )
 
 
+def is_waiting(run: Path) -> bool:
+    """Whether a process of a run can be talked to, as far as its files say."""
+    return any(path.is_socket() for path, _ in _addresses(run))
+
+
 def _addresses(run: Path) -> Iterator[tuple[Path, int | None]]:
     for file in sorted(run.glob(f"p-*/{ADDRESS}")):
         try:

@@ -49,6 +49,8 @@ def _looked_at(debugger: Debugger) -> TensorEvent:
 
 def _number(debugger: Debugger, name: str) -> int:
     count = len(debugger.everything)
+    if not count:
+        raise SleuthError("the run has no tensors. Was TensorFlow used? See: sleuth info")
     if not name[1:].isdecimal() or not int(name[1:]) < count:
         raise SleuthError(f"there is no tensor {name}: the run has #0 to #{count - 1}. See them: lt")
     return int(name[1:])
@@ -76,11 +78,11 @@ def _of_output(debugger: Debugger, places: Array, output: int | None, name: str)
 
 
 def _nearest(debugger: Debugger, name: str) -> str:
-    names = {op.name for op in debugger.trace.ops()}
-    near = difflib.get_close_matches(name, names, 3, 0.4) or [
-        one for one in sorted(names) if name.lower() in one.lower()
-    ]
-    return f"Near it: {', '.join(near[:3])}." if near else "See what there is: lt"
+    """Names, or ends of names, that look alike."""
+    ends = {op.name.rpartition("/")[2]: op.name for op in debugger.trace.ops()}
+    names = {**ends, **{op.name: op.name for op in debugger.trace.ops()}}
+    near = dict.fromkeys(names[found] for found in difflib.get_close_matches(name, names, 3))
+    return f"Near it: {', '.join(near)}." if near else "See what there is: lt"
 
 
 def _at_step(debugger: Debugger, places: Array, step: int, name: str) -> Array:

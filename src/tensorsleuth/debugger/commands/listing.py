@@ -6,6 +6,7 @@ import numpy as np
 
 from tensorsleuth.debugger.command import Arguments, Command, option
 from tensorsleuth.debugger.debugger import ALERTS, Debugger
+from tensorsleuth.debugger.filters import joined
 from tensorsleuth.debugger.listing import SORTS, Listing, Wish
 from tensorsleuth.debugger.portrait import portrait
 from tensorsleuth.debugger.result import Result, Table, Text, Tone
@@ -18,8 +19,7 @@ CODE_LINES = 10  # lines of the program that a search shows
 
 def list_tensors(debugger: Debugger, arguments: Arguments) -> Result:
     sort = arguments.sort_by or "time"
-    text_filter = " ".join(arguments.filter) if arguments.filter else None
-    wish = Wish(text_filter, arguments.name, arguments.type, None, arguments.step, sort, arguments.reverse)
+    wish = Wish(joined(arguments.filter), arguments.name, arguments.type, None, arguments.step, sort, arguments.reverse)
     return as_result(debugger.ask(wish), arguments.limit)
 
 

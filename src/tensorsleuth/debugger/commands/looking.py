@@ -10,7 +10,9 @@ from tensorsleuth.debugger import values
 from tensorsleuth.debugger.command import Arguments, Command, option
 from tensorsleuth.debugger.debugger import Debugger
 from tensorsleuth.debugger.evaluation import evaluate
+from tensorsleuth.debugger.following import place_of
 from tensorsleuth.debugger.listing import Wish
+from tensorsleuth.debugger.live import Live
 from tensorsleuth.debugger.naming import find, split_slice
 from tensorsleuth.debugger.portrait import PARTS, portrait
 from tensorsleuth.debugger.result import Block, Result, Table, Text, Tone
@@ -28,19 +30,23 @@ NO_VALUE = (
 
 def print_tensor(debugger: Debugger, arguments: Arguments) -> Result:
     name, part = split_slice(arguments.tensor or "")
-    ranges = values.parse_ranges(arguments.ranges)
-    if debugger.live is not None and name and not name.startswith("#"):
-        return _live_value(debugger, name, part, arguments)
+    if debugger.live is not None and not name.startswith("#"):
+        return _live_value(debugger, debugger.live, name, part, arguments)
+    return _recorded_value(debugger, name, part, arguments)
+
+
+def _recorded_value(debugger: Debugger, name: str, part: str, arguments: Arguments) -> Result:
     event = find(debugger, name, arguments.step, arguments.number)
     debugger.go(event)
-    blocks = [_title(event, part), Text(portrait(event).words, Tone.BAD if event.bad else Tone.PLAIN)]
+    blocks = (_title(event, part), Text(portrait(event).words, Tone.BAD if event.bad else Tone.PLAIN))
     if event.value is None:
         return Result((*blocks, *statistics(event), Text(NO_VALUE, Tone.HINT)), moved=True)
-    return Result((*blocks, *_printed(values.sliced(event.value, part), ranges, arguments)), moved=True)
+    return Result((*blocks, *_printed(values.sliced(event.value, part), arguments)), moved=True)
 
 
-def _printed(value: Array, ranges: list[tuple[float, float]], arguments: Arguments) -> list[Block]:
+def _printed(value: Array, arguments: Arguments) -> list[Block]:
     blocks: list[Block] = []
+    ranges = values.parse_ranges(arguments.ranges)
     if ranges:
         found = np.argwhere(values.inside(value, ranges))
         first = f", the first at {found[0].tolist()}" if len(found) else ""
@@ -77,12 +83,20 @@ def _summary(value: Array) -> Block:
     return Table((*SYMBOLS.values(), *stats), (tuple(cells),))
 
 
-def _live_value(debugger: Debugger, name: str, part: str, arguments: Arguments) -> Result:
-    answer = debugger.attached().ask("value", name=name, slice=part)
-    value = as_array(answer)
+def _live_value(debugger: Debugger, live: Live, name: str, part: str, arguments: Arguments) -> Result:
+    """What the tensor holds now; what was recorded of it where the program no longer has it."""
+    try:
+        name = name or str(place_of(live.ask("status")).get("name") or "")
+        answer = live.ask("value", name=name, slice=part)
+    except SleuthError as error:
+        try:
+            recorded = _recorded_value(debugger, name, part, arguments)
+        except SleuthError:
+            raise error from None
+        return Result((*recorded.blocks, Text(f"as recorded: {error}", Tone.DIM)), moved=True)
     title = Text(f"{name}{part}  {answer.get('dtype')} {answer.get('shape')}  now, in the live program", Tone.TITLE)
     cut = [Text("cut short by the program: take a slice, [0:10]", Tone.HINT)] if answer.get("truncated") else []
-    return Result((title, *_printed(value, values.parse_ranges(arguments.ranges), arguments), *cut))
+    return Result((title, *_printed(as_array(answer), arguments), *cut))
 
 
 def as_array(answer: dict[str, Any]) -> Array:

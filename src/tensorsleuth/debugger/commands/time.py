@@ -17,7 +17,7 @@ WAIT = 30.0  # seconds for a live program to pause again
 
 def run(debugger: Debugger, arguments: Arguments) -> Result:
     if arguments.till_filter_pass:
-        return _until(debugger, " ".join(arguments.till_filter_pass))
+        return _until(debugger, filters.joined(arguments.till_filter_pass) or "")
     if debugger.live is not None:
         if arguments.times > 1:
             return _until(debugger, f"step >= {_live_step(debugger) + arguments.times}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -10,12 +11,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.events import DescendantFocus, Resize
-from textual.widgets import ContentSwitcher, Input, RichLog, Static
+from textual.events import Resize
+from textual.widgets import ContentSwitcher, RichLog, Static
 
 from tensorsleuth.debugger.commands.sources import code_of
 from tensorsleuth.debugger.debugger import ALERTS, Debugger
 from tensorsleuth.debugger.listing import Listing, Wish
+from tensorsleuth.debugger.live import is_waiting
 from tensorsleuth.debugger.portrait import portrait
 from tensorsleuth.debugger.result import Result
 from tensorsleuth.debugger.result import Text as TextBlock
@@ -34,6 +36,7 @@ from tensorsleuth.show.tui.tensor_list import TensorList
 from tensorsleuth.show.tui.walk import Walk
 
 SETTLE = 0.05  # seconds that the cursor rests before the slower panes follow it
+ANSI = "ansi-dark"  # of Textual 8
 PANES = ("list", "walk", "source")
 
 
@@ -51,6 +54,9 @@ class DebuggerApp(Refreshing):
         self._around: list[Any] = []  # the tensors that the walk shows
         self._settling: Any = None
         self._first: Any = None
+        self._small = False
+        self._waiting: deque[str] = deque()  # commands
+        self._busy = False  # with one
 
     def compose(self) -> ComposeResult:
         yield Static(" looking for the cause …", id="verdict")
@@ -76,6 +82,8 @@ class DebuggerApp(Refreshing):
         self._first = self.debugger.focus
         self.show_focus()
         self.start_refreshing()
+        if self.debugger.live is None and is_waiting(self.debugger.trace.path):
+            self.say("the program waits to be talked to: quit, then sleuth debug --attach")
 
     @property
     def untouched(self) -> bool:
@@ -109,7 +117,21 @@ class DebuggerApp(Refreshing):
         self.query_one(Details).show(portrait(event))
         if self._settling is not None:
             self._settling.stop()
-        self._settling = self.set_timer(SETTLE, self._show_around)
+        self._settling = self.set_timer(SETTLE, self._settle)
+
+    def show_grown(self) -> None:
+        """There are more tensors: the list is longer, the rest stays as the user left it."""
+        if self.debugger.focus is None and len(self.debugger.everything):
+            self.debugger.look(self.debugger.everything[0])
+            self.show_focus()
+        self.query_one(TensorList).show(self.debugger.listing, self.debugger.place())
+
+    def _settle(self) -> None:
+        """Show what is around the tensor, where that has not been done yet."""
+        if self._settling is not None:
+            self._settling.stop()
+            self._settling = None
+            self._show_around()
 
     def _show_around(self) -> None:
         event = self.debugger.focus
@@ -142,13 +164,10 @@ class DebuggerApp(Refreshing):
         if message.list.cursor < len(self._around):
             self.debugger.go(self._around[message.list.cursor])
             self.show_focus()
+            self._settle()
 
-    def on_input_submitted(self, message: Input.Submitted) -> None:
-        line = message.value.strip()
-        message.input.value = ""
-        if line:
-            self.query_one(CommandLine).remember(line)
-            self.action_command(line)
+    def on_command_line_typed(self, message: CommandLine.Typed) -> None:
+        self.action_command(message.line)
 
     def on_command_line_left(self) -> None:
         self.action_panes()
@@ -158,22 +177,29 @@ class DebuggerApp(Refreshing):
         output.scroll_relative(y=message.pages * max(1, output.size.height - 1), animate=False)
 
     def on_resize(self, event: Resize) -> None:
-        self.set_class(event.size.width < style.SMALL_WIDTH or event.size.height < style.SMALL_HEIGHT, "small")
+        self._small = event.size.width < style.SMALL_WIDTH or event.size.height < style.SMALL_HEIGHT
+        self._arrange(self.focused.id if self.focused is not None else None)
         self.call_after_refresh(self.show_focus)
 
-    def on_descendant_focus(self, event: DescendantFocus) -> None:
-        if event.widget.id in PANES:
-            for pane in PANES:
-                self.set_class(pane == event.widget.id, f"-{pane}")
+    def _arrange(self, pane: str | None) -> None:
+        """All panes; in a small window only the one that is used."""
+        pane = pane if pane in PANES else "list"
+        shown = {"list": ("list",), "walk": ("right", "details", "walk"), "source": ("right", "source")}
+        for name in ("list", "right", "details", "walk", "source"):
+            self.query_one(f"#{name}").display = not self._small or name in shown[pane]
 
     # ---- keys
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys come here first, so that the next one finds the focus moved; what is typed is the command line's."""
+        typing = isinstance(self.focused, CommandLine) or len(self.screen_stack) > 1
+        return not typing or action not in keys.ACTIONS
+
     def action_pane(self, name: str) -> None:
         self.query_one(ContentSwitcher).current = "output" if name == "output" else "panes"
-        if name in PANES:  # in a small window only the pane in focus is there, and what is not there takes no focus
-            for pane in PANES:
-                self.set_class(pane == name, f"-{pane}")
-        self.call_after_refresh(self.query_one(f"#{name}").focus)
+        self._arrange(name)
+        self._settle()
+        self.screen.set_focus(self.query_one(f"#{name}"))
 
     def action_focus_next(self) -> None:
         self._cycle(1)
@@ -212,24 +238,39 @@ class DebuggerApp(Refreshing):
     def action_type(self, text: str) -> None:
         line = self.query_one(CommandLine)
         line.value, line.cursor_position = text, len(text)
-        line.focus()
+        self.screen.set_focus(line)
 
     def action_help(self) -> None:
         self.push_screen(HelpScreen())
 
     def action_command(self, line: str) -> None:
-        """Run a command beside the screen: a live program may let it wait."""
-        self.say(f"{line} …")
-        self.run_worker(lambda: self._run(line), thread=True, group="command", exclusive=True)
+        """Run a command beside the screen, after those before it: a live program may let it wait."""
+        self._waiting.append(line)
+        self._run_next()
+
+    def _run_next(self) -> None:
+        if self._waiting and not self._busy:
+            self._busy = True
+            line = self._waiting.popleft()
+            self.say(f"{line} …")
+            self.run_worker(lambda: self._run(line), thread=True, group="command")
 
     def _run(self, line: str) -> None:
+        result: Result | str
         try:
             with self.reading:
                 result = self.debugger.do(line)
         except SleuthError as error:
-            self.call_from_thread(self.say, str(error), True)
+            result = str(error)
+        self.call_from_thread(self._ran, line, result)
+
+    def _ran(self, line: str, result: Result | str) -> None:
+        self._busy = False
+        if isinstance(result, str):
+            self.say(result, bad=True)
         else:
-            self.call_from_thread(self._show_result, line, result)
+            self._show_result(line, result)
+        self._run_next()
 
     def _show_result(self, line: str, result: Result) -> None:
         self.say(keys.HINT)
@@ -239,9 +280,16 @@ class DebuggerApp(Refreshing):
             self._show_listing(result.listing)
         elif result.moved and all(isinstance(block, TextBlock) for block in result.blocks) and len(result.blocks) < 3:
             self.show_focus()
-            self.action_pane("list")
+            self._turn_to("list", stay=isinstance(self.focused, CommandLine))
         else:
             self._show_output(line, result)
+
+    def _turn_to(self, pane: str, stay: bool) -> None:
+        """Show a pane; who is typing goes on typing."""
+        typing = self.focused
+        self.action_pane(pane)
+        if stay:
+            self.screen.set_focus(typing)
 
     def _show_listing(self, listing: Listing) -> None:
         """A list, from the tensor on that was looked at."""
@@ -251,25 +299,22 @@ class DebuggerApp(Refreshing):
         else:
             self.say(f"no tensor: {listing.wish.title}")
         self.show_focus()
-        self.action_pane("list")
+        self._turn_to("list", stay=bool(self.query_one(CommandLine).value or self._waiting))
 
     def _show_output(self, line: str, result: Result) -> None:
         if result.moved:
             self.show_focus()
-        typing = self.focused is not None and self.focused.id == "command"
         output = self.query_one("#output", RichLog)
-        self.query_one(ContentSwitcher).current = "output"
-        before = len(output.lines)
-        output.write(Text(f"› {printable(line)}", style="bold cyan"), scroll_end=False)
-        output.write(answer(result), expand=True, scroll_end=False)
+        before, width = len(output.lines), self.size.width - 3  # its own width is not known while it is not shown
+        output.write(Text(f"› {printable(line)}", style="bold cyan"), width=width, scroll_end=False)
+        output.write(answer(result), width=width, scroll_end=False)
+        self._turn_to("output", stay=isinstance(self.focused, CommandLine))
         self.call_after_refresh(lambda: output.scroll_to(y=before, animate=False, force=True))
-        if not typing:
-            self.call_after_refresh(output.focus)
 
 
 def open_debugger(debugger: Debugger) -> None:
     """Take the terminal until the user quits."""
     app = DebuggerApp(debugger)
-    if app.console.color_system in (None, "standard"):
-        app.theme = "textual-ansi"  # 16 colours: the terminal's own, not what is nearest to ours
+    if app.console.color_system == "standard":
+        app.theme = ANSI if ANSI in app.available_themes else app.theme  # the terminal's own, not the nearest to ours
     app.run()

@@ -39,6 +39,13 @@ class CommandLine(Input):
         Binding("pagedown", "scroll(1)", "scroll the output down", show=False),
     ]
 
+    class Typed(Message):
+        """A line to run."""
+
+        def __init__(self, line: str) -> None:
+            super().__init__()
+            self.line = line
+
     class Left(Message):
         """The user is done with commands."""
 
@@ -53,6 +60,13 @@ class CommandLine(Input):
         super().__init__(placeholder=PLACEHOLDER, suggester=Completion(names), select_on_focus=False, id=id)
         self.history: list[str] = []
         self._at = 0
+
+    async def action_submit(self) -> None:
+        """Hand the line over; what is typed next is the next line's."""
+        line, self.value = self.value.strip(), ""
+        if line:
+            self.remember(line)
+            self.post_message(self.Typed(line))
 
     def remember(self, line: str) -> None:
         if not self.history or self.history[-1] != line:

@@ -13,8 +13,8 @@ BAR = {
     "neg": ("−", "blue"),
     "zero": ("0", "bright_black"),
     "pos": ("+", "green"),
-    "neg_inf": ("◀", "magenta"),
-    "pos_inf": ("▶", "magenta"),
+    "neg_inf": ("◀", "yellow"),
+    "pos_inf": ("▶", "yellow"),
     "nan": ("N", "red"),
 }
 WORDS = {"neg": "−", "zero": "0", "pos": "+", "neg_inf": "−∞", "pos_inf": "+∞", "nan": "NaN"}

@@ -46,5 +46,6 @@ OF_PANES = (
     Key("enter", "", "Enter", "in the list: to the graph; in the graph: go there; in the command line: run it"),
 )
 
-BINDINGS: list[BindingType] = [Binding(key.keys, key.action, key.text, show=False) for key in KEYS]
+BINDINGS: list[BindingType] = [Binding(key.keys, key.action, key.text, show=False, priority=True) for key in KEYS]
+ACTIONS = {key.action.partition("(")[0] for key in KEYS}
 HINT = "↑↓ move  ⏎ walk  n/p alert  w why  / find  : command  ? help  q quit"

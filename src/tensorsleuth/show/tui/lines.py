@@ -67,8 +67,8 @@ class Choice(Lines):
         Binding("enter", "choose", "go", show=False),
     ]
 
-    class Moved(Message):
-        """The cursor stands on another line."""
+    class Said(Message):
+        """What a list has to say: which list it is."""
 
         def __init__(self, list: Choice) -> None:
             super().__init__()
@@ -78,7 +78,10 @@ class Choice(Lines):
         def control(self) -> Choice:
             return self.list
 
-    class Chosen(Moved):
+    class Moved(Said):
+        """The cursor stands on another line."""
+
+    class Chosen(Said):
         """The line under the cursor is wanted."""
 
     cursor = 0

@@ -68,7 +68,7 @@ class Refreshing(App[None]):
         if again is not None:
             with self.reading:
                 self.debugger.replace(again)
-            self.call_from_thread(self.show_focus)
+            self.call_from_thread(self.show_grown)
             self.call_from_thread(self._judge_again)
 
     def _judge_again(self) -> None:
@@ -102,6 +102,9 @@ class Refreshing(App[None]):
         raise NotImplementedError
 
     def show_focus(self, in_list: bool = True) -> None:
+        raise NotImplementedError
+
+    def show_grown(self) -> None:
         raise NotImplementedError
 
     def say(self, text: str, bad: bool = False) -> None:

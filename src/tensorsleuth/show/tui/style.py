@@ -8,7 +8,7 @@ CSS = """
 Screen { layout: vertical; }
 #verdict { height: auto; max-height: 3; padding: 0 1; }
 #body { height: 1fr; }
-#list { width: 2fr; max-width: 60; }
+#list { width: 2fr; }
 #right { width: 3fr; }
 #details { height: auto; min-height: 4; max-height: 9; padding: 0 1; }
 #walk { height: 2fr; min-height: 4; padding: 0 1; }
@@ -23,11 +23,6 @@ Screen { layout: vertical; }
 #command { height: 1; border: none; padding: 0 1; background: $boost; }
 #command:focus { border: none; background: $panel; }
 #keys { height: 1; padding: 0 1; color: $foreground 60%; }
-.small #list, .small #right, .small #details, .small #walk, .small #source { display: none; }
-.small #list { max-width: 100%; }
-.small.-list #list { display: block; width: 1fr; }
-.small.-walk #right, .small.-walk #details, .small.-walk #walk { display: block; }
-.small.-source #right, .small.-source #source { display: block; }
 HelpScreen { align: center middle; }
 HelpScreen > VerticalScroll {
   width: 90%; max-width: 100; height: 90%; border: round $accent; padding: 0 1; background: $surface;

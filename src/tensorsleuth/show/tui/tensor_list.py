@@ -35,8 +35,8 @@ class TensorList(Choice):
 
     def put(self, at: int) -> None:
         super().put(at)
-        here = f"{self.cursor + 1:,} of " if len(self.listing) else ""
-        self.border_title = printable(f"{self.listing.wish.title} · {here}{len(self.listing):,}").replace("[", r"\[")
+        here = f"{self.cursor + 1:,}/" if len(self.listing) else ""
+        self.border_title = printable(f"{self.listing.wish.title} {here}{len(self.listing):,}").replace("[", r"\[")
 
     def _in_view(self, at: int) -> bool:
         return 0 <= at - self.scroll_offset.y < self.scrollable_content_region.height
