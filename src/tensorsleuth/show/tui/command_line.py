@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.events import Key
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
@@ -61,8 +62,14 @@ class CommandLine(Input):
         self.history: list[str] = []
         self._at = 0
 
-    async def action_submit(self) -> None:
-        """Hand the line over; what is typed next is the next line's."""
+    def on_key(self, event: Key) -> None:
+        """Enter at once, and not as a binding: that comes after letters that were typed behind it."""
+        if event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self._hand_over()
+
+    def _hand_over(self) -> None:
         line, self.value = self.value.strip(), ""
         if line:
             self.remember(line)
