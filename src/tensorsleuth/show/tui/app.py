@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -16,21 +15,17 @@ from textual.widgets import ContentSwitcher, RichLog, Static
 
 from tensorsleuth.debugger.commands.sources import code_of
 from tensorsleuth.debugger.debugger import ALERTS, Debugger
-from tensorsleuth.debugger.listing import Listing, Wish
+from tensorsleuth.debugger.listing import Wish
 from tensorsleuth.debugger.live import is_waiting
 from tensorsleuth.debugger.portrait import portrait
-from tensorsleuth.debugger.result import Result
-from tensorsleuth.debugger.result import Text as TextBlock
-from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.show.amounts import printable
-from tensorsleuth.show.answers import answer
 from tensorsleuth.show.tui import keys, style
 from tensorsleuth.show.tui.command_line import CommandLine
+from tensorsleuth.show.tui.commanding import Commanding
 from tensorsleuth.show.tui.details import Details
 from tensorsleuth.show.tui.headline import headline, live_line
 from tensorsleuth.show.tui.help_screen import HelpScreen
 from tensorsleuth.show.tui.lines import Choice
-from tensorsleuth.show.tui.refreshing import Refreshing
 from tensorsleuth.show.tui.source_view import SourceView
 from tensorsleuth.show.tui.tensor_list import TensorList
 from tensorsleuth.show.tui.walk import Walk
@@ -40,7 +35,7 @@ ANSI = "ansi-dark"  # of Textual 8
 PANES = ("list", "walk", "source")
 
 
-class DebuggerApp(Refreshing):
+class DebuggerApp(Commanding):
     """Everything by keyboard; what is shown follows `debugger.focus`."""
 
     CSS = style.CSS
@@ -55,8 +50,6 @@ class DebuggerApp(Refreshing):
         self._settling: Any = None
         self._first: Any = None
         self._small = False
-        self._waiting: deque[str] = deque()  # commands
-        self._busy = False  # with one
 
     def compose(self) -> ComposeResult:
         yield Static(" looking for the cause …", id="verdict")
@@ -137,7 +130,7 @@ class DebuggerApp(Refreshing):
         event = self.debugger.focus
         if event is None:
             return
-        inputs, consumers = event.inputs(), event.consumers()
+        inputs, consumers = _neighbours(event)
         self._around = [*inputs, event, *consumers]
         walk = self.query_one(Walk)
         walk.show([portrait(one) for one in inputs], portrait(event), [portrait(one) for one in consumers])
@@ -243,73 +236,13 @@ class DebuggerApp(Refreshing):
     def action_help(self) -> None:
         self.push_screen(HelpScreen())
 
-    def action_command(self, line: str) -> None:
-        """Run a command beside the screen, after those before it: a live program may let it wait."""
-        self._waiting.append(line)
-        self._run_next()
 
-    def _run_next(self) -> None:
-        if self._waiting and not self._busy:
-            self._busy = True
-            line = self._waiting.popleft()
-            self.say(f"{line} …")
-            self.run_worker(lambda: self._run(line), thread=True, group="command")
-
-    def _run(self, line: str) -> None:
-        result: Result | str
-        try:
-            with self.reading:
-                result = self.debugger.do(line)
-        except SleuthError as error:
-            result = str(error)
-        self.call_from_thread(self._ran, line, result)
-
-    def _ran(self, line: str, result: Result | str) -> None:
-        self._busy = False
-        if isinstance(result, str):
-            self.say(result, bad=True)
-        else:
-            self._show_result(line, result)
-        self._run_next()
-
-    def _show_result(self, line: str, result: Result) -> None:
-        self.say(keys.HINT)
-        if result.quit:
-            self.exit()
-        elif result.listing is not None:
-            self._show_listing(result.listing)
-        elif result.moved and all(isinstance(block, TextBlock) for block in result.blocks) and len(result.blocks) < 3:
-            self.show_focus()
-            self._turn_to("list", stay=isinstance(self.focused, CommandLine))
-        else:
-            self._show_output(line, result)
-
-    def _turn_to(self, pane: str, stay: bool) -> None:
-        """Show a pane; who is typing goes on typing."""
-        typing = self.focused
-        self.action_pane(pane)
-        if stay:
-            self.screen.set_focus(typing)
-
-    def _show_listing(self, listing: Listing) -> None:
-        """A list, from the tensor on that was looked at."""
-        if len(listing):
-            ahead = listing.near(self.debugger.place()) if listing.wish.in_time else 0
-            self.debugger.go(listing.event(ahead))
-        else:
-            self.say(f"no tensor: {listing.wish.title}")
-        self.show_focus()
-        self._turn_to("list", stay=bool(self.query_one(CommandLine).value or self._waiting))
-
-    def _show_output(self, line: str, result: Result) -> None:
-        if result.moved:
-            self.show_focus()
-        output = self.query_one("#output", RichLog)
-        before, width = len(output.lines), self.size.width - 3  # its own width is not known while it is not shown
-        output.write(Text(f"› {printable(line)}", style="bold cyan"), width=width, scroll_end=False)
-        output.write(answer(result), width=width, scroll_end=False)
-        self._turn_to("output", stay=isinstance(self.focused, CommandLine))
-        self.call_after_refresh(lambda: output.scroll_to(y=before, animate=False, force=True))
+def _neighbours(event: Any) -> tuple[list[Any], list[Any]]:
+    """What is around a tensor; nothing where a damaged trace makes no sense of it."""
+    try:
+        return event.inputs(), event.consumers()
+    except Exception:
+        return [], []
 
 
 def open_debugger(debugger: Debugger) -> None:
