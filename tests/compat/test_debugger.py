@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -215,6 +216,22 @@ def test_a_healthy_run(healthy: Trace) -> None:
     debugger = Debugger(healthy)
     assert "no tensor holds" in said(debugger, "alerts") and "HEALTHY" in said(debugger, "why")
     assert "no bad tensor after" in said(debugger, "next")
+
+
+def test_the_screen_opens_on_the_birth(trace: Trace) -> None:
+    from tensorsleuth.show.tui.app import DebuggerApp
+
+    async def main() -> str:
+        app = DebuggerApp(Debugger(trace))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await app.workers.wait_for_complete()
+            await pilot.pause(0.3)
+            strips = app.screen._compositor.render_strips()
+            return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+    seen = asyncio.run(main())
+    assert "PROBLEM" in seen and f"{FILE}:{marked('log')}" in seen and "─model/head/Log:0─" in seen
+    assert "↓ model/head/Softmax:0" in seen and "−∞ 2" in seen and re.search(rf"▶ *{marked('log')} │", seen)
 
 
 # ---- what is typed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -140,8 +141,8 @@ def test_the_program_goes_on_until_it_pauses(
     assert debugger.focus is not None and debugger.focus.op.type == "Sum"
 
 
-def test_continue_runs(debugger: Debugger, program: FakeProgram, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tensorsleuth.debugger.commands.time.WAIT", 0.1)
+def test_continue_runs(debugger: Debugger, program: FakeProgram) -> None:
+    debugger.patience = 0.1
     assert "the program runs" in said(debugger, "cont")
     assert {"do": "continue"} in program.heard
 
@@ -225,6 +226,43 @@ def test_without_a_program_the_recorded_run_is_walked(run: Path) -> None:
     done = sleuth("debug", str(run), "-c", "step", "-c", "stop")
     assert "#0 " in done.output and "no program is attached" in done.stderr
     assert sleuth("debug", "--attach", str(run), "-c", "where").exit_code == 2
+
+
+def test_the_screen_of_a_live_program(debugger: Debugger, program: FakeProgram) -> None:
+    from tensorsleuth.show.tui.app import DebuggerApp
+
+    def screen(app: DebuggerApp) -> str:
+        strips = app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+    async def main() -> None:
+        app = DebuggerApp(debugger)
+        async with app.run_test(size=(100, 30)) as pilot:
+
+            async def until(words: str) -> None:
+                for _ in range(200):
+                    await pilot.pause(0.05)
+                    if words in screen(app):
+                        return
+                raise AssertionError(f"{words!r} is not in {screen(app)}")
+
+            await until("PAUSED  layer_0/Log_4  Log  step 0  nan > 0")
+            await until("─layer_0/Log_4:0─")
+            await pilot.press("s")
+            await until("PAUSED  layer_0/Sum_5")
+            await until("─layer_0/Sum_5:0─")
+            await pilot.press("c")
+            await until("RUNS")
+            program.close()
+            await until("has gone")
+            for _ in range(200):  # until that is known at the top as well
+                await pilot.pause(0.05 if debugger.live is not None else 0.2)
+                if debugger.live is None:
+                    break
+            await pilot.press("s")  # now of what was recorded
+            await until("─layer_0/Sub_6:0─")
+
+    asyncio.run(main())
 
 
 def same(action: Callable[[], object]) -> str:

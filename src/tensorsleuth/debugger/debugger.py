@@ -20,6 +20,7 @@ from tensorsleuth.trace.tensor_event import TensorEvent
 from tensorsleuth.trace.tensors import Tensors
 
 ALERTS = Wish(filter="has_inf_or_nan")
+PATIENCE = 30.0  # seconds that a command waits for a live program to pause again
 MOST_BACK = 1000  # tensors to go back to
 
 
@@ -29,6 +30,7 @@ class Debugger:
     def __init__(self, trace: Trace, live: Live | None = None) -> None:
         self.trace = trace
         self.live = live
+        self.patience = PATIENCE
         self.focus: TensorEvent | None = None
         self.listing: Listing = make(self.everything, Wish())
         self._back: list[TensorEvent] = []

@@ -12,8 +12,6 @@ from tensorsleuth.debugger.portrait import portrait
 from tensorsleuth.debugger.result import Result, Text, Tone, say
 from tensorsleuth.model.errors import SleuthError
 
-WAIT = 30.0  # seconds for a live program to pause again
-
 
 def run(debugger: Debugger, arguments: Arguments) -> Result:
     if arguments.till_filter_pass:
@@ -102,7 +100,7 @@ def _let_go(debugger: Debugger, do: str) -> Result:
 
 
 def _paused(debugger: Debugger) -> Result:
-    status = debugger.attached().settled(WAIT)
+    status = debugger.attached().settled(debugger.patience)
     follow(debugger, status)
     return told(status)
 

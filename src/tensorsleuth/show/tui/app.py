@@ -26,6 +26,7 @@ from tensorsleuth.show.tui.details import Details
 from tensorsleuth.show.tui.headline import headline, live_line
 from tensorsleuth.show.tui.help_screen import HelpScreen
 from tensorsleuth.show.tui.lines import Choice
+from tensorsleuth.show.tui.refreshing import STATUS
 from tensorsleuth.show.tui.source_view import SourceView
 from tensorsleuth.show.tui.tensor_list import TensorList
 from tensorsleuth.show.tui.walk import Walk
@@ -46,6 +47,7 @@ class DebuggerApp(Commanding):
     def __init__(self, debugger: Debugger) -> None:
         super().__init__()
         self.debugger = debugger
+        debugger.patience = STATUS  # it is asked how it does all the time
         self._around: list[Any] = []  # the tensors that the walk shows
         self._settling: Any = None
         self._first: Any = None

@@ -66,9 +66,11 @@ class Commanding(Refreshing):
             self.exit()
         elif result.listing is not None:
             self._show_listing(result.listing)
-        elif result.moved and all(isinstance(block, TextBlock) for block in result.blocks) and len(result.blocks) < 3:
+        elif result.moved and _short(result, 2):
             self.show_focus()
             self._turn_to("list", stay=isinstance(self.focused, CommandLine))
+        elif _short(result, 1) and "\n" not in (text := getattr(result.blocks[0], "text", "")):
+            self.say(text)
         else:
             self._show_output(line, result)
 
@@ -98,3 +100,8 @@ class Commanding(Refreshing):
         output.write(answer(result), width=width, scroll_end=False)
         self._turn_to("output", stay=isinstance(self.focused, CommandLine))
         self.call_after_refresh(lambda: output.scroll_to(y=before, animate=False, force=True))
+
+
+def _short(result: Result, blocks: int) -> bool:
+    """Whether an answer is but a sentence or two."""
+    return 0 < len(result.blocks) <= blocks and all(isinstance(block, TextBlock) for block in result.blocks)
