@@ -31,11 +31,11 @@ def program() -> None:
         with tf.GradientTape() as tape, tf.name_scope("model/head"):
             chances = tf.nn.softmax(logits * scale)  # softmax
             likely = tf.math.log(chances)  # log
-            loss = -tf.reduce_mean(likely[:, 0] * 0.0)  # loss
+            loss = -tf.reduce_mean(likely[:, 0])
         grown = scale
         for _ in tf.range(2):
             grown = grown * 3.0  # grown
-        logits.assign_sub(tape.gradient(loss, logits) * 0.0 + tf.reduce_sum(grown) * 0.0)
+        logits.assign_sub(tape.gradient(loss, logits) * 0.1 + grown * 1e-6)
         return loss
 
     for scale in (1.0, 200.0, 200.0):
@@ -234,6 +234,12 @@ def test_the_screen_opens_on_the_birth(trace: Trace) -> None:
     assert "↓ model/head/Softmax:0" in seen and "−∞ 2" in seen and re.search(rf"▶ *{marked('log')} │", seen)
 
 
+def test_what_was_never_computed_is_said_so(debugger: Debugger) -> None:
+    seen = {event.op.name for event in debugger.everything}
+    fused = next(op.name for op in debugger.trace.ops() if op.graph and op.outputs and op.name not in seen)
+    assert "was never computed: TensorFlow's optimiser fused it" in refused(debugger, f"pt {fused}")
+
+
 # ---- what is typed
 
 
@@ -243,6 +249,7 @@ def test_the_screen_opens_on_the_birth(trace: Trace) -> None:
         ("lx", "there is no command 'lx'"),
         ("nxt", "Did you mean next?"),
         ("pt Lög:0", "there is no tensor 'Lög:0' in the run. Near it: .*Log"),
+        ("pt train_step/nothing", "there is no tensor"),
         ("pt Log:7", "there is no tensor 'Log:7': of its op, :0"),
         ("pt #999999", "there is no tensor #999999: the run has #0 to"),
         ("pt Log:0[5]", r"\[5\] does not fit a tensor of shape \[2, 2\]"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.trace.ops import Op
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.tensor_event import TensorEvent
 
@@ -60,11 +61,17 @@ def _named(debugger: Debugger, name: str) -> Array:
     """The places of all tensors of that name; of a part of one, where there is no such name."""
     numbered = _OUTPUT.fullmatch(name)
     bare, output = (numbered[1], int(numbered[2])) if numbered else (name, None)
-    for same in (lambda op: op.name == bare, lambda op: op.name.endswith("/" + bare)):
-        named = debugger.everything.words(same).astype(bool)
-        if named.any():
-            return _of_output(debugger, np.flatnonzero(named), output, name)
+    exactly = debugger.everything.words(lambda op: op.name == bare).astype(bool)
+    named = exactly if exactly.any() else debugger.everything.words(lambda op: _ends(op, bare)).astype(bool)
+    if named.any():
+        return _of_output(debugger, np.flatnonzero(named), output, name)
+    if any(_ends(op, bare) for op in debugger.trace.ops()):
+        raise SleuthError(f"{name!r} was never computed: TensorFlow's optimiser fused it, or had no need of it.")
     raise SleuthError(f"there is no tensor {name!r} in the run. {_nearest(debugger, bare)}")
+
+
+def _ends(op: Op, name: str) -> bool:
+    return op.name == name or op.name.endswith("/" + name)
 
 
 def _of_output(debugger: Debugger, places: Array, output: int | None, name: str) -> Array:
