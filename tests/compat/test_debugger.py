@@ -86,7 +86,7 @@ def test_lt_filters_and_sorts(debugger: Debugger) -> None:
     bad = said(debugger, "lt -f has_inf_or_nan -t Log$")
     assert bad.startswith("2 tensors") and "2 −∞ of 4" in bad and "4 NaN of 4" in bad
     assert [debugger.listing.event(at).step for at in range(2)] == [1, 2]
-    assert said(debugger, "lt -f neg_inf > 0 and op == 'Log' --step 1").startswith("1 tensors")
+    assert said(debugger, "lt -f neg_inf > 0 and op == 'Log' --step 1").startswith("1 tensor:")
     debugger.do("lt -n model/head -s max -r")
     found = [debugger.listing.event(at).health["max"] for at in range(len(debugger.listing))]
     known = [one for one in found if not np.isnan(one)]
@@ -167,7 +167,7 @@ def test_pf_lists_what_python_passed(debugger: Debugger) -> None:
 
 def test_ni_tells_about_an_op(debugger: Debugger) -> None:
     text = said(debugger, "ni Log -a -d -t")
-    for words in ("model/head", f"{FILE}:{marked('log')}", "1 inputs", "Softmax:0", "3 times", "train_step", "program"):
+    for words in ("model/head", f"{FILE}:{marked('log')}", "1 input ", "Softmax:0", "3 times", "train_step", "program"):
         assert words in text, words
 
 

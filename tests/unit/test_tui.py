@@ -125,7 +125,7 @@ def test_commands_history_and_completion(run: Path) -> None:
     async def play(app: DebuggerApp, pilot: Pilot[None]) -> None:
         await typed(app, pilot, "ni layer_2/Log_24 -t")
         assert app.query_one(ContentSwitcher).current == "output" and "› ni layer_2/Log_24 -t" in screen(app)
-        assert "1 inputs" in screen(app) and focused(app) == "command"
+        assert "1 input " in screen(app) and focused(app) == "command"
         await typed(app, pilot, "nonsense")
         assert "there is no command 'nonsense'" in screen(app)
         await press(app, pilot, "up")

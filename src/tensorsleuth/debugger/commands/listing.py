@@ -40,7 +40,7 @@ def as_result(listing: Listing, limit: int = SHOWN) -> Result:
         for place, one, event in portraits
     )
     tones = tuple(Tone.BAD if one.bad else Tone.PLAIN for _, one, _ in portraits)
-    title = Text(f"{len(listing):,} tensors: {listing.wish.title}", Tone.TITLE)
+    title = Text(f"{len(listing):,} tensor{'s' * (len(listing) != 1)}: {listing.wish.title}", Tone.TITLE)
     more = Text(f"{len(listing) - shown:,} more: --limit {len(listing)}", Tone.DIM)
     blocks = (title, *((Table(COLUMNS, rows, tones),) if rows else ()), *((more,) if shown < len(listing) else ()))
     return Result(blocks, listing)

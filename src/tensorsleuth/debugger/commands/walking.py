@@ -23,7 +23,7 @@ def node_info(debugger: Debugger, arguments: Arguments) -> Result:
     debugger.go(event)
     node, site = _node(debugger, event.op), _site(debugger, event.op)
     blocks: list[Block] = [Text(f"{event.op.name}  {event.op.type}", Tone.TITLE), _facts(event, node)]
-    blocks += [_neighbours("inputs", event.inputs()), _neighbours("consumers", event.consumers())]
+    blocks += [_neighbours("input", event.inputs()), _neighbours("consumer", event.consumers())]
     if arguments.attributes:
         rows = tuple((name, str(value)) for name, value in (node.attrs.items() if node else ()))
         blocks += [Text("attributes", Tone.TITLE), Table(("name", "value"), rows)]
@@ -52,7 +52,7 @@ def _facts(event: TensorEvent, node: Node | None) -> Table:
 def _neighbours(what: str, events: list[TensorEvent]) -> Table:
     rows = tuple((one.name, one.op, one.kind, one.words, one.line or "") for one in map(portrait, events))
     tones = tuple(Tone.BAD if event.bad else Tone.PLAIN for event in events)
-    return Table((f"{len(events)} {what}", "op", "type", "health", "line"), rows, tones)
+    return Table((f"{len(events)} {what}{'s' * (len(events) != 1)}", "op", "type", "health", "line"), rows, tones)
 
 
 def _dumps(debugger: Debugger, op: Op) -> Table:
