@@ -69,10 +69,10 @@ class FakeProgram:
                 self.at += 1
             case "continue":
                 self.state = "running"
-            case "value" if request["name"].startswith("layer"):
+            case "value" if (request["name"] or "layer").startswith("layer"):
                 return {"dtype": "float32", "shape": [2, 2], "values": [[1.0, -2.0], [0.0, 4.0]], "truncated": True}
             case "eval":
-                return {"dtype": "int64", "shape": [], "values": 3}
+                return {"dtype": "int64", "shape": [], "values": 3, "truncated": False, "text": "np.int64(3)"}
             case "stop":
                 self.close()
             case _:
@@ -151,8 +151,9 @@ def test_values_are_the_programs_own(debugger: Debugger, program: FakeProgram) -
     text = said(debugger, f"pt {NAME}:0[0:2, :] -r [-3, 0]")
     assert {"do": "value", "name": f"{NAME}:0", "slice": "[0:2, :]"} in program.heard
     assert "-2*" in text and "0*" in text and "4*" not in text and "2 of 4" in text and "cut short" in text
-    assert "3" in said(debugger, "eval np.argmax(`x:0`)")
-    assert {"do": "eval", "expression": "np.argmax(`x:0`)"} in program.heard
+    assert said(debugger, "eval np.argmax(`a:0`) + x[0]") == "np.int64(3)"
+    assert {"do": "eval", "expression": "np.argmax(value('a:0')) + x[0]"} in program.heard
+    assert "layer_0/Log_4" in said(debugger, "pt") and program.heard[-2] == {"do": "value", "name": None, "slice": ""}
 
 
 def test_what_the_program_no_longer_has_is_shown_as_recorded(debugger: Debugger) -> None:
@@ -220,6 +221,13 @@ def test_attach_from_the_command_line(run: Path, program: FakeProgram) -> None:
     done = sleuth("debug", "--attach", str(run), "-c", "where", "-c", "step", "-c", "stop", "-c", "step")
     assert "paused at layer_0/Log_4" in done.output and "paused at layer_0/Sum_5" in done.output
     assert done.exit_code == 2 and "has gone" in done.stderr
+
+
+def test_a_program_that_records_no_run(program: FakeProgram) -> None:
+    folder = program.path.parent
+    (folder / "debug.json").write_text(json.dumps({"socket": str(program.path), "pid": 1}))
+    done = sleuth("debug", "--attach", str(folder), "-c", "where", "-c", f"pt {NAME}", "-c", "alerts", "-c", "why")
+    assert done.exit_code == 0 and "paused at layer_0/Log_4" in done.output and "[ 0.,  4.]" in done.output
 
 
 def test_without_a_program_the_recorded_run_is_walked(run: Path) -> None:

@@ -40,12 +40,13 @@ def command(ctx: click.Context, run: str | None, commands: tuple[str, ...], atta
     if not commands and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise SleuthError("the debugger needs a terminal. Without one, give commands: sleuth debug -c alerts -c why")
     from tensorsleuth.debugger.debugger import Debugger
-    from tensorsleuth.debugger.live import connect
-    from tensorsleuth.trace.reader import open_trace
+    from tensorsleuth.debugger.live import connect, holds_address
+    from tensorsleuth.trace.reader import Trace, open_trace
 
-    path = rundir.find(logdir, run)
+    bare = attach and run is not None and holds_address(Path(run))  # a program that records nothing
+    path = Path(str(run)) if bare else rundir.find(logdir, run)
     with closing(connect(path)) if attach else nullcontext() as live:
-        debugger = Debugger(open_trace(path), live)
+        debugger = Debugger(Trace(path) if bare else open_trace(path), live)
         ctx.exit(_print(debugger, commands) if commands else _open(debugger))
 
 

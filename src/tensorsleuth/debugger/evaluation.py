@@ -57,6 +57,11 @@ def evaluate(expression: str, value_of: Callable[[str], Any]) -> Any:
         raise SleuthError(f"{expression} failed: {type(error).__name__}: {error}") from error
 
 
+def in_its_words(expression: str) -> str:
+    """For a live program, where the paused tensor is `x`, and another one `value("name")`."""
+    return _QUOTED.sub(lambda found: f"value({found[1]!r})", expression)
+
+
 def _checked(text: str, expression: str, placeholders: set[str]) -> ast.Expression:
     try:
         tree = ast.parse(text.strip(), mode="eval")

@@ -108,13 +108,18 @@ def connect(run: Path, timeout: float = TIMEOUT) -> LiveProgram:
     )
 
 
+def holds_address(folder: Path) -> bool:
+    """Whether a program that records no run left its address in a folder."""
+    return (folder / ADDRESS).is_file()
+
+
 def is_waiting(run: Path) -> bool:
     """Whether a process of a run can be talked to, as far as its files say."""
     return any(path.is_socket() for path, _ in _addresses(run))
 
 
 def _addresses(run: Path) -> Iterator[tuple[Path, int | None]]:
-    for file in sorted(run.glob(f"p-*/{ADDRESS}")):
+    for file in [run / ADDRESS, *sorted(run.glob(f"p-*/{ADDRESS}"))]:
         try:
             with open_regular(file) as opened:
                 said = json.loads(opened.read(1 << 16))

@@ -9,7 +9,7 @@ import numpy as np
 from tensorsleuth.debugger import values
 from tensorsleuth.debugger.command import Arguments, Command, option
 from tensorsleuth.debugger.debugger import Debugger
-from tensorsleuth.debugger.evaluation import evaluate
+from tensorsleuth.debugger.evaluation import evaluate, in_its_words
 from tensorsleuth.debugger.following import place_of
 from tensorsleuth.debugger.listing import Wish
 from tensorsleuth.debugger.live import Live
@@ -86,8 +86,8 @@ def _summary(value: Array) -> Block:
 def _live_value(debugger: Debugger, live: Live, name: str, part: str, arguments: Arguments) -> Result:
     """What the tensor holds now; what was recorded of it where the program no longer has it."""
     try:
-        name = name or str(place_of(live.ask("status")).get("name") or "")
-        answer = live.ask("value", name=name, slice=part)
+        answer = live.ask("value", name=name or None, slice=part)  # None: the one that it is paused at
+        name = name or str(place_of(live.ask("status")).get("name"))
     except SleuthError as error:
         try:
             recorded = _recorded_value(debugger, name, part, arguments)
@@ -111,9 +111,14 @@ def evaluate_expression(debugger: Debugger, arguments: Arguments) -> Result:
     if not arguments.expression:
         raise SleuthError("eval what? Tensors stand in backquotes: eval np.max(`Log:0`)")
     if debugger.live is not None:
-        answer = debugger.live.ask("eval", expression=arguments.expression)
-        return Result((Text(_text(as_array(answer)) if "values" in answer else str(answer.get("text", answer))),))
+        return _live_answer(debugger.live.ask("eval", expression=in_its_words(arguments.expression)))
     return Result((Text(_text(evaluate(arguments.expression, lambda name: _value(debugger, name)))),))
+
+
+def _live_answer(answer: dict[str, Any]) -> Result:
+    if answer.get("shape") == [] and "text" in answer:
+        return Result((Text(str(answer["text"])),))
+    return Result((Text(_text(as_array(answer)) if "values" in answer else str(answer.get("text", answer))),))
 
 
 def _text(found: Any) -> str:

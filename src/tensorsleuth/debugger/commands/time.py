@@ -148,7 +148,7 @@ COMMANDS = (
     Command(
         "step",
         step,
-        "Go to the next tensor. A live program computes one more op.",
+        "Go to the next tensor. A live program runs to its next training step.",
         (option("-t", "--times", help="so many tensors on", type=int, default=1),),
         ("s",),
     ),

@@ -31,7 +31,7 @@ KEYS = (
     Key("i", "command('ni -a -t')", "i", "all about its op"),
     Key("slash", "type('/')", "/", "search names, types, layers, lines"),
     Key("colon", "type('')", ":", "type a command"),
-    Key("s", "command('step')", "s", "step: the next tensor, or the live program's next op"),
+    Key("s", "command('step')", "s", "step: the next tensor, or the live program's next training step"),
     Key("c", "command('cont')", "c", "continue: to the next alert, or let the live program run"),
     Key("escape", "panes", "Escape", "back to the panes"),
     Key("question_mark", "help", "?", "this help"),

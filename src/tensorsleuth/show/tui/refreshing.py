@@ -85,7 +85,7 @@ class Refreshing(App[None]):
             self.debugger.live = self.status = None
             self.call_from_thread(self.say, str(error), True)
         else:
-            if self.status is None or place_of(status) != place_of(self.status):
+            if self.status is None or _stand(status) != _stand(self.status):
                 with self.reading:
                     follow(self.debugger, status)
                 self.call_from_thread(self.show_focus)
@@ -109,3 +109,8 @@ class Refreshing(App[None]):
 
     def say(self, text: str, bad: bool = False) -> None:
         raise NotImplementedError
+
+
+def _stand(status: dict[str, Any]) -> tuple[object, ...]:
+    """What tells one pause from another."""
+    return status.get("state"), status.get("pause"), place_of(status)
