@@ -125,6 +125,17 @@ def test_without_a_terminal_commands_are_printed(run: Path) -> None:
     assert nothing.returncode == 2 and "needs a terminal" in nothing.stderr and "sleuth debug -c" in nothing.stderr
 
 
+def test_eval_lets_numpy_import_what_it_needs_late() -> None:
+    program = (
+        "import numpy as np; from tensorsleuth.debugger.evaluation import evaluate\n"
+        "print(evaluate('np.isnan(`a`).sum() + `a`.size + np.linalg.norm(`a`[:1])', lambda _: np.array([3.0, np.nan])))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert float(done.stdout or "nan") == 6.0, done.stderr
+
+
 def test_it_needs_no_tensorflow(run: Path) -> None:
     program = (
         "import sys; sys.modules['tensorflow'] = None\n"

@@ -147,6 +147,21 @@ def test_continue_runs(debugger: Debugger, program: FakeProgram) -> None:
     assert {"do": "continue"} in program.heard
 
 
+def test_a_program_that_ends_when_let_go(
+    debugger: Debugger, program: FakeProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = program.answer
+
+    def end(request: dict[str, Any]) -> dict[str, Any]:
+        if request["do"] == "status":
+            program.close()
+        return answer(request)
+
+    monkeypatch.setattr(program, "answer", end)
+    assert "went on to its end" in said(debugger, "cont")
+    assert debugger.live is None and "#0 " in said(debugger, "step")  # now of what was recorded
+
+
 def test_values_are_the_programs_own(debugger: Debugger, program: FakeProgram) -> None:
     text = said(debugger, f"pt {NAME}:0[0:2, :] -r [-3, 0]")
     assert {"do": "value", "name": f"{NAME}:0", "slice": "[0:2, :]"} in program.heard

@@ -49,7 +49,8 @@ def evaluate(expression: str, value_of: Callable[[str], Any]) -> Any:
     text = _QUOTED.sub(lambda found: names.setdefault(found[1], f"tensor{len(names)}"), expression)
     tree = _checked(text, expression, {*names.values()})
     values = {placeholder: value_of(name) for name, placeholder in names.items()}
-    scope = {"__builtins__": {}, "np": _numpy(), **_PLAIN, **values}
+    builtins = {"__import__": __import__}  # for NumPy, which imports parts of itself late; no expression can name it
+    scope = {"__builtins__": builtins, "np": _numpy(), **_PLAIN, **values}
     try:
         with np.errstate(all="ignore"):
             return eval(compile(tree, "<eval>", "eval"), scope)

@@ -21,6 +21,10 @@ LONGEST = 64 << 20  # bytes of an answer
 POLL = 0.05
 
 
+class Gone(SleuthError):
+    """The program is no longer there."""
+
+
 class Live(Protocol):
     """What the debugger asks of a live program. Answers are the protocol's own dictionaries."""
 
@@ -59,12 +63,12 @@ class LiveProgram:
             took = f"{self._line.gettimeout():g} s"
             raise SleuthError(f"{self._who} has not answered {do!r} for {took}. It may be busy: try again.") from error
         except OSError as error:
-            raise SleuthError(f"{self._who} has gone: {error.strerror}. {_RECORDED}") from error
+            raise Gone(f"{self._who} has gone: {error.strerror}. {_RECORDED}") from error
         return self._understood(do, line)
 
     def _understood(self, do: str, line: bytes) -> dict[str, Any]:
         if not line:
-            raise SleuthError(f"{self._who} has gone: it closed the connection. {_RECORDED}")
+            raise Gone(f"{self._who} has gone: it closed the connection. {_RECORDED}")
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):

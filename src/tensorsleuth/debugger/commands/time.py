@@ -8,6 +8,7 @@ from tensorsleuth.debugger import filters
 from tensorsleuth.debugger.command import Arguments, Command, option
 from tensorsleuth.debugger.debugger import Debugger
 from tensorsleuth.debugger.following import follow, place_of
+from tensorsleuth.debugger.live import Gone
 from tensorsleuth.debugger.portrait import portrait
 from tensorsleuth.debugger.result import Result, Text, Tone, say
 from tensorsleuth.model.errors import SleuthError
@@ -100,7 +101,11 @@ def _let_go(debugger: Debugger, do: str) -> Result:
 
 
 def _paused(debugger: Debugger) -> Result:
-    status = debugger.attached().settled(debugger.patience)
+    try:
+        status = debugger.attached().settled(debugger.patience)
+    except Gone:
+        debugger.live = None
+        return say("the program went on to its end. What it recorded is here", Tone.GOOD)
     follow(debugger, status)
     return told(status)
 
