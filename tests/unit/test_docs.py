@@ -13,8 +13,12 @@ import pytest
 import tensorsleuth
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.cli import commands
+from tensorsleuth.debugger import filters
+from tensorsleuth.debugger.command import Command
+from tensorsleuth.debugger.commands import all_commands
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.model.modes import Mode
+from tensorsleuth.show.tui.keys import KEYS, OF_PANES, Key
 from tensorsleuth.trace.columns import COLUMNS
 from tensorsleuth.trace.ops import Op
 from tensorsleuth.trace.reader import Trace
@@ -48,6 +52,7 @@ WHY = (ROOT / "docs/why.md").read_text()
 COMMANDS = (ROOT / "docs/commands.md").read_text()
 RECORDING = (ROOT / "docs/recording.md").read_text()
 API = (ROOT / "docs/api.md").read_text()
+DEBUGGER = (ROOT / "docs/debugger.md").read_text()
 
 ASKED = (Trace, Tensors, TensorEvent, Op, Variable, SourceLine, Diagnosis)
 METHODS = sorted({(kind.__name__, name) for kind in ASKED for name in public_names(kind)})
@@ -111,6 +116,25 @@ def test_parameter_of_a_question_is_documented(question: Callable[..., object]) 
         assert re.search(rf"trace\.{question.__name__}\([^\n]*\b{name}\b", API), name
 
 
+@pytest.mark.parametrize("command", all_commands(), ids=lambda command: command.name)
+def test_command_of_the_debugger_is_documented(command: Command) -> None:
+    row = next((line for line in DEBUGGER.splitlines() if re.match(rf"\| [^|]*`{command.name}\b", line)), None)
+    assert row is not None and command.summary and command.name in command.help
+    for option in command.options:
+        flags = [name for name in option.names if name.startswith("-")]
+        assert not flags or any(f"`{flag}" in row for flag in flags), flags
+
+
+@pytest.mark.parametrize("key", [*KEYS, *OF_PANES], ids=lambda key: key.shown)
+def test_key_of_the_debugger_is_documented(key: Key) -> None:
+    assert f"`{key.shown}`" in DEBUGGER.partition("## Commands")[0]
+
+
+@pytest.mark.parametrize("name", filters.NAMES)
+def test_name_in_a_filter_is_documented(name: str) -> None:
+    assert f"`{name}`" in DEBUGGER.partition("## Filters")[2]
+
+
 def test_environment_variables_are_documented() -> None:
     used = {name for path in (ROOT / "src").rglob("*.py") for name in re.findall(r"SLEUTH_[A-Z]+", path.read_text())}
     assert {name for name in used if name not in RECORDING} <= {"SLEUTH_REQUIRE_NATIVE"}
@@ -118,5 +142,12 @@ def test_environment_variables_are_documented() -> None:
 
 def test_readme_pages_exist() -> None:
     readme = (ROOT / "README.md").read_text()
-    for link in ("docs/recording.md", "docs/api.md", "docs/performance.md", "docs/commands.md", "ARCHITECTURE.md"):
+    for link in (
+        "docs/recording.md",
+        "docs/api.md",
+        "docs/performance.md",
+        "docs/commands.md",
+        "docs/debugger.md",
+        "ARCHITECTURE.md",
+    ):
         assert link in readme and (ROOT / link).exists(), link

@@ -15,7 +15,19 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "tensorsleuth"
 
 API = "the package itself"  # `import tensorsleuth`, as users do
-EVERYTHING = {API, "model", "native", "trace", "capture", "integrations", "checks", "diagnose", "show", "guarding"}
+EVERYTHING = {
+    API,
+    "model",
+    "native",
+    "trace",
+    "capture",
+    "integrations",
+    "checks",
+    "diagnose",
+    "show",
+    "guarding",
+    "debugger",
+}
 MAY_IMPORT = {
     "model": set(),
     "native": {"model"},
@@ -24,7 +36,8 @@ MAY_IMPORT = {
     "integrations": {"capture", "model"},
     "checks": {"model", "capture"},
     "diagnose": {"model", "trace"},
-    "show": {"model", "diagnose"},
+    "debugger": {"model", "trace", "diagnose"},
+    "show": {"model", "diagnose", "debugger"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},
     "cli": EVERYTHING,
     "demo": {API},

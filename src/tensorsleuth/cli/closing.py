@@ -12,7 +12,7 @@ from tensorsleuth.model.ending import Ending
 from tensorsleuth.show import closing, terminal
 from tensorsleuth.trace import rundir
 
-NEXT = {"why --all": "every finding", "info": "what was recorded"}
+NEXT = {"debug": "walk it in the terminal", "why --all": "every finding", "info": "what was recorded"}
 
 
 def close(run: Path, program: Sequence[str], ending: Ending) -> None:

@@ -53,6 +53,7 @@ def cli() -> None:
 
     \b
     sleuth run train.py --epochs 3    record any program, unedited
+    sleuth debug                      walk through it, in the terminal
     sleuth runs                       what was recorded
     sleuth info                       the latest run
     sleuth doctor                     whether this machine is ready

@@ -34,7 +34,14 @@ class TensorEvent:
     """A tensor that was computed once. Of one that was fused away, or a constant, there is no row: no health."""
 
     def __init__(
-        self, asked: Asked, op: Op, output: int, row: Row | None, moment: Moment | None = None, constant: Any = None
+        self,
+        asked: Asked,
+        op: Op,
+        output: int,
+        row: Row | None,
+        moment: Moment | None = None,
+        constant: Any = None,
+        number: int | None = None,
     ) -> None:
         self.op = op
         self.output = output
@@ -42,6 +49,7 @@ class TensorEvent:
         self._asked = asked
         self._given_moment = moment
         self._constant = constant
+        self._given_number = number
 
     def __repr__(self) -> str:
         where = f" {self.op.file.rsplit('/', 1)[-1]}:{self.op.line}" if self.op.file else ""
@@ -117,11 +125,14 @@ class TensorEvent:
             return np.array(self._constant) if len(self._constant) else None
         if self.row is None or not self.row["flags"] & EventFlag.VALUE:
             return None
-        return self._asked.process.value(self._event_number())
+        return self._asked.process.value(self.number)
 
-    def _event_number(self) -> int:
+    @cached_property
+    def number(self) -> int:
+        """Its place among the events of its process; -1 where it has no row."""
+        if self._given_number is not None or self.row is None:
+            return self._given_number if self._given_number is not None else -1
         events, row = self._asked.process.events, self.row
-        assert row is not None
         same = np.flatnonzero((events["time"] == row["time"]) & (events["tensor"] == row["tensor"]))
         return next((int(number) for number in same if events[number].tobytes() == row.tobytes()), -1)
 

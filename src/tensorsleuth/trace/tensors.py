@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorsleuth.model.rows import EVENT, EventFlag
 from tensorsleuth.trace.asked import Asked
-from tensorsleuth.trace.columns import COLUMNS, Health
+from tensorsleuth.trace.columns import COLUMNS, Health, UnknownColumn
 from tensorsleuth.trace.ops import Op
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.tensor_event import TensorEvent
@@ -48,7 +48,7 @@ class Part:
         place = int(self.asked.places[number])
         op = self.asked.index.ops[place] if place >= 0 else _UNKNOWN
         row = self.asked.process.events[number]
-        return TensorEvent(self.asked, op, int(row["tensor"]) - op.first if place >= 0 else 0, row)
+        return TensorEvent(self.asked, op, int(row["tensor"]) - op.first if place >= 0 else 0, row, number=number)
 
 
 _WORDS: dict[str, Callable[[Op], Any]] = {
@@ -57,7 +57,9 @@ _WORDS: dict[str, Callable[[Op], Any]] = {
     "layer": lambda op: op.layer,
     "file": lambda op: op.file,
     "line": lambda op: op.line,
+    "differentiates": lambda op: op.differentiates,
 }
+_IN_DICT = ("name", "op", "layer", "file", "line")
 
 
 class Tensors(Sequence[TensorEvent]):
@@ -105,8 +107,14 @@ class Tensors(Sequence[TensorEvent]):
 
     def to_dict(self) -> dict[str, Array]:
         """Every column and name, op, layer, file, line: `pandas.DataFrame(tensors.to_dict())`."""
-        words = {name: _joined([part.told(tell) for part in self._parts]) for name, tell in _WORDS.items()}
-        return {**words, **self.health}
+        return {**{name: self.words(name) for name in _IN_DICT}, **self.health}
+
+    def words(self, tell: str | Callable[[Op], Any]) -> Array:
+        """What the op of each says: name, op (the type), layer, file, line, differentiates; or any function of it."""
+        if isinstance(tell, str) and tell not in _WORDS:
+            raise UnknownColumn(f"there is no {tell!r}. Take one of {', '.join(_WORDS)}.")
+        told = _WORDS[tell] if isinstance(tell, str) else tell
+        return _joined([part.told(told) for part in self._parts])
 
     @property
     def rows(self) -> Array:
