@@ -100,7 +100,7 @@ def test_what_a_trace_can_be_asked_is_documented(kind: str, name: str) -> None:
     assert re.search(rf"\b{name}\b", API), f"docs/api.md says nothing of {kind}.{name}"
 
 
-@pytest.mark.parametrize("column", ["process", "step", *COLUMNS])
+@pytest.mark.parametrize("column", ["process", "step", "epoch", "batch", *COLUMNS])
 def test_column_of_health_is_documented(column: str) -> None:
     assert f"`{column}`" in API
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorsleuth.capture import tf
@@ -58,19 +57,11 @@ def watch_removals(patches: Patches, forget: Callable[[str], None]) -> None:
     real = patches.replace(tf.pywrap_tfe, "TFE_ContextRemoveFunction", remove)
 
 
-def hide_our_frames(patches: Patches) -> None:
-    """Let TensorFlow and Keras cut our frames from the user's tracebacks, as they cut their own."""
-    for module in (tf.traceback_utils, *_keras_traceback_modules()):
-        excluded = getattr(module, "_EXCLUDED_PATHS", None)
-        if isinstance(excluded, tuple):
-            patches.replace(module, "_EXCLUDED_PATHS", (*excluded, _FOLDER))
-
-
-def _keras_traceback_modules() -> Iterator[Any]:
-    for name in ("keras.src.utils.traceback_utils", "tf_keras.src.utils.traceback_utils"):
-        module = sys.modules.get(name)
-        if module is not None:
-            yield module
+def exclude_our_frames(patches: Patches, module: Any) -> None:
+    """Let TensorFlow or Keras cut our frames from the user's tracebacks, as they cut their own."""
+    excluded = getattr(module, "_EXCLUDED_PATHS", None)
+    if isinstance(excluded, tuple):
+        patches.replace(module, "_EXCLUDED_PATHS", (*excluded, _FOLDER))
 
 
 def watch_eager(patches: Patches, hooks: Callable[[Sequence[Any]], Sequence[Any]]) -> None:

@@ -32,12 +32,18 @@ class Places:
     """Interns (op, call stack) pairs."""
 
     def __init__(
-        self, catalog: CatalogWriter, sites: Sites, selection: Selection, first_use: Callable[[], None]
+        self,
+        catalog: CatalogWriter,
+        sites: Sites,
+        selection: Selection,
+        first_use: Callable[[], None],
+        new_place: Callable[[], None],
     ) -> None:
         self._catalog = catalog
         self._sites = sites
         self._selection = selection
         self._first_use = first_use  # to be called once the program has set up its devices
+        self._new_place = new_place  # to be called for each: the program may have imported something since
         self._looks: dict[str, bytes] = {}
         self._places: dict[tuple[Any, ...], Place] = {}
         self._site_of: dict[int, int] = {}
@@ -54,6 +60,7 @@ class Places:
         if known is None:
             if not self._places:
                 self._first_use()
+            self._new_place()
             fields = {"type": kind, "site": site, "forward": forward, "instance": instance}
             number, first = self._catalog.eager_op(fields, outputs)
             known = number, first, outputs, zlib.crc32(kind.encode()), self.looks(kind), _inputs(kind)

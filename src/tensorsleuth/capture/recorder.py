@@ -9,12 +9,14 @@ import time
 from pathlib import Path
 
 from tensorsleuth.capture import patches, tf
+from tensorsleuth.capture.batches import Batches
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.describe import Describer
 from tensorsleuth.capture.eager import EagerCallbacks
 from tensorsleuth.capture.functions import Functions
 from tensorsleuth.capture.gradients import GradientTracker
 from tensorsleuth.capture.instrument import Selection
+from tensorsleuth.capture.keras_patches import KerasPatches
 from tensorsleuth.capture.means import Chooser, Means
 from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.settings import Settings
@@ -55,11 +57,13 @@ class Recorder:
         sites, selection = Sites(self.catalog), self.selection
         describer = Describer(sites)
         self.functions = Functions(self.catalog, describer, selection, self._session, means.prober)
-        places = Places(self.catalog, sites, selection, self._name_devices)
+        keras = KerasPatches(self._patches, Batches(self.sink))
+        places = Places(self.catalog, sites, selection, self._name_devices, keras.look)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
         self.callbacks = callbacks = EagerCallbacks(*watching)
         patches.watch_removals(self._patches, self.functions.forget)
-        patches.hide_our_frames(self._patches)
+        patches.exclude_our_frames(self._patches, tf.traceback_utils)
+        keras.look()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self.steps.forward_pass, self.steps.gradients_computed)
         patches.watch_sessions(self._patches, self._saw_session)

@@ -106,3 +106,4 @@ class CallKind(IntEnum):
     JOIN = 4  # `tf_step` ran on behalf of `call`
     FAILED = 5  # the call raised; the catalogue has its message
     ENDED = 6  # the function call came back after `duration`
+    BATCH = 7  # a Keras loop moved on: `op` is its Phase, `inputs` the epoch + 1 and the batch + 1, 0 for none

@@ -99,10 +99,9 @@ def _place(finding: Finding) -> str:
         where = f"{finding.name} ({finding.op}), from no line that is known"
     else:
         where = f"{_near(finding.file)}:{finding.line}, in {finding.function}"
-    step = f"step {finding.step}" if finding.step is not None else None
     iteration = f"iteration {finding.iteration} of its loop" if finding.iteration else None
     layer = f"layer {finding.layer}" if finding.layer else None
-    return " · ".join(part for part in (where, layer, step, iteration) if part)
+    return " · ".join(part for part in (where, layer, finding.when, iteration) if part)
 
 
 def _near(path: str) -> str:
