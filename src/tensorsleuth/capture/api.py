@@ -49,6 +49,11 @@ class Recording:
         self._recorder = recorder
         self._injected = injected
 
+    @property
+    def recorder(self) -> Any:
+        """What watches the program; None once it is closed, or where it could not begin."""
+        return self._recorder
+
     def close(self) -> None:
         """Stop recording; the trace is complete. Closing twice does nothing."""
         global _active
@@ -126,6 +131,11 @@ def step(number: int) -> Iterator[None]:
 def start_injected(run: Path, settings: Settings) -> None:
     """Record a program that `sleuth run` started, into its run."""
     _start(settings, lambda: run, injected=True)
+
+
+def under_way() -> Recording | None:
+    """The recording that is under way."""
+    return _active
 
 
 def _recorder() -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from tensorsleuth.capture import keras
 from tensorsleuth.capture.batches import Batches
 from tensorsleuth.capture.complaint import harmless
+from tensorsleuth.capture.keras_variables import KerasVariables
 from tensorsleuth.capture.patches import Patches, disguise, exclude_our_frames
 from tensorsleuth.model.batches import Phase
 
@@ -17,8 +18,9 @@ _PHASES = {"train": Phase.TRAIN, "test": Phase.EVALUATE, "predict": Phase.PREDIC
 class KerasPatches:
     """Finds parts of Keras that have been loaded since it looked last, and changes each once."""
 
-    def __init__(self, patches: Patches, batches: Batches) -> None:
+    def __init__(self, patches: Patches, batches: Batches, variables: KerasVariables) -> None:
         self._patches = patches
+        self._variables = variables
         self._batches = batches
         self._changed: set[int] = set()  # ids of modules and classes, which are never unloaded
 
@@ -26,6 +28,8 @@ class KerasPatches:
         """To be called now and then, before the program can get to `fit`."""
         for callbacks in keras.callback_lists():
             self._once(callbacks, self._watch_callbacks)
+        for variable in keras.variable_classes():
+            self._once(variable, self._watch_variables)
         for module in keras.traceback_modules():
             self._once(module, lambda module: exclude_our_frames(self._patches, module))
 
@@ -34,13 +38,30 @@ class KerasPatches:
             self._changed.add(id(part))
             harmless(change, part)
 
+    def _watch_variables(self, variable: type) -> None:
+        def initialize(self: Any, value: Any) -> None:
+            real(self, value)
+            harmless(made, self)
+
+        made = self._variables.made
+        real = self._patches.replace(variable, "_initialize", initialize)
+        disguise(initialize, real)
+
     def _watch_callbacks(self, callbacks: type) -> None:
         self._before(callbacks, "on_epoch_begin", self._batches.epoch)
+        self._before(callbacks, "on_train_batch_begin", self._built)
         for name, phase in _PHASES.items():
             self._watch_loop(callbacks, name, phase)
 
+    def _built(self, callbacks: Any, batch: int) -> None:
+        """After its first batch a model has all of its variables."""
+        if batch == 1:
+            self._variables.trains(callbacks.model)
+
     def _watch_loop(self, callbacks: type, name: str, phase: Phase) -> None:
         note = self._batches
+        self._before(callbacks, f"on_{name}_begin", lambda one, _: self._variables.trains(one.model))
+        self._before(callbacks, f"on_{name}_end", lambda one, _: self._variables.trains(one.model))
         self._before(callbacks, f"on_{name}_begin", lambda one, _: note.begins(one, phase))
         self._before(callbacks, f"on_{name}_batch_begin", lambda one, batch: note.batch(one, phase, batch))
         self._after(callbacks, f"on_{name}_end", note.ends)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -30,6 +31,9 @@ class Patches:
 
     def __init__(self) -> None:
         self._saved: list[tuple[Any, str, Any, Any]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._saved)
 
     def replace(self, owner: Any, name: str, new: Any) -> Any:
         """Put `new` in the place of an attribute; returns the old one."""
@@ -124,6 +128,30 @@ def unwatch_gradients() -> None:
     real = tf.backprop._gradient_function
     disguise(gradient_function, real)
     tf.pywrap_tfe.TFE_Py_RegisterGradientFunction(gradient_function)
+
+
+def watch_scopes(patches: Patches, scopes: Any) -> None:
+    """Hear of name scopes: what the program asked for, what a graph made of it, and where eager code is."""
+
+    def set_scope(self: Any, scope: Any) -> None:
+        whole.fset(self, scope)
+        harmless(scopes.entered, scope)
+
+    for kind in (tf.ops.name_scope_v2, tf.ops.internal_name_scope_v1):
+        _watch_entering(patches, kind, scopes)
+    whole = tf.Context.scope_name
+    patches.replace(tf.Context, "scope_name", property(whole.fget, set_scope, doc=whole.__doc__))
+
+
+def _watch_entering(patches: Patches, kind: type, scopes: Any) -> None:
+    def enter(self: Any) -> Any:
+        scope = real(self)
+        noted = scopes.named if tf.executing_eagerly() else scopes.opened
+        harmless(noted, self._name, scope, sys._getframe(1))
+        return scope
+
+    real = patches.replace(kind, "__enter__", enter)
+    disguise(enter, real)
 
 
 def watch_values(patches: Patches, check: Callable[[Any], Alarm]) -> None:

@@ -37,6 +37,15 @@ class Steps:
                 self._trained = True
                 self._used = max(self._used, self._number)
 
+    def unseen(self) -> None:
+        """A step has trained while the recording paused."""
+        self.function_called("train")
+
+    @property
+    def number(self) -> int:
+        """The step that is under way."""
+        return self._number
+
     def forward_pass(self) -> None:
         """A gradient tape starts recording eager ops."""
         with self._lock:

@@ -15,7 +15,6 @@ from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
-from tensorsleuth.model.layers import layer_of
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import NO_UID
 from tensorsleuth.trace.observed import Observed
@@ -165,7 +164,7 @@ class _Told:
             step=case.birth.moment.step,
             iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
             fix=story.fix if story else None,
-            layer=layer_of(case.name) if self._is_there and not case.name.startswith("__") else None,
+            layer=case.layer if self._is_there else None,
             **_batch(case.process, self.call),
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=chain_of(case.spread, _Names(case)) if not self.masked else (),
@@ -231,7 +230,7 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
         step=death.step,
         iteration=None,
         fix=death.kind.fix,
-        layer=layer_of(death.name),
+        layer=death.layer,
         **_batch(process, death.failure.call),
         evidence=(tuple(_piece("in", one) for one in death.inputs) or given)[:MAX_EVIDENCE],
         source=tuple(_around(process, frame)),
