@@ -14,6 +14,7 @@ from typing import Any
 # Modules that have a CallbackList: Keras 3, tf-keras, Keras 2 as in TensorFlow 2.15.
 CALLBACKS = ("keras.src.callbacks.callback_list", "tf_keras.src.callbacks", "keras.src.callbacks")
 VARIABLES = ("keras.src.backend.tensorflow.core",)  # where Keras 3 has variables of its own
+CALLBACK = ("keras.src.callbacks.callback", "tf_keras.src.callbacks", "keras.src.callbacks")
 TRACEBACKS = ("keras.src.utils.traceback_utils", "tf_keras.src.utils.traceback_utils")
 
 
@@ -43,6 +44,33 @@ def part(frame: Any, scope: str) -> str | None:
 def callback_lists() -> Iterator[type]:
     """The classes through which Keras tells callbacks of epochs and batches."""
     yield from loaded(CALLBACKS, "CallbackList")
+
+
+def callback_classes() -> tuple[type, ...]:
+    """What callbacks are derived from, in each Keras that the program has loaded; in TensorFlow's where in none."""
+    found = tuple(dict.fromkeys(loaded(CALLBACK, "Callback")))
+    if not found:
+        import tensorflow
+
+        found = (tensorflow.keras.callbacks.Callback,)
+    return found
+
+
+def batches_at_once(model: Any) -> int:
+    """How many batches one call of a model's train function takes."""
+    number = getattr(model, "steps_per_execution", None) or getattr(model, "_steps_per_execution", None)
+    return int(number) if number is not None else 1  # Keras 2 has it in a variable
+
+
+def callback_list_around(frame: Any, callback: Any) -> Any | None:
+    """The list through which Keras is calling a callback."""
+    kinds = set(callback_lists())
+    while frame is not None:
+        owner: Any = frame.f_locals.get("self")
+        if type(owner) in kinds and callback in owner.callbacks:
+            return owner
+        frame = frame.f_back
+    return None
 
 
 def traceback_modules() -> Iterator[Any]:
