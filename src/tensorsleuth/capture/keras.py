@@ -78,7 +78,7 @@ def traceback_modules() -> Iterator[Any]:
     yield from (sys.modules[name] for name in TRACEBACKS if hasattr(sys.modules.get(name), "_EXCLUDED_PATHS"))
 
 
-def variable_classes() -> Iterator[type]:
+def variable_classes() -> Iterator[Any]:
     """Keras 3's own variables, each around one of TensorFlow's."""
     yield from loaded(VARIABLES, "Variable")
 

@@ -41,11 +41,6 @@ class Steps:
         """A step has trained while the recording paused."""
         self.function_called("train")
 
-    @property
-    def number(self) -> int:
-        """The step that is under way."""
-        return self._number
-
     def forward_pass(self) -> None:
         """A gradient tape starts recording eager ops."""
         with self._lock:

@@ -169,6 +169,7 @@ class _Told:
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=chain_of(case.spread, _Names(case)) if not self.masked else (),
             source=tuple(_around(case.process, frame)),
+            call=self.call if self.call >= 0 else None,
         )
 
     @property
@@ -234,6 +235,7 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
         **_batch(process, death.failure.call),
         evidence=(tuple(_piece("in", one) for one in death.inputs) or given)[:MAX_EVIDENCE],
         source=tuple(_around(process, frame)),
+        call=death.failure.call,
     )
 
 

@@ -21,7 +21,7 @@ class FitWatch:
         self.owned = joined is None
         self.run: Path | None = self.recording.path
         recorder = self.recording.recorder
-        self._first_step = recorder.steps.number if recorder is not None else 0
+        self._first_call = recorder.sink.next_call() if recorder is not None else 0
         self._next_look = 0
         self._was_sure = False
         self._looked_at = 0  # tensors that there were at the last look
@@ -66,7 +66,7 @@ class FitWatch:
         if self.diagnosis is None or self._looked_at != self.tensors:
             self._looked_at = self.tensors
             self.diagnosis = diagnose(Trace(self.run))
-        return [one for one in self.diagnosis.findings if one.step is None or one.step >= self._first_step]
+        return [one for one in self.diagnosis.findings if one.call is None or one.call >= self._first_call]
 
     def end(self) -> None:
         """The fit is over, in whatever way."""

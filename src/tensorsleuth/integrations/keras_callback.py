@@ -114,7 +114,7 @@ class SleuthCallback:
         self._say_line()
         self._end()
         if self._stopped:
-            harmless(fit_report.stopped, self._watch.diagnosis if self._watch is not None else None)
+            harmless(fit_report.stopped, self._watch.diagnosis if self._watch is not None else None, self._stopped)
 
     def on_test_begin(self, logs: Any = None) -> None:
         self._begin()

@@ -46,6 +46,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     chain: tuple[str, ...] = ()
     source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were when it ran
+    call: int | None = None  # the number of the call that it was born in
 
     @property
     def when(self) -> str:
@@ -56,7 +57,7 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         described = asdict(self)
-        del described["source"]
+        del described["source"], described["call"]
         return described
 
 

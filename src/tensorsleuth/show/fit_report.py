@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tensorsleuth.model.finding import Diagnosis, Finding
 from tensorsleuth.show.amounts import of, printable
@@ -24,7 +25,7 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
-def stopped(diagnosis: Diagnosis | None) -> None:
-    """Why training was stopped."""
+def stopped(diagnosis: Diagnosis | None, findings: Sequence[Finding]) -> None:
+    """Why training was stopped: of a run, what was found in this fit."""
     if diagnosis is not None:
-        remark(verdict(diagnosis))
+        remark(verdict(replace(diagnosis, findings=tuple(findings))))
