@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import re
+import runpy
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +147,20 @@ def test_evaluate_and_predict(keras: Any, tmp_path: Path) -> None:
     assert set(tensorsleuth.open(first).tensors().health["batch"].tolist()) >= {0, 1}
     model.predict(X, batch_size=24, verbose=0, callbacks=[callback])
     assert api.under_way() is None and callback.run != first
+
+
+def test_the_example_of_the_docs_runs(
+    keras: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[2] / "docs/keras.md").read_text(), re.S)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "keras_in_use", keras)
+    Path("train.py").write_text(program)
+    runpy.run_path(str(tmp_path / "train.py"), run_name="__main__")
+    said = capfd.readouterr()
+    assert "problem\n" in said.out and "sensor/unit 0 4" in said.out
+    assert re.search(r"train\.py:12 .* a zero vector has no direction at step 4 \(epoch 0, batch 4\)", said.out)
+    assert "PROBLEM" in said.err
 
 
 def test_it_is_a_callback_of_the_keras_in_use(keras: Any) -> None:

@@ -16,6 +16,8 @@ from tests.compat.kerases import KERASES, X, Y
 from tensorsleuth.capture import keras as private
 from tensorsleuth.capture import tf as private_tf
 
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:random")  # what Keras 2 does when seeded
+
 
 @pytest.fixture(params=KERASES)
 def keras(request: pytest.FixtureRequest) -> Any:

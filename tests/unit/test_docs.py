@@ -47,6 +47,7 @@ def causes() -> list[str]:
 WHY = (ROOT / "docs/why.md").read_text()
 COMMANDS = (ROOT / "docs/commands.md").read_text()
 RECORDING = (ROOT / "docs/recording.md").read_text()
+KERAS = (ROOT / "docs/keras.md").read_text()
 API = (ROOT / "docs/api.md").read_text()
 
 ASKED = (Trace, Tensors, TensorEvent, Op, Variable, SourceLine, Diagnosis)
@@ -111,6 +112,13 @@ def test_parameter_of_a_question_is_documented(question: Callable[..., object]) 
         assert re.search(rf"trace\.{question.__name__}\([^\n]*\b{name}\b", API), name
 
 
+def test_arguments_of_the_callback_are_documented() -> None:
+    arguments = list(inspect.signature(tensorsleuth.keras.SleuthCallback.__init__).parameters)[1:]
+    assert [name for name in arguments if f"`{name}`" not in KERAS] == []
+    asked = [name for name, kind in vars(tensorsleuth.keras.SleuthCallback).items() if isinstance(kind, property)]
+    assert [name for name in asked if name[0] != "_" and name != "model" and f"`{name}`" not in KERAS] == []
+
+
 def test_environment_variables_are_documented() -> None:
     used = {name for path in (ROOT / "src").rglob("*.py") for name in re.findall(r"SLEUTH_[A-Z]+", path.read_text())}
     assert {name for name in used if name not in RECORDING} <= {"SLEUTH_REQUIRE_NATIVE"}
@@ -118,5 +126,12 @@ def test_environment_variables_are_documented() -> None:
 
 def test_readme_pages_exist() -> None:
     readme = (ROOT / "README.md").read_text()
-    for link in ("docs/recording.md", "docs/api.md", "docs/performance.md", "docs/commands.md", "ARCHITECTURE.md"):
+    for link in (
+        "docs/recording.md",
+        "docs/api.md",
+        "docs/keras.md",
+        "docs/performance.md",
+        "docs/commands.md",
+        "ARCHITECTURE.md",
+    ):
         assert link in readme and (ROOT / link).exists(), link
