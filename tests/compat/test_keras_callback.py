@@ -159,7 +159,7 @@ def test_the_example_of_the_docs_runs(
     runpy.run_path(str(tmp_path / "train.py"), run_name="__main__")
     said = capfd.readouterr()
     assert "problem\n" in said.out and "sensor/unit 0 4" in said.out
-    assert re.search(r"train\.py:12 .* a zero vector has no direction at step 4 \(epoch 0, batch 4\)", said.out)
+    assert re.search(r"train\.py:11 .* a zero vector has no direction at step 4 \(epoch 0, batch 4\)", said.out)
     assert "PROBLEM" in said.err
 
 
