@@ -151,6 +151,12 @@ def test_a_fit_that_raises_leaves_no_epoch_behind(keras: Any, recorded: Recorded
     assert np.max(trace.tensors(epoch=0).health["batch"]) == 1
 
 
+def test_the_guard_speaks_the_same_words(keras: Any) -> None:
+    with tensorsleuth.guard(), pytest.raises(tensorsleuth.NumericsError, match="epoch 0, batch 4") as raised:
+        fit_with_a_zero_row(keras, kerases.encoder(keras))
+    assert raised.value.findings[0].layer == "encoder/block_1/unit"
+
+
 def test_eager_layers_of_one_line_are_told_apart(recorded: Recorded) -> None:
     """Also without Keras: the name scope that Python is in. Scopes without end are not."""
 

@@ -134,22 +134,31 @@ def watch_scopes(patches: Patches, scopes: Any) -> None:
     """Hear of name scopes: what the program asked for, what a graph made of it, and where eager code is."""
 
     def set_scope(self: Any, scope: Any) -> None:
-        whole.fset(self, scope)
-        harmless(scopes.entered, scope)
+        set_real(self, scope)
+        number = known.get(scope)
+        if number is not None:
+            tell(number)
+        else:
+            harmless(scopes.entered, scope)
 
     for kind in (tf.ops.name_scope_v2, tf.ops.internal_name_scope_v1):
         _watch_entering(patches, kind, scopes)
+    known, tell = scopes.numbers, scopes.tell
     whole = tf.Context.scope_name
+    set_real = whole.fset
     patches.replace(tf.Context, "scope_name", property(whole.fget, set_scope, doc=whole.__doc__))
 
 
 def _watch_entering(patches: Patches, kind: type, scopes: Any) -> None:
     def enter(self: Any) -> Any:
         scope = real(self)
-        noted = scopes.named if tf.executing_eagerly() else scopes.opened
-        harmless(noted, self._name, scope, sys._getframe(1))
+        if not tf.executing_eagerly():
+            harmless(scopes.opened, self._name, scope, sys._getframe(1))
+        elif scope not in known:
+            harmless(scopes.named, self._name, scope, sys._getframe(1))
         return scope
 
+    known = scopes.named_already
     real = patches.replace(kind, "__enter__", enter)
     disguise(enter, real)
 

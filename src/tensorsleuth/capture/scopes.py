@@ -7,7 +7,8 @@ node names at all, but the scope is known when a place is first seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -24,10 +25,10 @@ class Scopes:
 
     def __init__(self, catalog: CatalogWriter, sink: Sink) -> None:
         self._catalog = catalog
-        self._sink = sink
+        self.tell = sink.set_scope
         self._graphs: WeakKeyDictionary[Any, dict[str, str]] = WeakKeyDictionary()
-        self._eager: dict[str, int] = {"": 0}
-        self._named: set[str] = set()
+        self.numbers: dict[str | None, int] = {"": 0, None: 0}  # of eager code's
+        self.named_already: set[str] = set()
         self._eager_paths: dict[str, str] = {}
 
     # ---- graphs
@@ -41,35 +42,36 @@ class Scopes:
         if path != scope:
             self._graphs.setdefault(graph, {})[scope] = path
 
-    def _known(self, graph: Any) -> dict[str, str]:
-        known: dict[str, str] = {}
+    def _known(self, graph: Any) -> Mapping[str, str]:
+        """Of a graph and those around it; not copied: a large model has thousands."""
+        maps: list[dict[str, str]] = []
         while graph is not None:
-            known = self._graphs.get(graph, {}) | known
+            maps += [self._graphs[graph]] if graph in self._graphs else []
             graph = getattr(graph, "outer_graph", None)
-        return known
+        return ChainMap(*maps)
 
     def describe(self, graph: Any, key: int, nodes: Iterable[str]) -> None:
         """Note the scopes of a graph that its nodes are in."""
         known = self._known(graph) if graph is not None else {}
         if known:
             used = {scope for name in nodes for scope in _prefixes(name)}
-            self._catalog.scopes(key, {scope: path for scope, path in known.items() if scope in used})
+            self._catalog.scopes(key, {scope: known[scope] for scope in used if scope in known})
 
     # ---- eager code
 
     def entered(self, scope: str | None) -> None:
         """Eager code of this thread is in a scope from now on."""
         scope = scope or ""
-        number = self._eager.get(scope)
-        if number is None and len(self._eager) < MOST:
-            number = self._eager[scope] = len(self._eager)
-        self._sink.set_scope(number or 0)
+        number = self.numbers.get(scope)
+        if number is None and len(self.numbers) < MOST:
+            number = self.numbers[scope] = len(self.numbers)
+        self.tell(number or 0)
 
     def named(self, asked: str | None, scope: str | None, frame: Any) -> None:
         """The same in eager code, where scopes keep the name that was asked for."""
-        if not scope or not asked or asked.endswith("/") or scope in self._named or len(self._named) >= MOST:
+        if not scope or not asked or asked.endswith("/") or len(self.named_already) >= MOST:
             return
-        self._named.add(scope)
+        self.named_already.add(scope)
         scope = scope.rstrip("/")
         path = _called(asked, scope, frame, self._eager_paths)
         if path != scope:
@@ -80,10 +82,10 @@ class Scopes:
     def eager(self) -> str:
         """The scope that eager code of this thread is in."""
         scope = tf.eager_scope()
-        return scope if scope in self._eager else ""
+        return scope if scope in self.numbers else ""
 
 
-def _called(asked: str, scope: str, frame: Any, known: dict[str, str]) -> str:
+def _called(asked: str, scope: str, frame: Any, known: Mapping[str, str]) -> str:
     """What the program calls a scope: nothing of its own where TensorFlow opened it, for the parts of an op."""
     around = _translated("/".join(scope.split("/")[: -asked.count("/") - 1]), known)
     while frame.f_code.co_name == "__enter__" and frame.f_back is not None:  # scopes of Keras, and older ones
@@ -93,7 +95,7 @@ def _called(asked: str, scope: str, frame: Any, known: dict[str, str]) -> str:
     return keras.part(frame, asked) or "/".join(filter(None, (around, asked)))
 
 
-def _translated(scope: str, known: dict[str, str]) -> str:
+def _translated(scope: str, known: Mapping[str, str]) -> str:
     """A scope with the longest part of it that is known under another name in that name."""
     for prefix in reversed(_prefixes(f"{scope}/")):
         if prefix in known:
