@@ -20,13 +20,16 @@ for name in ("SLEUTH_LOGDIR", "SLEUTH_RUN", "SLEUTH_SETTINGS", "SLEUTH_PROBE"):
 
 def _patched() -> list[tuple[Any, str, Any]]:
     """What a recording replaces in TensorFlow, and what is there now."""
-    from tensorsleuth.capture import patches, tf
+    from tensorsleuth.capture import keras, patches, tf
 
     places = [(tf.pywrap_tfe, name) for name in (*patches.ENTRY_POINTS, "TFE_ContextRemoveFunction")]
     places += [(tf.execute, "record_gradient"), (tf.gradients_util, "_MaybeCompile")]
     places += [(tf.session.BaseSession, "run"), (tf.constant_op, "convert_to_eager_tensor")]
     places += [(tf.backprop.GradientTape, "__enter__"), (tf.backprop.GradientTape, "gradient")]
-    places += [(tf.traceback_utils, "_EXCLUDED_PATHS"), (tf.TensorBase, "_numpy")]
+    places += [(tf.traceback_utils, "_EXCLUDED_PATHS"), (tf.TensorBase, "_numpy"), (tf.Context, "scope_name")]
+    places += [(tf.ops.name_scope_v2, "__enter__"), (tf.ops.internal_name_scope_v1, "__enter__")]
+    places += [(one, name) for one in keras.callback_lists() for name in ("on_train_batch_begin", "on_train_end")]
+    places += [(one, "_initialize") for one in keras.variable_classes()]
     return [(owner, name, getattr(owner, name)) for owner, name in places]
 
 

@@ -51,6 +51,7 @@ def causes() -> list[str]:
 WHY = (ROOT / "docs/why.md").read_text()
 COMMANDS = (ROOT / "docs/commands.md").read_text()
 RECORDING = (ROOT / "docs/recording.md").read_text()
+KERAS = (ROOT / "docs/keras.md").read_text()
 API = (ROOT / "docs/api.md").read_text()
 DEBUGGER = (ROOT / "docs/debugger.md").read_text()
 
@@ -75,7 +76,7 @@ def test_setting_is_documented(field: str) -> None:
     assert f"`{field}`" in RECORDING or f"SLEUTH_{field.upper()}" in RECORDING
 
 
-@pytest.mark.parametrize("field", [field.name for field in fields(Finding) if field.name != "source"])
+@pytest.mark.parametrize("field", [field.name for field in fields(Finding) if field.name not in ("source", "call")])
 def test_field_of_a_finding_is_documented(field: str) -> None:
     assert f"`{field}`" in WHY
 
@@ -105,7 +106,7 @@ def test_what_a_trace_can_be_asked_is_documented(kind: str, name: str) -> None:
     assert re.search(rf"\b{name}\b", API), f"docs/api.md says nothing of {kind}.{name}"
 
 
-@pytest.mark.parametrize("column", ["process", "step", *COLUMNS])
+@pytest.mark.parametrize("column", ["process", "step", "epoch", "batch", *COLUMNS])
 def test_column_of_health_is_documented(column: str) -> None:
     assert f"`{column}`" in API
 
@@ -135,6 +136,13 @@ def test_name_in_a_filter_is_documented(name: str) -> None:
     assert f"`{name}`" in DEBUGGER.partition("## Filters")[2]
 
 
+def test_arguments_of_the_callback_are_documented() -> None:
+    arguments = list(inspect.signature(tensorsleuth.keras.SleuthCallback.__init__).parameters)[1:]
+    assert [name for name in arguments if f"`{name}`" not in KERAS] == []
+    asked = [name for name, kind in vars(tensorsleuth.keras.SleuthCallback).items() if isinstance(kind, property)]
+    assert [name for name in asked if name[0] != "_" and name != "model" and f"`{name}`" not in KERAS] == []
+
+
 def test_environment_variables_are_documented() -> None:
     used = {name for path in (ROOT / "src").rglob("*.py") for name in re.findall(r"SLEUTH_[A-Z]+", path.read_text())}
     assert {name for name in used if name not in RECORDING} <= {"SLEUTH_REQUIRE_NATIVE"}
@@ -145,6 +153,7 @@ def test_readme_pages_exist() -> None:
     for link in (
         "docs/recording.md",
         "docs/api.md",
+        "docs/keras.md",
         "docs/performance.md",
         "docs/commands.md",
         "docs/debugger.md",

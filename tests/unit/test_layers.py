@@ -62,3 +62,23 @@ NO_KERAS = {
 @pytest.mark.parametrize(("name", "layer"), [*KERAS_3.items(), *KERAS_2.items(), *NO_KERAS.items()])
 def test_layer(name: str, layer: str | None) -> None:
     assert layer_of(name) == layer
+
+
+CALLED = {"net_1": "net", "net_1/dense_1_1": "net/dense_1", "net_1/unit_1/norm": "net/unit", "adam_2": "optimizer adam"}
+
+
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        ("net_1/dense_1_1/MatMul", "net/dense_1"),
+        ("net_1/dense_1_1/MatMul/ReadVariableOp", "net/dense_1"),
+        ("net_1/dense_2/MatMul", "net/dense_2"),
+        ("net_1/unit_1/norm/Sum", "net/unit"),
+        ("adam_2/AssignSubVariableOp", "optimizer adam"),
+        ("other_1/MatMul", "other_1"),
+        ("net_10/MatMul", "net_10"),
+        ("MatMul", None),
+    ],
+)
+def test_layer_as_the_program_calls_it(name: str, layer: str | None) -> None:
+    assert layer_of(name, CALLED) == layer

@@ -114,7 +114,7 @@ def test_health_is_columns(trace: Trace) -> None:
     assert everything["elements"][:4].tolist() == [1, 32, 32 * 64, 64 * 64]
     assert everything["first_bad"][0] == -1 and everything["process"][0] == 0
     assert np.isnan(everything["mean"]).all() and everything["max"][0] == 2.5
-    assert "nan" in everything and "shape" not in everything and len(everything) == 17
+    assert "nan" in everything and "shape" not in everything and len(everything) == 19
 
 
 def test_to_dict_fits_a_data_frame(trace: Trace) -> None:

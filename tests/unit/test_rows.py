@@ -25,6 +25,7 @@ NUMBERS: dict[str, int] = {
     "kJoin": rows.CallKind.JOIN,
     "kFailed": rows.CallKind.FAILED,
     "kEnded": rows.CallKind.ENDED,
+    "kBatch": rows.CallKind.BATCH,
     "kHasValue": rows.EventFlag.VALUE,
     **{f"k{flag.name.title()}": flag for flag in rows.EventFlag if flag.name and flag.name != "VALUE"},
     "kNoTensor": Mode.NO_TENSOR,

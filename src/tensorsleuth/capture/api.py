@@ -133,6 +133,11 @@ def start_injected(run: Path, settings: Settings) -> None:
     _start(settings, lambda: run, injected=True)
 
 
+def under_way() -> Recording | None:
+    """The recording that is under way."""
+    return _active
+
+
 def _recorder() -> Any:
     """What watches the program now: the recording, or else the guard."""
     if _active is not None:

@@ -7,6 +7,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tensorsleuth.capture.definition import Definition, describe_attributes
+from tensorsleuth.capture.scopes import Scopes
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.model.ops import writes_variables
 
@@ -14,8 +15,9 @@ from tensorsleuth.model.ops import writes_variables
 class Describer:
     """Describes functions, with what their Python graphs know."""
 
-    def __init__(self, sites: Sites) -> None:
+    def __init__(self, sites: Sites, scopes: Scopes) -> None:
         self._sites = sites
+        self._scopes = scopes
         self._keys: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
     def function(self, definition: Definition, graph: Any) -> dict[str, Any]:
@@ -23,6 +25,7 @@ class Describer:
         made = {op.name: op for op in graph.get_operations()} if graph is not None else {}
         nodes = [self._node(definition, number, made) for number in range(len(definition.nodes))]
         signature = definition.proto.signature
+        self._scopes.describe(graph, self._key(graph), (node[0] for node in nodes))
         return {
             "name": signature.name,
             "graph": self._key(graph),

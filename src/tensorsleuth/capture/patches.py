@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorsleuth.capture import tf
@@ -32,6 +32,9 @@ class Patches:
     def __init__(self) -> None:
         self._saved: list[tuple[Any, str, Any, Any]] = []
 
+    def __bool__(self) -> bool:
+        return bool(self._saved)
+
     def replace(self, owner: Any, name: str, new: Any) -> Any:
         """Put `new` in the place of an attribute; returns the old one."""
         old = getattr(owner, name)
@@ -58,19 +61,11 @@ def watch_removals(patches: Patches, forget: Callable[[str], None]) -> None:
     real = patches.replace(tf.pywrap_tfe, "TFE_ContextRemoveFunction", remove)
 
 
-def hide_our_frames(patches: Patches) -> None:
-    """Let TensorFlow and Keras cut our frames from the user's tracebacks, as they cut their own."""
-    for module in (tf.traceback_utils, *_keras_traceback_modules()):
-        excluded = getattr(module, "_EXCLUDED_PATHS", None)
-        if isinstance(excluded, tuple):
-            patches.replace(module, "_EXCLUDED_PATHS", (*excluded, _FOLDER))
-
-
-def _keras_traceback_modules() -> Iterator[Any]:
-    for name in ("keras.src.utils.traceback_utils", "tf_keras.src.utils.traceback_utils"):
-        module = sys.modules.get(name)
-        if module is not None:
-            yield module
+def exclude_our_frames(patches: Patches, module: Any) -> None:
+    """Let TensorFlow or Keras cut our frames from the user's tracebacks, as they cut their own."""
+    excluded = getattr(module, "_EXCLUDED_PATHS", None)
+    if isinstance(excluded, tuple):
+        patches.replace(module, "_EXCLUDED_PATHS", (*excluded, _FOLDER))
 
 
 def watch_eager(patches: Patches, hooks: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
@@ -133,6 +128,39 @@ def unwatch_gradients() -> None:
     real = tf.backprop._gradient_function
     disguise(gradient_function, real)
     tf.pywrap_tfe.TFE_Py_RegisterGradientFunction(gradient_function)
+
+
+def watch_scopes(patches: Patches, scopes: Any) -> None:
+    """Hear of name scopes: what the program asked for, what a graph made of it, and where eager code is."""
+
+    def set_scope(self: Any, scope: Any) -> None:
+        set_real(self, scope)
+        number = known.get(scope)
+        if number is not None:
+            tell(number)
+        else:
+            harmless(scopes.entered, scope)
+
+    for kind in (tf.ops.name_scope_v2, tf.ops.internal_name_scope_v1):
+        _watch_entering(patches, kind, scopes)
+    known, tell = scopes.numbers, scopes.tell
+    whole = tf.Context.scope_name
+    set_real = whole.fset
+    patches.replace(tf.Context, "scope_name", property(whole.fget, set_scope, doc=whole.__doc__))
+
+
+def _watch_entering(patches: Patches, kind: type, scopes: Any) -> None:
+    def enter(self: Any) -> Any:
+        scope = real(self)
+        if not tf.executing_eagerly():
+            harmless(scopes.opened, self._name, scope, sys._getframe(1))
+        elif scope not in known:
+            harmless(scopes.named, self._name, scope, sys._getframe(1))
+        return scope
+
+    known = scopes.named_already
+    real = patches.replace(kind, "__enter__", enter)
+    disguise(enter, real)
 
 
 def watch_values(patches: Patches, check: Callable[[Any], Alarm]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.instrument import DO_NOT_LOOK, Selection
+from tensorsleuth.capture.scopes import Scopes
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.catalog_writer import CatalogWriter
@@ -31,12 +32,20 @@ class Places:
     """Interns (op, call stack) pairs."""
 
     def __init__(
-        self, catalog: CatalogWriter, sites: Sites, selection: Selection, first_use: Callable[[], None]
+        self,
+        catalog: CatalogWriter,
+        sites: Sites,
+        selection: Selection,
+        scopes: Scopes,
+        first_use: Callable[[], None],
+        new_place: Callable[[], None],
     ) -> None:
         self._catalog = catalog
         self._sites = sites
         self._selection = selection
+        self._scopes = scopes
         self._first_use = first_use  # to be called once the program has set up its devices
+        self._new_place = new_place  # to be called for each: the program may have imported something since
         self._looks: dict[str, bytes] = {}
         self._places: dict[tuple[Any, ...], Place] = {}
         self._site_of: dict[int, int] = {}
@@ -45,15 +54,17 @@ class Places:
     def of_caller(self, kind: str, outputs: int, forward: int, depth: int = 1) -> Place:
         """The place of an op that the program calls just now."""
         self._keep_code_alive(depth + 1)
-        return self.at(kind, self._sites.of_caller(depth + 1), outputs, forward)
+        return self.at(kind, self._sites.of_caller(depth + 1), outputs, forward, scope=self._scopes.eager)
 
-    def at(self, kind: str, site: int, outputs: int, forward: int = 0, instance: int = -1) -> Place:
-        key = (kind, site, outputs, forward, instance)
+    def at(self, kind: str, site: int, outputs: int, forward: int = 0, instance: int = -1, scope: str = "") -> Place:
+        key = (kind, site, outputs, forward, instance, scope)
         known = self._places.get(key)
         if known is None:
             if not self._places:
                 self._first_use()
-            fields = {"type": kind, "site": site, "forward": forward, "instance": instance}
+            self._new_place()
+            fields: dict[str, Any] = {"type": kind, "site": site, "forward": forward, "instance": instance}
+            fields |= {"scope": scope} if scope else {}
             number, first = self._catalog.eager_op(fields, outputs)
             known = number, first, outputs, zlib.crc32(kind.encode()), self.looks(kind), _inputs(kind)
             self._places[key] = known

@@ -133,7 +133,7 @@ class PlainHook:
         while frame is not None:
             stack += (id(frame.f_code), frame.f_lasti)
             frame = frame.f_back
-        key = hash((op, self._sink.forward, *stack))
+        key = hash((op, self._sink.forward, self._sink.scope, *stack))
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = self._callbacks.intern(op, outputs, self._sink.forward)

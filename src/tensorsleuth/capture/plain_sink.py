@@ -36,6 +36,7 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         self.number = next(self._numbers) & 0xFFFF
         self.forward = 0  # while a gradient function runs: the op that it differentiates
+        self.scope = 0  # the name scope that Python is in
 
 
 class PlainSink:
@@ -130,6 +131,13 @@ class PlainSink:
     def forward(self) -> int:
         return self._thread.forward
 
+    @property
+    def scope(self) -> int:
+        return self._thread.scope
+
+    def set_scope(self, scope: int) -> None:
+        self._thread.scope = scope
+
     def set_forward(self, op: int) -> None:
         self._thread.forward = op
 
@@ -158,6 +166,9 @@ class PlainSink:
 
     def events(self) -> int:
         return self._events.head
+
+    def alarm(self) -> int:
+        return self._events.alarm
 
     def close(self) -> None:
         self.recording = False

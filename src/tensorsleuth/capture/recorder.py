@@ -6,9 +6,11 @@ import itertools
 import os
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 from tensorsleuth.capture import patches, tf
+from tensorsleuth.capture.batches import Batches
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.describe import Describer
 from tensorsleuth.capture.eager import EagerCallbacks
@@ -17,12 +19,15 @@ from tensorsleuth.capture.functions import Functions
 from tensorsleuth.capture.gradients import GradientTracker
 from tensorsleuth.capture.instrument import Selection
 from tensorsleuth.capture.keeper import Keeper
+from tensorsleuth.capture.keras_patches import KerasPatches
+from tensorsleuth.capture.keras_variables import KerasVariables
 from tensorsleuth.capture.library import Library
 from tensorsleuth.capture.means import Chooser, Means
 from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.readings import Readings
 from tensorsleuth.capture.replay import Replayer
 from tensorsleuth.capture.saving import Saver
+from tensorsleuth.capture.scopes import Scopes
 from tensorsleuth.capture.sentinel import selection_for
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.capture.sites import Sites, is_user
@@ -47,6 +52,7 @@ class Recorder:
         self.selection = selection or selection_for(settings)
         self._session = next(_sessions)
         self._patches = patches.Patches()
+        self._seeing = patches.Patches()  # what comes and goes with pauses
         self._told = patches.Patches()  # what only a watcher needs
         if isinstance(folder, Path):
             folder.mkdir(parents=True, exist_ok=True)
@@ -62,20 +68,35 @@ class Recorder:
 
     def _watch(self, means: Means) -> None:
         sites, selection = Sites(self.catalog), self.selection
-        describer = Describer(sites)
+        scopes = Scopes(self.catalog, self.sink)
+        describer = Describer(sites, scopes)
         flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
         library = Library(self.catalog, describer, self._session)
         self.functions = Functions(library, selection, means.prober, flight)
-        self.places = places = Places(self.catalog, sites, selection, self._name_devices)
+        keras = KerasPatches(self._patches, Batches(self.sink), KerasVariables(self.catalog))
+        self.places = places = Places(self.catalog, sites, selection, scopes, self._name_devices, keras.look)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
         self.callbacks = callbacks = EagerCallbacks(*watching, self._flights(means, places))
         patches.watch_removals(self._patches, self.functions.forget)
-        patches.hide_our_frames(self._patches)
+        patches.exclude_our_frames(self._patches, tf.traceback_utils)
+        keras.look()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self.steps.forward_pass, self.steps.gradients_computed)
+        patches.watch_scopes(self._patches, scopes)
         patches.watch_sessions(self._patches, self._saw_session)
-        patches.watch_conversions(self._patches, callbacks.feeds.converted)
-        patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
+        self._hooks = cache(lambda real: means.hooks(real, callbacks))
+        self.resume()
+
+    def resume(self) -> None:
+        """See what the program runs, from now on."""
+        if not self._seeing:
+            patches.watch_conversions(self._seeing, self.callbacks.feeds.converted)
+            patches.watch_eager(self._seeing, self._hooks)
+
+    def pause(self) -> None:
+        """Let it run unseen for a while: as fast as bare. Scopes and gradients of what it traces are still noted."""
+        if self.callbacks.watcher is None:
+            self._seeing.undo()
 
     def _flights(self, means: Means, places: Places) -> Flights | None:
         """What runs calls again; it needs the native library."""
@@ -91,6 +112,7 @@ class Recorder:
 
     def tell(self, watcher: Watcher, level: int, small: int) -> None:
         """From now on let `watcher` know of what matters, and raise in the program what it returns."""
+        self.resume()
         self.callbacks.watcher = watcher
         self.sink.guard(level, small)
         patches.watch_values(self._told, lambda tensor: harmless(watcher.becomes_python, tensor))
@@ -132,6 +154,7 @@ class Recorder:
     def abandon(self) -> None:
         """In a forked child: leave TensorFlow as it was, and the parent's files alone."""
         self._told.undo()
+        self._seeing.undo()
         self._patches.undo()
         patches.unwatch_gradients()
         self.sink.abandon()
@@ -139,6 +162,7 @@ class Recorder:
     def close(self) -> None:
         """Stop watching; the trace is complete."""
         self.tell_nobody()
+        self._seeing.undo()
         self._patches.undo()
         patches.unwatch_gradients()
         self.sink.close()

@@ -48,6 +48,10 @@ class Steps:
                 self._trained = True
                 self._used = max(self._used, self._number)
 
+    def unseen(self) -> None:
+        """A step has trained while the recording paused."""
+        self.function_called("train")
+
     def forward_pass(self) -> None:
         """A gradient tape starts recording eager ops."""
         with self._lock:

@@ -154,6 +154,23 @@ def error_name(error: Any) -> str:
     return known.__name__ if known else type(error).__name__
 
 
+Context: Any = context.Context
+_FOR_THE_PROGRAM = ("module.py", "variable_scope.py")  # TensorFlow opens scopes that the program named
+
+_OLD_KERAS = os.path.join(FOLDER, "python", "keras", "")
+
+
+def opens_scope_of_op(frame: Any) -> bool:
+    """Is it TensorFlow itself that opens a name scope here, for the parts of one of its functions."""
+    file = frame.f_code.co_filename
+    return file.startswith(FOLDER) and not file.endswith(_FOR_THE_PROGRAM) and not file.startswith(_OLD_KERAS)
+
+
+def eager_scope() -> str:
+    """The name scope of eager code in this thread, with a slash at its end; empty at the top."""
+    return context.context().scope_name or ""
+
+
 def executing_eagerly() -> bool:
     return bool(context.executing_eagerly())
 

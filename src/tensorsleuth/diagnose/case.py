@@ -11,6 +11,7 @@ from tensorsleuth.diagnose.births import Birth, BirthFinder
 from tensorsleuth.diagnose.history import Growth, over_iterations, over_steps
 from tensorsleuth.diagnose.spread import Spread
 from tensorsleuth.model.catalog import Forward, Frame, Instance, Site
+from tensorsleuth.trace.layers import Layers
 from tensorsleuth.trace.moment import Slots
 from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.variables import Write
@@ -152,6 +153,25 @@ class Case:
     def name(self) -> str:
         """The name of the op, or of the one that it differentiates."""
         return self._forward.name if self._forward is not None else self.node_name
+
+    @property
+    def layer(self) -> str | None:
+        """The layer of the op, or of the one that it differentiates; or the metric whose value it spoiled."""
+        layers, eager = Layers(self.process.catalogue), self.out.tensor.eager
+        node = self.spot.described if self.spot is not None else None
+        if self.spot is not None and self.spot.function is not None and node is not None:
+            instance = self.spot.instance
+            found = layers.of_node(self.spot.function, node)
+            return found or (layers.around(instance) if instance is not None else None) or self._metric
+        return (layers.of_eager(eager) if eager is not None else None) or self._metric
+
+    @property
+    def _metric(self) -> str | None:
+        """Where it was written to variables of one metric, and nowhere else."""
+        known = self.process.catalogue.variables
+        written = {known.get(handle, ("", "")) for handle in self.spread.variables}
+        names = {name.rpartition("/")[0] for name, role in written}
+        return f"metric {names.pop()}" if {role for _, role in written} == {"metric"} and len(names) == 1 else None
 
     @property
     def site(self) -> Site | None:

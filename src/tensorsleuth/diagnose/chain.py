@@ -68,7 +68,7 @@ def _badness(one: Observed) -> str:
 
 def _end(spread: Spread, variables: dict[int, str]) -> Iterator[str]:
     if spread.variables:
-        names = [variables.get(handle, "a variable") for handle in list(spread.variables)[:MAX_NAMES]]
+        names = [variables.get(handle, "a variable") for handle in spread.written[:MAX_NAMES]]
         more = len(spread.variables) - len(names)
         yield f"written to {', '.join(names)}{f' and {more} more' if more > 0 else ''}"
     elif spread.left:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tensorsleuth.model.catalog import Failure, Instance, Node, Site
 from tensorsleuth.model.rows import CallKind
+from tensorsleuth.trace.layers import Layers
 from tensorsleuth.trace.moment import Moments
 from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
@@ -66,6 +67,7 @@ class Death:
     site: Site | None
     step: int | None
     inputs: tuple[Observed, ...]
+    layer: str | None = None
 
     @property
     def message(self) -> str:
@@ -82,17 +84,20 @@ def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
     failure = failures[-1]
     kind = next((kind for kind in _KINDS if kind.pattern.search(failure.message)), _OTHER)
     place = _place(process, failure)
-    moments = Moments(process)
+    moments, layers = Moments(process), Layers(process.catalogue)
     step = moments.calls.step(failure.call)
     if place is None:
         op = process.catalogue.eager.get(failure.op)
         site = process.catalogue.sites.get(op.site) if op is not None else None
-        return Death(failure, kind, op.type if op is not None else failure.type, op.type if op else "?", site, step, ())
+        layer = layers.of_eager(op) if op is not None else None
+        kind_of_op, name = (op.type, op.type) if op is not None else (failure.type, "?")
+        return Death(failure, kind, kind_of_op, name, site, step, (), layer)
     instance, number, node = place
     slots = moments.of_call(failure.call).slots_of(instance, number, None)
     site = process.catalogue.sites.get(node.forward.site if node.forward is not None else node.site)
     inputs = tuple(one for slot in slots for one in slot[:1] if one.looked or one.constant)
-    return Death(failure, kind, node.type, node.name, site, step, inputs)
+    layer = layers.of_node(process.catalogue.functions[instance.function], node)
+    return Death(failure, kind, node.type, node.name, site, step, inputs, layer)
 
 
 def _is_last(process: ProcessTrace, failure: Failure) -> bool:

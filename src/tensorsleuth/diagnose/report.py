@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tensorsleuth.diagnose.again import how_seen
 from tensorsleuth.diagnose.births import BirthFinder
@@ -15,7 +16,6 @@ from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
-from tensorsleuth.model.layers import layer_of
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import NO_UID
 from tensorsleuth.trace.observed import Observed
@@ -165,11 +165,13 @@ class _Told:
             step=case.birth.moment.step,
             iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
             fix=story.fix if story else None,
-            layer=layer_of(case.name) if self._is_there and not case.name.startswith("__") else None,
+            layer=case.layer if self._is_there else None,
+            **_batch(case.process, self.call),
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=chain_of(case.spread, _Names(case)) if not self.masked else (),
             seen=how_seen(case.process, case.birth.moment.call),
             source=tuple(_around(case.process, frame)),
+            call=self.call if self.call >= 0 else None,
         )
 
     @property
@@ -186,8 +188,9 @@ class _Told:
 
     def _summary(self, frame: Frame | None) -> str:
         where = f"{frame.file}:{frame.line}" if frame else "a line that is not known"
-        step = self.case.birth.moment.step
-        at = f" at step {step}" if step is not None and step >= 0 else ""
+        step, batch = self.case.birth.moment.step, self.case.process.batches.of_call(self.call)
+        fit = f" ({batch})" if batch is not None and str(batch) else ""
+        at = f" at step {step}{fit}" if step is not None and step >= 0 else ""
         if self.story is not None:
             return f"{where} {self.story.why}{at}."
         return f"{where}: {self.case.op} made the first bad value, from inputs that were all finite{at}."
@@ -230,11 +233,21 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
         step=death.step,
         iteration=None,
         fix=death.kind.fix,
-        layer=layer_of(death.name),
+        layer=death.layer,
+        **_batch(process, death.failure.call),
         evidence=(tuple(_piece("in", one) for one in death.inputs) or given)[:MAX_EVIDENCE],
         seen=how_seen(process, death.failure.call),
         source=tuple(_around(process, frame)),
+        call=death.failure.call,
     )
+
+
+def _batch(process: ProcessTrace, call: int) -> dict[str, Any]:
+    """Where in a Keras loop a call was made, as fields of a finding."""
+    batch = process.batches.of_call(call)
+    if batch is None:
+        return {}
+    return {"phase": batch.phase.name.lower(), "epoch": batch.epoch, "batch": batch.batch}
 
 
 def _piece(role: str, one: Observed) -> Evidence:

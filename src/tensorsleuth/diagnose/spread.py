@@ -36,6 +36,12 @@ class Spread:
     def _is_write(self) -> bool:
         return self.birth.moment.call != self.birth.out.call  # born as it was written to a variable
 
+    @property
+    def written(self) -> list[int]:
+        """The variables, the model's own before those of metrics and of the optimizer."""
+        known = self._finder.process.catalogue.variables
+        return sorted(self.variables, key=lambda handle: known.get(handle, ("", ""))[1])
+
     def _walk(self) -> None:
         start = self.birth.out
         self.reached[start.key] = start

@@ -60,7 +60,7 @@ class Excerpt(ProcessTrace):
         uids = events["iteration"].astype(np.uint64) | (events["frame"].astype(np.uint64) << np.uint64(32))
         given = eager & np.isin(uids, np.concatenate([self._uids, self._taken(calls)]))
         wanted = np.unique([*self._wanted, *events["step"][given].tolist()]).astype(np.uint64)
-        kept_calls = calls[np.isin(calls["call"], wanted)]
+        kept_calls = calls[np.isin(calls["call"], wanted) | (calls["kind"] == CallKind.BATCH)]
         steps = kept_calls["tf_step"][kept_calls["kind"] == CallKind.JOIN]
         joined = calls["tf_step"][calls["kind"] == CallKind.JOIN]
         stray = _stray_steps(events, joined, self._since)

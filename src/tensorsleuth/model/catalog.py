@@ -102,6 +102,7 @@ class EagerOp:
     outputs: int
     instance: int = -1  # where it is a watched function
     forward: int = -1  # the eager op it differentiates
+    scope: str = ""  # the name scope it was called in, with a slash at its end
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,8 @@ class Catalogue:
     datasets: dict[int, tuple[str, int]] = field(
         default_factory=dict
     )  # instance -> the dataset op that runs it, its site
+    scopes: dict[int, dict[str, str]] = field(default_factory=dict)  # graph or -1 -> what the program calls its scopes
+    variables: dict[int, tuple[str, str]] = field(default_factory=dict)  # uid -> name and role, as Keras has them
     failures: list[Failure] = field(default_factory=list)
     replays: dict[int, Replay] = field(default_factory=dict)  # by call
     not_covered: list[dict[str, Any]] = field(default_factory=list)

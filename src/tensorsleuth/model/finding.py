@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tensorsleuth.model.batches import Batch, Phase
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -38,14 +40,25 @@ class Finding:
     iteration: int | None
     fix: str | None = None
     layer: str | None = None
+    phase: str | None = None  # of a Keras model: train, evaluate or predict
+    epoch: int | None = None
+    batch: int | None = None
     evidence: tuple[Evidence, ...] = ()
     chain: tuple[str, ...] = ()
     seen: str | None = None  # how, where that was not when it happened
     source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were when it ran
+    call: int | None = None  # the number of the call that it was born in
+
+    @property
+    def when(self) -> str:
+        """The step, epoch and batch in words, as far as they are known."""
+        step = f"step {self.step}" if self.step is not None and self.step >= 0 else ""
+        fit = str(Batch(Phase[self.phase.upper()], self.epoch, self.batch)) if self.phase else ""
+        return ", ".join(part for part in (step, fit) if part)
 
     def to_json(self) -> dict[str, Any]:
         described = asdict(self)
-        del described["source"]
+        del described["source"], described["call"]
         return described
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 _NUMBER = re.compile(r"(_\d+)+$")  # what TensorFlow adds to a name that is taken
 _LOWERED = re.compile(r"_\d+")  # `while/body/_12/…`: what lowering a loop leaves behind
@@ -36,17 +37,30 @@ _OPS = frozenset(
 _OP_FAMILIES = ("TensorArray", "TensorList", "StatelessRandom", "Assign", "FusedBatchNorm", "assert_")
 
 
-def layer_of(node_name: str) -> str | None:
+def layer_of(node_name: str, called: Mapping[str, str] | None = None) -> str | None:
     """The scopes of a node that are the program's, e.g. `model/dense_1`; None for an op at the top.
 
-    Where it is known which op a gradient differentiates, ask with that op's name.
+    Where it is known which op a gradient differentiates, ask with that op's name. `called` has the names that the
+    program gave to scopes which bear other names in its graph.
     """
+    if called:
+        node_name = _as_called(node_name, called)
     *scopes, leaf = node_name.split("/")
     for piece in reversed(_between_gradients(scopes)):
         layer = _without_ops(piece, leaf)
         if layer:
             return "/".join(layer)
     return None
+
+
+def _as_called(node_name: str, called: Mapping[str, str]) -> str:
+    at = node_name.rfind("/")
+    while at > 0:
+        path = called.get(node_name[:at])
+        if path is not None:
+            return path + node_name[at:]
+        at = node_name.rfind("/", 0, at)
+    return node_name
 
 
 def _between_gradients(scopes: list[str]) -> list[list[str]]:

@@ -108,3 +108,4 @@ class CallKind(IntEnum):
     ENDED = 6  # the function call came back after `duration`
     REPLAYING = 7  # this call is that of `inputs[0]`, run again
     REPLAYED = 8  # this call is better seen as `inputs[0]`, which ran it again with the same outcome
+    BATCH = 9  # a Keras loop moved on: `op` is its Phase, `inputs` the epoch + 1 and the batch + 1, 0 for none

@@ -119,6 +119,7 @@ _UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_python_ready": (c_int, []),
     "sleuth_hooks": (py_object, [py_object, c_uint64, c_int]),
     "sleuth_set_forward": (None, [c_uint32]),
+    "sleuth_set_scope": (None, [c_uint32]),
     "sleuth_maker": (c_uint32, [c_uint64]),
     "sleuth_taker": (c_uint32, [c_uint32, c_uint64]),
     "sleuth_made": (None, [c_uint64, c_uint32]),

@@ -26,7 +26,7 @@ def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
     for finding in shown:
         parts += [*_problem(finding), Text()]
     rest = diagnosis.findings[len(shown) :]
-    parts += [Text(f" Also  {printable(_headline(finding))}", style="dim") for finding in rest]
+    parts += [Text(f" Also  {printable(headline(finding))}", style="dim") for finding in rest]
     if rest:
         parts.append(Text(" In full: sleuth why --all", style="dim"))
     return Group(*parts, *_caveats(diagnosis))
@@ -58,9 +58,9 @@ def _caveats(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 
 def _problem(finding: Finding) -> Iterator[RenderableType]:
-    headline = Table.grid(padding=(0, 1))
-    headline.add_row(Text(" PROBLEM", style="bold red"), Text(printable(_headline(finding)), style="bold"))
-    yield headline
+    title = Table.grid(padding=(0, 1))
+    title.add_row(Text(" PROBLEM", style="bold red"), Text(printable(headline(finding)), style="bold"))
+    yield title
     yield Text()
     yield Padding(Text(printable(_place(finding)), style="cyan"), (0, 0, 0, 3))
     yield from _source(finding)
@@ -92,7 +92,8 @@ def sureness(finding: Finding) -> str:
     return "fairly: it fits what was seen" if finding.confidence >= 0.7 else "not very: others may fit as well"
 
 
-def _headline(finding: Finding) -> str:
+def headline(finding: Finding) -> str:
+    """The summary, with the name of the file only."""
     return finding.summary.replace(finding.file, os.path.basename(finding.file)) if finding.file else finding.summary
 
 
@@ -101,10 +102,9 @@ def _place(finding: Finding) -> str:
         where = f"{finding.name} ({finding.op}), from no line that is known"
     else:
         where = f"{_near(finding.file)}:{finding.line}, in {finding.function}"
-    step = f"step {finding.step}" if finding.step is not None else None
     iteration = f"iteration {finding.iteration} of its loop" if finding.iteration else None
     layer = f"layer {finding.layer}" if finding.layer else None
-    return " · ".join(part for part in (where, layer, step, iteration) if part)
+    return " · ".join(part for part in (where, layer, finding.when, iteration) if part)
 
 
 def _near(path: str) -> str:

@@ -28,15 +28,29 @@ class Asked:
         return self.index.places(self.process.events["tensor"])
 
     @cached_property
-    def steps(self) -> Array:
-        """For each event its training step, -1 where there is none."""
+    def calls(self) -> Array:
+        """For each event the call that it belongs to, -1 where there is none."""
         events = self.process.events
         in_graph = events["kind"] == EventKind.GRAPH
         joined = self.process.call_of_step
         keys = np.fromiter(joined.keys(), np.uint64, len(joined))
         calls = np.fromiter(joined.values(), np.int64, len(joined))
-        call = np.where(in_graph, _look_up(keys, calls, events["step"]), events["step"].astype(np.int64))
-        return _look_up(*self._steps_of_calls, call)
+        return np.where(in_graph, _look_up(keys, calls, events["step"]), events["step"].astype(np.int64))
+
+    @cached_property
+    def steps(self) -> Array:
+        """For each event its training step, -1 where there is none."""
+        return _look_up(*self._steps_of_calls, self.calls)
+
+    @cached_property
+    def epochs(self) -> Array:
+        """For each event its epoch of a Keras model, -1 where there is none."""
+        return self.process.batches.of_calls(self.calls, self.process.batches.epochs)
+
+    @cached_property
+    def batches(self) -> Array:
+        """For each event its batch in that epoch, -1 where there is none."""
+        return self.process.batches.of_calls(self.calls, self.process.batches.batches)
 
     @cached_property
     def _steps_of_calls(self) -> tuple[Array, Array]:

@@ -81,7 +81,8 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         number, site_id, first, outputs, inside, forward = _ints(
             fields, "id", "site", "first", "outputs", "instance", "forward"
         )
-        catalogue.eager[number] = EagerOp(number, str(fields["type"]), site_id, first, outputs, inside, forward)
+        made = number, str(fields["type"]), site_id, first, outputs, inside, forward, str(fields.get("scope", ""))
+        catalogue.eager[number] = EagerOp(*made)
     elif kind == "failure":
         call, op = _ints(fields, "call", "op")
         inputs = tuple(str(text) for text in fields["inputs"])
@@ -92,6 +93,11 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         why = str(fields["why"]) if fields["why"] is not None else None
         call = int(fields["call"])
         catalogue.replays[call] = Replay(call, Outcome(fields["outcome"]), str(fields["function"]), why)
+    elif kind == "scopes":
+        paths = {str(scope): str(path) for scope, path in fields["paths"].items()}
+        catalogue.scopes.setdefault(int(fields["graph"]), {}).update(paths)
+    elif kind == "variable":
+        catalogue.variables[int(fields["uid"])] = str(fields["name"]), str(fields["role"])
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)

@@ -77,6 +77,14 @@ class CatalogWriter:
         """Which dataset runs an instance, and where that was made."""
         self._write("dataset", fields)
 
+    def scopes(self, graph: int, paths: dict[str, str]) -> None:
+        """What the program called name scopes that bear another name in a graph, or (-1) in eager code."""
+        self._write("scopes", {"graph": graph, "paths": paths})
+
+    def variable(self, uid: int, name: str, role: str) -> None:
+        """What a variable is called, where its own name does not say; `role` is `optimizer`, `metric` or empty."""
+        self._write("variable", {"uid": uid, "name": name, "role": role})
+
     def step(self, fields: dict[str, Any]) -> None:
         self._write("step", fields)
 

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.model.catalog import EagerOp, Function, Instance, Node, Site
-from tensorsleuth.model.layers import layer_of
-from tensorsleuth.trace.process import MAX_NESTING, ProcessTrace, Tensor
+from tensorsleuth.trace.layers import Layers
+from tensorsleuth.trace.process import ProcessTrace, Tensor
 from tensorsleuth.trace.ring_reader import Array
 
 ARGUMENT = "Argument"  # the type of what is passed to a function
@@ -29,7 +29,7 @@ class Op:
     file: str | None
     line: int | None
     function: str | None  # that the line is in
-    layer: str | None  # the scopes of its name that are the program's; eager ops have none
+    layer: str | None  # the scopes that it was made in, as the program named them
     outputs: int
     graph: str | None = None  # the traced function that it is in; None for an eager op
     differentiates: str | None = None  # the type of the op that it is the gradient of
@@ -47,6 +47,7 @@ class OpIndex:
         self.process = process
         self._number = number
         self._catalogue = process.catalogue
+        self._layers = Layers(process.catalogue)
 
     @cached_property
     def ops(self) -> list[Op]:
@@ -109,7 +110,7 @@ class OpIndex:
         function = self._catalogue.functions.get(instance.function)
         if function is None:
             return
-        around = self._layer_around(instance)
+        around = self._layers.around(instance)
         for number, argument in enumerate(function.arguments):
             name, first = f"{function.name}/{argument}", instance.first + number
             place = (function.name, None, first, self._number, instance.id)
@@ -124,7 +125,7 @@ class OpIndex:
             node.type,
             node.name,
             *_line(site),
-            layer_of(forward.name if forward else node.name) or around,
+            self._layers.of_node(function, node) or around,
             len(node.dtypes),
             function.name,
             forward.type if forward else None,
@@ -138,26 +139,12 @@ class OpIndex:
         forward = self._catalogue.eager.get(op.forward) if op.forward > 0 else None
         site = self._site(op.site, forward.site if forward else -1)
         kind = forward.type if forward else None
-        return Op(
-            op.type, op.type, *_line(site), None, op.outputs, None, kind, op.first, self._number, op.instance, -1, op.id
-        )
+        layer, place = self._layers.of_eager(op), (op.first, self._number, op.instance, -1, op.id)
+        return Op(op.type, op.type, *_line(site), layer, op.outputs, None, kind, *place)
 
     def _site(self, own: int, forward: int) -> Site | None:
         site = self._catalogue.sites.get(forward)
         return site if site is not None and site.frame is not None else self._catalogue.sites.get(own)
-
-    def _layer_around(self, instance: Instance) -> str | None:
-        """The layer of the nearest calling node that has one."""
-        for _ in range(MAX_NESTING):
-            parent = self._catalogue.instances.get(instance.parent)
-            caller = self._catalogue.functions.get(parent.function) if parent is not None else None
-            if parent is None or caller is None or not 0 <= instance.node < len(caller.nodes):
-                return None
-            layer = layer_of(caller.nodes[instance.node].name)
-            if layer is not None:
-                return layer
-            instance = parent
-        return None
 
 
 def _line(site: Site | None) -> tuple[str | None, int | None, str | None]:

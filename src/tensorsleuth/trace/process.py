@@ -13,6 +13,7 @@ import numpy as np
 from tensorsleuth.model.catalog import Catalogue, EagerOp, Function, Instance, Node, Site
 from tensorsleuth.model.errors import TraceError
 from tensorsleuth.model.rows import CALL, DEVICE_SHIFT, EVENT, SHAPE, VALUE, CallKind, EventFlag, EventKind
+from tensorsleuth.trace.batches import Batches
 from tensorsleuth.trace.catalog_reader import read_catalogue
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.replays import has_replays, merge
@@ -213,6 +214,11 @@ class ProcessTrace:
         """Number of a call -> training step."""
         rows = self.calls[np.isin(self.calls["kind"], (CallKind.OP, CallKind.FUNCTION))]
         return dict(zip(rows["call"].tolist(), rows["step"].tolist(), strict=True))
+
+    @cached_property
+    def batches(self) -> Batches:
+        """Which epoch and batch of a Keras model a call belongs to."""
+        return Batches(self.calls)
 
     def call_of(self, row: Any) -> int | None:
         """The eager call that an event belongs to; None for what datasets compute by themselves."""

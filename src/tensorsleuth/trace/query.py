@@ -13,7 +13,7 @@ from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.tensors import Part, Tensors
 from tensorsleuth.trace.variable_use import Variable, variables_of
-from tensorsleuth.trace.wanted import Name, Steps, Wanted, find_file, in_steps, step_range, wanted
+from tensorsleuth.trace.wanted import Name, Steps, Wanted, When, find_file, in_steps, number_range, step_range, wanted
 
 
 class Queries:
@@ -54,6 +54,8 @@ class Queries:
         layer: Name | None = None,
         op: Name | Op | None = None,
         step: Steps | None = None,
+        epoch: int | range | None = None,
+        batch: int | range | None = None,
         bad: bool | None = None,
         file: str | None = None,
         line: int | None = None,
@@ -62,12 +64,14 @@ class Queries:
 
         name: of the op, or with the number of an output, `dense/MatMul:0`. layer: scopes that its layer has in a row,
         `dense_1`, `model/dense_1`. op: a type, or one of `ops()`. step: a number (-1: the last), a range or a slice.
-        bad: only those with a NaN or infinity, or only those without. file: a path, or the end of one.
+        epoch, batch: of a Keras model, a number or a range. bad: only those with a NaN or infinity, or only those
+        without. file: a path, or the end of one.
         """
         one, type = (op, None) if isinstance(op, Op) else (None, op)
         wants = wanted(type, name, layer, file, line, one)
         steps = step_range(step, self._recorded_steps) if step is not None else None
-        return Tensors([Part(asked, _numbers(asked, wants, steps, bad)) for asked in self._asked])
+        when = When(steps, number_range("epoch", epoch), number_range("batch", batch))
+        return Tensors([Part(asked, _numbers(asked, wants, when, bad)) for asked in self._asked])
 
     def variables(self) -> list[Variable]:
         """The variables that the program's functions use, with the ops that read and write them."""
@@ -79,7 +83,7 @@ class Queries:
         return texts[find_file(texts, file)]
 
 
-def _numbers(asked: Asked, wants: Wanted, steps: range | None, bad: bool | None) -> Array:
+def _numbers(asked: Asked, wants: Wanted, when: When, bad: bool | None) -> Array:
     """The numbers of the events that pass every test."""
     events = asked.process.events
     keep = np.ones(len(events), bool)
@@ -89,8 +93,12 @@ def _numbers(asked: Asked, wants: Wanted, steps: range | None, bad: bool | None)
     if wants.output is not None:
         firsts = np.array([*(op.first for op in asked.index.ops), 0], np.int64)
         keep &= events["tensor"] - firsts[asked.places] == wants.output
-    if steps is not None:
-        keep &= in_steps(asked.steps, steps)
+    if when.steps is not None:
+        keep &= in_steps(asked.steps, when.steps)
+    if when.epochs is not None:
+        keep &= in_steps(asked.epochs, when.epochs)
+    if when.batches is not None:
+        keep &= in_steps(asked.batches, when.batches)
     if bad is not None:
         keep &= events["flags"] & (EventFlag.BAD | EventFlag.LOOKED) == EventFlag.LOOKED | EventFlag.BAD * bad
     return np.flatnonzero(keep)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tensorsleuth.model.batches import Batch
 from tensorsleuth.model.rows import EventFlag, EventKind
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.columns import COLUMNS
@@ -77,6 +78,22 @@ class TensorEvent:
         return step if step is not None and step >= 0 else None
 
     @property
+    def epoch(self) -> int | None:
+        """The epoch of the Keras model that it was computed in."""
+        return self._batch.epoch if self._batch is not None else None
+
+    @property
+    def batch(self) -> int | None:
+        """The batch in that epoch, or of `evaluate` or `predict`."""
+        return self._batch.batch if self._batch is not None else None
+
+    @property
+    def _batch(self) -> Batch | None:
+        process = self._asked.process
+        call = process.call_of(self.row) if self.row is not None else self._moment.call
+        return process.batches.of_call(call) if call is not None else None
+
+    @property
     def iteration(self) -> int | None:
         """The iteration of the innermost loop; None for an eager tensor."""
         return int(self.row["iteration"]) if self.row is not None and self.row["kind"] == EventKind.GRAPH else None
@@ -104,9 +121,9 @@ class TensorEvent:
         if self.row is None:
             return {}
         rows = np.array([self.row], self._asked.process.events.dtype)
-        step = self.step
+        when = {name: -1 if (at := getattr(self, name)) is None else at for name in ("step", "epoch", "batch")}
         made = {name: make(self._asked.process, rows).tolist()[0] for name, make in COLUMNS.items()}
-        return {"process": self._asked.number, "step": -1 if step is None else step, **made}
+        return {"process": self._asked.number, **when, **made}
 
     @property
     def source(self) -> SourceLine | None:

@@ -33,8 +33,9 @@ class Part:
     def column(self, name: str) -> Array:
         if name == "process":
             return np.full(len(self.numbers), self.asked.number)
-        if name == "step":
-            return self.asked.steps[self.numbers]
+        if name in _WHEN:
+            whole: Array = _WHEN[name](self.asked)
+            return whole[self.numbers]
         return COLUMNS[name](self.asked.process, self.rows)
 
     def told(self, tell: Callable[[Op], Any]) -> Array:
@@ -50,6 +51,13 @@ class Part:
         row = self.asked.process.events[number]
         return TensorEvent(self.asked, op, int(row["tensor"]) - op.first if place >= 0 else 0, row, number=number)
 
+
+# What the process's calls tell of each event.
+_WHEN: dict[str, Callable[[Asked], Array]] = {
+    "step": lambda asked: asked.steps,
+    "epoch": lambda asked: asked.epochs,
+    "batch": lambda asked: asked.batches,
+}
 
 _WORDS: dict[str, Callable[[Op], Any]] = {
     "name": lambda op: op.name,
@@ -98,8 +106,8 @@ class Tensors(Sequence[TensorEvent]):
 
     @cached_property
     def health(self) -> Health:
-        """NumPy columns: process, step, iteration, counts, range, mean, std, dtype, elements, bad, first_bad."""
-        names = ("process", "step", *COLUMNS)
+        """NumPy columns: process, step, epoch, batch, iteration, counts, range, mean, std, dtype, elements, bad, …"""
+        names = ("process", *_WHEN, *COLUMNS)
         return Health({name: self._maker(name) for name in names}, len(self))
 
     def _maker(self, name: str) -> Callable[[], Array]:

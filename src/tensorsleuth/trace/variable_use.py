@@ -28,9 +28,11 @@ def variables_of(asked: Asked) -> Iterator[Variable]:
     for tensor, captured in _captured(asked):
         _, ops = known.setdefault((str(captured["variable"]), captured.get("uid")), (captured, {}))
         ops.update(dict.fromkeys(asked.takers.nodes(tensor)))
-    for (name, _), (captured, ops) in known.items():
+    names = asked.process.catalogue.variables
+    for (name, uid), (captured, ops) in known.items():
         writes = tuple(op for op in ops if writes_variables(op.type))
         reads = tuple(op for op in ops if not writes_variables(op.type))
+        name = names[uid][0] if uid in names else name
         yield Variable(name, _shape(captured.get("shape")), bool(captured.get("trainable")), reads, writes)
 
 

@@ -165,13 +165,14 @@ class Variables:
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """What functions call the variables that they capture."""
+        """What functions call the variables that they capture, and what Keras calls its own."""
+        keras = {uid: name for uid, (name, _) in self._catalogue.variables.items()}
         return {
             int(captured["uid"]): str(captured["variable"]).removesuffix(":0")
             for function in self._catalogue.functions.values()
             for captured in function.captures.values()
             if captured.get("variable") and captured.get("uid") is not None
-        }
+        } | keras
 
     @cached_property
     def fixed(self) -> set[int]:

@@ -32,6 +32,15 @@ class Wanted:
         return all(test(op) for test in self.tests)
 
 
+@dataclass(frozen=True)
+class When:
+    """The training steps, and the epochs and batches of a Keras model, that are meant; None for any."""
+
+    steps: range | None = None
+    epochs: range | None = None
+    batches: range | None = None
+
+
 def wanted(
     type: Name | None = None,
     name: Name | None = None,
@@ -108,6 +117,19 @@ def step_range(asked: Steps, recorded: Array) -> range:
         return asked if asked.step > 0 else asked[::-1]
     step = _known_step(asked, recorded, end)
     return range(step, step + 1)
+
+
+def number_range(what: str, asked: SupportsIndex | range | None) -> range | None:
+    """The epochs or batches that are asked for."""
+    if asked is None:
+        return None
+    if isinstance(asked, range):
+        return asked if asked.step > 0 else asked[::-1]
+    try:
+        number = operator.index(asked)
+    except TypeError:
+        raise SleuthError(f"{what} is {asked!r}; it must be a number or a range, e.g. range(10).") from None
+    return range(number, number + 1)
 
 
 def in_steps(column: Array, steps: range) -> Array:

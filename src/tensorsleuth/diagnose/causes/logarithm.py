@@ -26,7 +26,7 @@ def match(case: Case) -> Story | None:
     if (half := _underflowed_in_half(case)) is not None:
         return Story("half-underflow", 0.97, f"takes log(0): {zeros}, for {half} underflowed in half precision", _WIDER)
     clipped = x.op in ("Maximum", "Relu", "ClipByValue")  # then it is no underflow
-    if case.op == "Log" and not clipped and (made := case.before(*_PROBABILITIES, depth=3)) is not None:
+    if case.op == "Log" and not clipped and (made := _saturated(case)) is not None:
         return _of_probabilities(made, x.count("zero"))
     if case.op == "Log" and x.op == "Sum" and case.before("Exp"):
         return Story(
@@ -45,6 +45,14 @@ def _underflowed_in_half(case: Case) -> str | None:
     logits = [one for slot in case.around.inputs(made) for spot in slot for one in case.around.seen(spot)]
     fits = all(one.max - one.min < _SPREAD for one in logits if one.known)
     return made.type.lower() if fits else None
+
+
+def _saturated(case: Case) -> str | None:
+    """What computed probabilities, some of them 0 or 1 as far as is known, that the log was taken of."""
+    made = case.spot_before(*_PROBABILITIES, depth=3)
+    seen = case.around.seen(made) if made is not None else []
+    between = bool(seen) and all(one.known and not one.count("zero") and one.max < 1.0 for one in seen)
+    return made.type if made is not None and not between else None
 
 
 def _of_probabilities(made_by: str, zeros: int) -> Story:

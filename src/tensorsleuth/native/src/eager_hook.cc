@@ -44,6 +44,7 @@ struct Hook {
 
 std::atomic<bool> suspicious{false};  // the guard knows of bad tensors: ask it before a variable is written
 thread_local bool busy = false;      // the callbacks may run ops of their own
+thread_local uint32_t scope = 0;     // the name scope that Python is in: one line may run in several layers
 thread_local uint32_t forward = 0;   // while a gradient function runs: the op that it differentiates
 std::atomic<int64_t> step{-1};
 
@@ -61,7 +62,7 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 
 // Names the stack by its code objects and positions; the callback keeps the code objects alive.
 uint64_t place_key(Object* op) {
-  uint64_t key = mix(0x51E07Bull + forward, reinterpret_cast<uint64_t>(op));
+  uint64_t key = mix(mix(0x51E07Bull + forward, scope), reinterpret_cast<uint64_t>(op));
   Object* frame = PyEval_GetFrame();
   if (frame) Py_IncRef(frame);
   while (frame) {
@@ -474,6 +475,7 @@ SLEUTH_API void sleuth_set_suspicious(int suspicious) { sleuth::suspicious = sus
 SLEUTH_API void sleuth_set_step(int64_t step) { sleuth::step = step; }
 SLEUTH_API int64_t sleuth_step() { return sleuth::step; }
 SLEUTH_API void sleuth_set_forward(uint32_t op) { sleuth::forward = op; }
+SLEUTH_API void sleuth_set_scope(uint32_t scope) { sleuth::scope = scope; }
 SLEUTH_API void sleuth_made(uint64_t uid, uint32_t op) { sleuth::made[uid % sleuth::kSeen] = {uid, op}; }
 
 // The eager op that made the tensor `uid`, or 0.

@@ -42,7 +42,8 @@ struct Value {
 static_assert(sizeof(Value) == 32, "model/rows.py says 32");
 
 enum EventKind : uint8_t { kEager = 1, kGraph = 2 };
-enum CallKind : uint8_t { kOp = 1, kFunction = 2, kMoreInputs = 3, kJoin = 4, kFailed = 5, kEnded = 6, kReplaying = 7, kReplayed = 8 };
+enum CallKind : uint8_t { kOp = 1, kFunction = 2, kMoreInputs = 3, kJoin = 4, kFailed = 5, kEnded = 6, kReplaying = 7, kReplayed = 8,
+                          kBatch = 9 };
 enum EventFlag : uint32_t {
   kBad = 1, kLooked = 2, kCounted = 4, kRanged = 8, kMoments = 16, kSaturated = 32, kDevice = 64, kHasValue = 128, kSteady = 256
 };

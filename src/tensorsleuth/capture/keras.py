@@ -1,0 +1,116 @@
+"""Keras's private parts, all that we touch of them: of Keras 3, of tf-keras, and of the Keras in TensorFlow 2.15.
+
+Programs import Keras when they like, or never: each part is looked for among the modules that are loaded.
+`tests/compat/test_keras_internals.py` fails, part by part, when a version moves one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+# Modules that have a CallbackList: Keras 3, tf-keras, Keras 2 as in TensorFlow 2.15.
+CALLBACKS = ("keras.src.callbacks.callback_list", "tf_keras.src.callbacks", "keras.src.callbacks")
+VARIABLES = ("keras.src.backend.tensorflow.core",)  # where Keras 3 has variables of its own
+CALLBACK = ("keras.src.callbacks.callback", "tf_keras.src.callbacks", "keras.src.callbacks")
+TRACEBACKS = ("keras.src.utils.traceback_utils", "tf_keras.src.utils.traceback_utils")
+
+
+def loaded(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
+    """An attribute of those modules that are loaded, and have got as far as to have it."""
+    for name in names:
+        found = getattr(sys.modules.get(name), attribute, None)
+        if found is not None:
+            yield found
+
+
+_PARTS = re.compile(r"(?:tf_)?keras\.src\.(optimizer|loss|metric)")
+_DEEPEST = 50  # layers in layers
+_WHOLE_LOSS = "compile_loss"  # what Keras 3 calls the sum of a model's losses
+
+
+def part(frame: Any, scope: str) -> str | None:
+    """`optimizer adam`, `loss mse`, `metric accuracy`: whose scope is being opened, where it is no layer's."""
+    owner = frame.f_locals.get("self")
+    if scope not in (getattr(owner, "name", None), getattr(owner, "_name_scope", None)):
+        return None
+    kinds = (_PARTS.match(base.__module__) for base in type(owner).__mro__)
+    kind = next((found.group(1) for found in kinds if found), None)
+    return f"{kind} {scope}" if kind is not None and scope != _WHOLE_LOSS else kind
+
+
+def callback_lists() -> Iterator[type]:
+    """The classes through which Keras tells callbacks of epochs and batches."""
+    yield from loaded(CALLBACKS, "CallbackList")
+
+
+def callback_classes() -> tuple[type, ...]:
+    """What callbacks are derived from, in each Keras that the program has loaded; in TensorFlow's where in none."""
+    found = tuple(dict.fromkeys(loaded(CALLBACK, "Callback")))
+    if not found:
+        import tensorflow
+
+        found = (tensorflow.keras.callbacks.Callback,)
+    return found
+
+
+def batches_at_once(model: Any) -> int:
+    """How many batches one call of a model's train function takes."""
+    number = getattr(model, "steps_per_execution", None) or getattr(model, "_steps_per_execution", None)
+    return int(number) if number is not None else 1  # Keras 2 has it in a variable
+
+
+def callback_list_around(frame: Any, callback: Any) -> Any | None:
+    """The list through which Keras is calling a callback."""
+    kinds = set(callback_lists())
+    while frame is not None:
+        owner: Any = frame.f_locals.get("self")
+        if type(owner) in kinds and callback in owner.callbacks:
+            return owner
+        frame = frame.f_back
+    return None
+
+
+def traceback_modules() -> Iterator[Any]:
+    """The modules that cut Keras's own frames from tracebacks."""
+    yield from (sys.modules[name] for name in TRACEBACKS if hasattr(sys.modules.get(name), "_EXCLUDED_PATHS"))
+
+
+def variable_classes() -> Iterator[Any]:
+    """Keras 3's own variables, each around one of TensorFlow's."""
+    yield from loaded(VARIABLES, "Variable")
+
+
+def variables(model: Any) -> Iterator[tuple[Any, str, str]]:
+    """What a model trains or counts with: variable, path, and role (`optimizer`, `metric`, or empty)."""
+    optimizer = getattr(model, "optimizer", None)
+    own = getattr(optimizer, "variables", ())
+    yield from ((one, path(one), "optimizer") for one in (own() if callable(own) else own))
+    yield from ((one, path(one, metric.name), "metric") for metric in model.metrics for one in metric.variables)
+    yield from ((one, called, "") for one, called in _of_layers(model, model.name, 0))
+
+
+def _of_layers(layer: Any, around: str, depth: int) -> Iterator[tuple[Any, str]]:
+    """The variables of a layer and of those in it. To Keras 2 they have the name of the innermost layer only."""
+    own = (*getattr(layer, "_trainable_weights", ()), *getattr(layer, "_non_trainable_weights", ()))
+    own = own or (*getattr(layer, "_trainable_variables", ()), *getattr(layer, "_non_trainable_variables", ()))
+    yield from ((one, path(one, around)) for one in own)
+    for inner in layer._flatten_layers(include_self=False, recursive=False) if depth < _DEEPEST else ():
+        yield from _of_layers(inner, f"{around}/{inner.name}", depth + 1)
+
+
+def path(variable: Any, around: str = "") -> str:
+    """What Keras 3 calls a variable; of Keras 2, its name in what is around it."""
+    name = getattr(variable, "path", None)
+    if name is not None:
+        return str(name)
+    name = str(getattr(variable, "name", "")).removesuffix(":0")
+    return f"{around}/{name.rpartition('/')[2]}" if around else name
+
+
+def uid(variable: Any) -> int | None:
+    """The number of a variable's handle, where it has but one."""
+    inner = getattr(variable, "_value", variable) if hasattr(variable, "path") else variable
+    return getattr(getattr(inner, "_handle", None), "_id", None)

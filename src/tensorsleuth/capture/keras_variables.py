@@ -1,0 +1,31 @@
+"""What Keras calls its variables: to TensorFlow, those of Keras 3 are all `kernel` and `bias`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorsleuth.capture import keras
+from tensorsleuth.trace.catalog_writer import CatalogWriter
+
+
+class KerasVariables:
+    """Notes the path of each variable, and whether it is the optimizer's or a metric's; each once."""
+
+    def __init__(self, catalog: CatalogWriter) -> None:
+        self._catalog = catalog
+        self._noted: dict[int, tuple[str, str]] = {}
+
+    def made(self, variable: Any) -> None:
+        """Keras has made a variable."""
+        self._note(variable, keras.path(variable), "")
+
+    def trains(self, model: Any) -> None:
+        """A model is in a loop: it has its variables, maybe from before the recording."""
+        for variable, path, role in keras.variables(model):
+            self._note(variable, path, role)
+
+    def _note(self, variable: Any, path: str, role: str) -> None:
+        uid = keras.uid(variable)
+        if uid is not None and self._noted.get(uid) != (path, role):
+            self._noted[uid] = path, role
+            self._catalog.variable(uid, path, role)

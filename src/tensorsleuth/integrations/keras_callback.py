@@ -1,0 +1,215 @@
+"""A callback for `fit`, `evaluate` and `predict`: of Keras 3, of tf-keras, and of the Keras in TensorFlow 2.15."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import weakref
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.capture import api, keras
+from tensorsleuth.capture.complaint import harmless
+from tensorsleuth.capture.settings import DtypeFilter, make_settings
+from tensorsleuth.integrations.fit_watch import FitWatch
+from tensorsleuth.integrations.spans import Span, Spans
+from tensorsleuth.model.finding import Finding
+from tensorsleuth.model.modes import DEFAULT_MODE, Mode
+from tensorsleuth.show import fit_report
+from tensorsleuth.trace import rundir
+
+
+class SleuthCallback:
+    """Records a Keras loop, from its begin to its end; what went wrong is in `findings` and `verdict`.
+
+    Args:
+        logdir, mode, circular_buffer_size, op_regex, tensor_dtypes: as `tensorsleuth.record` takes them. Where a
+            recording is under way (`sleuth run`), the callback adds to that, and these have no effect, nor have spans.
+        epochs: which epochs of a fit to record, counted from 0: a number, a range, a set, or a function of a number.
+        batches: which batches of each epoch, likewise.
+        stop_on_nan: stop training when a bad value that matters appears, and print the verdict.
+        verbose: print a line after each epoch; by default where `fit` itself is verbose.
+    """
+
+    _chief_worker_only = None
+    _supports_tf_logs = True  # Keras 2 need not turn logs into numbers for us
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> SleuthCallback:
+        kind: type[SleuthCallback] = _derived(cls, keras.callback_classes())  # type: ignore[arg-type]
+        return super().__new__(kind)
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str] | None = None,
+        mode: str | Mode = DEFAULT_MODE,
+        circular_buffer_size: int | None = None,
+        op_regex: str | None = None,
+        tensor_dtypes: DtypeFilter = None,
+        *,
+        epochs: Span = None,
+        batches: Span = None,
+        stop_on_nan: bool = False,
+        verbose: bool | None = None,
+    ) -> None:
+        self._settings = (logdir, mode, circular_buffer_size, op_regex, tensor_dtypes)
+        make_settings(rundir.logdir(os.fspath(logdir) if logdir is not None else None), *self._settings[1:])
+        self._spans = Spans(epochs, batches)
+        self._stop_on_nan = stop_on_nan
+        self._verbose = verbose
+        self._model: Any = None
+        self.params: Any = None
+        self.validation_data = None
+        self._watch: FitWatch | None = None
+        self._depth = 0  # loops under way: evaluate in fit is one of two
+        self._end_of_loop: Any = None
+        self._epoch: int | None = None
+        self._counted = 0  # tensors at the begin of the epoch
+        self._batches = 0  # of this fit
+        self._seen = True  # is the batch that is under way
+        self._line: str | None = None  # to be printed once the progress bar has ended its own
+        self._stopped: list[Finding] = []
+
+    # ---- what the user asks
+
+    @property
+    def run(self) -> Path | None:
+        """The folder of the run; None before the first loop, and where it could not be made."""
+        return self._watch.run if self._watch is not None else None
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What did harm in the last loop, worst first; while it runs, so far."""
+        return self._watch.findings() if self._watch is not None else []
+
+    @property
+    def verdict(self) -> str:
+        """`healthy`, `problem`, or `unknown` where nothing was recorded."""
+        if self._watch is None or self._watch.run is None:
+            return "unknown"
+        return "problem" if self.findings else "healthy"
+
+    # ---- what Keras tells
+
+    @property
+    def model(self) -> Any:
+        return self._model
+
+    def set_model(self, model: Any) -> None:
+        self._model = model
+
+    def set_params(self, params: Any) -> None:
+        self.params = params
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self._batches, self._stopped, self._line = 0, [], None
+        self._depth = 0  # a fit before this one may have raised
+        self._begin()
+        if self._watch is not None and not self._spans.everything:
+            self._watch.see(False)
+
+    def on_train_end(self, logs: Any = None) -> None:
+        self._say_line()
+        self._end()
+        if self._stopped:
+            harmless(fit_report.stopped, self._watch.diagnosis if self._watch is not None else None, self._stopped)
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        self._begin()
+
+    def on_test_end(self, logs: Any = None) -> None:
+        self._end()
+
+    def on_predict_begin(self, logs: Any = None) -> None:
+        self._begin()
+
+    def on_predict_end(self, logs: Any = None) -> None:
+        self._end()
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self._say_line()
+        self._epoch = epoch
+        self._counted = self._watch.tensors if self._watch is not None else 0
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        if self._watch is not None and self._is_verbose:
+            count = self._watch.tensors - self._counted
+            self._line = fit_report.epoch(epoch, count, self._watch.alarm, self._stopped)
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        if self._watch is not None and not self._spans.everything:
+            self._seen = self._spans.wants(self._epoch, batch, batch + keras.batches_at_once(self._model) - 1)
+            self._watch.see(self._seen)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        self._batches += 1
+        if self._watch is not None:
+            harmless(self._look, self._watch, logs or {})
+
+    # ---- how it is done
+
+    def _look(self, watch: FitWatch, logs: Mapping[str, Any]) -> None:
+        if not self._seen and not getattr(self._model, "run_eagerly", False):
+            watch.passed()
+        if self._stop_on_nan and not self._stopped and watch.alarm:
+            self._stopped = watch.harm(self._batches, sure=not math.isfinite(float(logs.get("loss", 0.0))))
+            if self._stopped:
+                self._model.stop_training = True
+
+    def _begin(self) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._end_watch()
+            self._seen = True
+            self._watch = harmless(FitWatch, lambda: api.record(*self._settings))
+            around = keras.callback_list_around(sys._getframe(2), self)
+            if around is not None:  # goes with its loop, also where that raised
+                self._end_of_loop = weakref.finalize(around, _ended, weakref.ref(self))
+
+    def _end(self) -> None:
+        self._depth -= 1
+        if self._depth <= 0:
+            self._end_watch()
+
+    def _end_watch(self) -> None:
+        if self._end_of_loop is not None:
+            self._end_of_loop.detach()
+        if self._watch is not None:
+            harmless(self._watch.end)
+
+    def _say_line(self) -> None:
+        line, self._line = self._line, None
+        if line is not None:
+            harmless(fit_report.say, line)
+
+    @property
+    def _is_verbose(self) -> bool:
+        return self._verbose if self._verbose is not None else bool((self.params or {}).get("verbose"))
+
+    # Keras 2 asks whether it has to call us for each batch.
+
+    def _implements_train_batch_hooks(self) -> bool:
+        return self._stop_on_nan or not self._spans.everything
+
+    def _implements_test_batch_hooks(self) -> bool:
+        return False
+
+    def _implements_predict_batch_hooks(self) -> bool:
+        return False
+
+
+def _ended(callback: weakref.ref[SleuthCallback]) -> None:
+    """Keras's loop is gone without having said so: it raised."""
+    one = callback()
+    if one is not None:
+        one._depth = 0
+        one._end_watch()
+
+
+@cache
+def _derived(cls: type[SleuthCallback], bases: tuple[type, ...]) -> type[SleuthCallback]:
+    """The same class, as a callback of each Keras that is loaded."""
+    missing = tuple(base for base in bases if not issubclass(cls, base))
+    return type(cls.__name__, (cls, *missing), {"__doc__": cls.__doc__, "__module__": cls.__module__})
