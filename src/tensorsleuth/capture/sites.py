@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from types import CodeType, FrameType
 
+from tensorsleuth.capture.autograph import written
 from tensorsleuth.trace.catalog_writer import CatalogWriter, FrameKey
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -54,7 +55,7 @@ class Sites:
         whole = tuple(frames)
         known = self._known.get(whole)
         if known is None:
-            kept = tuple(frame for frame in whole if not is_framework(frame[0])) or whole[-1:]
+            kept = tuple(frame for frame in map(written, whole) if frame and not is_framework(frame[0])) or whole[-1:]
             known = self._known[whole] = self._catalog.site(kept)
         return known
 
