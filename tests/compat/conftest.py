@@ -20,12 +20,13 @@ for name in ("SLEUTH_LOGDIR", "SLEUTH_RUN", "SLEUTH_SETTINGS", "SLEUTH_PROBE"):
 
 def _patched() -> list[tuple[Any, str, Any]]:
     """What a recording replaces in TensorFlow, and what is there now."""
-    from tensorsleuth.capture import patches, tf
+    from tensorsleuth.capture import patches, strategies, tf
 
     places = [(tf.pywrap_tfe, name) for name in (*patches.ENTRY_POINTS, "TFE_ContextRemoveFunction")]
     places += [(tf.execute, "record_gradient"), (tf.gradients_util, "_MaybeCompile")]
     places += [(tf.session.BaseSession, "run"), (tf.constant_op, "convert_to_eager_tensor")]
     places += [(tf.backprop.GradientTape, "__enter__"), (tf.backprop.GradientTape, "gradient")]
+    places += [(strategies.EXTENDED, "call_for_each_replica"), (strategies.SERVER, "__init__")]
     places += [(tf.traceback_utils, "_EXCLUDED_PATHS"), (tf.TensorBase, "_numpy")]
     return [(owner, name, getattr(owner, name)) for owner, name in places]
 

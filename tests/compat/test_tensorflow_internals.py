@@ -18,7 +18,7 @@ from tensorflow.python.ops import gen_math_ops, gradients_util
 from tensorflow.python.util import traceback_utils
 from tests.compat.looking import marked
 
-from tensorsleuth.capture import patches
+from tensorsleuth.capture import autograph, patches, strategies
 from tensorsleuth.capture import tf as private
 
 
@@ -311,3 +311,36 @@ def test_variables_are_read_and_written_by_ops_of_these_names() -> None:
     known = private.ops_that_write()
     assert {"AssignVariableOp", "AssignAddVariableOp", "ResourceApplyAdam", "ResourceScatterAdd"} <= known
     assert "ReadVariableOp" not in known
+
+
+def test_autograph_knows_what_its_lines_were_made_of() -> None:
+    def outer(x: Any) -> Any:
+        def inner() -> Any:
+            return x + 1  # converted
+
+        return inner
+
+    code = tf.autograph.to_graph(outer)(1).__code__
+    assert autograph.is_generated(code.co_filename)
+    lines = [line for _, _, line in code.co_lines() if line is not None]
+    written = [autograph.written((code.co_filename, line, code.co_name)) for line in lines]
+    assert (__file__, marked("converted")) in [frame[:2] for frame in written if frame is not None]
+
+
+def test_strategies_run_replicas_through_one_method() -> None:
+    assert list(inspect.signature(strategies.EXTENDED.call_for_each_replica).parameters) == [
+        "self",
+        "fn",
+        "args",
+        "kwargs",
+    ]
+    assert issubclass(type(tf.distribute.get_strategy().extended), strategies.EXTENDED)
+    strategy = tf.distribute.OneDeviceStrategy("CPU:0")
+    assert issubclass(type(strategy.extended), strategies.EXTENDED)
+    assert [device.rpartition("device:")[2] for device in strategy.extended.worker_devices] == ["CPU:0"]
+
+
+def test_a_server_says_its_job() -> None:
+    server = tf.distribute.Server({"worker": ["localhost:0"]}, job_name="worker", task_index=0, start=False)
+    assert isinstance(server, strategies.SERVER)
+    assert (server.server_def.job_name, server.server_def.task_index) == ("worker", 0)

@@ -1,7 +1,7 @@
 """Leads from the code that AutoGraph wrote back to the line it was made of.
 
-TensorFlow does so for the functions that it has converted and that are running in the same thread. It knows nothing of a
-function that was defined inside of one and is called in another thread, as MirroredStrategy calls it for each replica.
+TensorFlow does so for the functions that it has converted and that are running in the same thread. It knows nothing
+of a function that was defined inside of one and is called in another thread, as MirroredStrategy does for each replica.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
+from tensorsleuth.capture.strategies import task_of_environment, watch_strategies
 from tensorsleuth.capture.watcher import Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.catalog_writer import CatalogWriter
@@ -63,6 +64,7 @@ class Recorder:
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self.steps.forward_pass, self.steps.gradients_computed)
         patches.watch_sessions(self._patches, self._saw_session)
+        watch_strategies(self._patches, self.catalog.meta, self._serves)
         patches.watch_conversions(self._patches, callbacks.feeds.converted)
         patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
 
@@ -83,8 +85,12 @@ class Recorder:
 
     def _name_devices(self) -> None:
         devices = tf.devices()
-        self.catalog.meta({"devices": devices})
+        self.catalog.meta({"devices": devices} | task_of_environment())
         self.sink.name_devices([device.rpartition("device:")[2] for device in devices])
+
+    def _serves(self, job: str, index: int) -> None:
+        """This process runs functions for others: it says so, so that they may send it watched ones."""
+        self.catalog.meta({"task": {"type": job, "index": index, "of": 0}, "serves": True})
 
     def _catalog_meta(self, means: Means) -> None:
         self.catalog.meta(

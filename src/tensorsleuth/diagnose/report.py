@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
+from tensorsleuth.diagnose.apart import Apart
 from tensorsleuth.diagnose.births import BirthFinder
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
@@ -167,8 +169,14 @@ class _Told:
             layer=layer_of(case.name) if self._is_there and not case.name.startswith("__") else None,
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=chain_of(case.spread, _Names(case)) if not self.masked else (),
+            replica=self._apart.replica,
+            others=self._apart.others if not self.masked else None,
             source=tuple(_around(case.process, frame)),
         )
+
+    @cached_property
+    def _apart(self) -> Apart:
+        return Apart(self.case)
 
     @property
     def _is_there(self) -> bool:
@@ -186,6 +194,7 @@ class _Told:
         where = f"{frame.file}:{frame.line}" if frame else "a line that is not known"
         step = self.case.birth.moment.step
         at = f" at step {step}" if step is not None and step >= 0 else ""
+        at += f" on {self._apart.replica}" if self._apart.replica else ""
         if self.story is not None:
             return f"{where} {self.story.why}{at}."
         return f"{where}: {self.case.op} made the first bad value, from inputs that were all finite{at}."

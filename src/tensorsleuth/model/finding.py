@@ -40,6 +40,9 @@ class Finding:
     layer: str | None = None
     evidence: tuple[Evidence, ...] = ()
     chain: tuple[str, ...] = ()
+    worker: str | None = None  # of a cluster, e.g. `worker 1 of 2`
+    replica: str | None = None  # e.g. `replica 1 of 2 (CPU:1)`
+    others: str | None = None  # what became of the other replicas and workers
     source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were when it ran
 
     def to_json(self) -> dict[str, Any]:

@@ -69,6 +69,8 @@ def _problem(finding: Finding) -> Iterator[RenderableType]:
     yield Text()
     if finding.chain:
         yield _labelled("Spread", " → ".join(finding.chain))
+    if finding.others:
+        yield _labelled("Others", finding.others)
     yield _labelled("Sure", sureness(finding))
     if finding.fix:
         yield _labelled("Change", finding.fix)
@@ -102,7 +104,7 @@ def _place(finding: Finding) -> str:
     step = f"step {finding.step}" if finding.step is not None else None
     iteration = f"iteration {finding.iteration} of its loop" if finding.iteration else None
     layer = f"layer {finding.layer}" if finding.layer else None
-    return " · ".join(part for part in (where, layer, step, iteration) if part)
+    return " · ".join(part for part in (where, layer, step, iteration, finding.replica, finding.worker) if part)
 
 
 def _near(path: str) -> str:
