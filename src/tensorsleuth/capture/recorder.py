@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import platform
 import sys
 import time
 from pathlib import Path
@@ -97,6 +98,7 @@ class Recorder:
             {
                 "version": 1,
                 "pid": os.getpid(),
+                "host": platform.node(),
                 "argv": list(sys.argv),
                 "python": sys.version.split()[0],
                 "tensorflow": ".".join(map(str, tf.version())),

@@ -12,6 +12,7 @@ from tensorsleuth.diagnose.births import BirthFinder
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.chain import chain_of
+from tensorsleuth.diagnose.cluster import Found, told_as_one
 from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
@@ -52,16 +53,16 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
 
 def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], list[str]]:
     """Those of all processes; a trace that contradicts itself costs a line, not the verdict on the others."""
-    found: list[Finding] = []
+    found: Found = []
     trouble: list[str] = []
     for process in trace.processes:
         try:
-            found += findings_of(process, exit_code)
+            found.append((process, findings_of(process, exit_code)))
         except _CONTRADICTIONS as error:
             if os.environ.get("SLEUTH_DEBUG"):
                 raise
             trouble.append(f"the trace in {process.folder} contradicts itself ({error!r})")
-    return found, trouble
+    return told_as_one(found), trouble
 
 
 def _blind(trace: Trace) -> str | None:
