@@ -340,6 +340,14 @@ def test_strategies_run_replicas_through_one_method() -> None:
     assert [device.rpartition("device:")[2] for device in strategy.extended.worker_devices] == ["CPU:0"]
 
 
+def test_the_context_knows_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert private.own_task() is None
+    cluster = tf.train.ClusterSpec({"worker": ["localhost:0", "localhost:0"]}).as_cluster_def()
+    server = tf.train.ServerDef(cluster=cluster, job_name="worker", task_index=1)
+    monkeypatch.setattr(context.context(), "_collective_ops_server_def", server)
+    assert private.own_task() == ("worker", 1)
+
+
 def test_a_server_says_its_job() -> None:
     server = tf.distribute.Server({"worker": ["localhost:0"]}, job_name="worker", task_index=0, start=False)
     assert isinstance(server, strategies.SERVER)

@@ -15,6 +15,7 @@ from tensorsleuth.capture.feeds import Feeds
 from tensorsleuth.capture.functions import Functions, Watched
 from tensorsleuth.capture.gradients import ARGUMENT
 from tensorsleuth.capture.places import DO_NOT_LOOK, Place, Places
+from tensorsleuth.capture.remote import Remote
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.steps import Steps
@@ -38,6 +39,7 @@ class EagerCallbacks:
         functions: Functions,
         steps: Steps,
         sink: Sink,
+        remote: Remote,
     ) -> None:
         self._catalog = catalog
         self._sites = sites
@@ -45,6 +47,7 @@ class EagerCallbacks:
         self._functions = functions
         self._steps = steps
         self._sink = sink
+        self._remote = remote
         self.feeds = Feeds(places, sites, sink)
         self._proven: set[str] = set()  # copies that have run
         self.watcher: Watcher | None = None
@@ -92,7 +95,7 @@ class EagerCallbacks:
     def _call_function(
         self, real: Any, handle: Any, device: Any, name: str, inputs: Sequence[Any], attrs: Any, *rest: Any
     ) -> Any:
-        call = harmless(self._begin, name, inputs, rest[-1])
+        call = harmless(self._begin, device, name, inputs, rest[-1])
         ran, given = (call.ran, call.inputs) if call else (name, inputs)
         try:
             outputs = real(handle, device, ran, given, attrs, *rest)
@@ -109,11 +112,16 @@ class EagerCallbacks:
                 raise_in_program(harmless(self.watcher.function_ended, call, outputs, bool(seen)))
         return outputs
 
-    def _begin(self, name: str, inputs: Sequence[Any], outputs: int) -> FunctionCall:
+    def _begin(self, device: str | None, name: str, inputs: Sequence[Any], outputs: int) -> FunctionCall:
         """Note that a function is called; what to run for it."""
-        watched = self._functions.watched(name, lambda: tf.graph_of(tf.calling_function(sys._getframe(6))))
-        self._steps.function_called(watched.kind if watched else "plain")
-        place = self._places.at(name, self._sites.of_caller(4), outputs, instance=watched.instance if watched else -1)
+        find = lambda: tf.graph_of(tf.calling_function(sys._getframe(6)))  # noqa: E731
+        task = self._remote.task(device)
+        as_it_is = task is not None and not self._remote.is_watched(task)
+        elsewhere = self._remote.prober if task is not None and not as_it_is else None
+        watched = None if as_it_is else self._functions.watched(name, find, elsewhere=elsewhere)
+        known = self._functions.described(name, find) if as_it_is else watched
+        self._steps.function_called(known.kind if known else "plain")
+        place = self._places.at(name, self._sites.of_caller(4), outputs, instance=known.instance if known else -1)
         number, began = self._sink.next_call(), time.monotonic_ns()
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)

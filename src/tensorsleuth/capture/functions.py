@@ -58,28 +58,49 @@ class Functions:
         self._closed = False
         self._known: dict[str, _Known] = {}
         self._copies: dict[str, list[str]] = {}
+        self._described: dict[str, Watched | None] = {}  # those that run as they are
         self._nodes = 0
         self._running = 0  # calls under way
         self._doomed: list[str] = []  # copies to take away when none is
+        self._sent: set[str] = set()  # copies that other processes run
         self._passed_over: set[str] = set()  # functions that the graph optimiser did not see
         self._using = prober  # for the function that is being watched
         self._root: str | None = None  # the function that is being watched, where Python calls it
 
-    def watched(self, name: str, find: Callable[[], Any], joined: bool = True) -> Watched | None:
-        """The copy to run instead of `name`; None where it has to run as it is. `find` gives its Python graph."""
-        key = (name, joined)
+    def watched(
+        self, name: str, find: Callable[[], Any], joined: bool = True, elsewhere: Prober | None = None
+    ) -> Watched | None:
+        """The copy to run instead of `name`; None where it has to run as it is. `find` gives its Python graph.
+
+        `elsewhere` puts the probes into a copy that another process is to run.
+        """
+        key = (f"{name}@" if elsewhere is not None else name, joined)
         found = self._roots.get(key, _UNKNOWN)  # once: another thread may forget it
         if found is _UNKNOWN:
             with self._lock:
                 found = self._roots.get(key, _UNKNOWN)
                 if found is _UNKNOWN:
-                    found = None if self._closed else self._watch_root(name, find(), joined)
+                    found = None if self._closed else self._watch_root(name, find(), joined, elsewhere)
                     self._roots[key] = found
         return found
 
+    def described(self, name: str, find: Callable[[], Any]) -> Watched | None:
+        """A function that has to run as it is: what it takes, writes and returns is known, not what it computes."""
+        with self._lock:
+            if name not in self._described:
+                known = None if self._closed else self._know(name, find())
+                self._described[name] = self._describe(name, known) if known is not None else None
+            return self._described[name]
+
+    def _describe(self, name: str, known: _Known) -> Watched:
+        fields = {"function": known.id, "parent": -1, "node": -1}
+        return Watched(name, *self._catalog.instance(fields, known.definition.tensors), known.kind)
+
     def ran(self, name: str, watched: Watched) -> bool:
         """A copy has run for the first time: were its probes in it?"""
-        if name in self._passed_over or not tf.optimizer_is_on() or self._prober.took_effect(watched.name):
+        if name in self._passed_over or watched.name in self._sent or not tf.optimizer_is_on():
+            return True
+        if self._prober.took_effect(watched.name):
             return True
         self._passed_over.add(name)
         self.forget(name)
@@ -89,7 +110,7 @@ class Functions:
     def refuse(self, name: str, why: str) -> None:
         """From now on run `name` as it is."""
         self.forget(name)
-        self._roots[(name, True)] = None
+        self._roots[(name, True)] = self._roots[(f"{name}@", True)] = None
         self._catalog.not_covered(f"the inside of {name}", why)
 
     def forget(self, name: str) -> None:
@@ -97,7 +118,9 @@ class Functions:
         with self._lock:
             for joined in (True, False):
                 self._roots.pop((name, joined), None)
+                self._roots.pop((f"{name}@", joined), None)
             self._known.pop(name, None)
+            self._described.pop(name, None)
             self._doomed += self._copies.pop(name, [])
         self._remove_doomed()
 
@@ -135,11 +158,15 @@ class Functions:
         for name in list(self._copies):
             self.forget(name)
 
-    def _watch_root(self, name: str, graph: Any, joined: bool) -> Watched | None:
+    def _watch_root(self, name: str, graph: Any, joined: bool, elsewhere: Prober | None) -> Watched | None:
         self._copies.setdefault(name, [])
         self._root = name if joined else None
-        self._using = self._prober.otherwise() if self._is_passed_over(name, joined) else self._prober
-        return self._watch(name, graph, parent=-1, node=-1, path=(name,), joined=joined)
+        here = self._prober.otherwise() if self._is_passed_over(name, joined) else self._prober
+        self._using = elsewhere or here
+        watched = self._watch(name, graph, parent=-1, node=-1, path=(name,), joined=joined)
+        if elsewhere is not None and watched is not None:
+            self._sent.add(watched.name)
+        return watched
 
     def _is_passed_over(self, name: str, joined: bool) -> bool:
         """Will the graph optimiser leave it alone: it is off, has not seen it before, or it is a dataset's and tiny."""

@@ -18,6 +18,7 @@ from tensorsleuth.capture.gradients import GradientTracker
 from tensorsleuth.capture.instrument import Selection
 from tensorsleuth.capture.means import Chooser, Means
 from tensorsleuth.capture.places import Places
+from tensorsleuth.capture.remote import Remote
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
@@ -27,6 +28,7 @@ from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import TracePlan, make_plan
+from tensorsleuth.trace.served import serves
 
 _sessions = itertools.count(1)
 
@@ -59,7 +61,7 @@ class Recorder:
         self.functions = Functions(self.catalog, describer, selection, self._session, means.prober)
         places = Places(self.catalog, sites, selection, self._name_devices)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
-        self.callbacks = callbacks = EagerCallbacks(*watching)
+        self.callbacks = callbacks = EagerCallbacks(*watching, Remote(self.folder, self.catalog, means.probe == "host"))
         patches.watch_removals(self._patches, self.functions.forget)
         patches.hide_our_frames(self._patches)
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
@@ -91,7 +93,9 @@ class Recorder:
 
     def _serves(self, job: str, index: int) -> None:
         """This process runs functions for others: it says so, so that they may send it watched ones."""
-        self.catalog.meta({"task": {"type": job, "index": index, "of": 0}, "serves": True})
+        self.catalog.meta({"task": {"type": job, "index": index, "of": 0}})
+        if isinstance(self.folder, Path):
+            (self.folder / serves(job, index)).touch()
 
     def _catalog_meta(self, means: Means) -> None:
         self.catalog.meta(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import platform
+import re
 from dataclasses import replace
 
 from tensorsleuth.diagnose.failure import LOST
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.model.ops import COLLECTIVES
+from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.rundir import is_running
+from tensorsleuth.trace.served import Coordinator
 
+_TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)/")
 Found = list[tuple[ProcessTrace, list[Finding]]]
 
 
@@ -19,11 +23,18 @@ def told_as_one(found: Found) -> list[Finding]:
     if not any(task_name(process) for process, _ in found):
         return [finding for _, findings in found for finding in findings]
     told = [
-        replace(finding, worker=task_name(process), others=_others(process, finding, found))
+        replace(finding, worker=finding.worker or task_name(process), others=_others(process, finding, found))
         for process, findings in found
         for finding in findings
     ]
     return sorted(told, key=_order)
+
+
+def ran_on(one: Observed) -> str | None:
+    """The worker of a coordinator on which a function was run, e.g. `worker 1`."""
+    device = one.process.device_of(one.row) if one.row is not None and isinstance(one.process, Coordinator) else None
+    found = _TASK.match(device or "")
+    return f"{found.group(1)} {found.group(2)}" if found is not None else None
 
 
 def task_name(process: ProcessTrace) -> str | None:

@@ -12,7 +12,7 @@ from tensorsleuth.diagnose.births import BirthFinder
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.chain import chain_of
-from tensorsleuth.diagnose.cluster import Found, told_as_one
+from tensorsleuth.diagnose.cluster import Found, ran_on, told_as_one
 from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
@@ -170,6 +170,7 @@ class _Told:
             layer=layer_of(case.name) if self._is_there and not case.name.startswith("__") else None,
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=chain_of(case.spread, _Names(case)) if not self.masked else (),
+            worker=ran_on(case.out),
             replica=self._apart.replica,
             others=self._apart.others if not self.masked else None,
             source=tuple(_around(case.process, frame)),
