@@ -58,6 +58,22 @@ losses = [step(x).numpy() for x in strategy.experimental_distribute_dataset(shar
 result([*losses, *w.numpy()])
 """
 
+EAGER = """
+with strategy.scope():
+    w = tf.Variable(tf.ones([4]), name="w")
+
+def replica(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.math.log(tf.reduce_sum(x * w * w, 1)))  # bad
+    gradient = tf.distribute.get_replica_context().all_reduce("sum", tape.gradient(loss, w))
+    w.assign_sub(0.01 * gradient)
+    return loss
+
+batches = strategy.experimental_distribute_dataset(shards([14]))
+losses = [strategy.reduce("mean", strategy.run(replica, args=(x,)), axis=None) for x in batches]
+result([*losses, *w.numpy()])
+"""
+
 KERAS = """
 keras.utils.set_random_seed(1)
 
@@ -137,6 +153,13 @@ def test_replicas_are_apart_and_every_line_is_the_users(tmp_path: Path) -> None:
     logs = trace.tensors(op="Log", step=1)
     assert {one.name for one in logs if one.health["neg_inf"]} == {"cond/Log:0", "replica_1/cond/Log:0"}
     assert {variable.name for variable in trace.variables()} == {"w:0", "w/replica_1:0"}
+
+
+def test_replicas_that_run_eagerly_share_a_step(tmp_path: Path) -> None:
+    found, _ = verdict(tmp_path, BEGIN + EAGER)
+    first = found["findings"][0]
+    assert (first["cause"], first["line"], first["step"]) == ("log-zero", line(BEGIN + EAGER, "bad"), 1)
+    assert first["replica"] is None  # docs/coverage.md
 
 
 PLACED = """

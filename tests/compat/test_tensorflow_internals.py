@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -338,6 +339,13 @@ def test_strategies_run_replicas_through_one_method() -> None:
     strategy = tf.distribute.OneDeviceStrategy("CPU:0")
     assert issubclass(type(strategy.extended), strategies.EXTENDED)
     assert [device.rpartition("device:")[2] for device in strategy.extended.worker_devices] == ["CPU:0"]
+
+
+def test_replicas_run_in_threads_that_know_their_number() -> None:
+    strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+    assert list(strategy.extended.worker_devices) == ["/job:localhost/replica:0/task:0/device:CPU:0"]
+    seen = strategy.run(lambda: [getattr(threading.current_thread(), "replica_id", None)])
+    assert seen == [0] and not strategies.is_later_replica()
 
 
 def test_the_context_knows_its_task(monkeypatch: pytest.MonkeyPatch) -> None:

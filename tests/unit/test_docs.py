@@ -13,6 +13,7 @@ import pytest
 import tensorsleuth
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.cli import commands
+from tensorsleuth.model.coverage import COVERED, NOT_COVERED
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.columns import COLUMNS
@@ -47,6 +48,7 @@ def causes() -> list[str]:
 WHY = (ROOT / "docs/why.md").read_text()
 COMMANDS = (ROOT / "docs/commands.md").read_text()
 RECORDING = (ROOT / "docs/recording.md").read_text()
+COVERAGE = (ROOT / "docs/coverage.md").read_text()
 API = (ROOT / "docs/api.md").read_text()
 
 ASKED = (Trace, Tensors, TensorEvent, Op, Variable, SourceLine, Diagnosis)
@@ -116,7 +118,17 @@ def test_environment_variables_are_documented() -> None:
     assert {name for name in used if name not in RECORDING} <= {"SLEUTH_REQUIRE_NATIVE"}
 
 
+@pytest.mark.parametrize("what", [*COVERED, *NOT_COVERED])
+def test_what_is_and_is_not_covered_is_documented(what: str) -> None:
+    assert f"| {what} |" in COVERAGE
+
+
+def test_tests_of_what_is_covered_exist() -> None:
+    named = re.findall(r"`(tests/[^`]+)`", COVERAGE)
+    assert named and [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_readme_pages_exist() -> None:
     readme = (ROOT / "README.md").read_text()
-    for link in ("docs/recording.md", "docs/api.md", "docs/performance.md", "docs/commands.md", "ARCHITECTURE.md"):
+    for link in ("docs/recording.md", "docs/coverage.md", "docs/api.md", "docs/performance.md", "docs/commands.md", "ARCHITECTURE.md"):
         assert link in readme and (ROOT / link).exists(), link

@@ -22,7 +22,7 @@ from tensorsleuth.capture.remote import Remote
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
-from tensorsleuth.capture.strategies import task_of_environment, watch_strategies
+from tensorsleuth.capture.strategies import is_later_replica, task_of_environment, watch_strategies
 from tensorsleuth.capture.watcher import Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.catalog_writer import CatalogWriter
@@ -65,7 +65,7 @@ class Recorder:
         patches.watch_removals(self._patches, self.functions.forget)
         patches.hide_our_frames(self._patches)
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
-        patches.watch_tapes(self._patches, self.steps.forward_pass, self.steps.gradients_computed)
+        patches.watch_tapes(self._patches, self._forward_pass, self.steps.gradients_computed)
         patches.watch_sessions(self._patches, self._saw_session)
         watch_strategies(self._patches, self.catalog.meta, self._serves)
         patches.watch_conversions(self._patches, callbacks.feeds.converted)
@@ -82,6 +82,10 @@ class Recorder:
         self._told.undo()
         self.callbacks.watcher = None
         self.sink.guard(0, 0)
+
+    def _forward_pass(self) -> None:
+        if not is_later_replica():
+            self.steps.forward_pass()
 
     def _saw_session(self) -> None:
         self.catalog.not_covered("graphs that a tf.compat.v1.Session runs", "only eager calls are recorded")

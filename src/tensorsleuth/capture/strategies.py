@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from typing import Any
 
-from tensorflow.python.distribute import distribute_lib
+from tensorflow.python.distribute import distribute_lib, mirrored_run
 from tensorflow.python.training import server_lib
 
 from tensorsleuth.capture.complaint import harmless
@@ -40,6 +41,12 @@ def watch_strategies(patches: Patches, note: Note, serves: Callable[[str, int], 
     disguise(call_for_each_replica, real)
     real_init = patches.replace(SERVER, "__init__", init)
     disguise(init, real_init)
+
+
+def is_later_replica() -> bool:
+    """Is this the thread of a replica other than the first: what it runs belongs to the step of the first one."""
+    thread = threading.current_thread()
+    return isinstance(thread, mirrored_run._MirroredReplicaThread) and thread.replica_id > 0
 
 
 def task_of_environment() -> dict[str, Any]:

@@ -89,6 +89,7 @@ def _born(process: ProcessTrace) -> list[Finding]:
     first = min((one.call for one in told if not one.masked and not one.case.birth.arrived), default=None)
     harmful = [one for one in told if not one.masked and one.call == first]
     told = [one for one in told if not one.is_meant(told) and not one.came_back(first) and not one.follows(harmful)]
+    told = [one for one in told if not one.was_handed_on(told)]
     ranked = sorted(told, key=lambda one: one.rank)
     seen: set[tuple[str | None, int | None, str]] = set()
     for one in ranked:
@@ -121,6 +122,11 @@ class _Told:
     def came_back(self, first: int | None) -> bool:
         """It was computed before, went to Python, and was fed again."""
         return self.case.birth.arrived and first is not None and self.call > max(first, 0)
+
+    def was_handed_on(self, others: list[_Told]) -> bool:
+        """It came in before, and a dataset handed it on in batches."""
+        arrived = [other for other in others if other.case.birth.arrived and other is not self]
+        return self.case.birth.arrived and any(self.case.out.key in other.case.spread.reached for other in arrived)
 
     def follows(self, first: list[_Told]) -> bool:
         """It came after the first that did harm, and has no story, or bad values went into what went into it."""
