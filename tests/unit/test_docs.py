@@ -130,5 +130,12 @@ def test_tests_of_what_is_covered_exist() -> None:
 
 def test_readme_pages_exist() -> None:
     readme = (ROOT / "README.md").read_text()
-    for link in ("docs/recording.md", "docs/coverage.md", "docs/api.md", "docs/performance.md", "docs/commands.md", "ARCHITECTURE.md"):
+    for link in (
+        "docs/recording.md",
+        "docs/coverage.md",
+        "docs/api.md",
+        "docs/performance.md",
+        "docs/commands.md",
+        "ARCHITECTURE.md",
+    ):
         assert link in readme and (ROOT / link).exists(), link

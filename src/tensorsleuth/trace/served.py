@@ -50,8 +50,11 @@ class Server(ProcessTrace):
     def task(self) -> str:
         """How the names of its devices begin."""
         assert isinstance(self.folder, Path)
-        found = next(match for name in self.folder.glob("serves-*") if (match := _SERVES.fullmatch(name.name)))
-        return f"/job:{found.group(1)}/replica:0/task:{found.group(2)}/"
+        for file in self.folder.glob("serves-*"):
+            found = _SERVES.fullmatch(file.name)
+            if found is not None:
+                return f"/job:{found.group(1)}/replica:0/task:{found.group(2)}/"
+        return "/job:?/"
 
 
 class Coordinator(ProcessTrace):
