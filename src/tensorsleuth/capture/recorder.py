@@ -67,7 +67,7 @@ class Recorder:
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self._forward_pass, self.steps.gradients_computed)
         patches.watch_sessions(self._patches, self._saw_session)
-        watch_strategies(self._patches, self.catalog.meta, self._serves)
+        watch_strategies(self._patches, self.catalog.meta, sites.threads_start, self._serves)
         patches.watch_conversions(self._patches, callbacks.feeds.converted)
         patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
 

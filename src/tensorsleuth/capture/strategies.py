@@ -11,6 +11,7 @@ from typing import Any
 from tensorflow.python.distribute import distribute_lib, mirrored_run
 from tensorflow.python.training import server_lib
 
+from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.patches import Patches, disguise
 
@@ -19,11 +20,16 @@ EXTENDED: Any = distribute_lib.StrategyExtendedV1
 SERVER: Any = server_lib.Server
 
 
-def watch_strategies(patches: Patches, note: Note, serves: Callable[[str, int], None]) -> None:
-    """Have `note` told of each strategy that runs something, and `serves` of a server for the functions of others."""
+def watch_strategies(
+    patches: Patches, note: Note, started: Callable[[Any], None], serves: Callable[[str, int], None]
+) -> None:
+    """Have `note` told of each strategy that runs something, `started` of the graph in which its replicas' threads
+    make ops, and `serves` of a server for the functions of others."""
     told: list[dict[str, Any]] = []
 
     def used(extended: Any) -> None:
+        if not tf.executing_eagerly():
+            started(tf.ops.get_default_graph())
         found = _replicas(extended) | _task(extended)
         if found and found not in told:
             told.append(found)
