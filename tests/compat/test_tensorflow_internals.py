@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from tensorflow.python.ops import gen_math_ops, gradients_util
 from tensorflow.python.util import traceback_utils
 from tests.compat.looking import marked
 
-from tensorsleuth.capture import patches
+from tensorsleuth.capture import autograph, patches, strategies
 from tensorsleuth.capture import tf as private
 
 
@@ -311,3 +312,51 @@ def test_variables_are_read_and_written_by_ops_of_these_names() -> None:
     known = private.ops_that_write()
     assert {"AssignVariableOp", "AssignAddVariableOp", "ResourceApplyAdam", "ResourceScatterAdd"} <= known
     assert "ReadVariableOp" not in known
+
+
+def test_autograph_knows_what_its_lines_were_made_of() -> None:
+    def outer(x: Any) -> Any:
+        def inner() -> Any:
+            return x + 1  # converted
+
+        return inner
+
+    code = tf.autograph.to_graph(outer)(1).__code__
+    assert autograph.is_generated(code.co_filename)
+    lines = [line for _, _, line in code.co_lines() if line is not None]
+    written = [autograph.written((code.co_filename, line, code.co_name)) for line in lines]
+    assert (__file__, marked("converted")) in [frame[:2] for frame in written if frame is not None]
+
+
+def test_strategies_run_replicas_through_one_method() -> None:
+    assert list(inspect.signature(strategies.EXTENDED.call_for_each_replica).parameters) == [
+        "self",
+        "fn",
+        "args",
+        "kwargs",
+    ]
+    assert issubclass(type(tf.distribute.get_strategy().extended), strategies.EXTENDED)
+    strategy = tf.distribute.OneDeviceStrategy("CPU:0")
+    assert issubclass(type(strategy.extended), strategies.EXTENDED)
+    assert [device.rpartition("device:")[2] for device in strategy.extended.worker_devices] == ["CPU:0"]
+
+
+def test_replicas_run_in_threads_that_know_their_number() -> None:
+    strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+    assert list(strategy.extended.worker_devices) == ["/job:localhost/replica:0/task:0/device:CPU:0"]
+    seen = strategy.run(lambda: [getattr(threading.current_thread(), "replica_id", None)])
+    assert seen == [0] and not strategies.is_later_replica()
+
+
+def test_the_context_knows_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert private.own_task() is None
+    cluster = tf.train.ClusterSpec({"worker": ["localhost:0", "localhost:0"]}).as_cluster_def()
+    server = tf.train.ServerDef(cluster=cluster, job_name="worker", task_index=1)
+    monkeypatch.setattr(context.context(), "_collective_ops_server_def", server)
+    assert private.own_task() == ("worker", 1)
+
+
+def test_a_server_says_its_job() -> None:
+    server = tf.distribute.Server({"worker": ["localhost:0"]}, job_name="worker", task_index=0, start=False)
+    assert isinstance(server, strategies.SERVER)
+    assert (server.server_def.job_name, server.server_def.task_index) == ("worker", 0)

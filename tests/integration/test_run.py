@@ -360,6 +360,17 @@ if __name__ == "__main__":
     assert len(processes()) == 4
 
 
+def test_programs_join_a_run_by_its_name(fakes: Path) -> None:
+    first = sleuth("--join", "both", "-c", "import tensorflow, sys; sys.exit(3)")
+    second = sleuth("--join", "both", "-c", "import tensorflow")
+    assert (first.returncode, second.returncode) == (3, 0)
+    (run,) = (fakes.parent / "sleuth_runs").iterdir()
+    assert run.name == "both" and len(list(run.glob("p-*"))) == 2
+    assert json.loads((run / "run.json").read_text())["ended"]["exit"] == 3
+    refused = sleuth("--join", "../elsewhere", "-c", "print('ran')")
+    assert refused.returncode == 2 and "cannot be the name of a run" in refused.stderr and not refused.stdout
+
+
 def test_a_recorder_that_fails_costs_one_line(fakes: Path) -> None:
     write(fakes / "tensorsleuth/capture/inject.py", "def start(): raise OSError('no space')")
     done = sleuth("--quiet", "-c", "import tensorflow; print('trained')")

@@ -16,6 +16,7 @@ from tensorsleuth.cli import commands
 from tensorsleuth.debugger import filters
 from tensorsleuth.debugger.command import Command
 from tensorsleuth.debugger.commands import all_commands
+from tensorsleuth.model.coverage import COVERED, NOT_COVERED
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.show.tui.keys import KEYS, OF_PANES, Key
@@ -52,6 +53,7 @@ WHY = (ROOT / "docs/why.md").read_text()
 COMMANDS = (ROOT / "docs/commands.md").read_text()
 RECORDING = (ROOT / "docs/recording.md").read_text()
 KERAS = (ROOT / "docs/keras.md").read_text()
+COVERAGE = (ROOT / "docs/coverage.md").read_text()
 API = (ROOT / "docs/api.md").read_text()
 DEBUGGER = (ROOT / "docs/debugger.md").read_text()
 
@@ -148,10 +150,21 @@ def test_environment_variables_are_documented() -> None:
     assert {name for name in used if name not in RECORDING} <= {"SLEUTH_REQUIRE_NATIVE"}
 
 
+@pytest.mark.parametrize("what", [*COVERED, *NOT_COVERED])
+def test_what_is_and_is_not_covered_is_documented(what: str) -> None:
+    assert f"| {what} |" in COVERAGE
+
+
+def test_tests_of_what_is_covered_exist() -> None:
+    named = re.findall(r"`(tests/[^`]+)`", COVERAGE)
+    assert named and [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_readme_pages_exist() -> None:
     readme = (ROOT / "README.md").read_text()
     for link in (
         "docs/recording.md",
+        "docs/coverage.md",
         "docs/api.md",
         "docs/keras.md",
         "docs/performance.md",

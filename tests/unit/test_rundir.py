@@ -190,3 +190,33 @@ def test_foreign_files(three: Path) -> None:
     for name in ("p-1", "tensorflow.seen", "thesis.tex"):
         (run / name).write_text("")
     assert rundir.foreign_files(run) == ["thesis.tex"]
+
+
+def test_programs_join_a_run_by_its_name(tmp_path: Path) -> None:
+    first = rundir.join(tmp_path / "runs", "mnist", ["worker.py", "0"])
+    second = rundir.join(tmp_path / "runs", "mnist", ["worker.py", "1"])
+    assert first == second == tmp_path / "runs" / "mnist"
+    assert rundir.read_meta(first)["program"] == ["worker.py", "0"]
+    assert not rundir.is_alive(first)  # nobody has recorded
+    (first / f"p-{time.time_ns()}-{os.getpid()}").mkdir()
+    assert rundir.is_alive(first)
+
+
+def test_of_joined_programs_the_one_that_failed_is_told(tmp_path: Path) -> None:
+    run = rundir.join(tmp_path, "mnist", ["worker.py"])
+    rundir.write_end(run, None, "SIGKILL")
+    rundir.write_end(run, 0)
+    assert rundir.read_meta(run)["ended"]["signal"] == "SIGKILL"
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "-x"])
+def test_a_name_that_cannot_be_joined(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SleuthError, match="cannot be the name of a run"):
+        rundir.join(tmp_path, name, ["worker.py"])
+
+
+def test_what_is_not_a_run_is_not_joined(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "me.jpg").touch()
+    with pytest.raises(SleuthError, match="is not a run"):
+        rundir.join(tmp_path, "photos", ["worker.py"])

@@ -18,6 +18,7 @@ from tensorsleuth.capture.functions import Functions, Watched
 from tensorsleuth.capture.gradients import ARGUMENT
 from tensorsleuth.capture.instrument import DO_NOT_LOOK
 from tensorsleuth.capture.places import Place, Places
+from tensorsleuth.capture.remote import Remote
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.steps import Steps
@@ -41,6 +42,7 @@ class EagerCallbacks:
         functions: Functions,
         steps: Steps,
         sink: Sink,
+        remote: Remote,
         flights: Flights | None = None,
     ) -> None:
         self._catalog = catalog
@@ -49,6 +51,7 @@ class EagerCallbacks:
         self._functions = functions
         self._steps = steps
         self._sink = sink
+        self._remote = remote
         self._flights = flights
         self.feeds = Feeds(places, sites, sink)
         self._proven: set[str] = set()  # copies that have run
@@ -97,7 +100,7 @@ class EagerCallbacks:
     def _call_function(
         self, real: Any, handle: Any, device: Any, name: str, inputs: Sequence[Any], attrs: Any, *rest: Any
     ) -> Any:
-        call = harmless(self._begin, name, inputs, rest[-1])
+        call = harmless(self._begin, device, name, inputs, rest[-1])
         ran, given = (call.ran, call.inputs) if call else (name, inputs)
         try:
             outputs = real(handle, device, ran, given, attrs, *rest)
@@ -114,20 +117,28 @@ class EagerCallbacks:
                 raise_in_program(harmless(self.watcher.function_ended, call, outputs, bool(seen)))
         return outputs
 
-    def _begin(self, name: str, inputs: Sequence[Any], outputs: int) -> FunctionCall:
+    def _begin(self, device: str | None, name: str, inputs: Sequence[Any], outputs: int) -> FunctionCall:
         """Note that a function is called; what to run for it."""
         find = _Graph(sys._getframe(3))
-        watched = self._functions.watched(name, find)
-        self._steps.function_called(watched.kind if watched else self._functions.kind(name, find))
-        place = self._places.at(name, self._sites.of_caller(4), outputs, instance=watched.instance if watched else -1)
+        task = self._remote.task(device)
+        as_it_is = task is not None and not self._remote.is_watched(task)
+        elsewhere = self._remote.prober if task is not None and not as_it_is else None
+        watched = None if as_it_is else self._functions.watched(name, find, elsewhere=elsewhere)
+        known = self._functions.described(name, find) if as_it_is else watched
+        self._steps.function_called(known.kind if known else self._functions.kind(name, find))
+        place = self._places.at(name, self._sites.of_caller(4), outputs, instance=known.instance if known else -1)
         number, began = self._sink.next_call(), time.monotonic_ns()
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
-        flight = harmless(self._flights.begin, name, find, inputs) if self._flights is not None else None
+        flight = self._begin_flight(name, find, inputs) if task is None else None
         if watched is None:
             return FunctionCall(name, name, inputs, number, began, place, None, flight)
         self._look_at_strangers(inputs, watched, number)
         return FunctionCall(name, watched.name, [*inputs, tf.scalar(number)], number, began, place, watched, flight)
+
+    def _begin_flight(self, name: str, find: _Graph, inputs: Sequence[Any]) -> Any:
+        """Keep what a call begins with, where it may have to be run again."""
+        return harmless(self._flights.begin, name, find, inputs) if self._flights is not None else None
 
     def _end(self, call: FunctionCall, outputs: Sequence[Any]) -> bool:
         """Note what came back; True where the function's inside was looked at."""

@@ -22,7 +22,8 @@ from tensorsleuth.model import ops
 __all__ = ["Functions", "Watched"]
 
 _UNKNOWN = Watched("", -1, -1, "")
-_CALLED, _IN_DATASET, _AGAIN = "called by Python", "called by a dataset", "run again"
+_CALLED, _ELSEWHERE, _IN_DATASET, _AGAIN = "called by Python", "run elsewhere", "called by a dataset", "run again"
+_USES = (_CALLED, _ELSEWHERE, _IN_DATASET, _AGAIN)
 Find = Callable[[], Any]  # gives the Python graph of a function
 
 
@@ -36,15 +37,36 @@ class Functions:
         self._flight = flight  # look at nothing while it goes well
         self._lock = threading.RLock()
         self._untouched: dict[str, bool] = {}
+        self._described: dict[str, Watched | None] = {}  # those that run as they are
         self._roots: dict[tuple[str, str], Watched | None] = {}
         self._closed = False
         self._running = 0  # calls under way
         self._doomed: list[str] = []  # copies to take away when none is
+        self._sent: set[str] = set()  # copies that other processes run
         self._passed_over: set[str] = set()  # functions that the graph optimiser did not see
 
-    def watched(self, name: str, find: Find, joined: bool = True) -> Watched | None:
-        """The copy to run instead of `name`; None where it has to run as it is."""
+    def watched(self, name: str, find: Find, joined: bool = True, elsewhere: Prober | None = None) -> Watched | None:
+        """The copy to run instead of `name`; None where it has to run as it is.
+
+        `elsewhere` puts the probes into a copy that another process is to run.
+        """
+        if elsewhere is not None:
+            return self._find(name, find, _ELSEWHERE, elsewhere)
         return self._find(name, find, _CALLED if joined else _IN_DATASET)
+
+    def described(self, name: str, find: Find) -> Watched | None:
+        """A function that has to run as it is: what it takes, writes and returns is known, not what it computes."""
+        with self._lock:
+            if name not in self._described:
+                self._described[name] = None if self._closed else self._describe(name, find())
+            return self._described[name]
+
+    def _describe(self, name: str, graph: Any) -> Watched | None:
+        known = self.library.know(name, graph)
+        if known is None:
+            return None
+        fields = {"function": known.id, "parent": -1, "node": -1}
+        return Watched(name, *self.library.catalog.instance(fields, known.definition.tensors), known.kind)
 
     def again(self, name: str, find: Find) -> Watched | None:
         """The copy with which a call is run again: nothing in it is compiled, and nothing outside is touched."""
@@ -76,20 +98,24 @@ class Functions:
         with self._lock:
             return self.library.kind(name, find())
 
-    def _find(self, name: str, find: Find, use: str) -> Watched | None:
+    def _find(self, name: str, find: Find, use: str, elsewhere: Prober | None = None) -> Watched | None:
         key = (name, use)
         found = self._roots.get(key, _UNKNOWN)  # once: another thread may forget it
         if found is _UNKNOWN:
             with self._lock:
                 found = self._roots.get(key, _UNKNOWN)
                 if found is _UNKNOWN:
-                    found = None if self._closed else self._watch(name, find(), use)
+                    found = None if self._closed else self._watch(name, find(), use, elsewhere)
                     self._roots[key] = found
         return found
 
-    def _watch(self, name: str, graph: Any, use: str) -> Watched | None:
+    def _watch(self, name: str, graph: Any, use: str, elsewhere: Prober | None) -> Watched | None:
         if use == _CALLED and self._is_untouched(name) and not self.outline(name).kept:
             return None  # nothing in it needs a probe
+        if elsewhere is not None:
+            watched = Called(self.library, elsewhere, self._selection, False).root(name, graph)
+            self._sent |= {watched.name} if watched is not None else set()
+            return watched
         return self._copying(name, use).root(name, graph)
 
     def _copying(self, name: str, use: str) -> Copying:
@@ -109,7 +135,9 @@ class Functions:
 
     def ran(self, name: str, watched: Watched) -> bool:
         """A copy has run for the first time: were its probes in it?"""
-        if name in self._passed_over or not tf.optimizer_is_on() or self._prober.took_effect(watched.name):
+        if name in self._passed_over or watched.name in self._sent or not tf.optimizer_is_on():
+            return True
+        if self._prober.took_effect(watched.name):
             return True
         self._passed_over.add(name)
         self.forget(name)
@@ -119,15 +147,16 @@ class Functions:
     def refuse(self, name: str, why: str) -> None:
         """From now on run `name` as it is."""
         self.forget(name)
-        self._roots[(name, _CALLED)] = None
+        self._roots[(name, _CALLED)] = self._roots[(name, _ELSEWHERE)] = None
         self.library.catalog.not_covered(f"the inside of {name}", why)
 
     def forget(self, name: str) -> None:
         """TensorFlow dropped a function: drop its copies too."""
         with self._lock:
-            for use in (_CALLED, _IN_DATASET, _AGAIN):
+            for use in _USES:
                 self._roots.pop((name, use), None)
             self._untouched.pop(name, None)
+            self._described.pop(name, None)
             self._doomed += self.library.forget(name)
         self._remove_doomed()
 

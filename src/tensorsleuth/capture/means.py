@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tensorsleuth.capture import tf
@@ -23,6 +25,7 @@ from tensorsleuth.native import loader
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import TracePlan
+from tensorsleuth.trace.rundir import SHARED
 
 Entry = Callable[..., Any]
 _OPTIMISED = "the program as the graph optimiser would have changed it"
@@ -71,6 +74,8 @@ class Chooser:
         """After the graph optimiser where that can be, so that it does to the program what it always does."""
         why_not = tf.join_optimizer(str(loader.LIBRARY))
         if why_not is None:
+            if isinstance(self._folder, Path):  # others of the run may send us functions
+                native.share_functions(os.fsencode(self._folder.parent / SHARED), self._session)
             return AfterOptimizer(native)
         self._catalog.not_covered(_OPTIMISED, why_not)
         return InPlace()

@@ -27,13 +27,13 @@ class AfterOptimizer:
     def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
         name = copy.signature.name
         for node in copy.node_def:
-            _name_node(node, name)
-        lines = "\n".join(_lines(definition, probing, arguments, called))
-        self._native.watch_function(name.encode(), probing.session, lines.encode())
+            name_node(node, name)
+        looks = describe_looks(definition, probing, arguments, called)
+        self._native.watch_function(name.encode(), probing.session, looks.encode())
 
     def join(self, copy: Any, session: int) -> None:
         add_join(copy, session)
-        _name_node(copy.node_def[-1], copy.signature.name)  # no pass takes this one away: it shows that ours ran
+        name_node(copy.node_def[-1], copy.signature.name)  # no pass takes this one away: it shows that ours ran
         nodes = sum(node.op not in ops.PASSED_THROUGH for node in copy.node_def)
         size = len(copy.signature.input_arg) + nodes + len(copy.signature.output_arg)
         if size < WORTH_OPTIMIZING:
@@ -50,7 +50,7 @@ class AfterOptimizer:
         self._native.forget_function(copy.encode())
 
 
-def _lines(definition: Definition, probing: Probing, arguments: bool, called: set[int]) -> list[str]:
+def describe_looks(definition: Definition, probing: Probing, arguments: bool, called: set[int]) -> str:
     """A line a node: its name, its first tensor's id, dtype, look and slot of each output, and what feeds it."""
     firsts: dict[str, int] = {}
     looks: dict[str, list[str]] = {}
@@ -63,11 +63,11 @@ def _lines(definition: Definition, probing: Probing, arguments: bool, called: se
         passed_over = look is None and not hold
         looks.setdefault(node, []).append("-" if passed_over else f"{dtype}:{look_number(look)}:{hold}")
     feeds = {node.name: _feeds(node) for node in definition.proto.node_def}
-    return [
+    return "\n".join(
         f"{node}\t{firsts[node]}\t{','.join(looks[node])}\t{feeds.get(node, '')}"
         for node in firsts
         if set(looks[node]) != {"-"}
-    ]
+    )
 
 
 def _feeds(node: Any) -> str:
@@ -75,6 +75,6 @@ def _feeds(node: Any) -> str:
     return ",".join(text.split(":")[0] for text in node.input if ":" in text)
 
 
-def _name_node(node: Any, function: str) -> None:
+def name_node(node: Any, function: str) -> None:
     node.experimental_debug_info.original_node_names[:] = [node.name]
     node.experimental_debug_info.original_func_names[:] = [function]

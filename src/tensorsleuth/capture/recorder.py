@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import platform
 import sys
 import time
 from functools import cache
@@ -25,6 +26,7 @@ from tensorsleuth.capture.library import Library
 from tensorsleuth.capture.means import Chooser, Means
 from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.readings import Readings
+from tensorsleuth.capture.remote import Remote
 from tensorsleuth.capture.replay import Replayer
 from tensorsleuth.capture.saving import Saver
 from tensorsleuth.capture.scopes import Scopes
@@ -32,11 +34,13 @@ from tensorsleuth.capture.sentinel import selection_for
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
+from tensorsleuth.capture.strategies import is_later_replica, task_of_environment, watch_strategies
 from tensorsleuth.capture.watcher import Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import TracePlan, make_plan
+from tensorsleuth.trace.served import serves
 
 _sessions = itertools.count(1)
 
@@ -76,14 +80,16 @@ class Recorder:
         keras = KerasPatches(self._patches, Batches(self.sink), KerasVariables(self.catalog))
         self.places = places = Places(self.catalog, sites, selection, scopes, self._name_devices, keras.look)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
-        self.callbacks = callbacks = EagerCallbacks(*watching, self._flights(means, places))
+        remote = Remote(self.folder, self.catalog, means.probe == "host")
+        self.callbacks = callbacks = EagerCallbacks(*watching, remote, self._flights(means, places))
         patches.watch_removals(self._patches, self.functions.forget)
         patches.exclude_our_frames(self._patches, tf.traceback_utils)
         keras.look()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
-        patches.watch_tapes(self._patches, self.steps.forward_pass, self.steps.gradients_computed)
+        patches.watch_tapes(self._patches, self._forward_pass, self.steps.gradients_computed)
         patches.watch_scopes(self._patches, scopes)
         patches.watch_sessions(self._patches, self._saw_session)
+        watch_strategies(self._patches, self.catalog.meta, sites.threads_start, self._serves)
         self._hooks = cache(lambda real: means.hooks(real, callbacks))
         self.resume()
 
@@ -123,19 +129,30 @@ class Recorder:
         self.callbacks.watcher = None
         self.sink.guard(0, 0)
 
+    def _forward_pass(self) -> None:
+        if not is_later_replica():
+            self.steps.forward_pass()
+
     def _saw_session(self) -> None:
         self.catalog.not_covered("graphs that a tf.compat.v1.Session runs", "only eager calls are recorded")
 
     def _name_devices(self) -> None:
         devices = tf.devices()
-        self.catalog.meta({"devices": devices})
+        self.catalog.meta({"devices": devices} | task_of_environment())
         self.sink.name_devices([device.rpartition("device:")[2] for device in devices])
+
+    def _serves(self, job: str, index: int) -> None:
+        """This process runs functions for others: it says so, so that they may send it watched ones."""
+        self.catalog.meta({"task": {"type": job, "index": index, "of": 0}})
+        if isinstance(self.folder, Path):
+            (self.folder / serves(job, index)).touch()
 
     def _catalog_meta(self, means: Means) -> None:
         self.catalog.meta(
             {
                 "version": 1,
                 "pid": os.getpid(),
+                "host": platform.node(),
                 "argv": list(sys.argv),
                 "python": sys.version.split()[0],
                 "tensorflow": ".".join(map(str, tf.version())),

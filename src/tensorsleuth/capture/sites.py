@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from types import CodeType, FrameType
+from typing import Any
+from weakref import WeakKeyDictionary
 
+from tensorsleuth.capture.autograph import written
 from tensorsleuth.trace.catalog_writer import CatalogWriter, FrameKey
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -48,13 +51,14 @@ class Sites:
         self._known: dict[tuple[FrameKey, ...], int] = {}
         self._places: dict[tuple[int, ...], int] = {}  # by the addresses of code objects, and where in them
         self._alive: dict[int, CodeType] = {}  # so that no address is used again
+        self._starts: WeakKeyDictionary[Any, tuple[FrameKey, ...]] = WeakKeyDictionary()
 
     def intern(self, frames: Iterable[FrameKey]) -> int:
         """The id of a stack, outermost frame first; frames of frameworks are left out unless there are no others."""
         whole = tuple(frames)
         known = self._known.get(whole)
         if known is None:
-            kept = tuple(frame for frame in whole if not is_framework(frame[0])) or whole[-1:]
+            kept = tuple(frame for frame in map(written, whole) if frame and not is_framework(frame[0])) or whole[-1:]
             known = self._known[whole] = self._catalog.site(kept)
         return known
 
@@ -63,8 +67,23 @@ class Sites:
         traceback = op.traceback  # type: ignore[attr-defined]
         if traceback is None:  # read from a saved model: no Python made it
             return 0
-        frames = traceback.get_user_frames()
-        return self.intern((frame.filename, frame.lineno, frame.name) for frame in frames)
+        frames = [(frame.filename, frame.lineno, frame.name) for frame in traceback.get_user_frames()]
+        if self._starts and not any(is_user(frame[0]) for frame in frames):
+            started = self._start_of(op.graph)  # type: ignore[attr-defined]
+            if started:
+                return self._catalog.site((*started, *frames[-1:]))
+        return self.intern(frames)
+
+    def threads_start(self, graph: object) -> None:
+        """Other threads are about to make ops in this graph: what calls for them is not on their stacks."""
+        found = (written(frame) for frame in reversed(list(_frames(sys._getframe(1)))))
+        self._starts[graph] = tuple(frame for frame in found if frame and is_user(frame[0]))
+
+    def _start_of(self, graph: Any) -> tuple[FrameKey, ...]:
+        """The line that started the threads in which a graph, or one around it, was made."""
+        while graph is not None and graph not in self._starts:
+            graph = getattr(graph, "outer_graph", None)
+        return self._starts[graph] if graph is not None else ()
 
     def of_caller(self, depth: int = 1) -> int:
         """The site of the Python code that is running now."""
@@ -80,10 +99,15 @@ class Sites:
         return known
 
     def _intern_caller(self, caller: FrameType) -> int:
-        frames: list[FrameKey] = []
         frame: FrameType | None = caller
         while frame is not None:
             self._alive[id(frame.f_code)] = frame.f_code
-            frames.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
             frame = frame.f_back
-        return self.intern(reversed(frames))
+        return self.intern(reversed(list(_frames(caller))))
+
+
+def _frames(frame: FrameType | None) -> Iterator[FrameKey]:
+    """A stack, innermost frame first."""
+    while frame is not None:
+        yield frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+        frame = frame.f_back

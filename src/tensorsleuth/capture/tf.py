@@ -127,6 +127,13 @@ def devices() -> list[str]:
     return [device.name for device in tf.config.list_logical_devices()]
 
 
+def own_task() -> tuple[str, int] | None:
+    """Which task of a cluster this process is, where it has connected to one."""
+    runtime = context.context()
+    found = runtime._server_def or runtime._collective_ops_server_def
+    return (found.job_name, found.task_index) if found is not None else None
+
+
 def has_accelerator() -> bool:
     """Is there more than CPUs here. Asks for physical devices, which leaves the program free to set up logical ones."""
     return any(device.device_type != "CPU" for device in tf.config.list_physical_devices())

@@ -31,10 +31,10 @@ def check_program(program: Sequence[str]) -> None:
         raise SleuthError(f"{first!r} is a folder with no __main__.py in it: name the .py file to run.")
 
 
-def new_run(logdir: Path, program: Sequence[str]) -> Path | None:
+def new_run(logdir: Path, program: Sequence[str], join: str | None = None) -> Path | None:
     """The folder of a new run, or None, said in one line: the program is worth more than its recording."""
     try:
-        return rundir.create(logdir, program)
+        return rundir.join(logdir, join, program) if join else rundir.create(logdir, program)
     except OSError as error:
         terminal.say(f"not recording: cannot make a run in {logdir.absolute()} ({error.strerror}). The program runs.")
         return None
@@ -68,7 +68,8 @@ def _note(run: Path, fact: int | Ending) -> None:
     """Write the pid or the end into run.json; a full disk costs a line, not the exit code."""
     try:
         if isinstance(fact, int):
-            rundir.write_pid(run, fact)
+            if not rundir.read_meta(run).get("joined"):  # its processes are known by their folders
+                rundir.write_pid(run, fact)
         else:
             rundir.write_end(run, fact.exit_code, fact.signal_name)
     except OSError as error:

@@ -38,8 +38,9 @@ class ProgramCommand(click.Command):
 @options.logdir
 @settings.recording
 @options.quiet
+@click.option("--join", metavar="NAME", help="Record into the run of this name, together with others that do.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
-def command(program: tuple[str, ...], logdir: Path, quiet: bool, **recording: Any) -> None:
+def command(program: tuple[str, ...], logdir: Path, quiet: bool, join: str | None, **recording: Any) -> None:
     """Run a program, unedited, and record what its tensors were.
 
     PROGRAM is what you would have typed after `python`: a file, -m module, or -c code. It sees
@@ -49,10 +50,11 @@ def command(program: tuple[str, ...], logdir: Path, quiet: bool, **recording: An
     sleuth run train.py --epochs 3
     sleuth run --mode CURT_HEALTH -m mypackage.train
     sleuth run --op-regex '(MatMul|Log)' --logdir /scratch/runs train.py
+    sleuth run --join mnist worker.py     # the same in each worker's terminal: one run, one verdict
     """
     launch.check_program(program)
     wanted = settings.checked(logdir, recording)
-    run = launch.new_run(logdir, program)
+    run = launch.new_run(logdir, program, join)
     ending = launch.watch(program, run, wanted)
     if run is not None and not quiet:
         close(run, program, ending)

@@ -182,10 +182,23 @@ class Case:
         if self._forward is not None:
             return sites.get(self._forward.site, self.out.tensor.site)
         eager = self.out.tensor.eager
+        if self._computed_in is not None:
+            return self._computed_in
         if eager is not None and eager.forward > 0 and eager.forward in self.process.catalogue.eager:
             return sites.get(self.process.catalogue.eager[eager.forward].site, self.out.tensor.site)
         node = self.spot.described if self.spot is not None else None
         return sites.get(node.site) if node is not None else self.out.tensor.site
+
+    @property
+    def _computed_in(self) -> Site | None:
+        """Where a function computes what it returned, which was looked at only when it came back."""
+        eager = self.out.tensor.eager
+        instance = self.process.catalogue.instances.get(eager.instance) if eager is not None else None
+        if instance is None or not self.out.looked:
+            return None
+        sources = self.finder.moments.flow.returned(instance, self.out.tensor.output)
+        tensor = self.process.tensor(sources[0].tensor) if sources else None
+        return tensor.site if tensor is not None else None
 
     # ---- around
 

@@ -14,6 +14,7 @@ from tensorsleuth.trace.process import ProcessTrace
 
 RECENT = 3  # calls at the end among which the one is that the program died of
 UNKNOWN = "tensorflow-error"
+LOST = "worker-lost"
 OF_BAD_VALUES = (UNKNOWN, "singular-matrix")  # errors that a NaN further up may have led to
 _MARKS = re.compile(r"\{\{(function_node|node) [^}]*\}\}\s*")
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
@@ -32,6 +33,10 @@ class Kind:
 _KINDS = tuple(
     Kind(re.compile(pattern, re.S), cause, words, fix)
     for pattern, cause, words, fix in (
+        (r"Connection reset by peer|Connection refused|Socket closed|[Cc]ollective ops (is|are|has been) aborted|"
+         r"failed to connect to all addresses|[Hh]eartbeat timeout|remote task|/job:\w+/.*(unavailable|UNAVAILABLE)",
+         LOST, "lost another worker",
+         "look at the worker that ended first: it was killed, ran out of memory or crashed"),
         (r"label value of .* outside the valid range|Received a label value", "label-out-of-range",
          "got a label that is not one of the classes",
          "labels must be 0 … classes − 1: count the classes again, or shift labels that start at 1"),
@@ -73,7 +78,8 @@ class Death:
     def message(self) -> str:
         """The sentence of TensorFlow's message that says it."""
         lines = _MARKS.sub("", self.failure.message.split("[[")[0]).strip().splitlines()
-        return lines[-1].strip() if lines else ""
+        told = [line.strip() for line in lines if not line.startswith("The error could be from a previous operation")]
+        return told[-1] if told else ""
 
 
 def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:

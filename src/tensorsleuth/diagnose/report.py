@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tensorsleuth.diagnose.again import how_seen
+from tensorsleuth.diagnose.apart import Apart
 from tensorsleuth.diagnose.births import BirthFinder
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.chain import chain_of
+from tensorsleuth.diagnose.cluster import Found, ran_on, told_as_one
 from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
@@ -51,16 +54,16 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
 
 def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], list[str]]:
     """Those of all processes; a trace that contradicts itself costs a line, not the verdict on the others."""
-    found: list[Finding] = []
+    found: Found = []
     trouble: list[str] = []
     for process in trace.processes:
         try:
-            found += findings_of(process, exit_code)
+            found.append((process, findings_of(process, exit_code)))
         except _CONTRADICTIONS as error:
             if os.environ.get("SLEUTH_DEBUG"):
                 raise
             trouble.append(f"the trace in {process.folder} contradicts itself ({error!r})")
-    return found, trouble
+    return told_as_one(found), trouble
 
 
 def _blind(trace: Trace) -> str | None:
@@ -87,6 +90,7 @@ def _born(process: ProcessTrace) -> list[Finding]:
     first = min((one.call for one in told if not one.masked and not one.case.birth.arrived), default=None)
     harmful = [one for one in told if not one.masked and one.call == first]
     told = [one for one in told if not one.is_meant(told) and not one.came_back(first) and not one.follows(harmful)]
+    told = [one for one in told if not one.was_handed_on(told)]
     ranked = sorted(told, key=lambda one: one.rank)
     seen: set[tuple[str | None, int | None, str]] = set()
     for one in ranked:
@@ -119,6 +123,11 @@ class _Told:
     def came_back(self, first: int | None) -> bool:
         """It was computed before, went to Python, and was fed again."""
         return self.case.birth.arrived and first is not None and self.call > max(first, 0)
+
+    def was_handed_on(self, others: list[_Told]) -> bool:
+        """It came in before, and a dataset handed it on in batches."""
+        arrived = [other for other in others if other.case.birth.arrived and other is not self]
+        return self.case.birth.arrived and any(self.case.out.key in other.case.spread.reached for other in arrived)
 
     def follows(self, first: list[_Told]) -> bool:
         """It came after the first that did harm, and has no story, or bad values went into what went into it."""
@@ -170,9 +179,16 @@ class _Told:
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=chain_of(case.spread, _Names(case)) if not self.masked else (),
             seen=how_seen(case.process, case.birth.moment.call),
+            worker=ran_on(case.out),
+            replica=self._apart.replica,
+            others=self._apart.others if not self.masked else None,
             source=tuple(_around(case.process, frame)),
             call=self.call if self.call >= 0 else None,
         )
+
+    @cached_property
+    def _apart(self) -> Apart:
+        return Apart(self.case)
 
     @property
     def _is_there(self) -> bool:
@@ -191,6 +207,7 @@ class _Told:
         step, batch = self.case.birth.moment.step, self.case.process.batches.of_call(self.call)
         fit = f" ({batch})" if batch is not None and str(batch) else ""
         at = f" at step {step}{fit}" if step is not None and step >= 0 else ""
+        at += f" on {self._apart.replica}" if self._apart.replica else ""
         if self.story is not None:
             return f"{where} {self.story.why}{at}."
         return f"{where}: {self.case.op} made the first bad value, from inputs that were all finite{at}."

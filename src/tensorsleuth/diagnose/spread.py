@@ -7,6 +7,7 @@ from functools import cached_property
 
 from tensorsleuth.diagnose.births import Birth, BirthFinder
 from tensorsleuth.model.ops import ARRIVALS, TESTS, writes_variables
+from tensorsleuth.trace.collectives import received
 from tensorsleuth.trace.moment import Moment
 from tensorsleuth.trace.observed import Key, Observed
 
@@ -59,6 +60,7 @@ class Spread:
     def _children(self, one: Observed) -> Iterator[Observed]:
         moment = self._moments.of(one)
         yield from moment.bad_users.get(one.key, [])
+        yield from received(moment, one)
         if one.call < 0:
             yield from self._finder.bad_batches[:MAX_BATCHES] if self._is_handed_on(one) else []
         for call in self._takers(moment, one):

@@ -46,6 +46,9 @@ class Finding:
     evidence: tuple[Evidence, ...] = ()
     chain: tuple[str, ...] = ()
     seen: str | None = None  # how, where that was not when it happened
+    worker: str | None = None  # of a cluster, e.g. `worker 1 of 2`
+    replica: str | None = None  # e.g. `replica 1 of 2 (CPU:1)`
+    others: str | None = None  # what became of the other replicas and workers
     source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were when it ran
     call: int | None = None  # the number of the call that it was born in
 

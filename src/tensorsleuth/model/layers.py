@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 _NUMBER = re.compile(r"(_\d+)+$")  # what TensorFlow adds to a name that is taken
 _LOWERED = re.compile(r"_\d+")  # `while/body/_12/…`: what lowering a loop leaves behind
+REPLICA = re.compile(r"replica_(\d+)")  # the scope that MirroredStrategy opens for all but the first replica
 
 # Gradients repeat the forward op's scopes behind one of these.
 _GRADIENTS = frozenset(["gradient_tape", "gradients"])
@@ -75,7 +76,8 @@ def _between_gradients(scopes: list[str]) -> list[list[str]]:
 
 def _without_ops(scopes: list[str], leaf: str) -> list[str]:
     """Less what says how an op ran, and less the ops at the end."""
-    named = (scope for scope in _before_details(scopes) if scope and not _LOWERED.fullmatch(scope))
+    own = (scope for scope in _before_details(scopes) if scope and not REPLICA.fullmatch(scope))
+    named = (scope for scope in own if not _LOWERED.fullmatch(scope))
     kept = [scope for scope in named if _plain(scope) not in _CALLS]
     if kept and _plain(kept[-1]) == "add" and _plain(leaf) in ("add", "Add", "AddV2"):
         return kept  # Keras names its Add layer so

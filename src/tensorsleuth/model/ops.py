@@ -138,6 +138,9 @@ CARRIERS = frozenset(
     ]
 )
 
+# What they put out was put together from what all devices, or workers, gave.
+COLLECTIVES = frozenset(op for op in CARRIERS if op.startswith(("Collective", "Nccl")))
+
 # They ask whether a value is bad, and let nothing of it through.
 TESTS = frozenset(
     ["IsNan", "IsInf", "IsFinite", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Size", "Shape"]

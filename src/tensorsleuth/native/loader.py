@@ -105,6 +105,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_set_suspicious": (None, [c_int]),
     "sleuth_isa": (c_int, []),
     "sleuth_watch_function": (None, [c_char_p, c_uint64, c_char_p]),
+    "sleuth_share_functions": (None, [c_char_p, c_uint64]),
     "sleuth_name_devices": (None, [c_char_p]),
     "sleuth_forget_function": (None, [c_char_p]),
     "sleuth_was_probed": (c_int, [c_char_p]),

@@ -71,6 +71,8 @@ def _problem(finding: Finding) -> Iterator[RenderableType]:
         yield _labelled("Spread", " → ".join(finding.chain))
     if finding.seen:
         yield _labelled("Seen", finding.seen)
+    if finding.others:
+        yield _labelled("Others", finding.others)
     yield _labelled("Sure", sureness(finding))
     if finding.fix:
         yield _labelled("Change", finding.fix)
@@ -104,7 +106,7 @@ def _place(finding: Finding) -> str:
         where = f"{_near(finding.file)}:{finding.line}, in {finding.function}"
     iteration = f"iteration {finding.iteration} of its loop" if finding.iteration else None
     layer = f"layer {finding.layer}" if finding.layer else None
-    return " · ".join(part for part in (where, layer, finding.when, iteration) if part)
+    return " · ".join(part for part in (where, layer, finding.when, iteration, finding.replica, finding.worker) if part)
 
 
 def _near(path: str) -> str:

@@ -17,6 +17,7 @@ from tensorsleuth.trace import rundir
 from tensorsleuth.trace.process import ProcessTrace, Tensor
 from tensorsleuth.trace.query import Queries
 from tensorsleuth.trace.ring_reader import Array
+from tensorsleuth.trace.served import processes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Trace(Queries):
     def __init__(self, path: Path) -> None:
         self.path = path
         folders = sorted(folder for folder in path.glob("p-*") if folder.is_dir())
-        self.processes = [ProcessTrace(folder) for folder in folders]
+        self.processes = processes_of(folders)
 
     @cached_property
     def meta(self) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import itertools
 import json
 import os
@@ -18,6 +20,7 @@ from tensorsleuth.trace.files import open_regular
 DEFAULT_LOGDIR = "sleuth_runs"
 META = "run.json"
 TENSORFLOW_SEEN = "tensorflow.seen"  # left by capture/autostart.py once TensorFlow was imported
+SHARED = "shared"  # a folder: what processes of the run have to tell each other
 _LONGEST_META = 4_000_000  # bytes; a longer run.json is not ours
 _LATEST = 1e11  # seconds; a run that started later did not
 _LISTED = 5  # how many runs an error message names
@@ -30,6 +33,7 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     "started": (int, float),
     "pid": int,
     "ended": dict,
+    "joined": bool,
 }
 
 
@@ -43,8 +47,23 @@ def create(logdir: Path, program: Sequence[str]) -> Path:
     started = time.time()
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(started))
     run = _new_folder(logdir.absolute(), f"{stamp}-{stem(program)}")
-    meta = {"version": 1, "program": list(program), "cwd": _cwd(), "python": sys.executable}
-    _write_meta(run, {**meta, "started": started, "pid": os.getpid(), "ended": None})
+    _describe(run, program, started)
+    return run
+
+
+def join(logdir: Path, name: str, program: Sequence[str]) -> Path:
+    """The run of that name, for several programs that record as one; made by the first of them."""
+    run = logdir.absolute() / name
+    if not re.fullmatch(r"[\w][\w.-]*", name):
+        raise SleuthError(f"{name!r} cannot be the name of a run: use letters, digits, '-', '_' and '.'.")
+    logdir.mkdir(parents=True, exist_ok=True)
+    try:
+        run.mkdir()
+    except FileExistsError:
+        if not run.is_dir() or foreign_files(run):
+            raise SleuthError(f"{run} is there, and is not a run. Choose another name.") from None
+    else:
+        _describe(run, program, joined=True)
     return run
 
 
@@ -56,7 +75,12 @@ def write_pid(run: Path, pid: int) -> None:
 def write_end(run: Path, exit_code: int | None, signal_name: str | None = None) -> None:
     """Say how the program ended: with an exit code, or by a signal."""
     ended = {"time": time.time(), "exit": exit_code, "signal": signal_name}
-    _write_meta(run, {**read_meta(run), "ended": ended})
+    with _only_one(run):
+        meta = read_meta(run)
+        earlier = meta.get("ended", {})
+        if earlier.get("exit") or earlier.get("signal"):
+            ended = earlier  # of another program that joined the run: one that failed is told
+        _write_meta(run, {**meta, "ended": ended})
 
 
 def read_meta(run: Path) -> dict[str, Any]:
@@ -83,7 +107,7 @@ def is_run(folder: Path) -> bool:
 
 def foreign_files(run: Path) -> list[str]:
     """What lies in a run folder without belonging to a run."""
-    ours = (META, TENSORFLOW_SEEN)
+    ours = (META, TENSORFLOW_SEEN, SHARED)
     names = [path.name for path in run.iterdir()]
     return sorted(name for name in names if name not in ours and not name.startswith(("p-", f".{META}.")))
 
@@ -91,8 +115,15 @@ def foreign_files(run: Path) -> list[str]:
 def is_alive(run: Path) -> bool:
     """Whether the program of this run is still going, as far as this machine can tell."""
     meta = read_meta(run)
+    if meta.get("joined"):
+        return any(is_running(*found) for found in _recorded(run))
     pid = meta.get("pid")
-    if pid is None or pid <= 0 or "ended" in meta:
+    return pid is not None and "ended" not in meta and is_running(pid, meta.get("started", time.time()))
+
+
+def is_running(pid: int, started: float) -> bool:
+    """Whether a process of this machine, which was there at that time (epoch), still is."""
+    if pid <= 0:
         return False
     try:
         os.kill(pid, 0)
@@ -100,8 +131,15 @@ def is_alive(run: Path) -> bool:
         pass
     except (OSError, OverflowError):
         return False
-    started: float = meta.get("started", time.time())
     return _process_start(pid) <= started + 60  # else the number was given out again
+
+
+def _recorded(run: Path) -> Iterator[tuple[int, float]]:
+    """The pid of each process that recorded into a run, and since when: its folder is named after them."""
+    for folder in run.glob("p-*"):
+        found = re.fullmatch(r"p-(\d+)-(\d+)", folder.name)
+        if found is not None:
+            yield int(found.group(2)), int(found.group(1)) / 1e9
 
 
 def list_runs(logdir: Path) -> list[Path]:
@@ -139,6 +177,11 @@ def stem(program: Sequence[str]) -> str:
     return re.sub(r"[^\w.]+", "-", name).strip("-.")[:60] or "program"
 
 
+def _describe(run: Path, program: Sequence[str], started: float | None = None, joined: bool = False) -> None:
+    meta = {"version": 1, "program": list(program), "cwd": _cwd(), "python": sys.executable, "joined": joined}
+    _write_meta(run, {**meta, "started": started or time.time(), "pid": os.getpid(), "ended": None})
+
+
 def _new_folder(logdir: Path, name: str) -> Path:
     logdir.mkdir(parents=True, exist_ok=True)
     for candidate in _numbered(name):
@@ -154,6 +197,18 @@ def _numbered(name: str) -> Iterator[str]:
     yield name
     for number in itertools.count(2):
         yield f"{name}-{number}"
+
+
+@contextlib.contextmanager
+def _only_one(run: Path) -> Iterator[None]:
+    """Until this is left, no other process writes how a program of the run ended."""
+    folder = os.open(run, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def _write_meta(run: Path, meta: dict[str, Any]) -> None:

@@ -9,6 +9,8 @@ namespace sleuth {
 
 // `nodes`: a line a node, "name \t first tensor id \t dtype:look,dtype:look… \t inputs", an output without a look as "-".
 void watch_function(const std::string& copy, uint64_t session, std::string_view nodes);
+// Functions that another process watches and this one runs: their nodes lie in a folder, in files of the copies' names.
+void share_functions(std::string_view folder, uint64_t session);
 void name_devices(std::string_view lines);  // the logical devices, e.g. "CPU:0\nCPU:1"
 int device_number(std::string_view name);   // 1 …, 0 where it is not among them
 void forget_function(const std::string& copy);

@@ -92,6 +92,9 @@ SLEUTH_API void TF_InitGraph(TP_OptimizerRegistrationParams* params, TF_Status*)
 SLEUTH_API void sleuth_watch_function(const char* copy, uint64_t session, const char* nodes) {
   sleuth::watch_function(copy, session, nodes);
 }
+SLEUTH_API void sleuth_share_functions(const char* folder, uint64_t session) {
+  sleuth::share_functions(folder, session);
+}
 SLEUTH_API void sleuth_name_devices(const char* lines) { sleuth::name_devices(lines); }
 SLEUTH_API void sleuth_forget_function(const char* copy) { sleuth::forget_function(copy); }
 SLEUTH_API int sleuth_was_probed(const char* copy) { return sleuth::was_probed(copy); }

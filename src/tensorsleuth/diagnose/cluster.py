@@ -1,0 +1,108 @@
+"""Several workers that train together: which of them broke, and whether the others caught it."""
+
+from __future__ import annotations
+
+import platform
+import re
+from dataclasses import replace
+
+from tensorsleuth.diagnose.failure import LOST
+from tensorsleuth.model.finding import Finding
+from tensorsleuth.model.ops import COLLECTIVES
+from tensorsleuth.trace.observed import Observed
+from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.rundir import is_running
+from tensorsleuth.trace.served import Coordinator
+
+_TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)/")
+Found = list[tuple[ProcessTrace, list[Finding]]]
+
+
+def told_as_one(found: Found) -> list[Finding]:
+    """The findings of all processes, each with the worker it is of and what became of the others; the root first."""
+    if not any(task_name(process) for process, _ in found):
+        return [finding for _, findings in found for finding in findings]
+    told = [
+        replace(finding, worker=finding.worker or task_name(process), others=_others(process, finding, found))
+        for process, findings in found
+        for finding in findings
+    ]
+    return sorted(told, key=_order)
+
+
+def ran_on(one: Observed) -> str | None:
+    """The worker of a coordinator on which a function was run, e.g. `worker 1`."""
+    device = one.process.device_of(one.row) if one.row is not None and isinstance(one.process, Coordinator) else None
+    found = _TASK.match(device or "")
+    return f"{found.group(1)} {found.group(2)}" if found is not None else None
+
+
+def task_name(process: ProcessTrace) -> str | None:
+    """E.g. `worker 1 of 2`; None for a process that is not of a cluster."""
+    task = process.catalogue.meta.get("task")
+    if not isinstance(task, dict):
+        return None
+    of = task.get("of")
+    return f"{_short(process)} of {of}" if isinstance(of, int) and of > 1 else _short(process)
+
+
+def _short(process: ProcessTrace) -> str:
+    task = process.catalogue.meta["task"]
+    return f"{task.get('type')} {task.get('index')}"
+
+
+def _order(finding: Finding) -> tuple[bool, int]:
+    """Who only lost the others comes last; else who broke in the earlier step comes first."""
+    return finding.cause == LOST, finding.step if finding.step is not None else -1
+
+
+def _others(process: ProcessTrace, finding: Finding, found: Found) -> str | None:
+    said = [finding.others] if finding.others else []
+    for other, findings in found:
+        if other is not process and task_name(other):
+            end = f"; it was cut short {_last_step(other)}" if _was_cut_short(other) else ""
+            fate = _fate(other, findings, "" if finding.cause == LOST else " too")
+            said.append(f"{_short(other)} {fate}{end}")
+    return "; ".join(said) or None
+
+
+def _fate(process: ProcessTrace, findings: list[Finding], too: str) -> str:
+    born = [one for one in findings if one.severity == "error" and one.cause != LOST]
+    if born:
+        return f"broke{_at(born[0].step)}{too}"
+    row = next(process.bad_rows(), None)
+    if row is None:
+        return "stayed healthy"
+    caught = "caught it from the all-reduce" if _was_received(process) else "went bad"
+    return f"{caught}{_at(process.step_of(row))}"
+
+
+def _was_received(process: ProcessTrace) -> bool:
+    """Of the first call with anything bad in it: did that come out of a collective."""
+    first = next(process.bad_rows())
+    call = process.call_of(first)
+    for row in process.bad_rows():
+        if process.call_of(row) != call:
+            return False
+        tensor = process.tensor(row["tensor"])
+        if tensor is not None and tensor.type in COLLECTIVES:
+            return True
+    return False
+
+
+def _was_cut_short(process: ProcessTrace) -> bool:
+    """It is gone, and did not say that it ended; nothing is claimed of another machine's."""
+    meta = process.catalogue.meta
+    pid, started = meta.get("pid"), meta.get("started")
+    if "ended" in meta or meta.get("host") != platform.node():
+        return False
+    return isinstance(pid, int) and isinstance(started, float) and not is_running(pid, started)
+
+
+def _last_step(process: ProcessTrace) -> str:
+    last = int(process.calls["step"].max(initial=-1))
+    return f"in step {last}" if last >= 0 else "before its first step"
+
+
+def _at(step: int | None) -> str:
+    return f" at step {step}" if step is not None and step >= 0 else ""
