@@ -15,7 +15,19 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "tensorsleuth"
 
 API = "the package itself"  # `import tensorsleuth`, as users do
-EVERYTHING = {API, "model", "native", "trace", "capture", "integrations", "checks", "diagnose", "show", "guarding"}
+EVERYTHING = {
+    API,
+    "model",
+    "native",
+    "trace",
+    "capture",
+    "integrations",
+    "checks",
+    "diagnose",
+    "show",
+    "guarding",
+    "breaking",
+}
 MAY_IMPORT = {
     "model": set(),
     "native": {"model"},
@@ -25,6 +37,7 @@ MAY_IMPORT = {
     "checks": {"model", "capture"},
     "diagnose": {"model", "trace"},
     "show": {"model", "diagnose"},
+    "breaking": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},
     "cli": EVERYTHING,
     "demo": {API},

@@ -11,7 +11,7 @@ from typing import Any
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.definition import Definition, called_functions, is_compiled, read_definition
 from tensorsleuth.capture.describe import Describer
-from tensorsleuth.capture.instrument import Prober, Probing, Selection, add_call_argument
+from tensorsleuth.capture.instrument import Placed, Prober, Probing, Selection, add_call_argument
 from tensorsleuth.capture.optimized import WORTH_OPTIMIZING
 from tensorsleuth.model import ops
 from tensorsleuth.trace.catalog_writer import CatalogWriter
@@ -101,6 +101,16 @@ class Functions:
             self._doomed += self._copies.pop(name, [])
         self._remove_doomed()
 
+    def select(self, selection: Selection) -> None:
+        """Look at other tensors from now on: every function is watched anew when it is called next."""
+        with self._lock:
+            self._selection = selection
+            in_use = {name for name, joined in self._roots if not joined}  # by datasets, for as long as they live
+            self._roots = {key: watched for key, watched in self._roots.items() if watched is None}
+            for name in [name for name in self._copies if name not in in_use]:
+                self._doomed += self._copies.pop(name)
+        self._remove_doomed()
+
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         """While a copy may be running: none is taken away."""
@@ -155,11 +165,13 @@ class Functions:
         self._nodes += len(proto.node_def)
         described = {"function": known.id, "parent": parent, "node": node}
         instance, first = self._catalog.instance(described, known.definition.tensors)
+        placed = Placed(name, known.definition, graph, instance, first, parent, node, self._root is None)
+        selection = self._selection.in_instance(placed)
         copy = tf.FunctionDef()
         copy.CopyFrom(proto)
         copy.signature.name = f"{name}__sleuth_{self._session}_{instance}{'_root' if parent < 0 else ''}"
         called, kinds = self._watch_called(copy, graph, instance, path)
-        probing = Probing(self._session, first, self._selection, self._root)
+        probing = Probing(self._session, first, selection, self._root)
         self._using.put(known.definition, copy, probing, arguments=parent < 0 and not joined, called=called)
         if joined:
             add_call_argument(copy)
@@ -188,6 +200,7 @@ class Functions:
     ) -> Watched | None:
         if is_compiled(node.attr):
             self._catalog.not_covered(f"the inside of {name}", "it is compiled by XLA")
+            self._selection.refused(name, "it is compiled by XLA")
             return None
         return self._watch(name, graphs.get(name), instance, number, (*path, name))
 
@@ -212,6 +225,7 @@ class Functions:
             why = f"more than {MAX_NODES:,} nodes are being watched"
         if why:
             self._catalog.not_covered(f"the inside of {name}", why)
+            self._selection.refused(name, why)
         return why is not None
 
 

@@ -55,7 +55,7 @@ class Recorder:
         sites, selection = Sites(self.catalog), self.selection
         describer = Describer(sites)
         self.functions = Functions(self.catalog, describer, selection, self._session, means.prober)
-        places = Places(self.catalog, sites, selection, self._name_devices)
+        self._places = places = Places(self.catalog, sites, selection, self._name_devices)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
         self.callbacks = callbacks = EagerCallbacks(*watching)
         patches.watch_removals(self._patches, self.functions.forget)
@@ -65,6 +65,19 @@ class Recorder:
         patches.watch_sessions(self._patches, self._saw_session)
         patches.watch_conversions(self._patches, callbacks.feeds.converted)
         patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
+
+    def select(self, selection: Selection) -> None:
+        """Look at other tensors from now on."""
+        self.selection = selection
+        self._places.select(selection)
+        self.functions.select(selection)
+        self.sink.forget_places()
+
+    def keep_values(self, bound: int) -> None:
+        """Be able to keep values, in a recording that was not to."""
+        if not self._plan.value_bytes:
+            self.sink.keep_values(self.folder, bound)
+            self.catalog.meta({"value_bytes": bound})
 
     def tell(self, watcher: Watcher, level: int, small: int) -> None:
         """From now on let `watcher` know of what matters, and raise in the program what it returns."""

@@ -24,6 +24,11 @@ class Steps:
         announce(0)
 
     @property
+    def number(self) -> int:
+        """The step that is under way."""
+        return self._number
+
+    @property
     def count(self) -> int:
         """How many steps have trained."""
         return self._used + 1

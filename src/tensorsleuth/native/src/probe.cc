@@ -4,8 +4,10 @@
 //   SleuthCall     once in a function that Python calls: says which call TensorFlow's step id belongs to.
 //   SleuthSummary  for tensors that live on an accelerator: notes a summary that was computed there.
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
+#include "breaks.h"
 #include "guard.h"
 #include "session.h"
 #include "tf_abi.h"
@@ -76,6 +78,15 @@ void fail(TF_OpKernelContext* context) {
   TF_OpKernelContext_Failure(context, reused_status());
 }
 
+// The same for the hit of a condition.
+void stop_at(TF_OpKernelContext* context, int hit) {
+  constexpr int kAborted = 10;
+  char text[64];
+  snprintf(text, sizeof text, "tensorsleuth: stopped by hit %d of break_when", hit);
+  TF_SetStatus(reused_status(), kAborted, text);
+  TF_OpKernelContext_Failure(context, reused_status());
+}
+
 void compute_probe(void* kernel, TF_OpKernelContext* context) {
   const Probe& probe = *static_cast<Probe*>(kernel);
   Input input(context, 0);
@@ -83,7 +94,8 @@ void compute_probe(void* kernel, TF_OpKernelContext* context) {
   if (recording(probe.session)) {
     Where where = place_of(context, probe);
     bool bad = note(view_of(input.tensor), probe.look, where, probe.flags | (where.step ? 0 : kSteady));
-    if (bad && where.step && guard::strict()) return fail(context);
+    if (int hit = breaks::take_stop()) return stop_at(context, hit);
+    if (bad && where.step && guard::strict() && !(breaks::asked(probe.tensor) & breaks::kNotGuards)) return fail(context);
   }
   TF_SetOutput(context, 0, input.tensor, reused_status());
   if (TF_GetCode(reused_status())) TF_OpKernelContext_Failure(context, reused_status());
@@ -110,6 +122,7 @@ void compute_summary(void* kernel, TF_OpKernelContext* context) {
   for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = sizes[i];
   note_summary(static_cast<double*>(TF_TensorData(counts.tensor)), static_cast<double*>(TF_TensorData(moments.tensor)), view,
                probe.look, place_of(context, probe));
+  if (int hit = breaks::take_stop()) stop_at(context, hit);
 }
 
 void same_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
