@@ -62,6 +62,7 @@ BAD = facts(math.nan, math.inf, -math.inf, 2.0)
         ("dtype not in ['float16']", SOME, True),
         ("dtype != 'float16'", SOME, True),
         ("change > 0.5", facts(1.0, change=0.6), True),
+        ("norm > 0 or norm <= 0", BAD, False),  # as NumPy has it: NaN
         ("change > 0.5", SOME, False),  # seen for the first time
         ("step >= 7 and not step > 7", SOME, True),
         ("iteration == 2", facts(1.0, iteration=2.0), True),
@@ -194,5 +195,5 @@ def test_each_word_has_its_number(native: Any, name: str) -> None:
         above = ((Code.WORD, float(NUMBERS[name])), (Code.CONSTANT, value), (Code.GREATER, 0.0))
         below = (above[0], (Code.CONSTANT, value - 1), above[2])
         assert not judge(native, Condition(name, above, Mode.SHAPE, frozenset()), of)
-        finite = not math.isinf(value)
+        finite = math.isfinite(value)
         assert judge(native, Condition(name, below, Mode.SHAPE, frozenset()), of) is finite, (name, value)

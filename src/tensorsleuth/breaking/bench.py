@@ -173,8 +173,10 @@ class PlainBench:
             return math.nan
         with np.errstate(all="ignore"):
             difference = float(np.linalg.norm((now - before).astype(np.complex128)))
-            change = difference / float(np.linalg.norm(before.astype(np.complex128))) if difference else 0.0
-        return math.inf if math.isnan(change) else change
+            size = float(np.linalg.norm(before.astype(np.complex128)))
+        if math.isnan(difference):
+            return math.inf  # a NaN came or went: nothing is more
+        return 0.0 if not difference else difference / size if size else math.nan
 
     def judge(self, conditions: int, tensor: Any, number: int) -> None:
         asked = conditions & self._active

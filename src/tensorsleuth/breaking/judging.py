@@ -45,14 +45,16 @@ class Facts:
             "abs_max": math.inf if infinite else largest,
             "mean": health.mean,
             "std": health.std,
-            "norm": math.inf if infinite else norm(health),
+            "norm": norm(health),
             "size": health.elements,
             "rank": len(self.shape),
         }
 
 
 def norm(health: Health) -> float:
-    """The Euclidean norm of the finite values."""
+    """The Euclidean norm; NaN where a value is."""
+    if health.nan or health.pos_inf or health.neg_inf:
+        return math.nan if health.nan else math.inf
     finite = health.neg + health.zero + health.pos
     return math.sqrt(finite) * math.hypot(health.mean, health.std) if finite else 0.0
 

@@ -62,6 +62,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double norm(const Health& health) {
   uint64_t finite = health.neg + health.zero + health.pos;
+  if (health.nan) return kNothing;
   if (health.neg_inf || health.pos_inf) return kInfinity;
   return finite ? std::sqrt(double(finite)) * std::hypot(health.mean, health.std) : 0;
 }

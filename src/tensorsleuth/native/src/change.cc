@@ -38,8 +38,8 @@ double relative(const char* now, const char* before, uint64_t bytes, Decode deco
     size += b * b;
   }
   if (difference == 0) return 0;
-  double change = std::sqrt(difference) / std::sqrt(size);
-  return std::isnan(change) ? std::numeric_limits<double>::infinity() : change;  // a NaN came or went: nothing is more
+  if (std::isnan(difference)) return std::numeric_limits<double>::infinity();  // a NaN came or went: nothing is more
+  return size > 0 ? std::sqrt(difference) / std::sqrt(size) : std::numeric_limits<double>::quiet_NaN();
 }
 
 double between(const char* now, const char* before, uint64_t bytes, int dtype) {
