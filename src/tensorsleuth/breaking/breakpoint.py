@@ -87,7 +87,7 @@ def make_breakpoint(condition: str | Predicate, on: On, then: Action, times: int
     """Check what the user gave; say what is wrong with it."""
     predicate = condition if callable(condition) else None
     understood = ALWAYS if predicate is not None else parse(condition)  # type: ignore[arg-type]
-    text = repr(condition) if isinstance(condition, str) else getattr(condition, "__name__", repr(condition))
+    text = condition if isinstance(condition, str) else getattr(condition, "__name__", repr(condition))
     selectors = read_selectors(on, understood.of_gradients, understood.of_variables)
     action, steps = read_action(then)
     return Breakpoint(text, understood, predicate, selectors, on is not None, action, steps, _times(times, action))

@@ -35,3 +35,6 @@ class BreakError(SleuthError):
     def __init__(self, message: str, hit: Any = None) -> None:
         super().__init__(message)
         self.hit = hit
+
+
+BreakError.__module__ = "tensorsleuth"  # as users know it
