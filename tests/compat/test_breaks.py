@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import runpy
 import threading
 import time
 from collections.abc import Callable
@@ -467,3 +469,20 @@ def test_wrong_arguments_are_said() -> None:
         with pytest.raises(SleuthError, match=says):
             tensorsleuth.break_when(**arguments)
     assert breaking._breaks is None or not breaking._breaks._all
+
+
+def test_the_examples_of_the_documentation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "breakpoints.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    assert len(blocks) == 3
+    program = tmp_path / "example.py"
+    program.write_text("\n".join(blocks))
+    monkeypatch.setenv("SLEUTH_PAUSE_TIMEOUT", "0.2")
+    runpy.run_path(str(program))
+    said = capfd.readouterr()
+    assert said.err.count("paused:") == 1 and "grad_norm > 100 holds of" in said.err
+    assert "abs_max > 40 holds of encoder/MatMul:0" in said.out
+    for point in list(breaking._breaks._all.values()):
+        breaking._remove(point)
