@@ -163,6 +163,29 @@ def test_gradients_of_a_function_that_was_traced_before() -> None:
     assert len(hits_of(lambda: traced_before(X), "grad_norm > 100", on="predict")) == 1
 
 
+recurrent = tf.Variable([[0.5, 0.1], [0.2, 0.4]], name="recurrent")
+
+
+@tf.function
+def unroll(x: Any, times: Any) -> Any:
+    with tf.GradientTape() as tape:
+        state = x
+        for _ in tf.range(times):
+            state = tf.tanh(tf.matmul(state, recurrent))
+        loss = tf.reduce_sum(state)
+    gradient = tape.gradient(loss, recurrent)
+    recurrent.assign_sub(1e-3 * gradient)
+    return gradient
+
+
+def test_the_gradient_that_a_loop_puts_out() -> None:
+    gradients: list[Any] = []
+    hits = hits_of(lambda: gradients.append(unroll(X / 10.0, 4)), "grad_norm > 0")
+    hit = only(hits)
+    assert hit.value is not None and np.array_equal(hit.value, gradients[0])
+    assert hits_of(lambda: unroll(X / 10.0, 4), "grad_norm > 0", on="recurrent")[0].shape == (2, 2)
+
+
 def eager_step(variable: tf.Variable) -> None:
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(variable * variable)

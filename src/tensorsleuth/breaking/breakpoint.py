@@ -24,7 +24,6 @@ Action = str | Callable[[Hit], Any]
 ACTIONS = ("pause", "stop", "record", "save")
 MOST_HITS = 1000  # that are kept
 _FLOATS = (Kind.FLOAT, Kind.COMPLEX)
-_NEVER = ops.STATIC | ops.CONTROL_FLOW
 
 
 @dataclass(eq=False)
@@ -51,8 +50,10 @@ class Breakpoint:
     def asks(self, subject: Subject, dtype: int) -> bool:
         """Whether it is about a tensor."""
         known = DTYPES.get(dtype)
-        if known is None or known.kind is Kind.OTHER or subject.type in _NEVER:
+        if known is None or known.kind is Kind.OTHER or subject.type in ops.STATIC:
             return False
+        if subject.type in ops.CONTROL_FLOW and not subject.is_gradient:
+            return False  # what is in there is looked at
         if self.floats_only and (known.kind not in _FLOATS or subject.type in ops.VIEWS):
             return False
         if self.condition.of_variables and not (subject.first_read and (subject.trainable or self.selected)):

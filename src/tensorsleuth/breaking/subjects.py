@@ -17,7 +17,10 @@ from tensorsleuth.model import ops
 from tensorsleuth.model.layers import layer_of
 
 GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")
-_SEEN_THROUGH = frozenset(["Identity", "StopGradient", "PreventGradient"])  # no probe stands behind an Identity
+# The optimiser takes them away where it can, and the values are the same.
+_SEEN_THROUGH = frozenset(
+    ["Identity", "StopGradient", "PreventGradient", "Reshape", "Squeeze", "ExpandDims", "Snapshot"]
+)
 Variable = tuple[str, bool]  # its name, and whether it is trainable
 Output = tuple[str, int]  # name of an op in a graph, number of its output
 
@@ -44,6 +47,7 @@ class Family:
     definition: Definition
     around: str | None  # the layer that it is called in
     variables: dict[int, Variable] = field(default_factory=dict)  # by number of the argument
+    told: bool = False  # whether gradients are known by what tapes gave, here or in what calls it
     read: set[str] = field(default_factory=set)  # the variables that were met
     gradients: dict[Output, str] = field(default_factory=dict)
 
@@ -71,7 +75,7 @@ class Subjects:
         """Number, name and dtype of each tensor that a probe could look at, and what it is."""
         family = self._families[placed.instance] = self._family(placed)
         made = {op.name: op for op in placed.graph.get_operations()} if placed.graph is not None else {}
-        frontier = _frontier(placed.definition) if not family.gradients else set()
+        frontier = _frontier(placed.definition) if not family.told else set()
         for tensor, source, kind, dtype, _ in candidates(placed.definition, True, set()):
             if kind == "Argument":
                 yield tensor, source, dtype, Subject(f"{placed.name}/{source}", kind, family.around)
@@ -104,10 +108,11 @@ class Subjects:
     def _family(self, placed: Placed) -> Family:
         parent = self._families.get(placed.parent)
         gradients = dict(self._traced.of(placed.graph))
-        family = Family(placed.definition, None, captured_variables(placed.graph), gradients=gradients)
+        family = Family(placed.definition, None, captured_variables(placed.graph), bool(gradients), gradients=gradients)
         if parent is None:
             return family
         node = parent.definition.proto.node_def[placed.node]
+        family.told |= parent.told or node.op in ops.CONTROL_FLOW
         family.around = layer_of(node.name) or parent.around
         family.variables = _passed(parent, node) | family.variables
         family.gradients |= _returned(parent, node, placed.definition)
