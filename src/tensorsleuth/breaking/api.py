@@ -13,6 +13,9 @@ from tensorsleuth.breaking.hit import Hit
 from tensorsleuth.breaking.selector import On
 from tensorsleuth.capture import api as recording
 from tensorsleuth.capture.complaint import complain
+from tensorsleuth.native import loader
+
+PATIENCE = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
 
 _breaks: Any = None  # Breakpoints, once there has been one
 
@@ -92,5 +95,8 @@ def _end() -> None:
     try:
         _breaks.acting.close()
         _breaks.leave()
+        native = loader.load()
+        if native is not None:
+            native.break_drain(PATIENCE)
     except Exception as error:
         complain(f"break points did not end cleanly: {error!r}")

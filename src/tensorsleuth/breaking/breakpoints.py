@@ -70,12 +70,13 @@ class Breakpoints:
 
     def _free_number(self) -> int:
         """None is used again before the tensors' sets are forgotten."""
-        used = max(self._all, default=-1) + 1
+        points = self._set_by_users()
+        used = max((point.number for point in points), default=-1) + 1
         if used < ONE_SHOT:
             return used
-        if len(self._all) >= ONE_SHOT:
-            raise SleuthError(f"{len(self._all)} break points are set already: remove some first.")
-        points, recorder = list(self._all.values()), self.recorder if self._folder is None else None
+        if len(points) >= ONE_SHOT:
+            raise SleuthError(f"{len(points)} break points are set already: remove some first.")
+        recorder = self.recorder if self._folder is None else None
         self.leave()
         self._all = dict(enumerate(points))
         for number, point in self._all.items():
@@ -88,9 +89,13 @@ class Breakpoints:
         with self._lock:
             if self._all.pop(point.number, None) is not None and self._bench is not None:
                 self._bench.activate(point.number, False)
-            if not self._all:
+            if not self._set_by_users():
+                self._all.clear()
                 self.leave()
             return not self._all
+
+    def _set_by_users(self) -> list[Breakpoint]:
+        return [point for number, point in self._all.items() if number != ONE_SHOT]
 
     def until(self, point: Breakpoint | None) -> None:
         """Pause again where this holds, whatever the tensor; None: nowhere."""
@@ -158,6 +163,7 @@ class Breakpoints:
     def abandon(self) -> None:
         """In a forked child: the memory is the parent's, and its threads are not here."""
         self._lock = threading.RLock()
+        self.acting = Acting(self)
         self._all.clear()
         self._patches.undo()
         if self.recorder is not None and self._folder is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import threading
 import time
@@ -27,6 +28,7 @@ from tensorsleuth.trace.ring_reader import Array
 TICK = 0.1  # seconds between looks at the world
 PATIENCE = 3600.0  # seconds to wait for somebody where there is no terminal
 CONTINUE, STOP = "continue", "stop"
+_PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 @dataclass
@@ -53,7 +55,9 @@ class Pauses:
         self._changed = threading.Condition(threading.RLock())
         self.current: Paused | None = None
         self._count = 0
-        self._interrupted: int | None = None  # the call in which a signal came: it goes on to its end
+        self._closed = False
+        self._interrupted = False  # a signal came: there is no pause before Python has answered it
+        self._answered = _PENDING(self._signal_was_answered)
         self._server: Server | None = None
 
     # ---- who may ask
@@ -72,6 +76,7 @@ class Pauses:
 
     def close(self) -> None:
         """The program ends."""
+        self._closed = True
         with self._changed:
             if self.current is not None:
                 self.decide(CONTINUE)
@@ -83,7 +88,7 @@ class Pauses:
     def at(self, hit: Hit, sight: Sight) -> Alarm:
         """Wait here until somebody says how to go on."""
         with self._line:
-            if hit.call is not None and hit.call == self._interrupted:
+            if self._interrupted or self._closed:
                 return None
             recorder = self._breaks.recorder
             self._count += 1
@@ -115,13 +120,19 @@ class Pauses:
         if paused.decision is not None:
             return True
         if signals():
-            self._interrupted = paused.hit.call  # Python answers when the step is over, as it always does
+            self._interrupted = True  # Python answers when the step is over, as it always does
+            ctypes.pythonapi.Py_AddPendingCall(self._answered, None)
             return True
         watched = self._server is not None and self._server.connected
         if deadline is not None and not watched and time.monotonic() > deadline:
             complain("nobody came; the program goes on (SLEUTH_PAUSE_TIMEOUT).")
             return True
         return False
+
+    def _signal_was_answered(self, nothing: Any) -> int:
+        """On the main thread, when that is back in Python."""
+        self._interrupted = False
+        return 0
 
     def _say(self, hit: Hit, limit: float) -> None:
         where = self._server.place if self._server is not None else None

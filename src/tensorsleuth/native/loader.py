@@ -132,6 +132,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_break_on": (None, [c_uint32, c_uint64]),
     "sleuth_break_forget": (None, []),
     "sleuth_break_closely": (None, [c_int64]),
+    "sleuth_break_drain": (c_int, [c_int]),
     "sleuth_break_change": (c_double, []),
     "sleuth_break_take_stop": (c_int, []),
     "sleuth_break_judge": (None, [c_uint64, POINTER(TensorView), POINTER(Where)]),

@@ -1,5 +1,7 @@
 #include "breaks.h"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -56,6 +58,12 @@ std::mutex mutex;
 using Hit = int (*)(int condition, const TensorView* tensor, const Where* where, const Health* health);
 std::atomic<Hit> on_hit{nullptr};
 thread_local int stop = 0;
+
+std::atomic<int> tellers{0};
+struct Telling {  // counts itself, so that the end of the process can wait for those under way
+  Telling() { ++tellers; }
+  ~Telling() { --tellers; }
+};
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -173,7 +181,8 @@ int needed(uint64_t asked) {
 
 void judge(uint64_t asked, const Health& health, const TensorView& tensor, const Where& where) {
   if (where.kind == kGraph && !where.step) return;  // the optimiser evaluates a constant
-  Hit tell = on_hit.load(std::memory_order_acquire);
+  Telling telling;
+  Hit tell = on_hit.load();
   Seen seen{health, tensor, where};
   last_change = kNothing;
   for (uint64_t left = asked & ~kNotGuards; tell && left; left &= left - 1) {
@@ -198,6 +207,7 @@ void abandon() {
   active = 0;
   closely_until = -1;
   on_hit = nullptr;
+  tellers = 0;
 }
 
 }  // namespace sleuth::breaks
@@ -238,6 +248,12 @@ SLEUTH_API void sleuth_break_forget() {
     if (auto* sets = page.load())
       for (int i = 0; i < breaks::kPage; ++i) sets[i] = 0;
   forget_changes();
+}
+
+// Waits until nobody is in Python any more, for so many milliseconds at most; 0 where somebody still is.
+SLEUTH_API int sleuth_break_drain(int milliseconds) {
+  for (; breaks::tellers.load() && milliseconds > 0; --milliseconds) usleep(1000);
+  return !breaks::tellers.load();
 }
 
 SLEUTH_API void sleuth_break_closely(int64_t until) { breaks::closely_until = until; }

@@ -337,6 +337,8 @@ Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Obj
   uint64_t began = now_ns();
   Object* result = PyObject_Vectorcall(hook.real[entry], args, size_t(count), nullptr);
   if (!result) return note_failure(op, inputs, input_count), nullptr;
+  // A signal that waits to be answered would else raise in the callback of a break point, where nothing can be raised.
+  if (breaks::active.load(std::memory_order_relaxed) && PyErr_CheckSignals()) return Py_DecRef(result), nullptr;
   if (note_op(op, inputs, input_count, result, began)) return result;
   Py_DecRef(result);
   return nullptr;
