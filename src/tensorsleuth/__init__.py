@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tensorsleuth import keras
+    from tensorsleuth.breaking.api import Break, break_when
+    from tensorsleuth.breaking.selector import gradients
     from tensorsleuth.capture.api import (
         Recording,
         disable_dump_debug_info,
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     )
     from tensorsleuth.diagnose import diagnose
     from tensorsleuth.guarding.api import Guard, disable_check_numerics, enable_check_numerics, guard
-    from tensorsleuth.model.errors import NumericsError, SleuthError
+    from tensorsleuth.model.errors import BreakError, NumericsError, SleuthError
     from tensorsleuth.trace.reader import Trace, open_trace
 
     open = open_trace
@@ -28,16 +30,20 @@ __version__ = "0.1.0"
 
 # Loaded when first used: reading a trace needs no TensorFlow, and recording no reader.
 _HOMES = {
+    "Break": ("tensorsleuth.breaking.api", "Break"),
+    "BreakError": ("tensorsleuth.model.errors", "BreakError"),
     "Guard": ("tensorsleuth.guarding.api", "Guard"),
     "NumericsError": ("tensorsleuth.model.errors", "NumericsError"),
     "Recording": ("tensorsleuth.capture.api", "Recording"),
     "SleuthError": ("tensorsleuth.model.errors", "SleuthError"),
     "Trace": ("tensorsleuth.trace.reader", "Trace"),
+    "break_when": ("tensorsleuth.breaking.api", "break_when"),
     "diagnose": ("tensorsleuth.diagnose", ""),  # the package itself, which can be called
     "disable_check_numerics": ("tensorsleuth.guarding.api", "disable_check_numerics"),
     "disable_dump_debug_info": ("tensorsleuth.capture.api", "disable_dump_debug_info"),
     "enable_check_numerics": ("tensorsleuth.guarding.api", "enable_check_numerics"),
     "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
+    "gradients": ("tensorsleuth.breaking.selector", "gradients"),
     "guard": ("tensorsleuth.guarding.api", "guard"),
     "keras": ("tensorsleuth.keras", ""),
     "open": ("tensorsleuth.trace.reader", "open_trace"),
@@ -46,16 +52,20 @@ _HOMES = {
 }
 
 __all__ = [
+    "Break",
+    "BreakError",
     "Guard",
     "NumericsError",
     "Recording",
     "SleuthError",
     "Trace",
+    "break_when",
     "diagnose",
     "disable_check_numerics",
     "disable_dump_debug_info",
     "enable_check_numerics",
     "enable_dump_debug_info",
+    "gradients",
     "guard",
     "keras",
     "open",

@@ -49,6 +49,12 @@ def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     for open_still in (guard, left):
         if open_still is not None:
             open_still.close()
+    from tensorsleuth.breaking import api as breaking
+
+    points = list(breaking._breaks._all.values()) if breaking._breaks is not None else []
+    for point in points:
+        breaking._remove(point)
+    assert not points, "a break point is still set"
     assert left is None, "a recording is still under way"
     assert guard is None, "a guard is still on duty"
     changed = [name for owner, name, was in before if getattr(owner, name) is not was]

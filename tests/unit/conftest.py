@@ -15,6 +15,8 @@ from tensorsleuth import native
 SOURCES = Path(native.__file__).parent / "src"
 # All of the native library that does not call TensorFlow.
 PARTS = (
+    "breaks.cc",
+    "change.cc",
     "guard.cc",
     "ring.cc",
     "session.cc",

@@ -11,6 +11,11 @@ from pathlib import Path
 import pytest
 
 import tensorsleuth
+from tensorsleuth.breaking.breakpoint import ACTIONS
+from tensorsleuth.breaking.hit import Hit
+from tensorsleuth.breaking.naming import OpSeen
+from tensorsleuth.breaking.selector import KINDS
+from tensorsleuth.breaking.words import KNOWN
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.cli import commands
 from tensorsleuth.debugger import filters
@@ -56,6 +61,7 @@ KERAS = (ROOT / "docs/keras.md").read_text()
 COVERAGE = (ROOT / "docs/coverage.md").read_text()
 API = (ROOT / "docs/api.md").read_text()
 DEBUGGER = (ROOT / "docs/debugger.md").read_text()
+BREAKPOINTS = (ROOT / "docs/breakpoints.md").read_text()
 
 ASKED = (Trace, Tensors, TensorEvent, Op, Variable, SourceLine, Diagnosis)
 METHODS = sorted({(kind.__name__, name) for kind in ASKED for name in public_names(kind)})
@@ -170,6 +176,33 @@ def test_readme_pages_exist() -> None:
         "docs/performance.md",
         "docs/commands.md",
         "docs/debugger.md",
+        "docs/breakpoints.md",
         "ARCHITECTURE.md",
     ):
         assert link in readme and (ROOT / link).exists(), link
+
+
+@pytest.mark.parametrize("word", KNOWN)
+def test_word_of_a_condition_is_documented(word: str) -> None:
+    conditions = BREAKPOINTS.split("## Conditions")[1].split("## Which")[0]
+    assert re.search(rf"^\|[^|]*`{word}`[^|]*\|", conditions, re.M)
+
+
+@pytest.mark.parametrize("kind", [f"{kind}:" for kind in KINDS if kind])
+def test_kind_of_tensor_is_documented(kind: str) -> None:
+    assert f'`"{kind}' in BREAKPOINTS
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_action_is_documented(action: str) -> None:
+    assert f'| `"{action}"' in BREAKPOINTS
+
+
+@pytest.mark.parametrize("name", sorted(public_names(Hit) | public_names(OpSeen) - {"tensor", "where"}))
+def test_field_of_a_hit_is_documented(name: str) -> None:
+    assert f"`{name}`" in BREAKPOINTS
+
+
+@pytest.mark.parametrize("option", ["--break", "--break-on", "--then"])
+def test_option_for_break_points_is_documented(option: str) -> None:
+    assert option in COMMANDS and option in BREAKPOINTS

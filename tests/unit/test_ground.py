@@ -27,6 +27,7 @@ EVERYTHING = {
     "show",
     "guarding",
     "debugger",
+    "breaking",
 }
 MAY_IMPORT = {
     "model": set(),
@@ -38,6 +39,7 @@ MAY_IMPORT = {
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},
     "show": {"model", "diagnose", "debugger"},
+    "breaking": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},
     "cli": EVERYTHING,
     "demo": {API},

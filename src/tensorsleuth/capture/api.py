@@ -20,6 +20,7 @@ from tensorsleuth.trace import rundir
 
 _active: Recording | None = None
 _guardian: Guardian | None = None
+_rider: Rider | None = None
 
 
 class Guardian(Protocol):
@@ -38,6 +39,16 @@ class Guardian(Protocol):
 
     def stand_alone(self) -> None:
         """It has ended."""
+
+
+class Rider(Protocol):
+    """Watches along with whatever recorder there is: break points."""
+
+    def leave(self) -> None:
+        """The recorder is about to be another."""
+
+    def settle(self, recorder: Any) -> None:
+        """It is this one now; None where nobody watches."""
 
 
 class Recording:
@@ -60,16 +71,17 @@ class Recording:
         recorder, self._recorder = self._recorder, None
         if recorder is None:
             return
-        _active = None
-        try:
-            recorder.close()
-        except Exception as error:
-            complain(f"the recording did not end cleanly: {error!r}")
-        if self.path is not None and not self._injected:
-            with contextlib.suppress(OSError):
-                rundir.write_end(self.path, 0)
-        if _guardian is not None:
-            harmless(_guardian.stand_alone)
+        with changing_recorder():
+            _active = None
+            try:
+                recorder.close()
+            except Exception as error:
+                complain(f"the recording did not end cleanly: {error!r}")
+            if self.path is not None and not self._injected:
+                with contextlib.suppress(OSError):
+                    rundir.write_end(self.path, 0)
+            if _guardian is not None:
+                harmless(_guardian.stand_alone)
 
     def __enter__(self) -> Recording:
         return self
@@ -152,6 +164,25 @@ def set_guardian(guardian: Guardian | None) -> Any:
     return _active._recorder if _active is not None else None
 
 
+def set_rider(rider: Rider | None) -> Any:
+    """Have break points watch along, or not any more. Returns what watches the program now."""
+    global _rider
+    _rider = rider
+    return _recorder()
+
+
+@contextlib.contextmanager
+def changing_recorder() -> Iterator[None]:
+    """While what watches the program becomes another."""
+    if _rider is not None:
+        harmless(_rider.leave)
+    try:
+        yield
+    finally:
+        if _rider is not None:
+            harmless(_rider.settle, _recorder())
+
+
 def _active_like(settings: Settings) -> Recording | None:
     """The recording under way; an error where it was asked for with other settings."""
     if _active is None or _active._injected:
@@ -166,8 +197,13 @@ def _active_like(settings: Settings) -> Recording | None:
 
 
 def _start(settings: Settings, make_run: Any, injected: bool = False) -> Recording:
-    global _active
     need_tensorflow()
+    with changing_recorder():
+        return _start_recorder(settings, make_run, injected)
+
+
+def _start_recorder(settings: Settings, make_run: Any, injected: bool) -> Recording:
+    global _active
     from tensorsleuth.capture.recorder import Recorder
 
     guardian = _guardian

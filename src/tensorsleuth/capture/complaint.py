@@ -15,9 +15,9 @@ R = TypeVar("R")
 _said: set[str] = set()
 
 
-def complain(message: str) -> None:
+def complain(message: str, again: bool = False) -> None:
     """Say it, unless it has been said."""
-    if message not in _said:
+    if message not in _said or again:
         _said.add(message)
         with contextlib.suppress(Exception):  # stderr may be closed
             print(f"tensorsleuth: {message}", file=sys.stderr, flush=True)

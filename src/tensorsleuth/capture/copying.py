@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.definition import Definition, called_functions, is_compiled
-from tensorsleuth.capture.instrument import Prober, Probing, Selection, add_call_argument
+from tensorsleuth.capture.instrument import Placed, Prober, Probing, Selection, add_call_argument
 from tensorsleuth.capture.library import MAX_DEPTH, MAX_NODES, Known, Library, together
 from tensorsleuth.capture.outside import Fate, fate_of
 from tensorsleuth.model import ops
@@ -48,6 +48,8 @@ class Spot:
 class Copying:
     """One function that Python calls is being copied, with all that it calls."""
 
+    of_dataset = False  # does a dataset call it
+
     def __init__(self, library: Library, prober: Prober, selection: Selection) -> None:
         self.library = library
         self.prober = prober
@@ -66,10 +68,12 @@ class Copying:
         copy = tf.FunctionDef()
         copy.CopyFrom(proto)
         copy.signature.name = self.copy_name(name, instance, spot)
+        placed = Placed(name, known.definition, graph, instance, first, spot.parent, spot.node, self.of_dataset)
+        selection = self.selection.in_instance(placed)
         renamed = self.prepare(known.definition, copy, spot)
         called, kinds = self._copy_called(copy, graph, instance, spot)
         holds = self.holds(known.definition, spot)
-        probing = Probing(self.library.session, first, self.selection, self.probed_for(spot), holds, renamed)
+        probing = Probing(self.library.session, first, selection, self.probed_for(spot), holds, renamed)
         self.put(known.definition, copy, probing, called, spot)
         self.library.copied(spot.path[0], copy)
         return Watched(copy.signature.name, instance, first, together(known.kind, kinds))
@@ -106,6 +110,7 @@ class Copying:
             why = f"more than {MAX_NODES:,} nodes are being watched"
         if why:
             self.library.catalog.not_covered(f"the inside of {name}", why)
+            self.selection.refused(name, why)
         return why is not None
 
     # ---- what differs from one purpose to another
@@ -146,6 +151,7 @@ class Copying:
 
     def not_seen(self, name: str) -> None:
         """A function is compiled by XLA."""
+        self.selection.refused(name, "it is compiled by XLA")
 
 
 class Called(Copying):
@@ -174,6 +180,8 @@ class Called(Copying):
 class InDataset(Copying):
     """For what a dataset calls: its arguments come from the dataset, and no call of Python's belongs to it."""
 
+    of_dataset = True
+
     def probed_for(self, spot: Spot) -> str | None:
         return None
 
@@ -181,4 +189,5 @@ class InDataset(Copying):
         self.prober.put(definition, copy, probing, arguments=spot.is_root, called=called)
 
     def not_seen(self, name: str) -> None:
+        super().not_seen(name)
         self.library.catalog.not_covered(f"the inside of {name}", "it is compiled by XLA, and a dataset calls it")

@@ -40,7 +40,7 @@ class Describer:
 
     def _node(self, definition: Definition, number: int, made: dict[str, Any]) -> list[Any]:
         node = definition.proto.node_def[number]
-        op = _made(made, node)
+        op = made_op(made, node)
         return [
             node.name,
             node.op,
@@ -55,11 +55,9 @@ class Describer:
 
     def _forward(self, op: Any) -> list[Any] | None:
         """The op that this one differentiates, however many gradients deep."""
-        origin = getattr(op, "_original_op", None)
+        origin = forward_op(op)
         if origin is None:
             return None
-        while getattr(origin, "_original_op", None) is not None:
-            origin = origin._original_op
         return [self._key(origin.graph), origin.name, origin.type, self._sites.of_graph_op(origin)]
 
     def _key(self, graph: Any) -> int:
@@ -68,7 +66,15 @@ class Describer:
         return self._keys.setdefault(graph, len(self._keys) + 1)
 
 
-def _made(made: dict[str, Any], node: Any) -> Any | None:
+def forward_op(op: Any) -> Any | None:
+    """The op of a Python graph that a gradient op differentiates."""
+    origin: Any = getattr(op, "_original_op", None)
+    while getattr(origin, "_original_op", None) is not None:
+        origin = origin._original_op
+    return origin
+
+
+def made_op(made: dict[str, Any], node: Any) -> Any | None:
     """The Python op of a node. TensorFlow puts a number behind the name of one that an output is named after, too."""
     op = made.get(node.name)
     if op is None:
@@ -109,6 +115,12 @@ def _captures(graph: Any) -> dict[str, dict[str, Any]]:
         if number is not None:
             captures[str(number)] = _captured(outer, variables.get(id(outer)))
     return captures
+
+
+def captured_variables(graph: Any) -> dict[int, tuple[str, bool]]:
+    """The variables that a graph captures, by number of the argument: their names, and whether they are trainable."""
+    captures = ((int(number), captured) for number, captured in _captures(graph).items())
+    return {number: (one["variable"], one["trainable"]) for number, one in captures if "variable" in one}
 
 
 def _captured(outer: Any, variable: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from tensorsleuth.capture.remote import Remote
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.steps import Steps
-from tensorsleuth.capture.watcher import STOPPED, Alarm, FunctionCall, Watcher
+from tensorsleuth.capture.watcher import STOPPED, Alarm, Breaks, FunctionCall, Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import NO_UID, CallKind
 from tensorsleuth.trace.catalog_writer import CatalogWriter
@@ -56,6 +56,7 @@ class EagerCallbacks:
         self.feeds = Feeds(places, sites, sink)
         self._proven: set[str] = set()  # copies that have run
         self.watcher: Watcher | None = None
+        self.breaks: Breaks | None = None
         self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
 
     def intern(self, op: str | bytes, outputs: int, forward: int) -> Place:
@@ -106,6 +107,8 @@ class EagerCallbacks:
             outputs = real(handle, device, ran, given, attrs, *rest)
         except tf.Failures as error:
             stopped = STOPPED in str(error)
+            if self.breaks is not None:
+                raise_in_program(self.breaks.alarm_in(str(error)))
             if call is not None and self.watcher is not None:
                 raise_in_program(harmless(self.watcher.function_failed, call, stopped))
             if call is None or stopped or not harmless(self._failed_call, call, error):
@@ -113,6 +116,8 @@ class EagerCallbacks:
             return real(handle, device, name, inputs, attrs, *rest)  # the copy could not be made to run
         if call is not None:
             seen = harmless(self._end, call, outputs)
+            if self.breaks is not None:
+                raise_in_program(self.breaks.alarm_here())
             if self.watcher is not None:
                 raise_in_program(harmless(self.watcher.function_ended, call, outputs, bool(seen)))
         return outputs
@@ -182,6 +187,8 @@ class EagerCallbacks:
         """An op raised. TensorFlow also raises to ask for a slower path: that is no failure."""
         if not issubclass(kind, tf.Failures) or tf.error_name(error) == END_OF_DATA:
             return
+        if self.breaks is not None:
+            raise_in_program(self.breaks.alarm_in(str(error)))
         harmless(self._note_failed_op, op, inputs, error, self._sites.of_caller())
         if self.watcher is not None and STOPPED in str(error):
             raise_in_program(harmless(self.watcher.op_failed, _text(op)))
@@ -205,6 +212,8 @@ class EagerCallbacks:
     def made_bad(self, op: str | bytes, inputs: Sequence[Any], call: int, result: Any) -> None:
         """An op put out something that is not finite; the guard may raise."""
         outputs = result if isinstance(result, list) else [result]
+        if self.breaks is not None:
+            raise_in_program(self.breaks.alarm_here())
         if self.watcher is not None:
             raise_in_program(harmless(self.watcher.made_bad, _text(op), inputs, call, outputs))
 

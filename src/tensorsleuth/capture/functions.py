@@ -125,6 +125,8 @@ class Functions:
         if use == _IN_DATASET:
             return InDataset(self.library, prober, self._selection)
         untouched = self._is_untouched(name)
+        if untouched:
+            self._selection.refused(name, "nothing in it is looked at until it goes bad")
         return Called(self.library, prober, sentinel(self._selection) if untouched else self._selection, untouched)
 
     def _is_passed_over(self, name: str, use: str) -> bool:
@@ -158,6 +160,16 @@ class Functions:
             self._untouched.pop(name, None)
             self._described.pop(name, None)
             self._doomed += self.library.forget(name)
+        self._remove_doomed()
+
+    def select(self, selection: Selection) -> None:
+        """Look at other tensors from now on: every function is watched anew when it is called next."""
+        with self._lock:
+            self._selection = selection
+            in_use = {name for name, use in self._roots if use == _IN_DATASET}  # for as long as the dataset lives
+            self._roots = {key: watched for key, watched in self._roots.items() if watched is None}
+            for name in [name for name in self.library.copied_roots() if name not in in_use]:
+                self._doomed += self.library.take_copies(name)
         self._remove_doomed()
 
     @contextlib.contextmanager

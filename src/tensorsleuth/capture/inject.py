@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from pathlib import Path
@@ -11,6 +12,8 @@ from tensorsleuth.capture.complaint import complain
 from tensorsleuth.capture.settings import make_settings
 from tensorsleuth.model.errors import SleuthError
 
+BREAKING = "tensorsleuth.breaking.injected"  # by name: it stands above us, and most programs do without
+
 
 def start() -> None:
     """Record into SLEUTH_RUN, with SLEUTH_SETTINGS; never breaks the program."""
@@ -18,5 +21,7 @@ def start() -> None:
         run = Path(os.environ["SLEUTH_RUN"])
         wanted = json.loads(os.environ.get("SLEUTH_SETTINGS") or "{}")
         start_injected(run, make_settings(run.parent, **wanted))
+        if os.environ.get("SLEUTH_BREAKS"):
+            importlib.import_module(BREAKING).start()
     except SleuthError as error:
         complain(f"not recording: {error}")

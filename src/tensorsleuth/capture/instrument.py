@@ -27,6 +27,20 @@ LookInGraph = Callable[[str, int, str], Mode | None]
 
 
 @dataclass(frozen=True)
+class Placed:
+    """A function at one place that calls it, about to be watched."""
+
+    name: str
+    definition: Definition
+    graph: Any  # the Python graph it was made from; None where that is not known
+    instance: int
+    first: int  # its first tensor id
+    parent: int  # the instance that calls it, -1 where Python or a dataset does
+    node: int  # the calling node in the parent
+    of_dataset: bool  # does a dataset call it
+
+
+@dataclass(frozen=True)
 class Selection:
     """Which tensors are looked at, and how closely."""
 
@@ -53,6 +67,16 @@ class Selection:
         mode = self.settings.mode
         closely = DEFAULT_MODE if mode is Mode.FLIGHT else max(mode, DEFAULT_MODE)
         return Selection(replace(self.settings, mode=closely))
+
+    def in_instance(self, placed: Placed) -> Selection:
+        """The same for a function at one place that calls it."""
+        return self
+
+    def in_eager(self, op: str, first: int, outputs: int) -> None:
+        """An eager op, or a function that runs unwatched, is called from a new place; its outputs get these ids."""
+
+    def refused(self, function: str, why: str) -> None:
+        """A function is not looked into."""
 
     def in_function(self, definition: Definition) -> LookInGraph:
         """The same for the tensors of a function, by op, dtype and name."""

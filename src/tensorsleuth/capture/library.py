@@ -113,12 +113,16 @@ class Library:
         self._copies.setdefault(root, []).append(copy.signature.name)
         tf.add_function(copy)
 
+    def take_copies(self, root: str) -> list[str]:
+        """The names of the copies that were made for a function, which are to go."""
+        return self._copies.pop(root, [])
+
     def forget(self, name: str) -> list[str]:
         """TensorFlow dropped a function; the names of its copies."""
         self._known.pop(name, None)
         self._kinds.pop(name, None)
         self._outlines.forget(name)
-        return self._copies.pop(name, [])
+        return self.take_copies(name)
 
     def copied_roots(self) -> list[str]:
         return list(self._copies)

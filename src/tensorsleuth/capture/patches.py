@@ -189,6 +189,20 @@ def watch_losses(patches: Patches, check: Callable[[Any], Alarm]) -> None:
     disguise(gradient, real)
 
 
+def watch_gradients_of(patches: Patches, told: Callable[[Any, Any], Alarm]) -> None:
+    """Hear of the gradients that tapes give: of what, and they themselves; also while a function is traced."""
+
+    def gradient(self: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
+        result = real(self, target, sources, *args, **kwargs)
+        alarm = told(sources, result)
+        if alarm is not None:
+            raise alarm
+        return result
+
+    real = patches.replace(tf.backprop.GradientTape, "gradient", gradient)
+    disguise(gradient, real)
+
+
 def watch_tapes(patches: Patches, forward_pass: Callable[[], None], gradients_computed: Callable[[], None]) -> None:
     """Hear of a tape that starts, and of one that is asked for gradients, outside of functions."""
     tape = tf.backprop.GradientTape

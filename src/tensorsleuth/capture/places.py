@@ -69,7 +69,15 @@ class Places:
             known = number, first, outputs, zlib.crc32(kind.encode()), self.looks(kind), _inputs(kind)
             self._places[key] = known
             self._site_of[number] = site
+            if instance < 0:
+                self._selection.in_eager(kind, first, outputs)
         return known
+
+    def select(self, selection: Selection) -> None:
+        """Look at other tensors from now on; every place is new."""
+        self._selection = selection
+        self._looks.clear()
+        self._places.clear()
 
     def site_of(self, op: int) -> int:
         """Where an op of that number is called from."""

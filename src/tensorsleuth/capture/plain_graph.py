@@ -77,6 +77,9 @@ class _Probe:
         calls = self.recordings.get(self._session)
         if calls is not None:
             bad = harmless(self._note, calls, np.asarray(value))  # a scalar comes as a number
+            hit = calls.sink.bench.take_stop() if calls.sink.bench is not None else 0
+            if hit:
+                raise ArithmeticError(f"tensorsleuth: stopped by hit {hit} of break_when")
             if bad and calls.sink.strict:
                 raise ArithmeticError("tensorsleuth: a value that is not finite")
         return value

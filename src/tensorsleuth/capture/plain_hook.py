@@ -53,6 +53,7 @@ class PlainHook:
         self._busy = _Busy()
         self._places: dict[int, Place] = {}
         self._has_handle: dict[type, bool] = {}
+        self._sink.forget_places = self._places.clear
         execute, cancelable = (functools.partial(self._execute, entry) for entry in real[1:])
         self.entry_points = tuple(_disguised(entry) for entry in (self._fast_path, execute, cancelable))
 
@@ -99,8 +100,9 @@ class PlainHook:
             raise
         with self._ourselves():
             bad_call = harmless(self._note, op, inputs, result, began)
-            if bad_call:
-                self._callbacks.made_bad(op, inputs, bad_call, result)
+            stop = self._sink.bench is not None and self._sink.bench.take_stop()
+            if bad_call or stop:
+                self._callbacks.made_bad(op, inputs, bad_call or 0, result)
         return result
 
     @contextlib.contextmanager

@@ -53,13 +53,18 @@ class PlainSink:
         self._took: dict[int, tuple[int, int]] = {}
         self._thread = _Thread()
         self._step = -1
+        self.latest_call = 0
         self._level = 0  # of the guard: off, on, strict
         self._bad: deque[tuple[int, int, bool]] = deque(maxlen=SEEN)  # what graphs computed that was bad
         self.suspicious = False  # the guard knows of bad tensors: ask it before a variable is written
         self.recording = True
+        self.native = None
+        self.bench: Any = None  # where conditions are judged, see breaking/
+        self.forget_places: Callable[[], None] = lambda: None  # the hook's
 
     def next_call(self) -> int:
-        return next(self._numbers)
+        self.latest_call = next(self._numbers)
+        return self.latest_call
 
     def call(
         self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int], tf_step: int = 0
@@ -81,6 +86,8 @@ class PlainSink:
         """Note a tensor; is it bad? `where` is its id, the call or step, and the two numbers beside them in a row."""
         if mode == Mode.CURT_HEALTH and self._level:
             mode = Mode.FULL_HEALTH  # the guard asks for it, and it costs no more here
+        if self.bench is not None and array is not None:
+            mode = self.bench.closer(mode, where[0])
         health = Health(0) if array is None else look(array, dtype, mode)
         shape = 0 if array is None or not mode else self._shapes.number(array.shape)
         flags = flags_of(mode, health)
@@ -97,6 +104,8 @@ class PlainSink:
             self._raise_alarm(number)
         if bad and self._level and kind is EventKind.GRAPH and step:
             self._bad.append((step, tensor, health.nan > 0))
+        if self.bench is not None:
+            self.bench.saw(array, dtype, where, kind, health)
         return bad
 
     def _keep(self, number: int, array: Any, dtype: int, mode: int) -> EventFlag:
@@ -143,6 +152,15 @@ class PlainSink:
 
     def set_step(self, step: int) -> None:
         self._step = step
+
+    @property
+    def step(self) -> int:
+        return self._step
+
+    def keep_values(self, folder: Folder, bound: int) -> None:
+        """Keep values from now on, where that was not planned."""
+        if self._values is None:
+            self._values = ValueWriter(folder, bound, complain)
 
     @property
     def strict(self) -> bool:

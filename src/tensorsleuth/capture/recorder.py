@@ -116,6 +116,19 @@ class Recorder:
         self.replayer = Replayer(*watching, saver, lambda: self.steps.number)
         return Flights(self.catalog, self.functions, means.keeper, readings, self.replayer)
 
+    def select(self, selection: Selection) -> None:
+        """Look at other tensors from now on."""
+        self.selection = selection
+        self.places.select(selection)
+        self.functions.select(selection)
+        self.sink.forget_places()
+
+    def keep_values(self, bound: int) -> None:
+        """Be able to keep values, in a recording that was not to."""
+        if not self._plan.value_bytes:
+            self.sink.keep_values(self.folder, bound)
+            self.catalog.meta({"value_bytes": bound})
+
     def tell(self, watcher: Watcher, level: int, small: int) -> None:
         """From now on let `watcher` know of what matters, and raise in the program what it returns."""
         self.resume()

@@ -21,6 +21,9 @@ MOST_BAD = 65_536  # tensors of one call that were bad
 class Sink(Protocol):
     """Takes calls and tensors, and hands out call numbers."""
 
+    @property
+    def native(self) -> loader.Native | None: ...
+
     def next_call(self) -> int: ...
     def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None: ...
     def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool: ...
@@ -36,6 +39,8 @@ class Sink(Protocol):
     def guard(self, level: int, small: int) -> None: ...
     def take_bad(self, call: int) -> list[tuple[int, bool]]: ...
     def set_suspicious(self, suspicious: int) -> None: ...
+    def forget_places(self) -> None: ...
+    def keep_values(self, folder: Folder, bound: int) -> None: ...
     def close(self) -> None: ...
     def abandon(self) -> None: ...
 
@@ -44,7 +49,7 @@ class NativeSink:
     """Writes through the native library."""
 
     def __init__(self, native: loader.Native, folder: Folder, session: int, plan: TracePlan) -> None:
-        self._native = native
+        self.native = self._native = native
         self._step = -1
         error = native.open(_native_plan(folder, session, plan))
         if error:
@@ -53,6 +58,7 @@ class NativeSink:
         self._taking = threading.Lock()
         self.set_suspicious = native.set_suspicious
         self.next_call = native.next_call
+        self.forget_places = native.forget_places
         self.made = native.made
         self.maker = native.maker
         self.taker = native.taker
@@ -64,6 +70,13 @@ class NativeSink:
 
     def abandon(self) -> None:
         pass  # the library forgets its files by itself when it finds itself in a forked child
+
+    def keep_values(self, folder: Folder, bound: int) -> None:
+        """Keep values from now on, where that was not planned."""
+        paths = (str(folder / name).encode() for name in ("value_rows.bin", "values.bin"))
+        error = self._native.open_values(*paths, bound)
+        if error:
+            raise OSError(error, "cannot create the files for values", str(folder))
 
     def set_step(self, step: int) -> None:
         self._step = step
@@ -83,7 +96,7 @@ class NativeSink:
 
     def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
         """Note an eager tensor; True where it is bad."""
-        view, array = _view(tensor) if look else (loader.TensorView(dtype=tensor._datatype_enum()), None)
+        view, array = tensor_view(tensor) if look else (loader.TensorView(dtype=tensor._datatype_enum()), None)
         where = loader.Where(call, number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
         bad = bool(self._native.note(view, look, where))
         del array  # held its memory until here
@@ -109,7 +122,8 @@ def _native_plan(folder: Folder, session: int, plan: TracePlan) -> loader.Plan:
     )  # fmt: skip
 
 
-def _view(tensor: Any) -> tuple[loader.TensorView, Any]:
+def tensor_view(tensor: Any) -> tuple[loader.TensorView, Any]:
+    """An eager tensor as the native library sees it, and what holds its memory meanwhile."""
     array = np.ascontiguousarray(tf.array_of(tensor))
     view = loader.TensorView(array.ctypes.data, array.size, array.nbytes, tensor._datatype_enum(), len(tensor.shape))
     view.dims[: min(len(tensor.shape), 8)] = tensor.shape[:8]

@@ -111,3 +111,13 @@ def _frames(frame: FrameType | None) -> Iterator[FrameKey]:
     while frame is not None:
         yield frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
         frame = frame.f_back
+
+
+def caller_line() -> tuple[str | None, int | None]:
+    """File and line of the program that is running now."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_user(frame.f_code.co_filename):
+            return frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+    return None, None

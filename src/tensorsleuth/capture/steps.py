@@ -24,14 +24,14 @@ class Steps:
         announce(0)
 
     @property
-    def count(self) -> int:
-        """How many steps have trained."""
-        return self._used + 1
-
-    @property
     def number(self) -> int:
         """The step that is under way."""
         return self._number
+
+    @property
+    def count(self) -> int:
+        """How many steps have trained."""
+        return self._used + 1
 
     def go_to(self, number: int) -> None:
         """A step that was saved is run again: it has the number it had."""

@@ -208,6 +208,11 @@ def user_outputs(frame: Any) -> int | None:
     return len(owner.function_type.flat_outputs) if owner is not None else None  # `outputs` grows with what is kept
 
 
+def flat(structure: Any) -> list[Any]:
+    """The leaves of a structure; IndexedSlices and the like are leaves."""
+    return list(tf.nest.flatten(structure))
+
+
 def flat_tensors(structure: Any) -> list[Any]:
     """The eager tensors in what a user passes as a structure of tensors."""
     return [one for one in tf.nest.flatten(structure) if isinstance(one, EagerTensor)]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from tensorsleuth.capture.functions import Watched
 from tensorsleuth.capture.places import Place
 
-Alarm = Exception | None  # what to raise in the program
+Alarm = BaseException | None  # what to raise in the program
 STOPPED = "tensorsleuth: a value that is not finite"  # how a probe fails where the guard is strict; see probe.cc
 
 
@@ -50,3 +50,13 @@ class Watcher(Protocol):
 
     def becomes_python(self, tensor: Any) -> Alarm:
         """A tensor is turned into numbers of Python."""
+
+
+class Breaks(Protocol):
+    """The conditions on tensors that stop the program where they hold."""
+
+    def alarm_in(self, message: str) -> Alarm:
+        """What to raise for an error with which a probe stopped what ran; None where it is another error."""
+
+    def alarm_here(self) -> Alarm:
+        """What to raise for a tensor that this thread has just looked at."""

@@ -40,9 +40,13 @@ def new_run(logdir: Path, program: Sequence[str], join: str | None = None) -> Pa
         return None
 
 
-def watch(program: Sequence[str], run: Path | None, settings: Mapping[str, object]) -> Ending:
+def watch(
+    program: Sequence[str], run: Path | None, settings: Mapping[str, object], breaks: Sequence[object] = ()
+) -> Ending:
     """Run a program to its end, recorded into `run`."""
     environment = dict(os.environ) if run is None else injected(run, settings)
+    if breaks and run is not None:
+        environment["SLEUTH_BREAKS"] = json.dumps(breaks)
     with child.signals_held() as mask:
         pid = child.spawn([sys.executable, *program], environment, mask)
         if run is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tensorsleuth.cli import child, launch, options, settings
+from tensorsleuth.cli import breaks, child, launch, options, settings
 from tensorsleuth.cli.closing import close
 
 
@@ -37,10 +37,20 @@ class ProgramCommand(click.Command):
 @click.command(cls=ProgramCommand, options_metavar="[OPTIONS]")
 @options.logdir
 @settings.recording
+@breaks.breaking
 @options.quiet
 @click.option("--join", metavar="NAME", help="Record into the run of this name, together with others that do.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
-def command(program: tuple[str, ...], logdir: Path, quiet: bool, join: str | None, **recording: Any) -> None:
+def command(
+    program: tuple[str, ...],
+    logdir: Path,
+    quiet: bool,
+    join: str | None,
+    conditions: tuple[str, ...],
+    break_on: tuple[str, ...],
+    then: str,
+    **recording: Any,
+) -> None:
     """Run a program, unedited, and record what its tensors were.
 
     PROGRAM is what you would have typed after `python`: a file, -m module, or -c code. It sees
@@ -51,11 +61,13 @@ def command(program: tuple[str, ...], logdir: Path, quiet: bool, join: str | Non
     sleuth run --mode CURT_HEALTH -m mypackage.train
     sleuth run --op-regex '(MatMul|Log)' --logdir /scratch/runs train.py
     sleuth run --join mnist worker.py     # the same in each worker's terminal: one run, one verdict
+    sleuth run --break 'grad_norm > 100' --then pause train.py
     """
     launch.check_program(program)
     wanted = settings.checked(logdir, recording)
+    points = breaks.checked(conditions, break_on, then)
     run = launch.new_run(logdir, program, join)
-    ending = launch.watch(program, run, wanted)
+    ending = launch.watch(program, run, wanted, points)
     if run is not None and not quiet:
         close(run, program, ending)
     child.end_as(ending)

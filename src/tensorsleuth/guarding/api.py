@@ -27,11 +27,12 @@ class Guard:
         if guardian is None:
             return
         _active = None
-        recording.set_guardian(None)
-        try:
-            guardian.stand_back()
-        except Exception as error:
-            complain(f"the guard did not end cleanly: {error!r}")
+        with recording.changing_recorder():
+            recording.set_guardian(None)
+            try:
+                guardian.stand_back()
+            except Exception as error:
+                complain(f"the guard did not end cleanly: {error!r}")
 
     def __enter__(self) -> Guard:
         return self
@@ -63,12 +64,13 @@ def guard(strict: bool = False) -> Guard:
     from tensorsleuth.guarding.guardian import Guardian, in_child
 
     guardian = Guardian(strict)
-    running = recording.set_guardian(guardian)
-    try:
-        guardian.join(running) if running is not None else guardian.stand_alone()
-    except BaseException:
-        recording.set_guardian(None)
-        raise
+    with recording.changing_recorder():
+        running = recording.set_guardian(guardian)
+        try:
+            guardian.join(running) if running is not None else guardian.stand_alone()
+        except BaseException:
+            recording.set_guardian(None)
+            raise
     _active = Guard(strict, guardian)
     in_child(guardian)
     atexit.register(_active.close)

@@ -8,7 +8,7 @@ COVERED = (
     "while loops and conditionals, and their gradients; tapes inside or outside a function; custom gradients",
     "tf.data map functions; ragged and sparse tensors",
     "Python processes that the program starts (multiprocessing, subprocess), into the same run",
-    "functions that XLA compiles, by jit_compile=True or by autoclustering: a call that went bad is run again, uncompiled",
+    "functions that XLA compiles, by jit_compile=True or autoclustering: a call that went bad is run again, uncompiled",
     "MirroredStrategy: each replica apart; soft device placement",
     "MultiWorkerMirroredStrategy: one verdict for all workers that are recorded into one run",
     "ParameterServerStrategy: functions that workers run, where those are recorded into the coordinator's run",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tensorsleuth.model.finding import Finding
@@ -25,3 +25,16 @@ class NumericsError(SleuthError, ArithmeticError):
 
 class TraceError(SleuthError):
     """A trace that cannot be read."""
+
+
+class BreakError(SleuthError):
+    """A condition that was to stop the program holds. `hit` says of which tensor, and what was in it."""
+
+    _keras_call_info_injected = True  # Keras would replace it with an error of its own
+
+    def __init__(self, message: str, hit: Any = None) -> None:
+        super().__init__(message)
+        self.hit = hit
+
+
+BreakError.__module__ = "tensorsleuth"  # as users know it

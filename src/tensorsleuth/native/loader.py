@@ -6,6 +6,7 @@ import ctypes
 from ctypes import (
     POINTER,
     c_char_p,
+    c_double,
     c_int,
     c_int64,
     c_uint8,
@@ -90,6 +91,28 @@ class Where(ctypes.Structure):
     ]
 
 
+class Health(ctypes.Structure):
+    """Health in rows.h."""
+
+    _fields_ = [
+        ("elements", c_uint64),
+        ("neg_inf", c_uint64),
+        ("pos_inf", c_uint64),
+        ("nan", c_uint64),
+        ("neg", c_uint64),
+        ("zero", c_uint64),
+        ("pos", c_uint64),
+        ("min", c_double),
+        ("max", c_double),
+        ("mean", c_double),
+        ("std", c_double),
+        ("first_bad", c_uint64),
+    ]
+
+
+# Called on the thread that computed a tensor, where a condition on it holds; not 0: the hit for which to stop.
+Hit = ctypes.CFUNCTYPE(c_int, c_int, POINTER(TensorView), POINTER(Where), POINTER(Health))
+
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_open": (c_int, [POINTER(Plan)]),
     "sleuth_close": (None, []),
@@ -103,6 +126,21 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_guard": (None, [c_int, c_uint64]),
     "sleuth_take_bad": (c_uint64, [c_uint64, c_void_p, c_uint64]),
     "sleuth_set_suspicious": (None, [c_int]),
+    "sleuth_break_tell": (None, [Hit]),
+    "sleuth_break_set": (c_int, [c_int, c_int, c_int, POINTER(c_double), c_int]),
+    "sleuth_break_activate": (None, [c_int, c_int, c_int]),
+    "sleuth_break_on": (None, [c_uint32, c_uint64]),
+    "sleuth_break_forget": (None, []),
+    "sleuth_break_closely": (None, [c_int64]),
+    "sleuth_break_drain": (c_int, [c_int]),
+    "sleuth_break_change": (c_double, []),
+    "sleuth_break_take_stop": (c_int, []),
+    "sleuth_break_judge": (None, [c_uint64, POINTER(TensorView), POINTER(Where)]),
+    "sleuth_call_of_step": (c_uint64, [c_uint64]),
+    "sleuth_latest_call": (c_uint64, []),
+    "sleuth_open_values": (c_int, [c_char_p, c_char_p, c_uint64]),
+    "sleuth_listen_to_signals": (None, [c_int]),
+    "sleuth_signals_arrived": (c_uint32, []),
     "sleuth_isa": (c_int, []),
     "sleuth_watch_function": (None, [c_char_p, c_uint64, c_char_p]),
     "sleuth_share_functions": (None, [c_char_p, c_uint64]),
@@ -119,6 +157,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 _UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_python_ready": (c_int, []),
     "sleuth_hooks": (py_object, [py_object, c_uint64, c_int]),
+    "sleuth_forget_places": (None, []),
     "sleuth_set_forward": (None, [c_uint32]),
     "sleuth_set_scope": (None, [c_uint32]),
     "sleuth_maker": (c_uint32, [c_uint64]),

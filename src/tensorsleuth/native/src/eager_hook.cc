@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "breaks.h"
 #include "guard.h"
 #include "health.h"
 #include "python_abi.h"
@@ -43,10 +44,8 @@ struct Hook {
 } hook;
 
 std::atomic<bool> suspicious{false};  // the guard knows of bad tensors: ask it before a variable is written
-thread_local bool busy = false;      // the callbacks may run ops of their own
 thread_local uint32_t scope = 0;     // the name scope that Python is in: one line may run in several layers
 thread_local uint32_t forward = 0;   // while a gradient function runs: the op that it differentiates
-std::atomic<int64_t> step{-1};
 
 struct Seen {  // which op made a tensor, or took it first: a bounded memory for gradients
   uint64_t key;
@@ -190,6 +189,8 @@ bool look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
   return bad;
 }
 
+bool is_handle(int dtype) { return dtype == 20 || dtype == 21; }  // a resource, a variant: there are no numbers in it
+
 // Notes a tensor that an op made; is it bad?
 bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t call) {
   if (!is_a(tensor, hook.tensor_type)) return false;
@@ -202,6 +203,7 @@ bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t ca
   uint8_t look = dtype < kDtypes ? place.looks[dtype] : kDoNotLook;
   if (look == kDoNotLook) return false;
   Where where{call, place.first + std::min(index, place.outputs - 1), uint32_t(uid), uint32_t(uid >> 32), kEager};
+  if (!is_handle(int(dtype))) look = uint8_t(breaks::closer(look, breaks::asked(where.tensor)));
   TensorView view{nullptr, 0, 0, int(dtype), 0, {}};
   Buffer buffer;
   if (look == kNoTensor) return note(view, look, where);
@@ -293,7 +295,7 @@ bool note_op(Object* op, Object* const* inputs, Size count, Object* result, uint
   Call call{};
   call.time = began;
   call.call = next_call();
-  call.step = step.load(std::memory_order_relaxed);
+  call.step = step_now();
   call.op = place.op;
   call.thread = thread_number();
   call.kind = kOp;
@@ -310,7 +312,8 @@ bool note_op(Object* op, Object* const* inputs, Size count, Object* result, uint
     uint64_t key = mix(place.type, uids.list[0]);
     took[key % kSeen] = {key, place.op};
   }
-  return !bad || !guard::on() || tell_of_bad(op, inputs, count, call.call, result);
+  bool ask = breaks::take_stop() || (bad && guard::on());
+  return !ask || tell_of_bad(op, inputs, count, call.call, result);
 }
 
 // Python decides whether this error is one (TensorFlow also raises to ask for another path).
@@ -336,6 +339,8 @@ Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Obj
   uint64_t began = now_ns();
   Object* result = PyObject_Vectorcall(hook.real[entry], args, size_t(count), nullptr);
   if (!result) return note_failure(op, inputs, input_count), nullptr;
+  // A signal that waits to be answered would else raise in the callback of a break point, where nothing can be raised.
+  if (breaks::active.load(std::memory_order_relaxed) && PyErr_CheckSignals()) return Py_DecRef(result), nullptr;
   if (note_op(op, inputs, input_count, result, began)) return result;
   Py_DecRef(result);
   return nullptr;
@@ -394,7 +399,7 @@ bool note_read(Object* value, uint32_t op, uint32_t first, uint64_t handle, int 
   Call call{};
   call.time = now_ns();
   call.call = next_call();
-  call.step = step.load(std::memory_order_relaxed);
+  call.step = step_now();
   call.op = op;
   call.thread = thread_number();
   call.kind = kOp;
@@ -472,8 +477,7 @@ SLEUTH_API int sleuth_any_bad(sleuth::py::Object* tensors) {
 }
 
 SLEUTH_API void sleuth_set_suspicious(int suspicious) { sleuth::suspicious = suspicious != 0; }
-SLEUTH_API void sleuth_set_step(int64_t step) { sleuth::step = step; }
-SLEUTH_API int64_t sleuth_step() { return sleuth::step; }
+SLEUTH_API void sleuth_forget_places() { sleuth::hook.places.clear(); }
 SLEUTH_API void sleuth_set_forward(uint32_t op) { sleuth::forward = op; }
 SLEUTH_API void sleuth_set_scope(uint32_t scope) { sleuth::scope = scope; }
 SLEUTH_API void sleuth_made(uint64_t uid, uint32_t op) { sleuth::made[uid % sleuth::kSeen] = {uid, op}; }

@@ -280,6 +280,45 @@ class Reordered {
   std::unordered_map<string, std::vector<const Node*>> users_;
 };
 
+// A loop that TensorFlow has lowered puts its outputs out by Exit nodes. Which output one is, the number in the name of
+// its Merge tells: TensorFlow makes those in order, and then the LoopCond.
+class Loops {
+ public:
+  explicit Loops(const std::vector<Node>& nodes) {
+    for (const Node& node : nodes) {
+      by_name_[node.name] = &node;
+      if (node.op == "LoopCond") conditions_[key(node)] = number_of(node.name);
+    }
+  }
+
+  // The number of the output; -1 where it cannot be told.
+  int output_of(const Node& exit, size_t outputs) const {
+    const Node* merge = input_of(input_of(&exit));
+    auto condition = conditions_.find(key(exit));
+    if (!merge || merge->op != "Merge" || condition == conditions_.end()) return -1;
+    int output = number_of(merge->name) - (condition->second - int(outputs));
+    return output >= 0 && output < int(outputs) ? output : -1;
+  }
+
+ private:
+  static string key(const Node& node) { return string(node.function) + "\n" + string(node.label); }
+
+  static int number_of(string_view name) {
+    size_t at = name.rfind("/_");
+    return at == string_view::npos ? -1 : int(number_in(name.substr(at + 2)));
+  }
+
+  const Node* input_of(const Node* node) const {
+    if (!node || node->inputs.empty()) return nullptr;
+    string_view input = node->inputs[0];
+    auto found = by_name_.find(input.substr(0, input.rfind(':')));
+    return found == by_name_.end() ? nullptr : found->second;
+  }
+
+  std::unordered_map<string_view, const Node*> by_name_;
+  std::unordered_map<string, int> conditions_;
+};
+
 struct Graph {
   std::vector<Node> nodes;
   std::vector<string_view> others;  // library, versions: copied as they are
@@ -351,17 +390,22 @@ bool add_probes(string_view bytes, string* out) {
       if (input[0] != '^') used.insert(normal(input));
   }
   Reordered reordered(graph.nodes);
+  Loops loops(graph.nodes);
   std::unordered_map<string, string> probes;
   std::vector<string> made;
   std::unordered_set<string> names;
   for (const Node& node : graph.nodes) {
     if (auto function = find_function(node.function)) function->probed = true;
-    if (never().count(node.op)) continue;
+    bool leaves_loop = node.op == "Exit";
+    if (never().count(node.op) && !leaves_loop) continue;
     std::shared_ptr<WatchedFunction> function;
     const WatchedNode* watched = places.find(node, &function);
-    if (watched && reordered.holds(node, *watched)) continue;
+    if (watched && !leaves_loop && reordered.holds(node, *watched)) continue;
+    int only = watched && leaves_loop ? loops.output_of(node, watched->outputs.size()) : -1;
+    if (leaves_loop && only < 0) continue;
     for (size_t i = 0; watched && i < watched->outputs.size(); ++i) {
-      string source = string(node.name) + (i ? ":" + std::to_string(i) : "");
+      if (leaves_loop && int(i) != only) continue;
+      string source = string(node.name) + (i && !leaves_loop ? ":" + std::to_string(i) : "");
       if (watched->outputs[i].look < 0 || !used.count(source)) continue;
       uint32_t tensor = watched->first + uint32_t(i);
       string name = "sleuth/" + std::to_string(tensor);

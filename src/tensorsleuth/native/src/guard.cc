@@ -1,5 +1,7 @@
 #include "guard.h"
 
+#include "breaks.h"
+
 #include <atomic>
 #include <mutex>
 #include <new>
@@ -48,7 +50,7 @@ void saw_bad(const Where& where, bool nan) {
 }
 
 void joined(uint64_t tf_step, uint64_t call) {
-  if (!on()) return;
+  if (!on() && !breaks::active.load(std::memory_order_relaxed)) return;
   std::lock_guard<std::mutex> lock(mutex);
   joins[tf_step % kJoins] = {tf_step, call};
 }
@@ -73,6 +75,12 @@ extern "C" {
 SLEUTH_API void sleuth_guard(int level, uint64_t small) {
   sleuth::guard::small = small;
   sleuth::guard::level = level;
+}
+
+// The call that a step id of TensorFlow's belongs to, where that has been said yet; else 0.
+SLEUTH_API uint64_t sleuth_call_of_step(uint64_t tf_step) {
+  std::lock_guard<std::mutex> lock(sleuth::guard::mutex);
+  return sleuth::guard::call_of(tf_step);
 }
 
 // Hands over the bad tensors of a call, two numbers each (id; whether any value is NaN), at most `room` of them.

@@ -6,8 +6,10 @@
 //   SleuthHeld     in a step that is run again, in the place of an op that takes from outside: puts out what that did.
 //   SleuthHold     keeps a value for it, as a probe with `hold` does.
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 
+#include "breaks.h"
 #include "guard.h"
 #include "held.h"
 #include "session.h"
@@ -83,6 +85,15 @@ void fail(TF_OpKernelContext* context) {
   TF_OpKernelContext_Failure(context, reused_status());
 }
 
+// The same for the hit of a condition.
+void stop_at(TF_OpKernelContext* context, int hit) {
+  constexpr int kAborted = 10;
+  char text[64];
+  snprintf(text, sizeof text, "tensorsleuth: stopped by hit %d of break_when", hit);
+  TF_SetStatus(reused_status(), kAborted, text);
+  TF_OpKernelContext_Failure(context, reused_status());
+}
+
 void keep(TF_OpKernelContext* context, uint64_t tf_step, uint32_t slot) {
   Input again(context, 0);  // a second reference to the same memory
   if (again.tensor) held::keep(tf_step, slot, again.tensor);
@@ -97,7 +108,8 @@ void compute_probe(void* kernel, TF_OpKernelContext* context) {
   if (probe.look != kDoNotLook && recording(probe.session)) {
     Where where = place_of(context, probe);
     bool bad = note(view_of(input.tensor), probe.look, where, probe.flags | (where.step ? 0 : kSteady));
-    if (bad && where.step && guard::strict()) return fail(context);
+    if (int hit = breaks::take_stop()) return stop_at(context, hit);
+    if (bad && where.step && guard::strict() && !(breaks::asked(probe.tensor) & breaks::kNotGuards)) return fail(context);
   }
   TF_SetOutput(context, 0, input.tensor, reused_status());
   if (TF_GetCode(reused_status())) TF_OpKernelContext_Failure(context, reused_status());
@@ -169,6 +181,7 @@ void compute_summary(void* kernel, TF_OpKernelContext* context) {
   for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = sizes[i];
   note_summary(static_cast<double*>(TF_TensorData(counts.tensor)), static_cast<double*>(TF_TensorData(moments.tensor)), view,
                probe.look, place_of(context, probe));
+  if (int hit = breaks::take_stop()) stop_at(context, hit);
 }
 
 void same_shape(TF_ShapeInferenceContext* context, TF_Status* status) {

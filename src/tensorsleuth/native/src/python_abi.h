@@ -55,6 +55,7 @@ constexpr int kStrided = 0x18;   // PyBUF_STRIDES | PyBUF_ND
   X(int, PySet_Contains, (Object*, Object*))                                        \
   X(int, PyObject_IsTrue, (Object*))                                                \
   X(void, PyErr_Clear, ())                                                          \
+  X(int, PyErr_CheckSignals, ())                                                    \
   X(void, PyErr_Fetch, (Object**, Object**, Object**))                              \
   X(void, PyErr_Restore, (Object*, Object*, Object*))                               \
   X(void, PyErr_NormalizeException, (Object**, Object**, Object**))                 \

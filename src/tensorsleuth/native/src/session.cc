@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 
+#include "breaks.h"
 #include "health.h"
 #include "guard.h"
 #include "shapes.h"
@@ -20,6 +21,7 @@ std::atomic<uint64_t> current{0};
 std::atomic<int> writers{0};
 std::atomic<uint64_t> calls_made{0};
 std::atomic<uint64_t> bad_seen{0};  // in functions
+std::atomic<int64_t> training_step{-1};
 Ring events, calls;
 Shapes shapes;
 Values values;
@@ -114,6 +116,7 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
 
 void forget_in_child() {
   guard::abandon();
+  breaks::abandon();
   current = 0;
   writers = 0;
   events.abandon();
@@ -128,22 +131,44 @@ bool recording(uint64_t session) { return session && current.load(std::memory_or
 
 uint64_t next_call() { return calls_made.fetch_add(1, std::memory_order_relaxed) + 1; }
 
-bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags) {
+namespace {
+
+bool look_and_write(const TensorView& tensor, int what, const Where& where, uint32_t flags, Health* health, bool* bad) {
   Writing writing(current.load(std::memory_order_relaxed));
   if (!writing.ok) return false;
-  Health health;
   what = guard::closer(what, tensor.elements);
-  if (what >= kCurt) look(tensor.data, tensor.elements, tensor.dtype, what, &health);
-  if (health.first_bad != ~0ull && guard::on() && what < kFull) {
+  if (what >= kCurt) look(tensor.data, tensor.elements, tensor.dtype, what, health);
+  if (health->first_bad != ~0ull && guard::on() && what < kFull) {
     what = kFull;  // what is bad will be asked about
-    look(tensor.data, tensor.elements, tensor.dtype, what, &health);
+    look(tensor.data, tensor.elements, tensor.dtype, what, health);
   }
-  return write_event(health, tensor, what, where, flags);
+  *bad = write_event(*health, tensor, what, where, flags);
+  return true;
+}
+
+}  // namespace
+
+int64_t step_now() { return training_step.load(std::memory_order_relaxed); }
+
+bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags) {
+  Health health;
+  bool bad = false;
+  uint64_t asked = breaks::asked(where.tensor);
+  what = breaks::closer(what, asked);
+  if (look_and_write(tensor, what, where, flags, &health, &bad) && asked)
+    breaks::judge(asked, health, tensor, where);  // which may take as long as the user likes: nobody waits for us now
+  return bad;
 }
 
 void note_summary(const double* counts, const double* moments, const TensorView& tensor, int look, const Where& where) {
-  Writing writing(current.load(std::memory_order_relaxed));
-  if (writing.ok) write_event(health_of(counts, moments, look), tensor, look, where, kDevice);
+  uint64_t asked = breaks::asked(where.tensor);
+  Health health = health_of(counts, moments, look);
+  {
+    Writing writing(current.load(std::memory_order_relaxed));
+    if (!writing.ok) return;
+    write_event(health, tensor, look, where, kDevice);
+  }
+  if (asked) breaks::judge(asked, health, tensor, where);
 }
 
 void note_call(const Call& call) {
@@ -187,6 +212,12 @@ SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
   return 0;
 }
 
+// Keeps values from now on, in a recording that did not; nobody may have asked for one yet.
+SLEUTH_API int sleuth_open_values(const char* rows, const char* bytes, uint64_t bound) {
+  using namespace sleuth;
+  return values.is_open() ? 0 : values.open(bytes, rows, bound);
+}
+
 SLEUTH_API void sleuth_close() {
   using namespace sleuth;
   if (!current.exchange(0)) return;
@@ -201,6 +232,9 @@ SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }
 SLEUTH_API uint64_t sleuth_events() { return sleuth::events.is_open() ? sleuth::events.header()->head.load() : 0; }
 SLEUTH_API uint64_t sleuth_alarm() { return sleuth::events.is_open() ? sleuth::events.header()->alarm.load() : 0; }
 SLEUTH_API uint64_t sleuth_bad_seen() { return sleuth::bad_seen.load(); }
+SLEUTH_API uint64_t sleuth_latest_call() { return sleuth::calls_made.load(); }
+SLEUTH_API void sleuth_set_step(int64_t step) { sleuth::training_step = step; }
+SLEUTH_API int64_t sleuth_step() { return sleuth::training_step; }
 SLEUTH_API uint64_t sleuth_next_call() { return sleuth::next_call(); }
 SLEUTH_API void sleuth_call(sleuth::Call* call) {
   call->thread = sleuth::thread_number();

@@ -28,7 +28,10 @@ struct SessionPlan {
   uint64_t value_bytes;  // 0: values are not kept
 };
 
+inline thread_local bool busy = false;  // our own code runs on this thread: its ops are not the program's
+
 bool recording(uint64_t session);
+int64_t step_now();  // the training step
 bool note(const TensorView& tensor, int look, const Where& where, uint32_t flags = 0);  // true where it is bad
 // `counts`: DebugNumericSummaryV2's FULL_HEALTH: id, device, dtype, rank, elements, -inf, +inf, nan, -, 0, +.
 // `moments`: min, max, mean, std, first_bad.

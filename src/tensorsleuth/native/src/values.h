@@ -13,6 +13,7 @@ namespace sleuth {
 class Values {
  public:
   int open(const std::string& bytes, const std::string& rows, uint64_t bound);
+  bool is_open() const { return fd_ >= 0; }
   void close();
   void abandon();
   bool keep(uint64_t event, const void* data, uint64_t bytes);

@@ -1,0 +1,97 @@
+"""What is done where a condition holds: pause, record closely, save the step, stop, call a function."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.breaking.breakpoint import Breakpoint
+from tensorsleuth.breaking.hit import Hit
+from tensorsleuth.breaking.sight import Sight
+from tensorsleuth.capture.complaint import complain
+from tensorsleuth.capture.recorder import Recorder
+from tensorsleuth.capture.watcher import Alarm
+from tensorsleuth.model.errors import BreakError, SleuthError
+from tensorsleuth.trace.plan import VALUE_BYTES
+
+
+class Acting:
+    """Does it, on the thread that computed the tensor."""
+
+    def __init__(self, breaks: Any) -> None:
+        self._breaks = breaks
+        self._pauses: Any = None  # made when first needed
+
+    @property
+    def pauses(self) -> Any:
+        if self._pauses is None:
+            from tensorsleuth.breaking.pause import Pauses
+
+            self._pauses = Pauses(self._breaks)
+        return self._pauses
+
+    def close(self) -> None:
+        """The program ends."""
+        if self._pauses is not None:
+            self._pauses.close()
+
+    def joined(self, recorder: Recorder) -> None:
+        """What watches the program is another now."""
+        if self._pauses is not None:
+            self._pauses.joined(recorder)
+
+    def act(self, point: Breakpoint, hit: Hit, sight: Sight) -> Alarm:
+        """Do it; what it returns is raised in the program."""
+        action = point.action
+        if callable(action):
+            return _call(action, hit)
+        if action == "stop":
+            return stopped(hit)
+        if action == "record":
+            self._breaks.closely(point.next)
+        elif action == "save":
+            _say_failure(lambda: save_step(self._breaks.recorder, hit))
+        elif action == "pause":
+            return self.pauses.at(hit, sight)  # type: ignore[no-any-return]
+        return None
+
+
+def _call(action: Any, hit: Hit) -> Alarm:
+    """What the user's function raises is meant for the program."""
+    try:
+        action(hit)
+    except Exception as error:
+        return error
+    return None
+
+
+def _say_failure(action: Any) -> None:
+    try:
+        action()
+    except (SleuthError, OSError) as error:
+        complain(str(error))
+
+
+def stopped(hit: Hit) -> BreakError:
+    return BreakError(f"break_when stopped the program: {hit}", hit)
+
+
+def save_step(recorder: Any, hit: Hit) -> None:
+    """Save the step that a hit belongs to, where the recorder can."""
+    save = getattr(recorder, "save_step", None)
+    if save is None:
+        raise SleuthError(
+            f"the step at {hit.place} (call {hit.call}) is not saved: that is not possible for this step, because "
+            "the recording keeps no inputs. Pause there (then='pause'), or record its values (then='record')."
+        )
+    save(hit.call)
+
+
+def ready_to_record(recorder: Any) -> None:
+    """Make room for values in the recording that is under way; an error where there is none on disk."""
+    if recorder is None or not isinstance(recorder.folder, Path):
+        raise SleuthError(
+            "then='record' records more closely into a recording, and none is under way: call tensorsleuth.record() "
+            "first, with whatever mode (NO_TENSOR costs least), or use sleuth run."
+        )
+    recorder.keep_values(VALUE_BYTES)

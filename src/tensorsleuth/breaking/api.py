@@ -1,0 +1,102 @@
+"""What users call to have something done where a condition on a tensor holds."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from types import TracebackType
+from typing import Any
+
+from tensorsleuth.breaking.acting import ready_to_record
+from tensorsleuth.breaking.breakpoint import Action, Breakpoint, Predicate, make_breakpoint
+from tensorsleuth.breaking.hit import Hit
+from tensorsleuth.breaking.selector import On
+from tensorsleuth.capture import api as recording
+from tensorsleuth.capture.complaint import complain
+from tensorsleuth.native import loader
+
+PATIENCE = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
+
+_breaks: Any = None  # Breakpoints, once there has been one
+
+
+class Break:
+    """A break point that is set. Ends with `remove()`, with its `with` block, or with the program."""
+
+    def __init__(self, point: Breakpoint) -> None:
+        self._point: Breakpoint | None = point
+        self._hits = point.hits
+        self.condition = point.text
+
+    @property
+    def hits(self) -> list[Hit]:
+        """Where it held so far, the latest 1,000."""
+        return list(self._hits)
+
+    def remove(self) -> None:
+        """Take it away. Removing twice does nothing."""
+        point, self._point = self._point, None
+        if point is not None:
+            _remove(point)
+
+    def __enter__(self) -> Break:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    def __repr__(self) -> str:
+        return f"<break point {self.condition}, {len(self._hits)} hits>"
+
+
+def break_when(condition: str | Predicate, on: On = None, then: Action = "pause", times: int | None = None) -> Break:
+    """Do something where a condition on a tensor holds, right where it is computed.
+
+    Args:
+        condition: a text such as "nan > 0", "grad_norm > 100", "dtype == 'float16' and size > 1e6", or a function of
+            (op, value) that says True or False.
+        on: which tensors: names or regular expressions of ops, layers and variables; "layer:…", "op:…", "name:…",
+            "variable:…", "gradient:…" say which. All that are computed where it is left out.
+        then: "pause", "stop" (raises BreakError), "record" or "record:N" (the next N steps in full), "save" (the step),
+            or a function of the hit.
+        times: how often; by default once for pause, record and save, else always.
+    """
+    global _breaks
+    point = make_breakpoint(condition, on, then, times)
+    recording.need_tensorflow()
+    from tensorsleuth.breaking.breakpoints import Breakpoints
+
+    if point.action == "record":
+        ready_to_record(recording.set_rider(_breaks))
+    if _breaks is None:
+        _breaks = Breakpoints()
+        atexit.register(_end)
+        os.register_at_fork(after_in_child=_breaks.abandon)
+    if point.action == "pause":
+        _breaks.acting.pauses.expect()
+    current = recording.set_rider(None)
+    try:
+        _breaks.add(point, current)
+    finally:
+        recording.set_rider(_breaks)
+    return Break(point)
+
+
+def _remove(point: Breakpoint) -> None:
+    if _breaks.remove(point):
+        recording.set_rider(None)
+
+
+def _end() -> None:
+    """The program ends: nothing may call into Python any more."""
+    recording.set_rider(None)
+    try:
+        _breaks.acting.close()
+        _breaks.leave()
+        native = loader.load()
+        if native is not None:
+            native.break_drain(PATIENCE)
+    except Exception as error:
+        complain(f"break points did not end cleanly: {error!r}")

@@ -1,0 +1,30 @@
+"""Gradients and variables of eager code: seen where a tape is asked for gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tensorsleuth.capture import tf
+
+
+def name_of(source: Any) -> str:
+    """What a tape is asked about: a Keras variable has a path, others a name; a tensor has neither."""
+    name = getattr(source, "path", None)
+    if not isinstance(name, str):
+        name = getattr(source, "name", None) if not isinstance(source, tf.EagerTensor) else None
+    return name.removesuffix(":0") if isinstance(name, str) else "a tensor"
+
+
+def pairs(sources: Any, gradients: Any) -> Iterator[tuple[Any, Any]]:
+    """Each thing that was asked about, with its gradient, where it has one."""
+    for source, gradient in zip(tf.flat(sources), tf.flat(gradients), strict=False):
+        if gradient is not None:
+            yield source, getattr(gradient, "values", gradient)  # of an embedding: the rows that there are
+
+
+def value_of(source: Any) -> Any | None:
+    """The value of a variable, as an eager tensor."""
+    variable = getattr(source, "value", source)  # Keras 3 keeps TensorFlow's in it
+    variable = variable if isinstance(variable, tf.Variable) else source
+    return tf.read_variable(variable) if isinstance(variable, tf.Variable) else None
