@@ -166,7 +166,7 @@ class Functions:
             self._using.join(copy, self._session)
         tf.add_function(copy)
         self._copies[path[0]].append(copy.signature.name)
-        return Watched(copy.signature.name, instance, first, _kind(known.kind, kinds))
+        return Watched(copy.signature.name, instance, first, combined_kind(known.kind, kinds))
 
     def _watch_called(self, copy: Any, graph: Any, instance: int, path: tuple[str, ...]) -> tuple[set[int], set[str]]:
         """Watch what the copy calls, and make it call the watched ones."""
@@ -215,7 +215,7 @@ class Functions:
         return why is not None
 
 
-def _kind(own: str, called: set[str]) -> str:
+def combined_kind(own: str, called: set[str]) -> str:
     """What a function does, with all that it calls: one that calls a backward pass trains."""
     kinds = {own, *called}
     if own == "backward" or not kinds & {"train", "backward", "write"}:

@@ -36,6 +36,7 @@ class Means:
     sink: Sink
     prober: Prober
     hooks: Callable[[Sequence[Entry], EagerCallbacks], Sequence[Entry]]  # what stands in for the real entry points
+    optimizing: loader.Native | None = None  # the library, where it takes part in the graph optimiser
 
 
 class Chooser:
@@ -62,7 +63,9 @@ class Chooser:
 
     def _on_host(self, native: loader.Native) -> Means:
         sink = NativeSink(native, self._folder, self._session, self._plan)
-        return Means("host", _kernel(native), sink, self._host_prober(native), self._native_hooks(native, False))
+        prober = self._host_prober(native)
+        optimizing = native if isinstance(prober, AfterOptimizer) else None
+        return Means("host", _kernel(native), sink, prober, self._native_hooks(native, False), optimizing)
 
     def _host_prober(self, native: loader.Native) -> Prober:
         """After the graph optimiser where that can be, so that it does to the program what it always does."""

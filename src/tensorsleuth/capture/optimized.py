@@ -28,7 +28,7 @@ class AfterOptimizer:
         name = copy.signature.name
         for node in copy.node_def:
             _name_node(node, name)
-        lines = "\n".join(_lines(definition, probing, arguments, called))
+        lines = "\n".join(lines_of(definition, probing, arguments, called))
         self._native.watch_function(name.encode(), probing.session, lines.encode())
 
     def join(self, copy: Any, session: int) -> None:
@@ -50,7 +50,7 @@ class AfterOptimizer:
         self._native.forget_function(copy.encode())
 
 
-def _lines(definition: Definition, probing: Probing, arguments: bool, called: set[int]) -> list[str]:
+def lines_of(definition: Definition, probing: Probing, arguments: bool, called: set[int]) -> list[str]:
     """A line a node: its name, its first tensor's id, dtype and look of each output, and what feeds it."""
     firsts: dict[str, int] = {}
     looks: dict[str, list[str]] = {}

@@ -183,16 +183,35 @@ def watch_tapes(patches: Patches, forward_pass: Callable[[], None], gradients_co
     disguise(gradient, real_gradient)
 
 
-def watch_sessions(patches: Patches, seen: Callable[[], None]) -> None:
-    """Hear, once, of a session of TensorFlow 1: what it runs does not come through the eager entry points."""
-    heard = False
+def watch_sessions(patches: Patches, sessions: Any) -> None:
+    """Tell `sessions` what sessions of TensorFlow 1 run, and of the ways around that."""
+    session = tf.session.BaseSession
 
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        nonlocal heard
-        if not heard:
-            heard = True
-            seen()
-        return real_run(self, *args, **kwargs)
+    def do_run(self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, options: Any, metadata: Any) -> Any:
+        if handle is not None:
+            sessions.passes_by("partial_run")
+        running = sessions.began(self, targets, fetches, feeds) if handle is None else None
+        try:
+            values = real_run(self, handle, targets, fetches, feeds, options, metadata)
+        except BaseException as error:
+            if running is not None:
+                sessions.failed(running, error)
+            raise
+        if running is not None:
+            sessions.ended(running, values)
+        return values
 
-    real_run = patches.replace(tf.session.BaseSession, "run", run)
-    disguise(run, real_run)
+    def make_callable(self: Any, *args: Any, **kwargs: Any) -> Any:
+        sessions.passes_by("make_callable")
+        return real_callable(self, *args, **kwargs)
+
+    def from_options(self: Any, *args: Any, **kwargs: Any) -> Any:
+        sessions.passes_by("make_callable")
+        return real_from_options(self, *args, **kwargs)
+
+    real_run = patches.replace(session, "_do_run", do_run)
+    real_callable = patches.replace(session, "make_callable", make_callable)
+    real_from_options = patches.replace(session, "_make_callable_from_options", from_options)
+    disguise(do_run, real_run)
+    disguise(make_callable, real_callable)
+    disguise(from_options, real_from_options)

@@ -17,7 +17,11 @@ from tensorsleuth.capture.gradients import GradientTracker
 from tensorsleuth.capture.instrument import Selection
 from tensorsleuth.capture.means import Chooser, Means
 from tensorsleuth.capture.places import Places
+from tensorsleuth.capture.session_runs import SessionRuns
+from tensorsleuth.capture.session_values import SessionValues
+from tensorsleuth.capture.sessions import Sessions, UnwatchedSessions
 from tensorsleuth.capture.settings import Settings
+from tensorsleuth.capture.sink import NativeSink
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
 from tensorsleuth.capture.watcher import Watcher
@@ -62,9 +66,19 @@ class Recorder:
         patches.hide_our_frames(self._patches)
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self.steps.forward_pass, self.steps.gradients_computed)
-        patches.watch_sessions(self._patches, self._saw_session)
+        self._sessions = self._watch_sessions(means, sites, places, describer)
+        patches.watch_sessions(self._patches, self._sessions)
         patches.watch_conversions(self._patches, callbacks.feeds.converted)
         patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
+
+    def _watch_sessions(
+        self, means: Means, sites: Sites, places: Places, describer: Describer
+    ) -> Sessions | UnwatchedSessions:
+        if means.optimizing is None or not isinstance(means.sink, NativeSink):
+            return UnwatchedSessions(self.catalog)
+        values = SessionValues(places, means.sink)
+        watching = self.catalog, sites, describer, self.selection, self._session, means.optimizing
+        return Sessions(self.catalog, sites, places, self.steps, SessionRuns(*watching, values))
 
     def tell(self, watcher: Watcher, level: int, small: int) -> None:
         """From now on let `watcher` know of what matters, and raise in the program what it returns."""
@@ -77,9 +91,6 @@ class Recorder:
         self._told.undo()
         self.callbacks.watcher = None
         self.sink.guard(0, 0)
-
-    def _saw_session(self) -> None:
-        self.catalog.not_covered("graphs that a tf.compat.v1.Session runs", "only eager calls are recorded")
 
     def _name_devices(self) -> None:
         devices = tf.devices()
@@ -120,5 +131,6 @@ class Recorder:
         patches.unwatch_gradients()
         self.sink.close()
         self.functions.close()
+        self._sessions.close()
         self.catalog.meta({"ended": time.time(), "steps": self.steps.count})
         self.catalog.close()

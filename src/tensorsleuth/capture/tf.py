@@ -111,8 +111,45 @@ def inner_graphs(graph: Any) -> Iterator[tuple[str, Any]]:
             yield name, inner
 
 
+def function_in(graph: Any, name: str) -> Any | None:
+    """The definition of a function that a session's graph calls."""
+    function = graph._functions.get(name)
+    for attribute in ("cached_definition", "definition"):
+        definition = getattr(function, attribute, None)
+        if definition is not None:
+            return definition
+    return get_function(name)
+
+
+def trainable_variables(graph: Any) -> set[str]:
+    """Names of the ops that hold the variables which a graph trains."""
+    found = graph.get_collection(tf.compat.v1.GraphKeys.TRAINABLE_VARIABLES)
+    return {variable.op.name for variable in found if hasattr(variable, "op")}
+
+
+def variable_shape(op: Any) -> list[int] | None:
+    shape = tf.TensorShape(op.get_attr("shape"))
+    return [-1 if size is None else size for size in shape.as_list()] if shape.rank is not None else None
+
+
+def disables_optimizer(session: Any) -> bool:
+    """Has the program switched the graph optimiser off for a session."""
+    config = getattr(session, "_config", None)
+    return config is not None and bool(config.graph_options.rewrite_options.disable_meta_optimizer)
+
+
 def scalar(number: int) -> Any:
     return tf.constant(number, tf.int64)
+
+
+def datatype(tensor: Any) -> int:
+    """The number of a tensor's dtype; of a reference, that of what it refers to."""
+    return int(tensor.dtype.base_dtype.as_datatype_enum)
+
+
+def op_number(op: Any) -> int:
+    """Grows from op to op of a graph."""
+    return int(op._id)
 
 
 def constant_value(node: Any) -> Any:

@@ -29,6 +29,13 @@ LOOPS = frozenset(["While", "StatelessWhile"])
 BRANCHES = frozenset(["If", "StatelessIf", "Case", "StatelessCase"])
 CONTROL_FLOW = LOOPS | BRANCHES
 
+# The loops and conditionals of TensorFlow 1, made of single nodes: where a value enters a loop, starts the next
+# iteration, comes together with another, or is only let through.
+ENTERS = frozenset(["Enter", "RefEnter"])
+NEXT = frozenset(["NextIteration", "RefNextIteration"])
+MERGES = frozenset(["Merge", "RefMerge"])
+PASSES = ENTERS | NEXT | {"Exit", "RefExit", "Switch", "RefSwitch"}
+
 # Finite inputs give finite outputs: no need to look in the modes that only ask whether something is bad.
 HARMLESS = frozenset(
     [
@@ -143,11 +150,18 @@ TESTS = frozenset(
 )
 WHERE = frozenset(["Select", "SelectV2"])
 
-WRITES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter")
+# What holds a variable in a graph; the last two are the old kind, which ops take by reference.
+VARIABLES = frozenset(["VarHandleOp", "VariableV2", "Variable"])
+
+WRITES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter", "Apply", "SparseApply")
+SCATTERS = frozenset(
+    [f"Scatter{what}" for what in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max")]
+    + [f"ScatterNd{what}" for what in ("Update", "Add", "Sub", "Min", "Max")]
+)
 
 
 def writes_variables(op: str) -> bool:
-    return op.startswith(WRITES)
+    return op.startswith(WRITES) or op in SCATTERS
 
 
 # Healthy inputs can give a bad output, and what the inputs were says why: those are looked at in full.

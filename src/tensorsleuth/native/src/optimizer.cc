@@ -92,7 +92,11 @@ SLEUTH_API void TF_InitGraph(TP_OptimizerRegistrationParams* params, TF_Status*)
 SLEUTH_API void sleuth_watch_function(const char* copy, uint64_t session, const char* nodes) {
   sleuth::watch_function(copy, session, nodes);
 }
+SLEUTH_API void sleuth_watch_run(const char* name, uint64_t session, uint64_t run, const char* nodes) {
+  sleuth::watch_function(name, session, nodes, run);
+}
 SLEUTH_API void sleuth_name_devices(const char* lines) { sleuth::name_devices(lines); }
 SLEUTH_API void sleuth_forget_function(const char* copy) { sleuth::forget_function(copy); }
 SLEUTH_API int sleuth_was_probed(const char* copy) { return sleuth::was_probed(copy); }
+SLEUTH_API int sleuth_has_probe(const char* copy, uint32_t tensor) { return sleuth::has_probe(copy, tensor); }
 }

@@ -8,6 +8,7 @@
 
 #include "guard.h"
 #include "session.h"
+#include "session_runs.h"
 #include "tf_abi.h"
 
 namespace sleuth {
@@ -18,6 +19,7 @@ struct Probe {
   uint32_t tensor;
   int look, dtype;
   uint32_t flags;  // the device, see rows.h
+  uint64_t run;    // of a session: the number of its graph; 0 in a function
 };
 
 struct Status {
@@ -42,7 +44,7 @@ int64_t attribute(TF_OpKernelConstruction* construction, const char* name) {
 void* create(TF_OpKernelConstruction* construction) {
   return new Probe{uint64_t(attribute(construction, "session")), uint32_t(attribute(construction, "tensor")),
                    int(attribute(construction, "look")), int(attribute(construction, "dtype")),
-                   uint32_t(attribute(construction, "device")) << kDeviceShift};
+                   uint32_t(attribute(construction, "device")) << kDeviceShift, uint64_t(attribute(construction, "run"))};
 }
 
 void destroy(void* probe) { delete static_cast<Probe*>(probe); }
@@ -82,6 +84,7 @@ void compute_probe(void* kernel, TF_OpKernelContext* context) {
   if (!input.tensor) return;
   if (recording(probe.session)) {
     Where where = place_of(context, probe);
+    if (probe.run) where.step = runs::join(probe.run, where.step);
     bool bad = note(view_of(input.tensor), probe.look, where, probe.flags | (where.step ? 0 : kSteady));
     if (bad && where.step && guard::strict()) return fail(context);
   }
@@ -121,7 +124,8 @@ void same_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
 
 TF_OpDefinitionBuilder* op(const char* name) {
   TF_OpDefinitionBuilder* builder = TF_NewOpDefinitionBuilder(name);
-  for (const char* attr : {"session: int = 0", "tensor: int = 0", "look: int = 0", "dtype: int = 0", "device: int = 0"})
+  for (const char* attr : {"session: int = 0", "tensor: int = 0", "look: int = 0", "dtype: int = 0", "device: int = 0",
+                           "run: int = 0"})
     TF_OpDefinitionBuilderAddAttr(builder, attr);
   return builder;
 }

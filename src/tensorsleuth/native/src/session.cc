@@ -9,6 +9,7 @@
 
 #include "health.h"
 #include "guard.h"
+#include "session_runs.h"
 #include "shapes.h"
 #include "values.h"
 
@@ -110,6 +111,7 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
 
 void forget_in_child() {
   guard::abandon();
+  runs::abandon();
   current = 0;
   writers = 0;
   events.abandon();

@@ -1,0 +1,165 @@
+"""Watches `tf.compat.v1.Session.run`: each run is a call of the function that stands for its graph."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.complaint import harmless
+from tensorsleuth.capture.eager import END_OF_DATA
+from tensorsleuth.capture.failures import describe_inputs
+from tensorsleuth.capture.places import DO_NOT_LOOK, Place, Places
+from tensorsleuth.capture.session_runs import Run, SessionRuns
+from tensorsleuth.capture.sites import Sites
+from tensorsleuth.capture.steps import Steps
+from tensorsleuth.model.rows import CallKind
+from tensorsleuth.trace.catalog_writer import CatalogWriter
+
+RUN = "Session.run"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A run that is under way."""
+
+    run: Run
+    session: Any
+    place: Place
+    number: int
+    began: int
+    order: list[int]  # places of the fetches, in the order of their names
+    feeds: list[Any]
+
+
+class Sessions:
+    """Notes what sessions run."""
+
+    def __init__(
+        self,
+        catalog: CatalogWriter,
+        sites: Sites,
+        places: Places,
+        steps: Steps,
+        runs: SessionRuns,
+    ) -> None:
+        self._catalog = catalog
+        self._sites = sites
+        self._places = places
+        self._steps = steps
+        self._native = runs.native
+        self._runs = runs
+        self._values = runs.values
+        self._sink = runs.values.sink
+        self._said: set[str] = set()
+
+    def began(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> Running | None:
+        """A session is about to run."""
+        return harmless(self._begin, session, targets, fetches, feeds)
+
+    def ended(self, running: Running, values: Sequence[Any]) -> None:
+        """It has run."""
+        self._native.end_run(running.number)
+        harmless(self._end, running, values)
+
+    def failed(self, running: Running, error: BaseException) -> None:
+        """It raised."""
+        self._native.end_run(running.number)
+        if isinstance(error, tf.Failures) and tf.error_name(error) != END_OF_DATA:
+            harmless(self._failed, running, error)
+
+    def passes_by(self, what: str) -> None:
+        """A way to run a session that is not watched."""
+        if what not in self._said:
+            self._said.add(what)
+            self._catalog.not_covered(f"what sessions run through {what}", "only Session.run is recorded")
+
+    def close(self) -> None:
+        self._runs.close()
+
+    def _begin(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> Running | None:
+        if session._target:  # it runs in another process
+            self._not_covered("graphs that other processes run for a session", f"it is connected to {session._target}")
+            return None
+        order = sorted(range(len(fetches)), key=lambda at: fetches[at].name)
+        given = sorted(((ref.deref(), value) for ref, value in feeds.items()), key=lambda pair: str(pair[0].name))
+        wanted = sorted(targets, key=lambda op: str(op.name))
+        run = self._runs.of(session, [fetches[at] for at in order], wanted, [tensor for tensor, _ in given])
+        if run is None:
+            return None
+        return self._note(session, run, order, given)
+
+    def _note(self, session: Any, run: Run, order: list[int], given: list[tuple[Any, Any]]) -> Running:
+        self._steps.function_called(run.kind)
+        site = self._sites.of_caller()
+        uids = [*run.handles, *self._values.feed(site, given)]
+        place = self._places.at(RUN, site, len(order), instance=run.instance)
+        number, began = self._sink.next_call(), time.monotonic_ns()
+        self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
+        self._native.begin_run(run.instance, number, run.name.encode())
+        return Running(run, session, place, number, began, order, [value for _, value in given])
+
+    def _end(self, running: Running, values: Sequence[Any]) -> None:
+        run, place = running.run, running.place
+        self._sink.call(
+            CallKind.ENDED, running.number, place[0], running.began, time.monotonic_ns() - running.began, []
+        )
+        if not run.proven:
+            run.proven = True
+            self._prove(running)
+        looks = place[4]
+        for at, fetch in enumerate(run.fetches):
+            if fetch is not None and not fetch.probed:
+                self._values.fetched(values[running.order[at]], fetch.dtype, fetch.tensor, fetch.look, running.number)
+            if looks[run.dtypes[at]] != DO_NOT_LOOK:
+                self._values.returned(run.dtypes[at], place[1] + at, running.number)
+
+    def _prove(self, running: Running) -> None:
+        """A graph has run for the first time: which of its tensors have probes?"""
+        run = running.run
+        for fetch in run.fetches:
+            if fetch is not None:
+                fetch.probed = self._runs.has_probe(run, fetch.tensor)
+        if run.unseen and not self._runs.was_probed(run):
+            off = tf.disables_optimizer(running.session)
+            why = "the graph optimiser is switched off" if off else "it is tiny, or had run before recording began"
+            self._catalog.not_covered(f"the inside of {run.title}: what is fed and fetched is seen", why)
+
+    def _failed(self, running: Running, error: Any) -> None:
+        described = describe_inputs(running.feeds)
+        fields = {"call": running.number, "op": running.place[0], "type": tf.error_name(error)}
+        self._catalog.failure({**fields, "message": str(error.message), "inputs": described})
+        self._sink.call(CallKind.FAILED, running.number, running.place[0], time.monotonic_ns(), 0, [])
+
+    def _not_covered(self, what: str, why: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            self._catalog.not_covered(what, why)
+
+
+class UnwatchedSessions:
+    """Where probes cannot get into the graphs of sessions: they are listed as not covered."""
+
+    def __init__(self, catalog: CatalogWriter) -> None:
+        self._catalog = catalog
+        self._said = False
+
+    def began(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> None:
+        self.passes_by("")
+
+    def ended(self, running: Any, values: Any) -> None:
+        pass
+
+    def failed(self, running: Any, error: BaseException) -> None:
+        pass
+
+    def passes_by(self, what: str) -> None:
+        if not self._said:
+            self._said = True
+            why = "this needs the native library, on the host, behind the graph optimiser"
+            self._catalog.not_covered("graphs that a tf.compat.v1.Session runs", why)
+
+    def close(self) -> None:
+        pass
