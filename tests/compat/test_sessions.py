@@ -307,20 +307,33 @@ def test_the_order_of_fetches_does_not_matter(compared: Recorded) -> None:
     assert trace.not_covered == []
 
 
-def test_eval_and_interactive_sessions(compared: Recorded) -> None:
+def test_eval_and_constants(compared: Recorded) -> None:
+    def program() -> Any:
+        with session() as sess, sess.as_default():
+            y = tf.exp(v1.placeholder_with_default(BATCH, [3, 4])) * 2.0 + 1.0  # folded
+            return [y.eval(), y.eval()]
+
+    trace = compared(program)
+    assert only(in_graph(trace, "Exp", marked("folded"))).call == 1  # TensorFlow evaluates it once
+    assert len(in_graph(trace, "AddV2")) == 2
+
+
+def test_interactive_sessions_are_seen_from_outside(compared: Recorded) -> None:
     def program() -> Any:
         with tf.Graph().as_default():
-            x = tf.constant(BATCH)
-            y = tf.exp(v1.placeholder_with_default(x, [3, 4])) * 2.0 + 1.0
+            x = v1.placeholder(tf.float32, [3, 4])
+            y = tf.exp(x) * 2.0 + 1.0
             sess = v1.InteractiveSession()
-            got = [y.eval()]
+            got = [y.eval({x: BATCH}), y.eval({x: BATCH * 100})]  # too large
             sess.close()
-            with v1.Session().as_default() as sess:
-                got.append(y.eval())
-                sess.close()
             return got
 
-    assert len(in_graph(compared(program), "Exp")) == 2
+    trace = compared(program)
+    assert [entry["why"] for entry in trace.not_covered] == [
+        "TensorFlow does not optimise what an InteractiveSession runs"
+    ]
+    assert [look.bad for look in in_graph(trace, "AddV2")] == [False, True]
+    assert finding(trace).line == marked("too large") - 2
 
 
 def test_any_tensor_may_be_fed_and_of_any_dtype(compared: Recorded) -> None:
@@ -340,16 +353,16 @@ def test_any_tensor_may_be_fed_and_of_any_dtype(compared: Recorded) -> None:
 def test_errors_are_the_programs_own_and_are_kept(recorded: Recorded) -> None:
     def program() -> str:
         with session() as sess:
-            x, i = v1.placeholder(tf.float32, [None]), v1.placeholder(tf.int32, [])
+            x, i = v1.placeholder(tf.float32, [None]), v1.placeholder(tf.int32, [1])
             y = tf.exp(tf.gather(x * 2.0, i)) + 1.0  # too far
             with pytest.raises(tf.errors.InvalidArgumentError) as raised:
-                sess.run(y, {x: [1.0, 2.0], i: 7})
-            return raised.value.message + repr(raised.value.op)
+                sess.run(y, {x: [1.0, 2.0], i: [7]})
+            return str(raised.value.message) + repr(raised.value.op)
 
-    bare = program()
     said: list[str] = []
-    trace = recorded(lambda: said.append(program()))
-    assert said == [bare]
+    for run in (lambda action: action(), recorded):
+        trace: Any = run(lambda: said.append(program()))
+    assert said[0].partition("Node: ")[2] == said[1].partition("Node: ")[2] and "GatherV2" in said[0]
     (failure,) = trace.processes[0].catalogue.failures
     assert failure.type == "InvalidArgumentError" and "indices" in failure.message
     from tensorsleuth.diagnose.failure import find_death

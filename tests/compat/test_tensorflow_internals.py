@@ -311,3 +311,40 @@ def test_variables_are_read_and_written_by_ops_of_these_names() -> None:
     known = private.ops_that_write()
     assert {"AssignVariableOp", "AssignAddVariableOp", "ResourceApplyAdam", "ResourceScatterAdd"} <= known
     assert "ReadVariableOp" not in known
+
+
+def test_every_way_to_run_a_session_that_is_watched() -> None:
+    session = private.session.BaseSession
+    wanted = ["self", "handle", "target_list", "fetch_list", "feed_dict", "options", "run_metadata"]
+    assert list(inspect.signature(session._do_run).parameters) == wanted
+    assert callable(session.make_callable) and callable(session._make_callable_from_options)
+
+
+def test_a_session_hands_over_tensors_and_knows_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[Any, ...]] = []
+    real = private.session.BaseSession._do_run
+    monkeypatch.setattr(private.session.BaseSession, "_do_run", lambda *args: seen.append(args) or real(*args))
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+        x = tf.compat.v1.placeholder(tf.float32, [])
+        y = x + 1.0
+        session.run([y, y.op], {x: 1.0})
+        ((_, handle, targets, fetches, feeds, _, _),) = seen
+        assert handle is None and targets == [y.op] and fetches[0] is y and [ref.deref() for ref in feeds] == [x]
+        assert session._target == b"" or session._target == ""
+        assert private.op_number(x.op) < private.op_number(y.op)
+        assert graph._functions == {} and private.why_not_optimized(session) is None
+    interactive = tf.compat.v1.InteractiveSession(graph=graph)
+    assert "InteractiveSession" in str(private.why_not_optimized(interactive))
+    interactive.close()
+
+
+def test_a_session_optimizes_on_the_thread_that_runs_it_and_leaves_its_nodes_names() -> None:
+    """How native/src/session_runs.cc knows which graph the optimiser has before it; tests of sessions show the rest."""
+    with tf.Graph().as_default() as graph:
+        variable = tf.compat.v1.get_variable("w", [2], use_resource=False)
+        assert variable.op.type == "VariableV2" and variable.op.outputs[0].dtype.base_dtype == tf.float32
+        assert private.datatype(variable.op.outputs[0]) == 1
+        assert private.trainable_variables(graph) == {"w"} and private.variable_shape(variable.op) == [2]
+        called = tf.function(lambda x: x + 1.0)(variable)
+        name = called.op.get_attr("f").name
+        assert private.function_in(graph, name).signature.name == name

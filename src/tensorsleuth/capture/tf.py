@@ -132,10 +132,14 @@ def variable_shape(op: Any) -> list[int] | None:
     return [-1 if size is None else size for size in shape.as_list()] if shape.rank is not None else None
 
 
-def disables_optimizer(session: Any) -> bool:
-    """Has the program switched the graph optimiser off for a session."""
+def why_not_optimized(session: Any) -> str | None:
+    """Why the graph optimiser does not see what a session runs, where that is known."""
     config = getattr(session, "_config", None)
-    return config is not None and bool(config.graph_options.rewrite_options.disable_meta_optimizer)
+    if config is not None and config.graph_options.rewrite_options.disable_meta_optimizer:
+        return "the graph optimiser is switched off"
+    if config is not None and config.graph_options.place_pruned_graph:
+        return "TensorFlow does not optimise what an InteractiveSession runs"
+    return None
 
 
 def scalar(number: int) -> Any:

@@ -34,7 +34,12 @@ CONTROL_FLOW = LOOPS | BRANCHES
 ENTERS = frozenset(["Enter", "RefEnter"])
 NEXT = frozenset(["NextIteration", "RefNextIteration"])
 MERGES = frozenset(["Merge", "RefMerge"])
-PASSES = ENTERS | NEXT | {"Exit", "RefExit", "Switch", "RefSwitch"}
+EXITS = frozenset(["Exit", "RefExit"])
+PASSES = ENTERS | NEXT | EXITS | {"Switch", "RefSwitch"}
+
+# What stands for the contents of a TensorArray: a number that means nothing, and orders the ops that put them in.
+ARRAYS = frozenset(["TensorArrayV3", "TensorArrayGradV3", "TensorArrayGradWithShape"])
+ARRAYS |= {"TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3"}
 
 # Finite inputs give finite outputs: no need to look in the modes that only ask whether something is bad.
 HARMLESS = frozenset(
@@ -123,6 +128,10 @@ READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd", "Reso
 CARRIERS = frozenset(
     [
         "OptionalGetValue",
+        "StackPopV2",
+        "TensorArrayConcatV3",
+        "TensorArrayGatherV3",
+        "TensorArrayReadV3",
         "TensorListPopBack",
         "TensorListGetItem",
         "TensorListStack",

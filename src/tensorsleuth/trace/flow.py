@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tensorsleuth.model.catalog import Function, Instance, Node
-from tensorsleuth.model.ops import BRANCHES, ENTERS, LOOPS, MERGES, NEXT, PASSES, VIEWS
+from tensorsleuth.model.ops import BRANCHES, ENTERS, EXITS, LOOPS, MERGES, NEXT, PASSES, VIEWS
 from tensorsleuth.trace.process import ProcessTrace
 
 MAX_STEPS_BACK = 10_000
@@ -68,6 +68,9 @@ class Flow:
             if described.type in VIEWS and described.inputs:
                 node, output = described.inputs[0]
                 continue
+            if described.type in EXITS:
+                yield from self._left(instance, function, described, so_far)
+                return
             if described.type in PASSES and described.inputs:
                 node, output = described.inputs[0]
                 so_far = _passing(described.type, so_far)
@@ -93,6 +96,16 @@ class Flow:
             again = node >= 0 and function.nodes[node].type in NEXT
             if not (again and so_far.earlier):
                 yield from self._resolve(instance, function, node, output, so_far)
+
+    def _left(self, instance: Instance, function: Function, leaves: Node, so_far: Source) -> Iterator[Source]:
+        """What a loop left behind: what its last iteration made; what went in, where there was none."""
+        node = leaves.inputs[0][0]
+        while node >= 0 and function.nodes[node].type not in MERGES and function.nodes[node].inputs:
+            node = function.nodes[node].inputs[0][0]
+        for source, output in reversed(function.nodes[node].inputs) if node >= 0 else ():
+            again = source >= 0 and function.nodes[source].type in NEXT
+            first = function.nodes[source].inputs[0] if again else (source, output)
+            yield from self._resolve(instance, function, *first, so_far)
 
     def _through(self, inner: Instance, output: int, so_far: Source) -> Iterator[Source]:
         function = self._catalogue.functions.get(inner.function)

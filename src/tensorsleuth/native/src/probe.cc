@@ -84,8 +84,9 @@ void compute_probe(void* kernel, TF_OpKernelContext* context) {
   if (!input.tensor) return;
   if (recording(probe.session)) {
     Where where = place_of(context, probe);
+    bool steady = int64_t(where.step) <= 0;
     if (probe.run) where.step = runs::join(probe.run, where.step);
-    bool bad = note(view_of(input.tensor), probe.look, where, probe.flags | (where.step ? 0 : kSteady));
+    bool bad = note(view_of(input.tensor), probe.look, where, probe.flags | (steady ? kSteady : 0));
     if (bad && where.step && guard::strict()) return fail(context);
   }
   TF_SetOutput(context, 0, input.tensor, reused_status());

@@ -13,13 +13,14 @@ namespace {
 
 constexpr uint64_t kNone = ~0ull;
 constexpr size_t kRecent = 256;
-constexpr uint64_t kOfSession = 1ull << 61;
+constexpr uint64_t kOfSession = 1ull << 61, kFolded = 1ull << 60;
 
 struct Run {
   uint64_t graph, call, tf_step;
 };
 
 thread_local std::string graph_name;
+thread_local uint64_t call_of_thread = 0;
 std::mutex mutex;
 std::vector<Run> under_way;              // oldest first
 std::atomic<uint64_t> recent[kRecent];   // steps that were joined: what nearly every probe finds
@@ -34,17 +35,42 @@ void note_join(uint64_t tf_step, uint64_t call) {
   note_call(row);
 }
 
-// Which run the step is for, or 0: it has one already, or nobody runs that graph any more.
-uint64_t claim(uint64_t graph, uint64_t tf_step) {
+// The oldest run of a graph that has a step, or that has none.
+Run* find(uint64_t graph, bool joined) {
+  for (Run& run : under_way)
+    if (run.graph == graph && (run.tf_step != kNone) == joined) return &run;
+  return nullptr;
+}
+
+void claim(uint64_t graph, uint64_t tf_step) {
   std::lock_guard<std::mutex> lock(mutex);
-  Run* free = nullptr;
-  for (Run& run : under_way) {
-    if (run.tf_step == tf_step) return 0;
-    if (!free && run.graph == graph && run.tf_step == kNone) free = &run;
-  }
-  if (!free) return 0;
+  std::atomic<uint64_t>& slot = recent[tf_step % kRecent];
+  if (slot.load(std::memory_order_relaxed) == tf_step) return;  // another probe was faster
+  for (const Run& run : under_way)
+    if (run.tf_step == tf_step) return;
+  slot.store(tf_step, std::memory_order_relaxed);
+  Run* free = find(graph, false);
+  if (!free) return;
   free->tf_step = tf_step;
-  return free->call;
+  note_join(tf_step, free->call);
+}
+
+// A run that came to its end without a step: a step of its own was handed to an older run of the same graph, on another
+// thread. The last row that joins a step is the one that counts.
+void settle(const Run& ended) {
+  Run* other = ended.tf_step == kNone ? find(ended.graph, true) : nullptr;
+  if (!other) return;
+  note_join(other->tf_step, ended.call);
+  other->tf_step = kNone;
+}
+
+// What TensorFlow evaluates while it prepares the graph, on the thread of the run that waits for it.
+uint64_t folded(uint64_t tf_step) {
+  if (!call_of_thread) return tf_step;
+  tf_step = kFolded | call_of_thread;
+  std::atomic<uint64_t>& slot = recent[tf_step % kRecent];
+  if (slot.exchange(tf_step) != tf_step) note_join(tf_step, call_of_thread);
+  return tf_step;
 }
 
 }  // namespace
@@ -52,12 +78,9 @@ uint64_t claim(uint64_t graph, uint64_t tf_step) {
 const std::string& graph_of_thread() { return graph_name; }
 
 uint64_t join(uint64_t graph, uint64_t tf_step) {
-  if (int64_t(tf_step) <= 0) return tf_step;  // of no session, they count from 1: a constant that is being folded
+  if (int64_t(tf_step) <= 0) return folded(tf_step);  // steps of sessions count from 1
   tf_step |= kOfSession;
-  std::atomic<uint64_t>& slot = recent[tf_step % kRecent];
-  if (slot.load(std::memory_order_relaxed) == tf_step) return tf_step;
-  if (uint64_t call = claim(graph, tf_step)) note_join(tf_step, call);
-  slot.store(tf_step, std::memory_order_relaxed);
+  if (recent[tf_step % kRecent].load(std::memory_order_relaxed) != tf_step) claim(graph, tf_step);
   return tf_step;
 }
 
@@ -74,6 +97,7 @@ extern "C" {
 SLEUTH_API void sleuth_begin_run(uint64_t graph, uint64_t call, const char* name) {
   using namespace sleuth::runs;
   graph_name = name;
+  call_of_thread = call;
   std::lock_guard<std::mutex> lock(mutex);
   under_way.push_back({graph, call, kNone});
 }
@@ -81,11 +105,13 @@ SLEUTH_API void sleuth_begin_run(uint64_t graph, uint64_t call, const char* name
 SLEUTH_API void sleuth_end_run(uint64_t call) {
   using namespace sleuth::runs;
   graph_name.clear();
+  call_of_thread = 0;
   std::lock_guard<std::mutex> lock(mutex);
   for (size_t i = 0; i < under_way.size(); ++i) {
     if (under_way[i].call != call) continue;
+    Run ended = under_way[i];
     under_way.erase(under_way.begin() + long(i));
-    return;
+    return settle(ended);
   }
 }
 }
