@@ -323,7 +323,12 @@ def test_every_way_to_run_a_session_that_is_watched() -> None:
 def test_a_session_hands_over_tensors_and_knows_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[Any, ...]] = []
     real = private.session.BaseSession._do_run
-    monkeypatch.setattr(private.session.BaseSession, "_do_run", lambda *args: seen.append(args) or real(*args))
+
+    def spy(*args: Any) -> Any:
+        seen.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(private.session.BaseSession, "_do_run", spy)
     with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
         x = tf.compat.v1.placeholder(tf.float32, [])
         y = x + 1.0
@@ -347,4 +352,5 @@ def test_a_session_optimizes_on_the_thread_that_runs_it_and_leaves_its_nodes_nam
         assert private.trainable_variables(graph) == {"w"} and private.variable_shape(variable.op) == [2]
         called = tf.function(lambda x: x + 1.0)(variable)
         name = called.op.get_attr("f").name
-        assert private.function_in(graph, name).signature.name == name
+        definition = private.function_in(graph, name)
+        assert definition is not None and definition.signature.name == name
