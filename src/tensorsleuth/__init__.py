@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tensorsleuth import hooks
     from tensorsleuth.capture.api import (
         Recording,
         disable_dump_debug_info,
@@ -38,6 +39,7 @@ _HOMES = {
     "enable_check_numerics": ("tensorsleuth.guarding.api", "enable_check_numerics"),
     "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
     "guard": ("tensorsleuth.guarding.api", "guard"),
+    "hooks": ("tensorsleuth.hooks", ""),
     "open": ("tensorsleuth.trace.reader", "open_trace"),
     "record": ("tensorsleuth.capture.api", "record"),
     "step": ("tensorsleuth.capture.api", "step"),
@@ -55,6 +57,7 @@ __all__ = [
     "enable_check_numerics",
     "enable_dump_debug_info",
     "guard",
+    "hooks",
     "open",
     "record",
     "step",

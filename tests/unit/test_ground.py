@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "native": {"model"},
     "trace": {"model"},
     "capture": {"model", "native", "trace"},
-    "integrations": {"capture", "model"},
+    "integrations": {"capture", "model", "trace", "diagnose", "show"},
     "checks": {"model", "capture"},
     "diagnose": {"model", "trace"},
     "show": {"model", "diagnose"},

@@ -92,6 +92,10 @@ class Recorder:
         self.callbacks.watcher = None
         self.sink.guard(0, 0)
 
+    def pause_sessions(self, paused: bool) -> None:
+        """Look at nothing that sessions run, or at all again."""
+        self._sessions.paused = paused
+
     def _name_devices(self) -> None:
         devices = tf.devices()
         self.catalog.meta({"devices": devices})

