@@ -434,3 +434,31 @@ def test_the_graph_is_left_as_it_is(recorded: Recorded) -> None:
         sess.graph.finalize()
         recorded(lambda: sess.run(noise))
         assert sess.graph.as_graph_def().SerializeToString(deterministic=True) == before
+
+
+@KINDS
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_guard_raises_in_a_session_and_explains(resource: bool, strict: bool) -> None:
+    with session() as sess:
+        x = v1.placeholder(tf.float32, [None, 4])
+        w = v1.get_variable("w", [4, 1], initializer=v1.ones_initializer(), use_resource=resource)
+        loss = tf.reduce_mean(tf.sqrt(tf.matmul(x, w)) * 2.0)  # guarded root
+        train = v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+        with tensorsleuth.guard(strict=strict):
+            sess.run(v1.global_variables_initializer())
+            sess.run(train, {x: np.ones((2, 4), np.float32)})
+            with pytest.raises(tensorsleuth.NumericsError) as raised:
+                sess.run(train, {x: -np.ones((2, 4), np.float32)})
+        assert bool(np.isfinite(sess.run(w)).all()) == strict
+    found = raised.value.findings[0]
+    assert (found.cause, found.line) == ("sqrt-negative", marked("guarded root"))
+
+
+def test_the_guard_lets_masked_infinities_through() -> None:
+    with session() as sess, tensorsleuth.guard():
+        x = v1.placeholder(tf.float32, [None, 4])
+        safe = tf.reduce_sum(tf.where(x > 0, tf.math.log(x), tf.zeros_like(x)) * 2.0)
+        for _ in range(3):
+            assert np.isfinite(sess.run(safe, {x: np.maximum(BATCH, 0)}))
+        with pytest.raises(tensorsleuth.NumericsError, match="output 0 of Session.run"):
+            sess.run(tf.math.log(x) * 2.0 + 1.0, {x: BATCH})

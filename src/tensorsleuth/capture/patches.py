@@ -194,11 +194,13 @@ def watch_sessions(patches: Patches, sessions: Any) -> None:
         try:
             values = real_run(self, handle, targets, fetches, feeds, options, metadata)
         except BaseException as error:
-            if running is not None:
-                sessions.failed(running, error)
+            alarm = sessions.failed(running, error) if running is not None else None
+            if alarm is not None:
+                raise alarm from None
             raise
-        if running is not None:
-            sessions.ended(running, values)
+        alarm = sessions.ended(running, values) if running is not None else None
+        if alarm is not None:
+            raise alarm
         return values
 
     def make_callable(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -78,7 +78,7 @@ class Recorder:
             return UnwatchedSessions(self.catalog)
         values = SessionValues(places, means.sink)
         watching = self.catalog, sites, describer, self.selection, self._session, means.optimizing
-        return Sessions(self.catalog, sites, places, self.steps, SessionRuns(*watching, values))
+        return Sessions(self.catalog, sites, places, self.steps, SessionRuns(*watching, values), self.callbacks)
 
     def tell(self, watcher: Watcher, level: int, small: int) -> None:
         """From now on let `watcher` know of what matters, and raise in the program what it returns."""

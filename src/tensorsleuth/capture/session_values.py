@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.capture import tf
-from tensorsleuth.capture.places import DO_NOT_LOOK, Places
+from tensorsleuth.capture.places import DO_NOT_LOOK, Place, Places
 from tensorsleuth.capture.sink import NativeSink
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.ops import FEED
@@ -32,6 +32,11 @@ class Value:
 
     array: Any
     dtype: int
+    uid: int = NO_UID
+
+    @property
+    def _id(self) -> int:
+        return self.uid
 
     def _datatype_enum(self) -> int:
         return self.dtype
@@ -51,26 +56,22 @@ class SessionValues:
         self._places = places
         self.sink = sink
 
-    def feed(self, site: int, given: Sequence[tuple[Any, Any]]) -> list[int]:
-        """The uids of what is fed: pairs of a tensor and its value."""
+    def feed(self, site: int, given: Sequence[tuple[Any, Any]]) -> list[Value]:
+        """What is fed, pairs of a tensor and its value; one that is not looked at has no uid."""
         if not given:
             return []
-        looks = self._places.looks(FEED)
         place = self._places.at(FEED, site, len(given))
         call = self.sink.next_call()
         self.sink.call(CallKind.OP, call, place[0], time.monotonic_ns(), 0, [])
-        return [
-            self._note(Value(np.asarray(value), tf.datatype(tensor)), place[1] + at, call, looks)
-            for at, (tensor, value) in enumerate(given)
-        ]
+        return [self._feed(tensor, array, place, at, call) for at, (tensor, array) in enumerate(given)]
 
-    def _note(self, value: Value, number: int, call: int, looks: bytes) -> int:
-        look = looks[value.dtype]
-        if look == DO_NOT_LOOK:
-            return NO_UID
-        uid = new_uid()
-        self.sink.look(value, number, call, uid, look)
-        return uid
+    def _feed(self, tensor: Any, array: Any, place: Place, at: int, call: int) -> Value:
+        dtype = tf.datatype(tensor)
+        look = place[4][dtype]
+        value = Value(np.asarray(array), dtype, NO_UID if look == DO_NOT_LOOK else new_uid())
+        if look != DO_NOT_LOOK:
+            self.sink.look(value, place[1] + at, call, value.uid, look)
+        return value
 
     def variable(self, op: Any, site: int) -> int:
         """The uid of a variable that lives in a session."""
@@ -84,6 +85,6 @@ class SessionValues:
         """What was computed as `tensor`, where no probe has seen it on its way."""
         self.sink.look_in_graph(Value(np.asarray(array), dtype), tensor, call, look)
 
-    def returned(self, dtype: int, number: int, call: int) -> None:
+    def returned(self, value: Value, number: int, call: int) -> None:
         """That a value was given to Python; what was in it has been noted."""
-        self.sink.look(Value(None, dtype), number, call, new_uid(), Mode.NO_TENSOR)
+        self.sink.look(value, number, call, value.uid, Mode.NO_TENSOR)

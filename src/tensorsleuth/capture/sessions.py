@@ -9,12 +9,15 @@ from typing import Any
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import harmless
-from tensorsleuth.capture.eager import END_OF_DATA
+from tensorsleuth.capture.eager import END_OF_DATA, EagerCallbacks
 from tensorsleuth.capture.failures import describe_inputs
+from tensorsleuth.capture.functions import Watched
 from tensorsleuth.capture.places import DO_NOT_LOOK, Place, Places
 from tensorsleuth.capture.session_runs import Run, SessionRuns
+from tensorsleuth.capture.session_values import Value, new_uid
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.steps import Steps
+from tensorsleuth.capture.watcher import STOPPED, Alarm, FunctionCall
 from tensorsleuth.model.rows import CallKind
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 
@@ -32,7 +35,14 @@ class Running:
     number: int
     began: int
     order: list[int]  # places of the fetches, in the order of their names
-    feeds: list[Any]
+    feeds: list[Value]
+
+    @property
+    def call(self) -> FunctionCall:
+        """The run as the guard knows calls."""
+        run = self.run
+        watched = Watched(run.name, run.instance, -1, run.kind)
+        return FunctionCall(run.title, run.name, self.feeds, self.number, self.began, self.place, watched)
 
 
 class Sessions:
@@ -45,6 +55,7 @@ class Sessions:
         places: Places,
         steps: Steps,
         runs: SessionRuns,
+        callbacks: EagerCallbacks,
     ) -> None:
         self._catalog = catalog
         self._sites = sites
@@ -52,6 +63,7 @@ class Sessions:
         self._steps = steps
         self._native = runs.native
         self._runs = runs
+        self._callbacks = callbacks
         self._values = runs.values
         self._sink = runs.values.sink
         self._said: set[str] = set()
@@ -61,17 +73,26 @@ class Sessions:
         """A session is about to run."""
         return harmless(self._begin, session, targets, fetches, feeds)
 
-    def ended(self, running: Running, values: Sequence[Any]) -> None:
-        """It has run."""
+    def ended(self, running: Running, values: Sequence[Any]) -> Alarm:
+        """It has run; what the guard has to say."""
         self._native.end_run(running.number)
-        if running.number != UNWATCHED:
-            harmless(self._end, running, values)
+        if running.number == UNWATCHED:
+            return None
+        returned = harmless(self._end, running, values)
+        watcher = self._callbacks.watcher
+        if watcher is None or returned is None:
+            return None
+        return harmless(watcher.function_ended, running.call, returned, self._runs.was_probed(running.run))
 
-    def failed(self, running: Running, error: BaseException) -> None:
-        """It raised."""
+    def failed(self, running: Running, error: BaseException) -> Alarm:
+        """It raised; what the guard has to say."""
         self._native.end_run(running.number)
-        if running.number != UNWATCHED and isinstance(error, tf.Failures):
+        if running.number == UNWATCHED or not isinstance(error, tf.Failures):
+            return None
+        stopped, watcher = STOPPED in str(error), self._callbacks.watcher
+        if not stopped:
             harmless(self._failed, running, error)
+        return harmless(watcher.function_failed, running.call, stopped) if watcher is not None else None
 
     def passes_by(self, what: str) -> None:
         """A way to run a session that is not watched."""
@@ -102,27 +123,32 @@ class Sessions:
     def _note(self, session: Any, run: Run, order: list[int], given: list[tuple[Any, Any]]) -> Running:
         self._steps.function_called(run.kind)
         site = self._sites.of_caller()
-        uids = [*run.handles, *self._values.feed(site, given)]
+        feeds = self._values.feed(site, given)
         place = self._places.at(RUN, site, len(order), instance=run.instance)
         number, began = self._sink.next_call(), time.monotonic_ns()
-        self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
+        self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, [*run.handles, *(value.uid for value in feeds)])
         self._native.begin_run(run.instance, number, run.name.encode(), tf.optimizer_rounds(session))
-        return Running(run, session, place, number, began, order, [value for _, value in given])
+        return Running(run, session, place, number, began, order, feeds)
 
-    def _end(self, running: Running, values: Sequence[Any]) -> None:
+    def _end(self, running: Running, values: Sequence[Any]) -> list[Value]:
+        """Note what came back, and return it."""
         run, place = running.run, running.place
-        self._sink.call(
-            CallKind.ENDED, running.number, place[0], running.began, time.monotonic_ns() - running.began, []
-        )
+        took = time.monotonic_ns() - running.began
+        self._sink.call(CallKind.ENDED, running.number, place[0], running.began, took, [])
         if not run.proven:
             run.proven = True
             self._prove(running)
-        looks = place[4]
         for at, fetch in enumerate(run.fetches):
             if fetch is not None and not fetch.probed:
                 self._values.fetched(values[running.order[at]], fetch.dtype, fetch.tensor, fetch.look, running.number)
-            if looks[run.dtypes[at]] != DO_NOT_LOOK:
-                self._values.returned(run.dtypes[at], place[1] + at, running.number)
+        arrays = [values[at] for at in running.order]
+        return [self._return(running, at, array) for at, array in enumerate(arrays)]
+
+    def _return(self, running: Running, at: int, array: Any) -> Value:
+        value = Value(array, running.run.dtypes[at], new_uid())
+        if running.place[4][value.dtype] != DO_NOT_LOOK:
+            self._values.returned(value, running.place[1] + at, running.number)
+        return value
 
     def _prove(self, running: Running) -> None:
         """A graph has run for the first time: which of its tensors have probes?"""
@@ -138,7 +164,7 @@ class Sessions:
         if tf.error_name(error) == END_OF_DATA:
             self._steps.found_no_data()
             return
-        described = describe_inputs(running.feeds)
+        described = describe_inputs([value.array for value in running.feeds])
         fields = {"call": running.number, "op": running.place[0], "type": tf.error_name(error)}
         self._catalog.failure({**fields, "message": str(error.message), "inputs": described})
         self._sink.call(CallKind.FAILED, running.number, running.place[0], time.monotonic_ns(), 0, [])
@@ -160,11 +186,11 @@ class UnwatchedSessions:
     def began(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> None:
         self.passes_by("")
 
-    def ended(self, running: Any, values: Any) -> None:
-        pass
+    def ended(self, running: Any, values: Any) -> Alarm:
+        return None
 
-    def failed(self, running: Any, error: BaseException) -> None:
-        pass
+    def failed(self, running: Any, error: BaseException) -> Alarm:
+        return None
 
     def passes_by(self, what: str) -> None:
         if not self._said:

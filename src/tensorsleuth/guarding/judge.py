@@ -13,6 +13,7 @@ import numpy as np
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.recorder import Recorder
+from tensorsleuth.capture.session_values import Value
 from tensorsleuth.capture.watcher import Alarm, FunctionCall
 from tensorsleuth.guarding.excerpt import Catalogues, Excerpt
 from tensorsleuth.guarding.explain import explanation
@@ -230,7 +231,7 @@ def is_mask(array: Any) -> bool:
 def _tensors(inputs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
     """The eager tensors among an op's arguments, by themselves or in a list."""
     for thing in inputs:
-        if isinstance(thing, tf.EagerTensor):
+        if isinstance(thing, tf.EagerTensor | Value):
             yield thing._id, thing
         elif isinstance(thing, list | tuple):
             yield from ((one._id, one) for one in thing if isinstance(one, tf.EagerTensor))
@@ -254,7 +255,7 @@ def _how_many(name: str) -> int | None:
 
 def _health(tensor: Any) -> tuple[bool, bool]:
     """Is anything in it not finite, and is anything NaN."""
-    if not isinstance(tensor, tf.EagerTensor):
+    if not isinstance(tensor, tf.EagerTensor | Value):
         return False, False
     dtype = DTYPES.get(tensor._datatype_enum())
     if dtype is None or dtype.kind not in (Kind.FLOAT, Kind.COMPLEX):
