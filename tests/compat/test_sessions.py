@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow.core.protobuf import config_pb2
 from tests.compat.looking import assert_joined, bits, in_graph, looks, marked, only
 
 import tensorsleuth
@@ -373,16 +374,33 @@ def test_errors_are_the_programs_own_and_are_kept(recorded: Recorded) -> None:
     assert death.site.frame.line == marked("too far")
 
 
-def test_ways_around_run_are_listed(compared: Recorded) -> None:
+def test_partial_runs_are_listed(compared: Recorded) -> None:
     def program() -> Any:
         with session() as sess:
             x = v1.placeholder(tf.float32, [3, 4])
             y = tf.exp(x) * 2.0 + 1.0
             handle = sess.partial_run_setup([y], [x])
-            return [sess.make_callable(y, [x])(BATCH), sess.partial_run(handle, y, {x: BATCH})]
+            return sess.partial_run(handle, y, {x: BATCH})
 
-    whats = {entry["what"] for entry in compared(program).not_covered}
-    assert whats == {"what sessions run through make_callable", "what sessions run through partial_run"}
+    (entry,) = compared(program).not_covered
+    assert entry["what"] == "what sessions run through partial_run"
+
+
+def test_callables_are_runs_too(compared: Recorded) -> None:
+    def program() -> Any:
+        with session() as sess:
+            x = v1.placeholder(tf.float32, [3, 4])
+            y = tf.exp(x) * 2.0 + 1.0
+            z = tf.sin(v1.random_uniform([3], seed=3)) * 2.0 + 1.0
+            options = config_pb2.CallableOptions(feed=[x.name], fetch=[y.name], target=[z.op.name])
+            made = sess._make_callable_from_options(options)
+            free = sess.make_callable({"z": z})
+            return [sess.make_callable(y, [x])(BATCH), free(), free(), made(BATCH), made(BATCH)]
+
+    trace = compared(program)
+    assert trace.not_covered == []
+    assert len(in_graph(trace, "Exp")) == 3 and len(in_graph(trace, "Sin")) == 4
+    assert_joined(trace)
 
 
 def test_datasets_in_a_graph_run_and_their_functions_are_listed(compared: Recorded) -> None:
@@ -460,5 +478,5 @@ def test_the_guard_lets_masked_infinities_through() -> None:
         safe = tf.reduce_sum(tf.where(x > 0, tf.math.log(x), tf.zeros_like(x)) * 2.0)
         for _ in range(3):
             assert np.isfinite(sess.run(safe, {x: np.maximum(BATCH, 0)}))
-        with pytest.raises(tensorsleuth.NumericsError, match="output 0 of Session.run"):
+        with pytest.raises(tensorsleuth.NumericsError, match=r"output 0 of Session\.run"):
             sess.run(tf.math.log(x) * 2.0 + 1.0, {x: BATCH})

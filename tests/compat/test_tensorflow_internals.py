@@ -317,7 +317,16 @@ def test_every_way_to_run_a_session_that_is_watched() -> None:
     session = private.session.BaseSession
     wanted = ["self", "handle", "target_list", "fetch_list", "feed_dict", "options", "run_metadata"]
     assert list(inspect.signature(session._do_run).parameters) == wanted
-    assert callable(session.make_callable) and callable(session._make_callable_from_options)
+    raw = ["self", "options", "feed_dict", "fetch_list", "target_list", "run_metadata"]
+    assert list(inspect.signature(session._call_tf_sessionrun).parameters) == raw
+    assert list(inspect.signature(session._make_callable_from_options).parameters) == ["self", "callable_options"]
+
+
+def test_a_graph_knows_what_the_c_api_calls_its_ops_and_tensors() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.compat.v1.placeholder(tf.float32, [])
+        found = private.found_in(graph, [x.op._c_op], [x._as_tf_output()], {x._as_tf_output(): 1.0})
+    assert found[0] == [x.op] and found[1][0] is x and {ref.deref() is x for ref in found[2]} == {True}
 
 
 def test_a_session_hands_over_tensors_and_knows_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:

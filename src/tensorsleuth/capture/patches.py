@@ -184,36 +184,28 @@ def watch_tapes(patches: Patches, forward_pass: Callable[[], None], gradients_co
 
 
 def watch_sessions(patches: Patches, sessions: Any) -> None:
-    """Tell `sessions` what sessions of TensorFlow 1 run, and of the ways around that."""
+    """Tell `sessions` what sessions of TensorFlow 1 run, in any way there is."""
     session = tf.session.BaseSession
 
     def do_run(self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, options: Any, metadata: Any) -> Any:
-        if handle is not None:
-            sessions.passes_by("partial_run")
-        running = sessions.began(self, targets, fetches, feeds) if handle is None else None
-        try:
-            values = real_run(self, handle, targets, fetches, feeds, options, metadata)
-        except BaseException as error:
-            alarm = sessions.failed(running, error) if running is not None else None
-            if alarm is not None:
-                raise alarm from None
-            raise
-        alarm = sessions.ended(running, values) if running is not None else None
-        if alarm is not None:
-            raise alarm
-        return values
+        asked = self, handle, targets, fetches, feeds, options, metadata
+        with sessions.run(self, targets, fetches, feeds) if handle is None else sessions.partial_run() as running:
+            running.values = real_run(*asked)
+        return running.values
 
-    def make_callable(self: Any, *args: Any, **kwargs: Any) -> Any:
-        sessions.passes_by("make_callable")
-        return real_callable(self, *args, **kwargs)
+    def sessionrun(self: Any, options: Any, feeds: Any, fetches: Any, targets: Any, metadata: Any) -> Any:
+        with sessions.run_raw(self, targets, fetches, feeds) as running:  # of a callable, else of do_run
+            running.values = real_sessionrun(self, options, feeds, fetches, targets, metadata)
+        return running.values
 
-    def from_options(self: Any, *args: Any, **kwargs: Any) -> Any:
-        sessions.passes_by("make_callable")
-        return real_from_options(self, *args, **kwargs)
+    def from_options(self: Any, options: Any) -> Any:
+        with sessions.preparing(self, options):
+            made = real_from_options(self, options)
+        return sessions.callable(self, options, made)
 
     real_run = patches.replace(session, "_do_run", do_run)
-    real_callable = patches.replace(session, "make_callable", make_callable)
+    real_sessionrun = patches.replace(session, "_call_tf_sessionrun", sessionrun)
     real_from_options = patches.replace(session, "_make_callable_from_options", from_options)
     disguise(do_run, real_run)
-    disguise(make_callable, real_callable)
+    disguise(sessionrun, real_sessionrun)
     disguise(from_options, real_from_options)

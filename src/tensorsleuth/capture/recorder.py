@@ -17,6 +17,7 @@ from tensorsleuth.capture.gradients import GradientTracker
 from tensorsleuth.capture.instrument import Selection
 from tensorsleuth.capture.means import Chooser, Means
 from tensorsleuth.capture.places import Places
+from tensorsleuth.capture.session_calls import SessionCalls
 from tensorsleuth.capture.session_runs import SessionRuns
 from tensorsleuth.capture.session_values import SessionValues
 from tensorsleuth.capture.sessions import Sessions, UnwatchedSessions
@@ -66,7 +67,7 @@ class Recorder:
         patches.hide_our_frames(self._patches)
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self.steps.forward_pass, self.steps.gradients_computed)
-        self._sessions = self._watch_sessions(means, sites, places, describer)
+        self._sessions = SessionCalls(self._watch_sessions(means, sites, places, describer))
         patches.watch_sessions(self._patches, self._sessions)
         patches.watch_conversions(self._patches, callbacks.feeds.converted)
         patches.watch_eager(self._patches, lambda real: means.hooks(real, callbacks))
@@ -94,7 +95,7 @@ class Recorder:
 
     def pause_sessions(self, paused: bool) -> None:
         """Look at nothing that sessions run, or at all again."""
-        self._sessions.paused = paused
+        self._sessions.sessions.paused = paused
 
     def _name_devices(self) -> None:
         devices = tf.devices()

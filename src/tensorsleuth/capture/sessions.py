@@ -84,7 +84,7 @@ class Sessions:
             return None
         return harmless(watcher.function_ended, running.call, returned, self._runs.was_probed(running.run))
 
-    def failed(self, running: Running, error: BaseException) -> Alarm:
+    def failed(self, running: Running, error: BaseException | None) -> Alarm:
         """It raised; what the guard has to say."""
         self._native.end_run(running.number)
         if running.number == UNWATCHED or not isinstance(error, tf.Failures):
@@ -98,22 +98,36 @@ class Sessions:
         """A way to run a session that is not watched."""
         if what not in self._said:
             self._said.add(what)
-            self._catalog.not_covered(f"what sessions run through {what}", "only Session.run is recorded")
+            self._catalog.not_covered(f"what sessions run through {what}", "it is not recorded")
 
     def close(self) -> None:
         self._runs.close()
 
+    def prepared(
+        self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Sequence[Any]
+    ) -> Running | None:
+        """A session is about to optimise what it will run later."""
+        found = self._find(session, targets, fetches, [(tensor, None) for tensor in feeds])
+        return self._prepare(session, found[0]) if found is not None else None
+
     def _begin(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> Running | None:
+        found = self._find(session, targets, fetches, [(ref.deref(), value) for ref, value in feeds.items()])
+        if found is None:
+            return None
+        return self._note(session, *found) if not self.paused else self._prepare(session, found[0])
+
+    def _find(
+        self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: list[tuple[Any, Any]]
+    ) -> tuple[Run, list[int], list[tuple[Any, Any]]] | None:
+        """What is known of a run, with its fetches and feeds in the order of their names."""
         if session._target:  # it runs in another process
             self._not_covered("graphs that other processes run for a session", f"it is connected to {session._target}")
             return None
         order = sorted(range(len(fetches)), key=lambda at: fetches[at].name)
-        given = sorted(((ref.deref(), value) for ref, value in feeds.items()), key=lambda pair: str(pair[0].name))
+        given = sorted(feeds, key=lambda pair: str(pair[0].name))
         wanted = sorted(targets, key=lambda op: str(op.name))
         run = self._runs.of(session, [fetches[at] for at in order], wanted, [tensor for tensor, _ in given])
-        if run is None:
-            return None
-        return self._note(session, run, order, given) if not self.paused else self._prepare(session, run)
+        return (run, order, given) if run is not None else None
 
     def _prepare(self, session: Any, run: Run) -> Running:
         """Let a graph that runs for the first time have its probes, for later."""
@@ -186,10 +200,13 @@ class UnwatchedSessions:
     def began(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> None:
         self.passes_by("")
 
+    def prepared(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Sequence[Any]) -> None:
+        return None
+
     def ended(self, running: Any, values: Any) -> Alarm:
         return None
 
-    def failed(self, running: Any, error: BaseException) -> Alarm:
+    def failed(self, running: Any, error: BaseException | None) -> Alarm:
         return None
 
     def passes_by(self, what: str) -> None:
