@@ -240,19 +240,25 @@ def test_functions_of_the_old_kind(compared: Recorded) -> None:
     assert {"Square", "Exp"} <= {look.type for look in in_graph(trace)}
 
 
-def test_without_the_optimizer_it_is_said_what_is_not_seen(compared: Recorded) -> None:
+@pytest.mark.parametrize("resource", [True, False])
+def test_without_the_optimizer_tensorflows_debugger_puts_us_in(resource: bool, compared: Recorded) -> None:
     def program() -> Any:
         config = v1.ConfigProto()
         config.graph_options.rewrite_options.disable_meta_optimizer = True
         with session(config=config) as sess:
+            v1.set_random_seed(3)
             x = v1.placeholder(tf.float32, [3, 4])
-            return sess.run(tf.math.log(tf.exp(x) - 1.0) * 2.0, {x: BATCH})
+            w = v1.get_variable("w", [4, 1], use_resource=resource)
+            loss = tf.reduce_mean(tf.exp(tf.matmul(v1.nn.dropout(x, rate=0.2), w)))
+            train = v1.train.AdamOptimizer(0.1).minimize(loss)
+            sess.run(v1.global_variables_initializer())
+            return [sess.run([loss, train], {x: BATCH})[0] for _ in range(3)] + [sess.run(w)]
 
     trace = compared(program)
-    (entry,) = trace.not_covered
-    assert entry["what"].startswith("the inside of Session.run(mul)")
-    assert entry["why"] == "the graph optimiser is switched off"
-    assert [look.type for look in looks(trace)][:2] == ["Feed", "Mul"]
+    assert trace.not_covered == []
+    assert_joined(trace)
+    assert len(in_graph(trace, "MatMul")) == 9 and len(in_graph(trace, "Exp")) == 3  # none is left out
+    assert trace.processes[0].catalogue.meta["steps"] == 3
 
 
 def test_a_session_that_ran_before_recording_began(recorded: Recorded) -> None:
@@ -319,22 +325,39 @@ def test_eval_and_constants(compared: Recorded) -> None:
     assert len(in_graph(trace, "AddV2")) == 2
 
 
-def test_interactive_sessions_are_seen_from_outside(compared: Recorded) -> None:
+def test_interactive_sessions(compared: Recorded) -> None:
     def program() -> Any:
-        with tf.Graph().as_default():
+        with control_flow_v1(), tf.Graph().as_default():
             x = v1.placeholder(tf.float32, [3, 4])
-            y = tf.exp(x) * 2.0 + 1.0
+            y = tf.exp(x) * 2.0 + 1.0  # overflows
+            looped = loop(tf.abs(x[0]) + 3.0)
             sess = v1.InteractiveSession()
-            got = [y.eval({x: BATCH}), y.eval({x: BATCH * 100})]  # too large
+            got = [y.eval({x: BATCH}), y.eval({x: BATCH * 100}), looped.eval({x: BATCH})]
             sess.close()
             return got
 
     trace = compared(program)
-    assert [entry["why"] for entry in trace.not_covered] == [
-        "TensorFlow does not optimise what an InteractiveSession runs"
-    ]
-    assert [look.bad for look in in_graph(trace, "AddV2")] == [False, True]
-    assert finding(trace).line == marked("too large") - 2
+    assert trace.not_covered == []
+    assert_joined(trace)
+    assert [look.bad for look in in_graph(trace, "Exp")] == [False, True]
+    assert [look.iteration for look in in_graph(trace, "Sqrt")] == [0, 1, 2, 3, 4]
+    assert (finding(trace).cause, finding(trace).line) == ("exp-overflow", marked("overflows"))
+
+
+def test_what_an_interactive_session_still_hides_is_listed(compared: Recorded) -> None:
+    def program() -> Any:
+        with tf.Graph().as_default():
+            x = v1.placeholder(tf.float32, [3, 4])
+            y = tf.function(lambda x: tf.exp(x) * 2.0)(x) + 1.0
+            sess = v1.InteractiveSession()
+            options = v1.RunOptions(trace_level=v1.RunOptions.NO_TRACE)
+            got = [y.eval({x: BATCH}), sess.run(y * 2.0, {x: BATCH}, options=options)]
+            sess.close()
+            return got
+
+    whats = [entry["what"] for entry in compared(program).not_covered]
+    assert any(what.startswith("the inside of __inference_") for what in whats)
+    assert "what sessions run through RunOptions, where the graph optimiser is off" in whats
 
 
 def test_any_tensor_may_be_fed_and_of_any_dtype(compared: Recorded) -> None:

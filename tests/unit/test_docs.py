@@ -116,6 +116,12 @@ def test_environment_variables_are_documented() -> None:
     assert {name for name in used if name not in RECORDING} <= {"SLEUTH_REQUIRE_NATIVE"}
 
 
+def test_hooks_are_documented() -> None:
+    names = re.findall(r'^    "(\w+)",$', (ROOT / "src/tensorsleuth/hooks.py").read_text(), re.M)
+    page = (ROOT / "docs/sessions.md").read_text()
+    assert len(names) > 5 and [name for name in names if f"`{name}" not in page and f".{name}" not in page] == []
+
+
 def test_readme_pages_exist() -> None:
     readme = (ROOT / "README.md").read_text()
     for link in ("docs/recording.md", "docs/api.md", "docs/performance.md", "docs/commands.md", "ARCHITECTURE.md"):

@@ -188,14 +188,14 @@ def watch_sessions(patches: Patches, sessions: Any) -> None:
     session = tf.session.BaseSession
 
     def do_run(self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, options: Any, metadata: Any) -> Any:
-        asked = self, handle, targets, fetches, feeds, options, metadata
+        asked = self, handle, targets, fetches, feeds
         with sessions.run(self, targets, fetches, feeds) if handle is None else sessions.partial_run() as running:
-            running.values = real_run(*asked)
+            running.values = real_run(*asked, running.options(options), metadata)
         return running.values
 
     def sessionrun(self: Any, options: Any, feeds: Any, fetches: Any, targets: Any, metadata: Any) -> Any:
         with sessions.run_raw(self, targets, fetches, feeds) as running:  # of a callable, else of do_run
-            running.values = real_sessionrun(self, options, feeds, fetches, targets, metadata)
+            running.values = real_sessionrun(self, running.options(options), feeds, fetches, targets, metadata)
         return running.values
 
     def from_options(self: Any, options: Any) -> Any:

@@ -22,6 +22,10 @@ class Watching:
     def __enter__(self) -> Watching:
         return self
 
+    def options(self, given: Any) -> Any:
+        """What to run with: the program's own options, or ours where only those let us see inside."""
+        return self._calls.options(self._running, given) if self._calls is not None and self._running else given
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
@@ -66,11 +70,19 @@ class SessionCalls:
 
     def _prepare(self, session: Any, options: Any) -> Running | None:
         targets, fetches, feeds = _named(session.graph, options)
+        if tf.why_not_optimized(session):
+            self.sessions.passes_by("callables, where the graph optimiser is off")
         return self.sessions.prepared(session, targets, fetches, feeds)
 
     def callable(self, session: Any, options: Any, made: Any) -> Any:
         """What to give to the program for a callable."""
         return made if options.tensor_connection else _Callable(self, session, options, made)
+
+    def options(self, running: Running, given: Any) -> Any:
+        ours = running.run.options
+        if ours is not None and given is not None:
+            self.sessions.passes_by("RunOptions, where the graph optimiser is off")
+        return given if ours is None or given is not None else ours
 
     def finish(self, running: Running | None, error: BaseException | None, values: Any) -> None:
         """Note how a run ended; raises where the guard has something to say."""

@@ -50,6 +50,7 @@ class Run:
     unseen: bool  # has it tensors that only a probe would see
     proven: bool = False  # has run
     watched: list[str] = field(default_factory=list)  # names of its graph, and of the functions in it
+    options: Any = None  # to run it with, where the graph optimiser does not see it
 
 
 @dataclass
@@ -99,12 +100,14 @@ class SessionRuns:
             for run in (run for known in self._sessions.values() for run in known.runs.values() if run is not None):
                 for name in run.watched:
                     self.native.forget_function(name.encode())
+                if run.options is not None:
+                    tf.delete_options(run.options)
 
     def has_probe(self, run: Run, tensor: int) -> bool:
         return bool(self.native.has_probe(run.name.encode(), tensor))
 
     def was_probed(self, run: Run) -> bool:
-        return bool(self.native.was_probed(run.name.encode()))
+        return run.options is not None or bool(self.native.was_probed(run.name.encode()))
 
     def _watch(self, session: Any, known: _Known, graph: RunGraph, fetches: Sequence[Any]) -> Run | None:
         definition = graph.definition
@@ -117,14 +120,15 @@ class SessionRuns:
         fields = self._describer.described(definition, session.graph, graph.made, captures)
         described = {"function": self._catalog.function(fields), "parent": -1, "node": -1}
         instance, first = self._catalog.instance(described, definition.tensors)
-        inside = _Inside(self, session.graph, f"sleuth_run_{self._session}_{instance}", instance)
+        inside = _Inside(self, session, f"sleuth_run_{self._session}_{instance}", instance)
         kinds = inside.watch(definition, session.graph, instance, first)
         seen = [self._fetch(graph, at, first) for at in range(len(fetches))]
         dtypes = [tf.datatype(tensor) for tensor in fetches]
         kind = combined_kind(fields["kind"], kinds)
         unseen = inside.looked > len({one.tensor for one in seen if one is not None})
         title = definition.proto.signature.name
-        return Run(inside.name, title, instance, kind, handles, seen, dtypes, unseen, watched=inside.watched)
+        options = tf.watch_options(inside.watches()) if tf.why_not_optimized(session) else None
+        return Run(inside.name, title, instance, kind, handles, seen, dtypes, unseen, False, inside.watched, options)
 
     def _has_room(self, definition: Definition) -> bool:
         self._nodes += len(definition.nodes)
@@ -151,12 +155,14 @@ class SessionRuns:
 class _Inside:
     """Tells the library of one run's graph, and of the functions that TensorFlow will inline into it."""
 
-    def __init__(self, runs: SessionRuns, graph: Any, name: str, number: int) -> None:
+    def __init__(self, runs: SessionRuns, session: Any, name: str, number: int) -> None:
         self.name = name
+        self._unoptimized = tf.why_not_optimized(session)
         self.watched: list[str] = []
+        self._lines: list[str] = []  # of the graph itself
         self.looked = 0  # tensors that a probe would look at
         self._runs = runs
-        self._graph = graph
+        self._graph = session.graph
         self._number = number
 
     def watch(
@@ -180,14 +186,24 @@ class _Inside:
         lines = lines_of(definition, probing, False, called)
         self.looked += sum(line.split("\t")[2].count(":") for line in lines)
         self.watched.append(name)
+        self._lines = lines  # the graph itself comes last
         runs.native.watch_run(name.encode(), runs._session, self._number, "\n".join(lines).encode())
+
+    def watches(self) -> Iterator[tuple[str, int, str]]:
+        """What to ask TensorFlow's own debugger for, where no probe gets in: node, output, op with its attributes."""
+        run = f"session={self._runs._session};run={self._number}"
+        for line in self._lines:
+            node, first, outputs, _ = line.split("\t")
+            for at, (dtype, _, look) in enumerate(output.partition(":") for output in outputs.split(",")):
+                if look:
+                    yield node, at, f"SleuthWatch({run};tensor={int(first) + at};dtype={dtype};look={look})"
 
     def _callable(self, node: Any) -> Iterator[str]:
         """The functions of a node, where they will be inlined and can be read."""
         names = [function.name for _, function in called_functions(node)]
         if not names:
             return
-        why = "it is compiled by XLA" if is_compiled(node.attr) else None
+        why = "it is compiled by XLA" if is_compiled(node.attr) else self._unoptimized
         why = why or (None if node.op in _LOWERED else f"{node.op} runs it by itself")
         if why is not None or any(tf.function_in(self._graph, name) is None for name in names):
             self._runs._catalog.not_covered(f"the inside of {names[0]}, in a session", why or "it cannot be read")

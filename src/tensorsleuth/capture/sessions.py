@@ -171,7 +171,7 @@ class Sessions:
             if fetch is not None:
                 fetch.probed = self._runs.has_probe(run, fetch.tensor)
         if run.unseen and not self._runs.was_probed(run):
-            why = tf.why_not_optimized(running.session) or "it is tiny, or had run before recording began"
+            why = "it is tiny, or had run before recording began"
             self._catalog.not_covered(f"the inside of {run.title}: what is fed and fetched is seen", why)
 
     def _failed(self, running: Running, error: Any) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2, node_def_pb2
+from tensorflow.core.protobuf import config_pb2
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session, session
 from tensorflow.python.eager import backprop, context, core, execute, record
@@ -137,6 +138,19 @@ def found_in(graph: Any, targets: Any, fetches: Any, feeds: Any) -> tuple[list[A
     tensors = [graph._get_tensor_by_tf_output(output) for output in fetches]
     given = {graph._get_tensor_by_tf_output(output).ref(): value for output, value in feeds.items()}
     return [graph._get_operation_by_tf_operation(op) for op in targets], tensors, given
+
+
+def watch_options(watches: Iterable[tuple[str, int, str]]) -> Any:
+    """RunOptions, as the C API has them, that let TensorFlow put debug ops behind tensors: (node, output, op)."""
+    options = config_pb2.RunOptions()
+    for node, output, op in watches:
+        options.debug_options.debug_tensor_watch_opts.add(
+            node_name=node, output_slot=output, debug_ops=[op], debug_urls=["memcbk:///sleuth"]
+        )  # without a place to send things to, TensorFlow puts nothing in; ours sends nothing
+    return pywrap_tf_session.TF_NewBufferFromString(options.SerializeToString())
+
+
+delete_options = pywrap_tf_session.TF_DeleteBuffer
 
 
 def optimizer_rounds(session: Any) -> int:

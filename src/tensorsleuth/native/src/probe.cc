@@ -1,6 +1,7 @@
 // The ops that stand in a watched graph.
 //   SleuthProbe    in the data path: notes its input and passes it on, the same buffer. Not stateful, so nothing is
 //                  serialised, dead ops stay dead, and its place in the graph is its producer's.
+//   SleuthWatch    beside the data path: in graphs that TensorFlow does not optimise, where its own debugger puts it in.
 //   SleuthCall     once in a function that Python calls: says which call TensorFlow's step id belongs to.
 //   SleuthSummary  for tensors that live on an accelerator: notes a summary that was computed there.
 #include <cmath>
@@ -97,6 +98,13 @@ void compute_probe(void* kernel, TF_OpKernelContext* context) {
   if (TF_GetCode(reused_status())) TF_OpKernelContext_Failure(context, reused_status());
 }
 
+void compute_watch(void* kernel, TF_OpKernelContext* context) {
+  const Probe& probe = *static_cast<Probe*>(kernel);
+  Input input(context, 0);
+  if (!input.tensor) return;
+  if (recording(probe.session) && !look_at(context, input.tensor, probe)) fail(context);
+}
+
 void compute_call(void* kernel, TF_OpKernelContext* context) {
   Input input(context, 0);
   if (!input.tensor || !recording(static_cast<Probe*>(kernel)->session)) return;
@@ -149,6 +157,13 @@ __attribute__((constructor)) void publish_all() {
   TF_OpDefinitionBuilderAddOutput(probe, "y: T");
   TF_OpDefinitionBuilderSetShapeInferenceFunction(probe, same_shape);
   publish("SleuthProbe", probe, compute_probe);
+
+  TF_OpDefinitionBuilder* watch = op("SleuthWatch");
+  for (const char* attr : {"T: type", "device_name: string = ''", "tensor_name: string = ''", "debug_urls: list(string) = []"})
+    TF_OpDefinitionBuilderAddAttr(watch, attr);
+  TF_OpDefinitionBuilderAddInput(watch, "x: T");
+  TF_OpDefinitionBuilderSetIsStateful(watch, true);
+  publish("SleuthWatch", watch, compute_watch);
 
   TF_OpDefinitionBuilder* call = op("SleuthCall");
   TF_OpDefinitionBuilderAddInput(call, "call: int64");
