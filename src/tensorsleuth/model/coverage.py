@@ -14,6 +14,6 @@ COVERED = (
 NOT_COVERED = (
     "inside of functions compiled by XLA (jit_compile=True): what goes in and comes out is seen",
     "inside of tf.py_function and tf.numpy_function bodies, other than the TensorFlow ops they run",
-    "sessions: graphs that ran before recording began, partial_run, sessions on another machine, functions of their datasets",
+    "sessions: graphs that ran before recording began, partial_run, other machines, functions of their datasets",
     "Python processes started with -I, -E or -S, or with an emptied environment",
 )

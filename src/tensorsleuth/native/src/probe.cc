@@ -82,7 +82,7 @@ void fail(TF_OpKernelContext* context) {
 // False where the guard wants nothing to come after what was seen.
 bool look_at(TF_OpKernelContext* context, const TF_Tensor* tensor, const Probe& probe) {
   Where where = place_of(context, probe);
-  bool steady = int64_t(where.step) <= 0;
+  bool steady = probe.run ? int64_t(where.step) <= 0 : !where.step;  // steps of functions are any number
   if (probe.run) where.step = runs::join(probe.run, where.step);
   if (probe.run && where.step == runs::kUnwatched) return true;
   bool bad = note(view_of(tensor), probe.look, where, probe.flags | (steady ? kSteady : 0));
