@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tensorsleuth import keras
+    from tensorsleuth import hooks, keras
     from tensorsleuth.breaking.api import Break, break_when
     from tensorsleuth.breaking.selector import gradients
     from tensorsleuth.capture.api import (
@@ -45,6 +45,7 @@ _HOMES = {
     "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
     "gradients": ("tensorsleuth.breaking.selector", "gradients"),
     "guard": ("tensorsleuth.guarding.api", "guard"),
+    "hooks": ("tensorsleuth.hooks", ""),
     "keras": ("tensorsleuth.keras", ""),
     "open": ("tensorsleuth.trace.reader", "open_trace"),
     "record": ("tensorsleuth.capture.api", "record"),
@@ -67,6 +68,7 @@ __all__ = [
     "enable_dump_debug_info",
     "gradients",
     "guard",
+    "hooks",
     "keras",
     "open",
     "record",

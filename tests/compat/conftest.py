@@ -24,7 +24,9 @@ def _patched() -> list[tuple[Any, str, Any]]:
 
     places = [(tf.pywrap_tfe, name) for name in (*patches.ENTRY_POINTS, "TFE_ContextRemoveFunction")]
     places += [(tf.execute, "record_gradient"), (tf.gradients_util, "_MaybeCompile")]
-    places += [(tf.session.BaseSession, "run"), (tf.constant_op, "convert_to_eager_tensor")]
+    runs = ("_do_run", "_call_tf_sessionrun", "_make_callable_from_options")
+    places += [(tf.session.BaseSession, name) for name in runs]
+    places += [(tf.constant_op, "convert_to_eager_tensor")]
     places += [(tf.backprop.GradientTape, "__enter__"), (tf.backprop.GradientTape, "gradient")]
     places += [(tf.traceback_utils, "_EXCLUDED_PATHS"), (tf.TensorBase, "_numpy"), (tf.Context, "scope_name")]
     places += [(tf.ops.name_scope_v2, "__enter__"), (tf.ops.internal_name_scope_v1, "__enter__")]

@@ -360,3 +360,55 @@ def test_a_server_says_its_job() -> None:
     server = tf.distribute.Server({"worker": ["localhost:0"]}, job_name="worker", task_index=0, start=False)
     assert isinstance(server, strategies.SERVER)
     assert (server.server_def.job_name, server.server_def.task_index) == ("worker", 0)
+
+
+def test_every_way_to_run_a_session_that_is_watched() -> None:
+    session = private.session.BaseSession
+    wanted = ["self", "handle", "target_list", "fetch_list", "feed_dict", "options", "run_metadata"]
+    assert list(inspect.signature(session._do_run).parameters) == wanted
+    raw = ["self", "options", "feed_dict", "fetch_list", "target_list", "run_metadata"]
+    assert list(inspect.signature(session._call_tf_sessionrun).parameters) == raw
+    assert list(inspect.signature(session._make_callable_from_options).parameters) == ["self", "callable_options"]
+
+
+def test_a_graph_knows_what_the_c_api_calls_its_ops_and_tensors() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.compat.v1.placeholder(tf.float32, [])
+        found = private.found_in(graph, [x.op._c_op], [x._as_tf_output()], {x._as_tf_output(): 1.0})
+    assert found[0] == [x.op] and found[1][0] is x and {ref.deref() is x for ref in found[2]} == {True}
+
+
+def test_a_session_hands_over_tensors_and_knows_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[Any, ...]] = []
+    real = private.session.BaseSession._do_run
+
+    def spy(*args: Any) -> Any:
+        seen.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(private.session.BaseSession, "_do_run", spy)
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+        x = tf.compat.v1.placeholder(tf.float32, [])
+        y = x + 1.0
+        session.run([y, y.op], {x: 1.0})
+        ((_, handle, targets, fetches, feeds, _, _),) = seen
+        assert handle is None and targets == [y.op] and fetches[0] is y and [ref.deref() for ref in feeds] == [x]
+        assert session._target == b"" or session._target == ""
+        assert private.op_number(x.op) < private.op_number(y.op)
+        assert graph._functions == {} and private.why_not_optimized(session) is None
+    interactive = tf.compat.v1.InteractiveSession(graph=graph)
+    assert "InteractiveSession" in str(private.why_not_optimized(interactive))
+    interactive.close()
+
+
+def test_a_session_optimizes_on_the_thread_that_runs_it_and_leaves_its_nodes_names() -> None:
+    """How native/src/session_runs.cc knows which graph the optimiser has before it; tests of sessions show the rest."""
+    with tf.Graph().as_default() as graph:
+        variable = tf.compat.v1.get_variable("w", [2], use_resource=False)
+        assert variable.op.type == "VariableV2" and variable.op.outputs[0].dtype.base_dtype == tf.float32
+        assert private.datatype(variable.op.outputs[0]) == 1
+        assert private.trainable_variables(graph) == {"w"} and private.variable_shape(variable.op) == [2]
+        called = tf.function(lambda x: x + 1.0)(variable)
+        name = called.op.get_attr("f").name
+        definition = private.function_in(graph, name)
+        assert definition is not None and definition.signature.name == name

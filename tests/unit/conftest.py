@@ -20,6 +20,7 @@ PARTS = (
     "guard.cc",
     "ring.cc",
     "session.cc",
+    "session_runs.cc",
     "shapes.cc",
     "values.cc",
     "health.cc",

@@ -166,6 +166,12 @@ def test_tests_of_what_is_covered_exist() -> None:
     assert named and [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_hooks_are_documented() -> None:
+    names = re.findall(r'^    "(\w+)",$', (ROOT / "src/tensorsleuth/hooks.py").read_text(), re.M)
+    page = (ROOT / "docs/sessions.md").read_text()
+    assert len(names) > 5 and [name for name in names if f"`{name}" not in page and f".{name}" not in page] == []
+
+
 def test_readme_pages_exist() -> None:
     readme = (ROOT / "README.md").read_text()
     for link in (

@@ -83,6 +83,15 @@ class Recording:
             if _guardian is not None:
                 harmless(_guardian.stand_alone)
 
+    def bad_rows(self) -> int:
+        """How many bad tensors have been recorded so far."""
+        return int(self._recorder.sink.bad()) if self._recorder is not None else 0
+
+    def pause_sessions(self, paused: bool) -> None:
+        """Look at nothing that sessions run, or at all again."""
+        if self._recorder is not None:
+            self._recorder.pause_sessions(paused)
+
     def __enter__(self) -> Recording:
         return self
 
@@ -122,6 +131,11 @@ def enable_dump_debug_info(
 ) -> Recording:
     """`tf.debugging.experimental.enable_dump_debug_info`, recorded by tensorsleuth."""
     return record(dump_root, tensor_debug_mode, circular_buffer_size, op_regex, tensor_dtypes)
+
+
+def is_recording() -> bool:
+    """Is a recording under way."""
+    return _active is not None
 
 
 def disable_dump_debug_info() -> None:

@@ -14,6 +14,7 @@ from tensorsleuth.capture import tf
 MUST_COMPILE = "_XlaMustCompile"
 MAX_TEXT = 200
 MAX_VALUES = 16
+REFERENCE = 100  # added to the dtype of a reference to a variable, which no probe may stand behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def read_definition(proto: Any) -> Definition:
     definition.arguments = {argument.name: i for i, argument in enumerate(proto.signature.input_arg)}
     definition.tensors = len(definition.arguments)
     for number, node in enumerate(proto.node_def):
-        outputs = tuple(_outputs(node))
+        outputs = tuple(node_outputs(node))
         definition.nodes[node.name] = number
         definition.outputs.append(outputs)
         definition.firsts.append(definition.tensors)
@@ -74,7 +75,8 @@ def read_definition(proto: Any) -> Definition:
     return definition
 
 
-def _outputs(node: Any) -> Iterator[Output]:
+def node_outputs(node: Any) -> Iterator[Output]:
+    """What a node puts out."""
     signature = tf.op_definition(node.op) or _function_signature(node.op)
     for argument in signature.output_arg if signature else ():
         yield Output(argument.name, _dtypes(node, argument))
@@ -88,7 +90,7 @@ def _function_signature(name: str) -> Any | None:
 def _dtypes(node: Any, argument: Any) -> tuple[int, ...]:
     if argument.type_list_attr:
         return tuple(node.attr[argument.type_list_attr].list.type)
-    dtype = argument.type or node.attr[argument.type_attr].type
+    dtype = (argument.type or node.attr[argument.type_attr].type) + (REFERENCE if argument.is_ref else 0)
     return (dtype,) * (node.attr[argument.number_attr].i if argument.number_attr else 1)
 
 

@@ -23,6 +23,12 @@ class Describer:
     def function(self, definition: Definition, graph: Any) -> dict[str, Any]:
         """The fields of a `function` record."""
         made = {op.name: op for op in graph.get_operations()} if graph is not None else {}
+        return self.described(definition, graph, made, _captures(graph))
+
+    def described(
+        self, definition: Definition, graph: Any, made: dict[str, Any], captures: dict[str, dict[str, Any]]
+    ) -> dict[str, Any]:
+        """The same where it is known what the nodes are in Python, and what is captured."""
         nodes = [self._node(definition, number, made) for number in range(len(definition.nodes))]
         signature = definition.proto.signature
         self._scopes.describe(graph, self._key(graph), (node[0] for node in nodes))
@@ -31,7 +37,7 @@ class Describer:
             "graph": self._key(graph),
             "arguments": [argument.name for argument in signature.input_arg],
             "argument_dtypes": [argument.type for argument in signature.input_arg],
-            "captures": _captures(graph),
+            "captures": captures,
             "nodes": nodes,
             "returns": [definition.source(definition.proto.ret[out.name]) for out in signature.output_arg],
             "kind": _kind(definition, nodes),

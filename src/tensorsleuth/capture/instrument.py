@@ -85,7 +85,7 @@ class Selection:
     def look_in_graph(self, op: str, dtype: int) -> Mode | None:
         """Leaves out what another tensor's row already tells."""
         mode = self.settings.mode
-        if op in ops.STATIC or op in ops.CONTROL_FLOW:
+        if op in ops.STATIC or op in ops.CONTROL_FLOW or op in ops.ARRAYS:
             return None
         if op in ops.VIEWS and mode not in (Mode.SHAPE, Mode.FULL_TENSOR):
             return None

@@ -16,7 +16,7 @@ class Keeper:
 
     def __init__(self, native: loader.Native) -> None:
         self._native = native
-        self.bad_seen = native.bad_seen  # how many bad tensors were seen in functions so far
+        self.bad_seen = native.bad_in_functions  # how many bad tensors were seen in functions so far
         self.drop = native.held_drop
         self.again = native.held_again
         self.count = native.held_count

@@ -41,6 +41,7 @@ class Means:
     prober: Prober
     hooks: Callable[[Sequence[Entry], EagerCallbacks], Sequence[Entry]]  # what stands in for the real entry points
     keeper: Keeper | None = None  # where there is the native library
+    optimizing: loader.Native | None = None  # the library, where it takes part in the graph optimiser
 
 
 class Chooser:
@@ -68,7 +69,8 @@ class Chooser:
     def _on_host(self, native: loader.Native) -> Means:
         sink = NativeSink(native, self._folder, self._session, self._plan)
         prober, hooks = self._host_prober(native), self._native_hooks(native, False)
-        return Means("host", _kernel(native), sink, prober, hooks, Keeper(native))
+        optimizing = native if isinstance(prober, AfterOptimizer) else None
+        return Means("host", _kernel(native), sink, prober, hooks, Keeper(native), optimizing)
 
     def _host_prober(self, native: loader.Native) -> Prober:
         """After the graph optimiser where that can be, so that it does to the program what it always does."""

@@ -225,16 +225,29 @@ def watch_tapes(patches: Patches, forward_pass: Callable[[], None], gradients_co
     disguise(gradient, real_gradient)
 
 
-def watch_sessions(patches: Patches, seen: Callable[[], None]) -> None:
-    """Hear, once, of a session of TensorFlow 1: what it runs does not come through the eager entry points."""
-    heard = False
+def watch_sessions(patches: Patches, sessions: Any) -> None:
+    """Tell `sessions` what sessions of TensorFlow 1 run, in any way there is."""
+    session = tf.session.BaseSession
 
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        nonlocal heard
-        if not heard:
-            heard = True
-            seen()
-        return real_run(self, *args, **kwargs)
+    def do_run(self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, options: Any, metadata: Any) -> Any:
+        asked = self, handle, targets, fetches, feeds
+        with sessions.run(self, targets, fetches, feeds) if handle is None else sessions.partial_run() as running:
+            running.values = real_run(*asked, running.options(options), metadata)
+        return running.values
 
-    real_run = patches.replace(tf.session.BaseSession, "run", run)
-    disguise(run, real_run)
+    def sessionrun(self: Any, options: Any, feeds: Any, fetches: Any, targets: Any, metadata: Any) -> Any:
+        with sessions.run_raw(self, targets, fetches, feeds) as running:  # of a callable, else of do_run
+            running.values = real_sessionrun(self, running.options(options), feeds, fetches, targets, metadata)
+        return running.values
+
+    def from_options(self: Any, options: Any) -> Any:
+        with sessions.preparing(self, options):
+            made = real_from_options(self, options)
+        return sessions.callable(self, options, made)
+
+    real_run = patches.replace(session, "_do_run", do_run)
+    real_sessionrun = patches.replace(session, "_call_tf_sessionrun", sessionrun)
+    real_from_options = patches.replace(session, "_make_callable_from_options", from_options)
+    disguise(do_run, real_run)
+    disguise(sessionrun, real_sessionrun)
+    disguise(from_options, real_from_options)

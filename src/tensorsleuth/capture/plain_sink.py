@@ -54,6 +54,7 @@ class PlainSink:
         self._thread = _Thread()
         self._step = -1
         self.latest_call = 0
+        self._bad_rows = 0
         self._level = 0  # of the guard: off, on, strict
         self._bad: deque[tuple[int, int, bool]] = deque(maxlen=SEEN)  # what graphs computed that was bad
         self.suspicious = False  # the guard knows of bad tensors: ask it before a variable is written
@@ -100,6 +101,7 @@ class PlainSink:
 
         number = self._events.append(fill)
         bad = bool(flags & EventFlag.BAD)
+        self._bad_rows += bad
         if number is not None and bad and not self._events.alarm:
             self._raise_alarm(number)
         if bad and self._level and kind is EventKind.GRAPH and step:
@@ -187,6 +189,10 @@ class PlainSink:
 
     def alarm(self) -> int:
         return self._events.alarm
+
+    def bad(self) -> int:
+        """How many rows were of something bad."""
+        return self._bad_rows
 
     def close(self) -> None:
         self.recording = False

@@ -31,7 +31,12 @@ from tensorsleuth.capture.replay import Replayer
 from tensorsleuth.capture.saving import Saver
 from tensorsleuth.capture.scopes import Scopes
 from tensorsleuth.capture.sentinel import selection_for
+from tensorsleuth.capture.session_calls import SessionCalls
+from tensorsleuth.capture.session_runs import SessionRuns
+from tensorsleuth.capture.session_values import SessionValues
+from tensorsleuth.capture.sessions import Sessions, UnwatchedSessions
 from tensorsleuth.capture.settings import Settings
+from tensorsleuth.capture.sink import NativeSink
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
 from tensorsleuth.capture.strategies import is_later_replica, task_of_environment, watch_strategies
@@ -88,7 +93,8 @@ class Recorder:
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self._forward_pass, self.steps.gradients_computed)
         patches.watch_scopes(self._patches, scopes)
-        patches.watch_sessions(self._patches, self._saw_session)
+        self._sessions = SessionCalls(self._watch_sessions(means, sites, places, describer))
+        patches.watch_sessions(self._patches, self._sessions)
         watch_strategies(self._patches, self.catalog.meta, sites.threads_start, self._serves)
         self._hooks = cache(lambda real: means.hooks(real, callbacks))
         self.resume()
@@ -129,6 +135,15 @@ class Recorder:
             self.sink.keep_values(self.folder, bound)
             self.catalog.meta({"value_bytes": bound})
 
+    def _watch_sessions(
+        self, means: Means, sites: Sites, places: Places, describer: Describer
+    ) -> Sessions | UnwatchedSessions:
+        if means.optimizing is None or not isinstance(means.sink, NativeSink):
+            return UnwatchedSessions(self.catalog)
+        values = SessionValues(places, means.sink)
+        watching = self.catalog, sites, describer, self.selection, self._session, means.optimizing
+        return Sessions(self.catalog, sites, places, self.steps, SessionRuns(*watching, values), self.callbacks)
+
     def tell(self, watcher: Watcher, level: int, small: int) -> None:
         """From now on let `watcher` know of what matters, and raise in the program what it returns."""
         self.resume()
@@ -146,8 +161,9 @@ class Recorder:
         if not is_later_replica():
             self.steps.forward_pass()
 
-    def _saw_session(self) -> None:
-        self.catalog.not_covered("graphs that a tf.compat.v1.Session runs", "only eager calls are recorded")
+    def pause_sessions(self, paused: bool) -> None:
+        """Look at nothing that sessions run, or at all again."""
+        self._sessions.sessions.paused = paused
 
     def _name_devices(self) -> None:
         devices = tf.devices()
@@ -197,5 +213,6 @@ class Recorder:
         patches.unwatch_gradients()
         self.sink.close()
         self.functions.close()
+        self._sessions.close()
         self.catalog.meta({"ended": time.time(), "steps": self.steps.count})
         self.catalog.close()

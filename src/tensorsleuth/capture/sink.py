@@ -15,6 +15,7 @@ from tensorsleuth.native import loader
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import TracePlan
 
+FETCHED = 1 << 62  # beyond the step ids that TensorFlow gives out
 MOST_BAD = 65_536  # tensors of one call that were bad
 
 
@@ -35,6 +36,7 @@ class Sink(Protocol):
     def set_step(self, step: int) -> None: ...
     def events(self) -> int: ...
     def alarm(self) -> int: ...
+    def bad(self) -> int: ...
     def name_devices(self, devices: Sequence[str]) -> None: ...
     def guard(self, level: int, small: int) -> None: ...
     def take_bad(self, call: int) -> list[tuple[int, bool]]: ...
@@ -66,6 +68,7 @@ class NativeSink:
         self.set_scope = native.set_scope
         self.events = native.events
         self.alarm = native.alarm
+        self.bad = native.bad
         self.close = native.close
 
     def abandon(self) -> None:
@@ -101,6 +104,14 @@ class NativeSink:
         bad = bool(self._native.note(view, look, where))
         del array  # held its memory until here
         return bad
+
+    def look_in_graph(self, value: Any, number: int, call: int, look: int) -> None:
+        """Note a tensor of a graph that came out of it: under a step of its own, joined to the call."""
+        step = FETCHED + call
+        self._native.call(loader.Call(call=call, step=self._step, kind=CallKind.JOIN, tf_step=step))
+        view, array = tensor_view(value)
+        self._native.note(view, look, loader.Where(step, number, 0, 0, EventKind.GRAPH))
+        del array
 
     def guard(self, level: int, small: int) -> None:
         self._native.guard(level, small)

@@ -52,6 +52,13 @@ class Steps:
         """A step has trained while the recording paused."""
         self.function_called("train")
 
+    def found_no_data(self) -> None:
+        """What was about to train came to the end of its data instead."""
+        with self._lock:
+            if self._trained and self._used == self._number and not self._said:
+                self._used -= 1
+                self._trained = False
+
     def forward_pass(self) -> None:
         """A gradient tape starts recording eager ops."""
         with self._lock:

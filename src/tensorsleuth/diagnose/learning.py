@@ -12,6 +12,7 @@ from tensorsleuth.diagnose.history import Growth, over_steps
 from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.ops import READS
 from tensorsleuth.trace.observed import Observed
+from tensorsleuth.trace.variables import Write
 
 MAX_READS = 400
 
@@ -41,8 +42,15 @@ def last_update(case: Case) -> Update | None:
             continue
         optimizer = _optimizer(case, weights)
         frame = optimizer[0] if optimizer is not None else write.site.frame
-        return Update(variables.name(handle), frame, optimizer[1] if optimizer else None, growth, [read])
+        rate = optimizer[1] if optimizer is not None else _rate(write)
+        return Update(variables.name(handle), frame, rate, growth, [read])
     return None
+
+
+def _rate(write: Write) -> float | None:
+    """The learning rate that an optimizer of TensorFlow 1 hands to the op which applies the gradient."""
+    rates = [value for value in write.values if value.tensor.name.endswith("learning_rate")]
+    return next((rate.max for rate in rates if rate.known), None)
 
 
 def _weights(case: Case) -> list[tuple[Observed, Growth | None]]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.recorder import Recorder
+from tensorsleuth.capture.session_values import Value
 from tensorsleuth.capture.watcher import Alarm, FunctionCall
 from tensorsleuth.guarding.excerpt import Catalogues, Excerpt
 from tensorsleuth.guarding.explain import explanation
@@ -27,6 +28,7 @@ from tensorsleuth.trace.process import ProcessTrace
 MOST_CLEARED = 4096
 _DATA = ("IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue")
 _NAME = re.compile(r"(?:__(?:inference|forward|backward)_)+(.+?)(?:_\d+)*$")
+_Tensor = tf.EagerTensor | Value  # the second is what a session is fed, or gives back
 _MOVES_VALUES = ops.HARMLESS | ops.VIEWS | ops.KEEP_BAD | ops.LITERALS
 Outputs = list[tuple[int, bool]]  # number of an output that is bad, and whether it has a NaN
 
@@ -230,7 +232,7 @@ def is_mask(array: Any) -> bool:
 def _tensors(inputs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
     """The eager tensors among an op's arguments, by themselves or in a list."""
     for thing in inputs:
-        if isinstance(thing, tf.EagerTensor):
+        if isinstance(thing, _Tensor):
             yield thing._id, thing
         elif isinstance(thing, list | tuple):
             yield from ((one._id, one) for one in thing if isinstance(one, tf.EagerTensor))
@@ -254,7 +256,7 @@ def _how_many(name: str) -> int | None:
 
 def _health(tensor: Any) -> tuple[bool, bool]:
     """Is anything in it not finite, and is anything NaN."""
-    if not isinstance(tensor, tf.EagerTensor):
+    if not isinstance(tensor, _Tensor):
         return False, False
     dtype = DTYPES.get(tensor._datatype_enum())
     if dtype is None or dtype.kind not in (Kind.FLOAT, Kind.COMPLEX):

@@ -7,6 +7,7 @@ COVERED = (
     "tf.function: nested, traced before recording began, or loaded from a SavedModel",
     "while loops and conditionals, and their gradients; tapes inside or outside a function; custom gradients",
     "tf.data map functions; ragged and sparse tensors",
+    "graphs that a tf.compat.v1.Session runs: by itself, in a MonitoredSession, in an Estimator, in Keras 2",
     "Python processes that the program starts (multiprocessing, subprocess), into the same run",
     "functions that XLA compiles, by jit_compile=True or autoclustering: a call that went bad is run again, uncompiled",
     "MirroredStrategy: each replica apart; soft device placement",
@@ -17,7 +18,7 @@ COVERED = (
 NOT_COVERED = (
     "inside of compiled functions that a dataset calls, that make resources, or whose variables do not fit twice",
     "inside of tf.py_function and tf.numpy_function bodies, other than the TensorFlow ops they run",
-    "graphs that a tf.compat.v1.Session runs",
+    "sessions: graphs that ran before recording began, partial_run, other machines, functions of their datasets",
     "functions that workers run for a coordinator in another run, or in none: what they return and write is seen",
     "which replica an op belongs to where strategy.run is called outside of a tf.function",
     "processes that the program forks: TensorFlow does not work in them",

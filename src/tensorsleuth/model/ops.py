@@ -30,6 +30,18 @@ BRANCHES = frozenset(["If", "StatelessIf", "Case", "StatelessCase"])
 CONTROL_FLOW = LOOPS | BRANCHES
 PUTS_AWAY = frozenset(["OptionalFromValue"])  # what a function returns in this cannot be looked at from outside
 
+# The loops and conditionals of TensorFlow 1, made of single nodes: where a value enters a loop, starts the next
+# iteration, comes together with another, or is only let through.
+ENTERS = frozenset(["Enter", "RefEnter"])
+NEXT = frozenset(["NextIteration", "RefNextIteration"])
+MERGES = frozenset(["Merge", "RefMerge"])
+EXITS = frozenset(["Exit", "RefExit"])
+PASSES = ENTERS | NEXT | EXITS | {"Switch", "RefSwitch"}
+
+# What stands for the contents of a TensorArray: a number that means nothing, and orders the ops that put them in.
+ARRAYS = frozenset(["TensorArrayV3", "TensorArrayGradV3", "TensorArrayGradWithShape"])
+ARRAYS |= {"TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3"}
+
 # Finite inputs give finite outputs: no need to look in the modes that only ask whether something is bad.
 HARMLESS = frozenset(
     [
@@ -117,6 +129,10 @@ READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd", "Reso
 CARRIERS = frozenset(
     [
         "OptionalGetValue",
+        "StackPopV2",
+        "TensorArrayConcatV3",
+        "TensorArrayGatherV3",
+        "TensorArrayReadV3",
         "TensorListPopBack",
         "TensorListGetItem",
         "TensorListStack",
@@ -147,11 +163,18 @@ TESTS = frozenset(
 )
 WHERE = frozenset(["Select", "SelectV2"])
 
-WRITES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter")
+# What holds a variable in a graph; the last two are the old kind, which ops take by reference.
+VARIABLES = frozenset(["VarHandleOp", "VariableV2", "Variable"])
+
+WRITES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter", "Apply", "SparseApply")
+SCATTERS = frozenset(
+    [f"Scatter{what}" for what in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max")]
+    + [f"ScatterNd{what}" for what in ("Update", "Add", "Sub", "Min", "Max")]
+)
 
 
 def writes_variables(op: str) -> bool:
-    return op.startswith(WRITES)
+    return op.startswith(WRITES) or op in SCATTERS
 
 
 # Healthy inputs can give a bad output, and what the inputs were says why: those are looked at in full.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tensorsleuth.model.catalog import Function, Instance
-from tensorsleuth.model.ops import BRANCHES, LOOPS, VIEWS
+from tensorsleuth.model.catalog import Function, Instance, Node
+from tensorsleuth.model.ops import BRANCHES, ENTERS, EXITS, LOOPS, MERGES, NEXT, PASSES, VIEWS
 from tensorsleuth.trace.process import ProcessTrace
 
 MAX_STEPS_BACK = 10_000
@@ -72,6 +72,16 @@ class Flow:
             if described.type in VIEWS and described.inputs:
                 node, output = described.inputs[0]
                 continue
+            if described.type in EXITS:
+                yield from self._left(instance, function, described, so_far)
+                return
+            if described.type in PASSES and described.inputs:
+                node, output = described.inputs[0]
+                so_far = _passing(described.type, so_far)
+                continue
+            if described.type in MERGES:
+                yield from self._merged(instance, function, described, so_far)
+                return
             inner = self._inner.get((instance.id, node), [])
             if inner and described.type not in BRANCHES | LOOPS:
                 yield from self._through(inner[0], output, so_far)
@@ -83,6 +93,23 @@ class Flow:
             else:
                 yield Source(instance.first + described.first + output, so_far.earlier, so_far.outside, so_far.argument)
             return
+
+    def _merged(self, instance: Instance, function: Function, merge: Node, so_far: Source) -> Iterator[Source]:
+        """What comes together in a loop, or from two branches; round a loop only once."""
+        for node, output in merge.inputs:
+            again = node >= 0 and function.nodes[node].type in NEXT
+            if not (again and so_far.earlier):
+                yield from self._resolve(instance, function, node, output, so_far)
+
+    def _left(self, instance: Instance, function: Function, leaves: Node, so_far: Source) -> Iterator[Source]:
+        """What a loop left behind: what its last iteration made; what went in, where there was none."""
+        node = leaves.inputs[0][0]
+        while node >= 0 and function.nodes[node].type not in MERGES and function.nodes[node].inputs:
+            node = function.nodes[node].inputs[0][0]
+        for source, output in reversed(function.nodes[node].inputs) if node >= 0 else ():
+            again = source >= 0 and function.nodes[source].type in NEXT
+            first = function.nodes[source].inputs[0] if again else (source, output)
+            yield from self._resolve(instance, function, *first, so_far)
 
     def _through(self, inner: Instance, output: int, so_far: Source) -> Iterator[Source]:
         function = self._catalogue.functions.get(inner.function)
@@ -106,3 +133,10 @@ class Flow:
             function = self._catalogue.functions[body.function]
             if number < len(function.returns) and function.returns[number] != (-1 - number, 0):
                 yield from self._resolve(body, function, *function.returns[number], Source(0, True, so_far.outside))
+
+
+def _passing(kind: str, so_far: Source) -> Source:
+    """What is known of a source beyond a node that only lets it through."""
+    if kind in NEXT:
+        return Source(0, True, so_far.outside, so_far.argument)
+    return Source(0, so_far.earlier, so_far.outside or kind in ENTERS, so_far.argument)

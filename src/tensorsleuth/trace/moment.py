@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorsleuth.model.catalog import Instance, Node
 from tensorsleuth.model.dtypes import Kind, dtype_of
+from tensorsleuth.model.ops import ARRAYS
 from tensorsleuth.model.rows import EventFlag, EventKind
 from tensorsleuth.trace.calls import Calls
 from tensorsleuth.trace.flow import Flow, Source
@@ -255,7 +256,9 @@ def _is_whole(tensor: Tensor) -> bool:
 
 
 def _is_list(tensor: Tensor) -> bool:
-    """A tensor list: it may hold what a loop put out in each of its iterations."""
+    """A tensor list, or array: it may hold what a loop put out in each of its iterations."""
+    if tensor.type in ARRAYS:
+        return True
     dtypes = tensor.node.dtypes if tensor.node is not None else ()
     return tensor.output < len(dtypes) and dtype_of(dtypes[tensor.output]).name == "variant"
 

@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "session_runs.h"
 #include "wire.h"
 
 namespace sleuth {
@@ -30,9 +31,10 @@ struct WatchedNode {
 };
 
 struct WatchedFunction {
-  uint64_t session;
+  uint64_t session, run;
   std::unordered_map<string, WatchedNode> nodes;
   bool probed = false;
+  std::unordered_set<uint32_t> tensors;  // that a probe stands behind
 };
 
 std::mutex mutex;
@@ -193,7 +195,7 @@ string attribute(string_view name, uint32_t field, uint64_t value) {
 }
 
 string make_probe(const string& name, const string& source, string_view device, Output output, uint32_t tensor,
-                  uint64_t session) {
+                  const WatchedFunction& function) {
   constexpr uint32_t kInt = 3, kType = 6;  // fields of AttrValue
   string node;
   wire::put_bytes(&node, 1, name);
@@ -201,7 +203,8 @@ string make_probe(const string& name, const string& source, string_view device, 
   wire::put_bytes(&node, 3, source);
   if (!device.empty()) wire::put_bytes(&node, 4, device);
   wire::put_bytes(&node, 5, attribute("T", kType, uint64_t(output.dtype)));
-  wire::put_bytes(&node, 5, attribute("session", kInt, session));
+  wire::put_bytes(&node, 5, attribute("session", kInt, function.session));
+  if (function.run) wire::put_bytes(&node, 5, attribute("run", kInt, function.run));
   wire::put_bytes(&node, 5, attribute("tensor", kInt, tensor));
   wire::put_bytes(&node, 5, attribute("look", kInt, uint64_t(output.look)));
   wire::put_bytes(&node, 5, attribute("dtype", kInt, uint64_t(output.dtype)));
@@ -338,10 +341,83 @@ bool read_graph(string_view bytes, Graph* graph) {
   return !reader.failed();
 }
 
+// The graph of a session has no labels of ours. A node of the graph itself is known by its name; one of a function that was
+// inlined names the function, and its own name begins with that of the node which called it.
+class SessionLabels {
+ public:
+  explicit SessionLabels(const string& root) : root_(root) {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const auto& [key, function] : functions) {
+      auto parts = split(key, kInside);
+      if (parts.size() == 3 && parts[0] == root) inlined_.push_back({key, strings(split(parts[1], kBelow)), string(parts[2])});
+    }
+  }
+
+  void put(Graph* graph) {
+    for (const Node& node : graph->nodes)
+      if (node.op == "VariableV2" || node.op == "Variable") references_.insert(node.name);
+    for (Node& node : graph->nodes) {
+      if (node.function.empty()) {
+        node.label = node.name;
+        node.function = root_;
+      } else if (const Inlined* found = find(node)) {
+        node.function = found->key;
+      }
+    }
+  }
+
+  // What reads a variable of the old kind looks like any Identity.
+  bool reads(const Node& node) const {
+    return node.op == "Identity" && !node.inputs.empty() && references_.count(node.inputs[0]);
+  }
+
+ private:
+  struct Inlined {
+    string key;
+    std::vector<string> callers;
+    string function;
+  };
+
+  static std::vector<string> strings(const std::vector<string_view>& views) { return {views.begin(), views.end()}; }
+
+  // "while/body/_1/call/Exp" is below "while", and below "call" in that.
+  static bool is_below(string_view name, const std::vector<string>& callers) {
+    if (name.substr(0, callers[0].size() + 1) != callers[0] + "/") return false;
+    size_t at = callers[0].size();
+    for (size_t i = 1; i < callers.size(); ++i) {
+      at = name.find("/" + callers[i] + "/", at);
+      if (at == string_view::npos) return false;
+      at += callers[i].size() + 1;
+    }
+    return true;
+  }
+
+  const Inlined* find(const Node& node) const {
+    const Inlined* best = nullptr;
+    for (const Inlined& one : inlined_)
+      if (one.function == node.function && is_below(node.name, one.callers) &&
+          (!best || best->key.size() < one.key.size()))
+        best = &one;
+    return best;
+  }
+
+  string root_;
+  std::vector<Inlined> inlined_;
+  std::unordered_set<string_view> references_;
+};
+
+// A session's graph gets its arguments and results only after it was optimised; those of functions have them.
+bool is_function(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (node.op == "_Arg" || node.op == "_Retval") return true;
+  return false;
+}
+
 }  // namespace
 
-void watch_function(const string& copy, uint64_t session, string_view lines) {
+void watch_function(const string& copy, uint64_t session, string_view lines, uint64_t run) {
   auto function = read_function(session, lines);
+  function->run = run;
   std::lock_guard<std::mutex> lock(mutex);
   functions[copy] = function;
 }
@@ -375,6 +451,11 @@ bool was_probed(const string& copy) {
   return function && function->probed;
 }
 
+bool has_probe(const string& copy, uint32_t tensor) {
+  auto function = find_function(copy);
+  return function && function->tensors.count(tensor);
+}
+
 bool add_probes(string_view bytes, string* out) {
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -382,6 +463,8 @@ bool add_probes(string_view bytes, string* out) {
   }
   Graph graph;
   if (!read_graph(bytes, &graph)) return false;
+  SessionLabels labels(runs::graph_of_thread());
+  if (!runs::graph_of_thread().empty() && !is_function(graph)) labels.put(&graph);
   Places places;
   std::unordered_set<string> used;
   for (const Node& node : graph.nodes) {
@@ -397,7 +480,7 @@ bool add_probes(string_view bytes, string* out) {
   for (const Node& node : graph.nodes) {
     if (auto function = find_function(node.function)) function->probed = true;
     bool leaves_loop = node.op == "Exit";
-    if (never().count(node.op) && !leaves_loop) continue;
+    if (never().count(node.op) && !leaves_loop && !labels.reads(node)) continue;
     std::shared_ptr<WatchedFunction> function;
     const WatchedNode* watched = places.find(node, &function);
     if (watched && !leaves_loop && reordered.holds(node, *watched)) continue;
@@ -411,7 +494,8 @@ bool add_probes(string_view bytes, string* out) {
       string name = "sleuth/" + std::to_string(tensor);
       while (!names.insert(name).second) name += "_again";  // the optimiser may have copied the node
       probes.emplace(source, name);
-      made.push_back(make_probe(name, source, node.device, watched->outputs[i], tensor, function->session));
+      function->tensors.insert(tensor);
+      made.push_back(make_probe(name, source, node.device, watched->outputs[i], tensor, *function));
     }
   }
   if (made.empty()) return false;

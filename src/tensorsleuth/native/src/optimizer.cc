@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "graph_probes.h"
+#include "session_runs.h"
 
 extern "C" {
 struct TF_Status;
@@ -37,8 +38,8 @@ struct TP_OptimizerRegistrationParams {
 
 namespace {
 
-// The optimiser makes two rounds over a graph, unless the first leaves fewer nodes than this. The probes come in the
-// last one: before that they would stand in the way of the other passes, and change the program's results.
+// The optimiser makes two rounds over a graph, unless the first leaves fewer nodes than this, or a session is asked to
+// make another number of them. The probes come in the last one: before that they would stand in the way of the other passes, and change the program's results.
 constexpr size_t kTiny = 4;
 
 struct Rounds {
@@ -69,7 +70,7 @@ void give(TF_Buffer* out, std::string_view bytes) {
 
 void optimize(void* state, const TF_Buffer* in, const TF_GrapplerItem*, TF_Buffer* out, TF_Status*) {
   std::string_view graph(static_cast<const char*>(in->data), in->length);
-  bool last = static_cast<Rounds*>(state)->done++ > 0 || count_nodes(graph) < kTiny;
+  bool last = ++static_cast<Rounds*>(state)->done >= sleuth::runs::rounds_of_thread() || count_nodes(graph) < kTiny;
   std::string probed;
   give(out, last && sleuth::add_probes(graph, &probed) ? std::string_view(probed) : graph);
 }
@@ -95,7 +96,12 @@ SLEUTH_API void sleuth_watch_function(const char* copy, uint64_t session, const 
 SLEUTH_API void sleuth_share_functions(const char* folder, uint64_t session) {
   sleuth::share_functions(folder, session);
 }
+
+SLEUTH_API void sleuth_watch_run(const char* name, uint64_t session, uint64_t run, const char* nodes) {
+  sleuth::watch_function(name, session, nodes, run);
+}
 SLEUTH_API void sleuth_name_devices(const char* lines) { sleuth::name_devices(lines); }
 SLEUTH_API void sleuth_forget_function(const char* copy) { sleuth::forget_function(copy); }
 SLEUTH_API int sleuth_was_probed(const char* copy) { return sleuth::was_probed(copy); }
+SLEUTH_API int sleuth_has_probe(const char* copy, uint32_t tensor) { return sleuth::has_probe(copy, tensor); }
 }

@@ -1,6 +1,7 @@
 // The ops that stand in a watched graph.
 //   SleuthProbe    in the data path: notes its input and passes it on, the same buffer. Not stateful, so nothing is
 //                  serialised, dead ops stay dead, and its place in the graph is its producer's.
+//   SleuthWatch    beside the data path: in graphs that TensorFlow does not optimise, where its own debugger puts it in.
 //   SleuthCall     once in a function that Python calls: says which call TensorFlow's step id belongs to.
 //   SleuthSummary  for tensors that live on an accelerator: notes a summary that was computed there.
 //   SleuthHeld     in a step that is run again, in the place of an op that takes from outside: puts out what that did.
@@ -13,6 +14,7 @@
 #include "guard.h"
 #include "held.h"
 #include "session.h"
+#include "session_runs.h"
 #include "tf_abi.h"
 
 namespace sleuth {
@@ -24,6 +26,7 @@ struct Probe {
   int look, dtype;
   uint32_t flags;  // the device, see rows.h
   uint32_t hold;   // the slot to keep the tensor in, 0: none
+  uint64_t run;    // of a session: the number of its graph; 0 in a function
 };
 
 constexpr int kDoNotLook = 255;
@@ -51,7 +54,7 @@ void* create(TF_OpKernelConstruction* construction) {
   return new Probe{uint64_t(attribute(construction, "session")), uint32_t(attribute(construction, "tensor")),
                    int(attribute(construction, "look")), int(attribute(construction, "dtype")),
                    uint32_t(attribute(construction, "device")) << kDeviceShift,
-                   uint32_t(attribute(construction, "hold"))};
+                   uint32_t(attribute(construction, "hold")), uint64_t(attribute(construction, "run"))};
 }
 
 void destroy(void* probe) { delete static_cast<Probe*>(probe); }
@@ -100,19 +103,35 @@ void keep(TF_OpKernelContext* context, uint64_t tf_step, uint32_t slot) {
   again.tensor = nullptr;
 }
 
+// False where the guard wants nothing to come after what was seen.
+bool look_at(TF_OpKernelContext* context, const TF_Tensor* tensor, const Probe& probe) {
+  Where where = place_of(context, probe);
+  bool steady = probe.run ? int64_t(where.step) <= 0 : !where.step;  // steps of functions are any number
+  if (probe.run) where.step = runs::join(probe.run, where.step);
+  if (probe.run && where.step == runs::kUnwatched) return true;
+  bool bad = note(view_of(tensor), probe.look, where, probe.flags | (steady ? kSteady : 0));
+  return !(bad && where.step && guard::strict() && !(breaks::asked(probe.tensor) & breaks::kNotGuards));
+}
+
 void compute_probe(void* kernel, TF_OpKernelContext* context) {
   const Probe& probe = *static_cast<Probe*>(kernel);
   Input input(context, 0);
   if (!input.tensor) return;
   if (probe.hold && recording(probe.session)) keep(context, uint64_t(TF_StepId(context)), probe.hold);
   if (probe.look != kDoNotLook && recording(probe.session)) {
-    Where where = place_of(context, probe);
-    bool bad = note(view_of(input.tensor), probe.look, where, probe.flags | (where.step ? 0 : kSteady));
+    bool go_on = look_at(context, input.tensor, probe);
     if (int hit = breaks::take_stop()) return stop_at(context, hit);
-    if (bad && where.step && guard::strict() && !(breaks::asked(probe.tensor) & breaks::kNotGuards)) return fail(context);
+    if (!go_on) return fail(context);
   }
   TF_SetOutput(context, 0, input.tensor, reused_status());
   if (TF_GetCode(reused_status())) TF_OpKernelContext_Failure(context, reused_status());
+}
+
+void compute_watch(void* kernel, TF_OpKernelContext* context) {
+  const Probe& probe = *static_cast<Probe*>(kernel);
+  Input input(context, 0);
+  if (!input.tensor) return;
+  if (recording(probe.session) && !look_at(context, input.tensor, probe)) fail(context);
 }
 
 void compute_call(void* kernel, TF_OpKernelContext* context) {
@@ -194,7 +213,7 @@ void same_shape(TF_ShapeInferenceContext* context, TF_Status* status) {
 TF_OpDefinitionBuilder* op(const char* name) {
   TF_OpDefinitionBuilder* builder = TF_NewOpDefinitionBuilder(name);
   for (const char* attr : {"session: int = 0", "tensor: int = 0", "look: int = 0", "dtype: int = 0", "device: int = 0",
-                           "hold: int = 0"})
+                           "hold: int = 0", "run: int = 0"})
     TF_OpDefinitionBuilderAddAttr(builder, attr);
   return builder;
 }
@@ -216,6 +235,13 @@ __attribute__((constructor)) void publish_all() {
   TF_OpDefinitionBuilderAddOutput(probe, "y: T");
   TF_OpDefinitionBuilderSetShapeInferenceFunction(probe, same_shape);
   publish("SleuthProbe", probe, compute_probe);
+
+  TF_OpDefinitionBuilder* watch = op("SleuthWatch");
+  for (const char* attr : {"T: type", "device_name: string = ''", "tensor_name: string = ''", "debug_urls: list(string) = []"})
+    TF_OpDefinitionBuilderAddAttr(watch, attr);
+  TF_OpDefinitionBuilderAddInput(watch, "x: T");
+  TF_OpDefinitionBuilderSetIsStateful(watch, true);
+  publish("SleuthWatch", watch, compute_watch);
 
   TF_OpDefinitionBuilder* call = op("SleuthCall");
   TF_OpDefinitionBuilderAddInput(call, "call: int64");

@@ -10,6 +10,7 @@
 #include "breaks.h"
 #include "health.h"
 #include "guard.h"
+#include "session_runs.h"
 #include "shapes.h"
 #include "values.h"
 
@@ -20,7 +21,7 @@ namespace {
 std::atomic<uint64_t> current{0};
 std::atomic<int> writers{0};
 std::atomic<uint64_t> calls_made{0};
-std::atomic<uint64_t> bad_seen{0};  // in functions
+std::atomic<uint64_t> bad_seen{0}, bad_in_functions{0};
 std::atomic<int64_t> training_step{-1};
 Ring events, calls;
 Shapes shapes;
@@ -107,8 +108,9 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
     events.raise_alarm(number);
     values.freeze_soon();
   }
+  if (flags & kBad) bad_seen.fetch_add(1, std::memory_order_relaxed);
   if (flags & kBad && where.kind == kGraph) {
-    bad_seen.fetch_add(1, std::memory_order_relaxed);
+    bad_in_functions.fetch_add(1, std::memory_order_relaxed);
     guard::saw_bad(where, health.nan > 0);
   }
   return flags & kBad;
@@ -117,6 +119,7 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
 void forget_in_child() {
   guard::abandon();
   breaks::abandon();
+  runs::abandon();
   current = 0;
   writers = 0;
   events.abandon();
@@ -231,10 +234,11 @@ SLEUTH_API void sleuth_close() {
 SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }
 SLEUTH_API uint64_t sleuth_events() { return sleuth::events.is_open() ? sleuth::events.header()->head.load() : 0; }
 SLEUTH_API uint64_t sleuth_alarm() { return sleuth::events.is_open() ? sleuth::events.header()->alarm.load() : 0; }
-SLEUTH_API uint64_t sleuth_bad_seen() { return sleuth::bad_seen.load(); }
+SLEUTH_API uint64_t sleuth_bad_in_functions() { return sleuth::bad_in_functions.load(); }
 SLEUTH_API uint64_t sleuth_latest_call() { return sleuth::calls_made.load(); }
 SLEUTH_API void sleuth_set_step(int64_t step) { sleuth::training_step = step; }
 SLEUTH_API int64_t sleuth_step() { return sleuth::training_step; }
+SLEUTH_API uint64_t sleuth_bad() { return sleuth::bad_seen.load(std::memory_order_relaxed); }
 SLEUTH_API uint64_t sleuth_next_call() { return sleuth::next_call(); }
 SLEUTH_API void sleuth_call(sleuth::Call* call) {
   call->thread = sleuth::thread_number();

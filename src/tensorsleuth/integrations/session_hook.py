@@ -1,0 +1,86 @@
+"""`SleuthHook`: a recording for the span of a MonitoredSession, or of an Estimator's train or evaluate."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+
+from tensorsleuth.capture.complaint import harmless
+from tensorsleuth.capture.settings import DtypeFilter
+from tensorsleuth.integrations.span import Span, tell
+from tensorsleuth.model.finding import Finding
+from tensorsleuth.model.modes import DEFAULT_MODE, Mode
+
+Steps = Collection[int] | Callable[[int], bool] | None
+
+
+class SleuthHook(tf.compat.v1.train.SessionRunHook):
+    """Records what a session runs, from its making to its end, beside any other hook.
+
+    Args:
+        logdir, mode, circular_buffer_size, op_regex, tensor_dtypes: as `tensorsleuth.record` takes them.
+        steps: which runs of the session to look at, counted from 0: a range, a set, or a function of the number.
+        stop_on_nan: where a bad value does harm, print why and ask the session to stop.
+    """
+
+    def __init__(
+        self,
+        logdir: str | os.PathLike[str] | None = None,
+        mode: str | Mode = DEFAULT_MODE,
+        circular_buffer_size: int | None = None,
+        op_regex: str | None = None,
+        tensor_dtypes: DtypeFilter = None,
+        steps: Steps = None,
+        stop_on_nan: bool = False,
+    ) -> None:
+        buffer: dict[str, Any] = {"circular_buffer_size": circular_buffer_size}
+        self._span = Span(logdir, mode=mode, op_regex=op_regex, tensor_dtypes=tensor_dtypes, **buffer)
+        self._steps = steps
+        self._stop_on_nan = stop_on_nan
+        self._count = 0
+        self.findings: tuple[Finding, ...] = ()  # of the run that was stopped
+
+    @property
+    def run(self) -> Path | None:
+        """The folder of the latest recording: what `sleuth why` takes."""
+        return self._span.run
+
+    def begin(self) -> None:
+        """Start recording."""
+        self._count = 0
+        self._span.begin()
+
+    def before_run(self, run_context: Any) -> None:
+        """Look, or do not, at what is about to run."""
+        self._span.watch(self._is_wanted(self._count))
+        self._count += 1
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """See whether something went bad, where that is to stop the session."""
+        if self._stop_on_nan and harmless(self._harm):
+            run_context.request_stop()
+
+    def end(self, session: Any) -> None:
+        """The recording is complete."""
+        self._span.end()
+
+    def close(self) -> None:
+        """The same, for a session that ended with an error: no hook is told of that."""
+        self._span.end()
+
+    def _is_wanted(self, number: int) -> bool:
+        if self._steps is None:
+            return True
+        return bool(self._steps(number)) if callable(self._steps) else number in self._steps
+
+    def _harm(self) -> bool:
+        diagnosis = self._span.diagnosis() if self._span.went_bad() else None
+        if diagnosis is None or not diagnosis.findings:
+            return False
+        self.findings = diagnosis.findings
+        tell(diagnosis)
+        return True

@@ -1,0 +1,117 @@
+"""Sessions that record what they run: for programs that hold their session themselves."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.capture.complaint import harmless
+from tensorsleuth.capture.settings import DtypeFilter
+from tensorsleuth.integrations.span import Span
+from tensorsleuth.integrations.tensor_filters import TensorFilter
+from tensorsleuth.integrations.tfdbg_hooks import KEPT, Filtering, watch_settings
+from tensorsleuth.model.modes import DEFAULT_MODE, Mode
+
+
+class SleuthSession:
+    """A session that is recorded from here until it is closed; all else is the session's own.
+
+    Args:
+        sess: a `tf.compat.v1.Session`.
+        logdir, mode, circular_buffer_size, op_regex, tensor_dtypes: as `tensorsleuth.record` takes them.
+    """
+
+    def __init__(
+        self,
+        sess: Any,
+        logdir: str | os.PathLike[str] | None = None,
+        mode: str | Mode = DEFAULT_MODE,
+        circular_buffer_size: int | None = None,
+        op_regex: str | None = None,
+        tensor_dtypes: DtypeFilter = None,
+    ) -> None:
+        self._sess = sess
+        self._span = Span(
+            logdir, mode=mode, circular_buffer_size=circular_buffer_size, op_regex=op_regex, tensor_dtypes=tensor_dtypes
+        )
+        self._span.begin()
+
+    @property
+    def run_folder(self) -> Path | None:
+        """The folder of the recording: what `sleuth why` takes."""
+        return self._span.run
+
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """`Session.run`."""
+        return self._sess.run(fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata)
+
+    def close(self) -> None:
+        """Close the session, and the recording."""
+        self._sess.close()
+        self._span.end()
+
+    def __enter__(self) -> SleuthSession:
+        self._sess.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        try:
+            self._sess.__exit__(*error)
+        finally:
+            self._span.end()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sess, name)
+
+
+class LocalCLIDebugWrapperSession(SleuthSession):
+    """`tfdbg.LocalCLIDebugWrapperSession`: stops at the first tensor that a filter holds for.
+
+    Args:
+        sess: a `tf.compat.v1.Session`.
+        dump_root: where the run goes.
+        ui_type, config_file_path: taken, and of no use here.
+        thread_name_filter: look only at what threads of such a name run.
+    """
+
+    def __init__(
+        self,
+        sess: Any,
+        dump_root: str | None = None,
+        ui_type: str = "readline",
+        thread_name_filter: str | None = None,
+        config_file_path: Any = False,
+    ) -> None:
+        super().__init__(sess, dump_root, Mode.FULL_TENSOR, KEPT)
+        self._threads = re.compile(thread_name_filter or "")
+        self._filtering = Filtering(self._span)
+
+    def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
+        """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
+        self._filtering.add_tensor_filter(filter_name, tensor_filter)
+
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
+        """`Session.run`, then the filters."""
+        self._span.watch(bool(self._threads.match(threading.current_thread().name)))
+        try:
+            return super().run(fetches, feed_dict, options, run_metadata)
+        finally:
+            harmless(self._filtering.after_run)
+
+
+class DumpingDebugWrapperSession(SleuthSession):
+    """`tfdbg.DumpingDebugWrapperSession`: every value of every run, as a run in `session_root`."""
+
+    def __init__(
+        self,
+        sess: Any,
+        session_root: str | os.PathLike[str],
+        watch_fn: Callable[[Any, Any], Any] | None = None,
+        thread_name_filter: str | None = None,
+        pass_through_operrors: Any = None,
+    ) -> None:
+        super().__init__(sess, session_root, Mode.FULL_TENSOR, **watch_settings(watch_fn))

@@ -1,0 +1,122 @@
+"""Filters as tfdbg has them: functions of a tensor's description and its value, asked after every run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.model.dtypes import dtype_of
+from tensorsleuth.model.rows import EventFlag
+from tensorsleuth.trace.process import ProcessTrace, Tensor
+from tensorsleuth.trace.reader import Trace
+
+
+@dataclass(frozen=True)
+class Datum:
+    """What a filter gets to know of a tensor beside its value."""
+
+    node_name: str
+    output_slot: int
+    op: str  # the type of the op
+    dtype: str
+    shape: tuple[int, ...] | None
+    bad: bool  # holds a NaN or an infinity
+    step: int | None
+    iteration: int
+    device_name: str | None
+    timestamp: int  # nanoseconds
+    file: str | None
+    line: int | None
+    debug_op: str = "DebugIdentity"
+
+    @property
+    def tensor_name(self) -> str:
+        return f"{self.node_name}:{self.output_slot}"
+
+
+TensorFilter = Callable[[Any, Any], Any]
+_for_all: dict[str, TensorFilter] = {}
+
+
+def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
+    """Is there a NaN or an infinity. `tensor` is None where values are not kept: then the recorded health tells."""
+    if tensor is None:
+        return bool(getattr(datum, "bad", False))
+    array = np.asarray(tensor)
+    return bool(array.dtype.kind in "fc" and not np.isfinite(array).all()) or bool(getattr(datum, "bad", False))
+
+
+def add_tensor_filter(filter_name: str, tensor_filter: TensorFilter) -> None:
+    """Have every hook and session made from now on ask this filter too."""
+    _for_all[_named(filter_name)] = _checked(tensor_filter)
+
+
+class Filters:
+    """The filters of one hook. Each is told of once: of the first tensor that it holds for."""
+
+    def __init__(self) -> None:
+        self._filters: dict[str, TensorFilter] = {"has_inf_or_nan": has_inf_or_nan, **_for_all}
+        self._since = 0  # time of the last row that was looked at
+
+    def add(self, filter_name: str, tensor_filter: TensorFilter) -> None:
+        self._filters[_named(filter_name)] = _checked(tensor_filter)
+
+    @property
+    def only_health(self) -> bool:
+        """Is there nothing to ask that a row of bad health would not tell."""
+        return set(self._filters.values()) <= {has_inf_or_nan}
+
+    def hits(self, trace: Trace) -> list[tuple[str, Datum]]:
+        """The filters that hold for something that was computed since the last time, and for what."""
+        found: dict[str, Datum] = {}
+        for datum, value in (pair for process in trace.processes for pair in self._new(process)):
+            for name, holds in self._filters.items():
+                if name not in found and holds(datum, value):
+                    found[name] = datum
+        for name in found:
+            del self._filters[name]
+        return list(found.items())
+
+    def _new(self, process: ProcessTrace) -> Iterator[tuple[Datum, Any]]:
+        events = process.events
+        wanted = (events["time"] > self._since) & (events["flags"] & EventFlag.LOOKED != 0)
+        if self.only_health:
+            wanted &= events["flags"] & EventFlag.BAD != 0
+        self._since = max(self._since, int(events["time"].max(initial=0)))
+        for index in np.flatnonzero(wanted):
+            tensor = process.tensor(events[index]["tensor"])
+            if tensor is not None:
+                yield _datum(process, events[index], tensor), process.value(int(index))
+
+
+def _datum(process: ProcessTrace, row: Any, tensor: Tensor) -> Datum:
+    frame = tensor.site.frame if tensor.site is not None else None
+    return Datum(
+        tensor.name,
+        tensor.output,
+        tensor.type,
+        dtype_of(int(row["dtype"])).name,
+        process.shape_of(row),
+        bool(row["flags"] & EventFlag.BAD),
+        process.step_of(row),
+        int(row["iteration"]) if tensor.eager is None else 0,
+        process.device_of(row),
+        int(row["time"]),
+        frame.file if frame is not None else None,
+        frame.line if frame is not None else None,
+    )
+
+
+def _named(name: Any) -> str:
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"the name of a tensor filter is {name!r}; it must be a text.")
+    return name
+
+
+def _checked(tensor_filter: Any) -> TensorFilter:
+    if not callable(tensor_filter):
+        raise TypeError(f"a tensor filter is {tensor_filter!r}; it must be a function of (datum, tensor).")
+    return tensor_filter  # type: ignore[no-any-return]

@@ -1,0 +1,175 @@
+"""The hooks of tfdbg, under their names and with their arguments, recorded by tensorsleuth."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tensorsleuth.capture.complaint import complain, harmless
+from tensorsleuth.integrations.session_hook import SleuthHook
+from tensorsleuth.integrations.span import Span, tell
+from tensorsleuth.integrations.tensor_filters import Filters, TensorFilter
+from tensorsleuth.model.modes import Mode
+from tensorsleuth.show import terminal
+
+KEPT = 200_000  # rows that a debugger looks back on: after every run it reads them
+
+
+class Filtering:
+    """Asks filters after each run, tells of those that hold, and opens the debugger where somebody sits before it."""
+
+    def __init__(self, span: Span, tensor_filter_fn: TensorFilter | None = None) -> None:
+        self._span = span
+        self._filters = Filters()
+        self._went_bad = False
+        if tensor_filter_fn is not None:
+            self._filters.add("tensor_filter_fn", tensor_filter_fn)
+
+    def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
+        """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
+        self._filters.add(filter_name, tensor_filter)
+
+    def after_run(self) -> list[str]:
+        """The names of the filters that hold now and did not before."""
+        went_bad = self._span.went_bad()
+        if self._filters.only_health and not went_bad:
+            return []
+        trace = self._span.trace()
+        hits = self._filters.hits(trace) if trace is not None else []
+        for name, datum in hits:
+            where = f" at {datum.file}:{datum.line}" if datum.file else ""
+            terminal.say(f"filter {name}: {datum.tensor_name} ({datum.op}){where}, step {datum.step}")
+        if hits:
+            self._show()
+        return [name for name, _ in hits]
+
+    def _show(self) -> None:
+        diagnosis = self._span.diagnosis()
+        if diagnosis is not None:
+            tell(diagnosis)
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            open_debugger(self._span)
+
+
+def open_debugger(span: Span) -> None:
+    """The terminal debugger on what has been recorded so far, where this version has one."""
+    try:
+        debugger = importlib.import_module("tensorsleuth.debugger")
+    except ImportError:
+        return
+    debugger.open(span.run)
+
+
+class _TfdbgHook(SleuthHook):
+    """What the three have in common: a filter on the names of threads."""
+
+    def __init__(self, logdir: str | None, thread_name_filter: str | None, **settings: Any) -> None:
+        super().__init__(logdir, **settings)
+        self._threads = re.compile(thread_name_filter) if thread_name_filter else None
+
+    def _is_wanted(self, number: int) -> bool:
+        here = self._threads is None or bool(self._threads.match(threading.current_thread().name))
+        return here and super()._is_wanted(number)
+
+
+class LocalCLIDebugHook(_TfdbgHook):
+    """`tfdbg.LocalCLIDebugHook`: stops at the first tensor that a filter holds for; `has_inf_or_nan` is always asked.
+
+    Args:
+        ui_type, config_file_path: taken, and of no use here.
+        dump_root: where the run goes.
+        thread_name_filter: look only at what threads of such a name run.
+        tensor_filter_fn: a filter of your own.
+    """
+
+    def __init__(
+        self,
+        ui_type: str = "readline",
+        dump_root: str | None = None,
+        thread_name_filter: str | None = None,
+        config_file_path: Any = None,
+        tensor_filter_fn: TensorFilter | None = None,
+    ) -> None:
+        super().__init__(dump_root, thread_name_filter, mode=Mode.FULL_TENSOR, circular_buffer_size=KEPT)
+        self._filtering = Filtering(self._span, tensor_filter_fn)
+
+    def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
+        """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
+        self._filtering.add_tensor_filter(filter_name, tensor_filter)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Ask the filters."""
+        harmless(self._filtering.after_run)
+
+
+class DumpingDebugHook(_TfdbgHook):
+    """`tfdbg.DumpingDebugHook`: every value of every run, as a run in `session_root`.
+
+    Args:
+        session_root: where runs go.
+        watch_fn: a function of (fetches, feeds) that gives tfdbg's WatchOptions; those of op types and dtypes count.
+        thread_name_filter: look only at what threads of such a name run.
+    """
+
+    def __init__(
+        self,
+        session_root: str | os.PathLike[str],
+        watch_fn: Callable[[Any, Any], Any] | None = None,
+        thread_name_filter: str | None = None,
+    ) -> None:
+        watched = watch_settings(watch_fn)
+        super().__init__(os.fspath(session_root), thread_name_filter, mode=Mode.FULL_TENSOR, **watched)
+
+
+class TensorBoardDebugHook(_TfdbgHook):
+    """`tfdbg.TensorBoardDebugHook`: the servers of tfdbg are no more, so the run goes to the log directory.
+
+    Args:
+        grpc_debug_server_addresses, send_traceback_and_source_code: taken, and of no use here.
+        thread_name_filter: look only at what threads of such a name run.
+        tensor_filter_fn: a filter of your own.
+    """
+
+    def __init__(
+        self,
+        grpc_debug_server_addresses: Any = None,
+        thread_name_filter: str | None = None,
+        send_traceback_and_source_code: bool = True,
+        tensor_filter_fn: TensorFilter | None = None,
+    ) -> None:
+        super().__init__(None, thread_name_filter, mode=Mode.FULL_TENSOR, circular_buffer_size=KEPT)
+        self._filtering = Filtering(self._span, tensor_filter_fn)
+
+    def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
+        """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
+        self._filtering.add_tensor_filter(filter_name, tensor_filter)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Ask the filters."""
+        harmless(self._filtering.after_run)
+
+
+def watch_settings(watch_fn: Callable[[Any, Any], Any] | None) -> dict[str, Any]:
+    """What of tfdbg's WatchOptions can be kept: which op types and which dtypes."""
+    options = watch_fn([], {}) if watch_fn is not None else None
+    settings: dict[str, Any] = {}
+    if ops := _allowed(options, "op_type"):
+        settings["op_regex"] = ops
+    if dtypes := _allowed(options, "tensor_dtype"):
+        settings["tensor_dtypes"] = lambda dtype: re.match(dtypes, dtype.name) is not None
+    if _allowed(options, "node_name"):
+        complain("watch_fn selects nodes by name: all nodes are recorded; select when reading, trace.tensors(name=…).")
+    return settings
+
+
+def _allowed(options: Any, what: str) -> str | None:
+    for word in ("allowlist", "whitelist"):
+        pattern = getattr(options, f"{what}_regex_{word}", None)
+        if pattern:
+            return str(pattern)
+    return None
