@@ -22,6 +22,7 @@ from tensorsleuth.breaking import api as breaking
 from tensorsleuth.breaking.hit import Hit
 from tensorsleuth.model.errors import BreakError, NumericsError, SleuthError
 from tensorsleuth.model.rows import EventFlag
+from tensorsleuth.trace.saved import steps_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")
 
@@ -359,9 +360,29 @@ def test_record_needs_a_recording() -> None:
         tensorsleuth.break_when("bad", then="record")
 
 
+def test_save_keeps_the_step_that_was_hit(tmp_path: Path) -> None:
+    w = tf.Variable([1.0, 2.0])
+
+    @tf.function
+    def step(x: Any) -> Any:
+        w.assign_add(x * tf.random.uniform([]))
+        return tf.reduce_sum(w * 2.0)
+
+    with tensorsleuth.record(tmp_path) as recording:
+        handle = tensorsleuth.break_when("max > 100", on="op:Mul", then="save", times=1)
+        for scale in (1.0, 1000.0, 1.0):
+            step(tf.constant([scale, scale]))
+        handle.remove()
+    assert recording.path is not None and handle.hits
+    saved = steps_of(recording.path)
+    assert len(saved) == 1
+    kept = [np.load(file) for file in sorted(saved[0].folder.glob("*.npy"))]
+    assert any(np.array_equal(value, [1000.0, 1000.0]) for value in kept)  # the argument of that call
+
+
 def test_save_is_refused_where_the_step_cannot_be_saved(capfd: pytest.CaptureFixture[str]) -> None:
     hits_of(lambda: tf.math.log([0.0]), "bad", then="save")
-    assert "not possible for this step" in capfd.readouterr().err
+    assert "only calls of functions are" in capfd.readouterr().err
 
 
 def test_a_predicate_that_raises(capfd: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -9,8 +10,10 @@ import select
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -201,7 +204,7 @@ class Screen:
             ready, _, _ = select.select([self._descriptor], [], [], deadline - time.monotonic())
             assert ready, f"{text!r} never came; seen: {self._seen}"
             try:
-                self._seen += os.read(self._descriptor, 65_536).decode()
+                self._seen += os.read(self._descriptor, 65_536).decode("utf-8", "replace")
             except OSError:  # the program has ended
                 raise AssertionError(f"{text!r} never came; seen: {self._seen}") from None
         shown, _, self._seen = self._seen.partition(text)
@@ -212,6 +215,9 @@ class Screen:
         os.write(self._descriptor, line.encode() + b"\n")
         return self.until("(sleuth) ")
 
+    def resize(self, columns: int, lines: int) -> None:
+        fcntl.ioctl(self._descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
     def send(self, text: str) -> None:
         os.write(self._descriptor, text.encode())
 
@@ -220,7 +226,8 @@ class Screen:
 
 
 @pytest.mark.usefixtures("place")
-def test_a_terminal() -> None:
+def test_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLEUTH_PAUSE_PROMPT", "1")
     screen = Screen(command("--break", "grad_norm > 100"))
     shown = screen.until("(sleuth) ")
     assert "paused: grad_norm > 100 holds of gradient_tape/MatMul/MatMul:0" in shown
@@ -238,7 +245,32 @@ def test_a_terminal() -> None:
 
 
 @pytest.mark.usefixtures("place")
-def test_ctrl_c_in_a_terminal() -> None:
+def test_a_terminal_opens_the_debugger(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    screen = Screen(command("--break", "grad_norm > 100"))
+    screen.resize(100, 30)
+    screen.until("PAUSED")
+    screen.send("c")
+    screen.until("finished")
+    assert screen.end() == 0
+
+
+@pytest.mark.usefixtures("place")
+def test_who_leaves_the_debugger_gets_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    screen = Screen(command("--break", "grad_norm > 100"))
+    screen.resize(100, 30)
+    screen.until("PAUSED")
+    screen.send("q")
+    assert "help lists the commands" in screen.until("(sleuth) ")
+    screen.send("c\n")
+    screen.until("finished")
+    assert screen.end() == 0
+
+
+@pytest.mark.usefixtures("place")
+def test_ctrl_c_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLEUTH_PAUSE_PROMPT", "1")
     screen = Screen(command("--break", "grad_norm > 100"))
     screen.until("(sleuth) ")
     screen.send("\x03")

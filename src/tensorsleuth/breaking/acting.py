@@ -78,13 +78,11 @@ def stopped(hit: Hit) -> BreakError:
 
 def save_step(recorder: Any, hit: Hit) -> None:
     """Save the step that a hit belongs to, where the recorder can."""
-    save = getattr(recorder, "save_step", None)
-    if save is None:
+    if recorder is None or not recorder.save_step(hit.call):
         raise SleuthError(
-            f"the step at {hit.place} (call {hit.call}) is not saved: that is not possible for this step, because "
-            "the recording keeps no inputs. Pause there (then='pause'), or record its values (then='record')."
+            f"the step at {hit.place} (call {hit.call}) is not saved: only calls of functions are, in a recording on "
+            "disk. Record it (tensorsleuth.record(), or sleuth run); pause there (then='pause') to look at it."
         )
-    save(hit.call)
 
 
 def ready_to_record(recorder: Any) -> None:

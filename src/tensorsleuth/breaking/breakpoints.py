@@ -66,6 +66,7 @@ class Breakpoints:
                 self.settle(recorder)
             else:
                 self._set(point)
+                self._expect_saving()
                 self.recorder.select(BreakSelection(self.recorder.settings, self._base, self))
 
     def _free_number(self) -> int:
@@ -150,10 +151,16 @@ class Breakpoints:
         self._base = recorder.selection
         recorder.callbacks.breaks = self
         patches.watch_gradients_of(self._patches, lambda *told: harmless(self._gradients, *told))
+        self._expect_saving()
         recorder.select(BreakSelection(recorder.settings, self._base, self))
         if any(point.action == "record" for point in self._all.values()) and self._folder is None:
             harmless(ready_to_record, recorder)
         self.acting.joined(recorder)
+
+    def _expect_saving(self) -> None:
+        """Where steps may have to be saved, keep what each begins with."""
+        if self.recorder is not None:
+            self.recorder.keep_steps(any(point.action == "save" for point in self._all.values()))
 
     def _set(self, point: Breakpoint, everywhere: bool = False) -> None:
         if self._bench is not None:

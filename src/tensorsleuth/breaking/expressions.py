@@ -51,7 +51,8 @@ def evaluate(expression: str, value: Array | None, named: Callable[[str], Array]
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
         if name.startswith("_"):
             raise SleuthError(f"{expression!r} uses {name!r}: names with an underscore in front are not for here.")
-    names: dict[str, Any] = {"__builtins__": {}, **_HELPERS, "np": np, "x": value, "value": named}
+    builtins = {"__import__": __import__}  # for NumPy, which imports parts of itself late; no expression can name it
+    names: dict[str, Any] = {"__builtins__": builtins, **_HELPERS, "np": np, "x": value, "value": named}
     try:
         with np.errstate(all="ignore"):
             return eval(compile(tree, "<expression>", "eval"), names)

@@ -7,7 +7,7 @@ import ctypes
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,7 @@ class Pauses:
         screen = terminal.open_terminal()
         if screen is not None:
             with screen:
-                terminal.talk(screen, self, lambda: self._is_over(paused, signals, None))
+                self._talk(screen, lambda: self._is_over(paused, signals, None))
             return
         limit = patience()
         self._say(paused.hit, limit)
@@ -115,6 +115,15 @@ class Pauses:
         while not self._is_over(paused, signals, deadline):
             with self._changed:
                 self._changed.wait(TICK)
+
+    def _talk(self, screen: terminal.Terminal, over: Callable[[], bool]) -> None:
+        """The debugger's screen, and when the user has left it without a word, or it has no run to show, a prompt."""
+        place = self._server.place if self._server is not None else None
+        records = self.current is not None and isinstance(self.current.recorder.folder, Path)
+        if place is not None and records and not os.environ.get(terminal.PLAIN):
+            harmless(terminal.open_debugger, str(place), over)
+        if not over():
+            terminal.talk(screen, self, over)
 
     def _is_over(self, paused: Paused, signals: Any, deadline: float | None) -> bool:
         if paused.decision is not None:

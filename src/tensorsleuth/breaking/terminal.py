@@ -6,6 +6,10 @@ import contextlib
 import json
 import os
 import select
+import subprocess
+import sys
+import termios
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -13,6 +17,8 @@ from typing import Any
 from tensorsleuth.model.errors import SleuthError
 
 TICK = 0.1
+PARTING = 2.0  # seconds in which the debugger puts the terminal right
+PLAIN = "SLEUTH_PAUSE_PROMPT"  # set: the prompt, not the debugger's screen
 PROMPT = "(sleuth) "
 HELP = """\
 where            the tensor, its op and line       source          the lines around it
@@ -68,6 +74,23 @@ def open_terminal() -> Terminal | None:
             return Terminal(descriptor)
     os.close(descriptor)  # in the background: to read would stop us
     return None
+
+
+def open_debugger(place: str, over: Callable[[], bool]) -> None:
+    """The terminal debugger, in a process of its own, for as long as the pause lasts and the user does not leave it."""
+    command = [sys.executable, "-m", "tensorsleuth.cli.main", "debug", "--attach", place]
+    environment = {name: value for name, value in os.environ.items() if name not in ("SLEUTH_RUN", "SLEUTH_SETTINGS")}
+    with open("/dev/tty", "r+b", buffering=0) as tty:
+        before = termios.tcgetattr(tty)
+        child = subprocess.Popen(command, stdin=tty, stdout=tty, stderr=tty, env=environment)
+        try:
+            while child.poll() is None and not over():
+                time.sleep(TICK)
+        finally:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.terminate() if child.poll() is None else None
+                child.wait(PARTING)
+            termios.tcsetattr(tty, termios.TCSADRAIN, before)
 
 
 def talk(screen: Terminal, pauses: Any, over: Callable[[], bool]) -> None:

@@ -157,12 +157,13 @@ class Copying:
 class Called(Copying):
     """For what Python calls. What may have to be run again keeps what it takes from outside."""
 
-    def __init__(self, library: Library, prober: Prober, selection: Selection, untouched: bool) -> None:
+    def __init__(self, library: Library, prober: Prober, selection: Selection, untouched: bool, kept: bool) -> None:
         super().__init__(library, prober, selection)
         self._untouched = untouched
+        self._kept = kept
 
     def holds(self, definition: Definition, spot: Spot) -> dict[str, int]:
-        if not self._untouched and not self.library.outline(spot.path[0]).compiled:
+        if not self._kept:
             return {}
         holds: dict[str, int] = {}
         for number, node in enumerate(definition.proto.node_def):

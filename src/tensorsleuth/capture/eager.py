@@ -135,15 +135,15 @@ class EagerCallbacks:
         number, began = self._sink.next_call(), time.monotonic_ns()
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
-        flight = self._begin_flight(name, find, inputs) if task is None else None
+        flight = self._begin_flight(number, name, find, inputs) if task is None else None
         if watched is None:
             return FunctionCall(name, name, inputs, number, began, place, None, flight)
         self._look_at_strangers(inputs, watched, number)
         return FunctionCall(name, watched.name, [*inputs, tf.scalar(number)], number, began, place, watched, flight)
 
-    def _begin_flight(self, name: str, find: _Graph, inputs: Sequence[Any]) -> Any:
+    def _begin_flight(self, number: int, name: str, find: _Graph, inputs: Sequence[Any]) -> Any:
         """Keep what a call begins with, where it may have to be run again."""
-        return harmless(self._flights.begin, name, find, inputs) if self._flights is not None else None
+        return harmless(self._flights.begin, number, name, find, inputs) if self._flights is not None else None
 
     def _end(self, call: FunctionCall, outputs: Sequence[Any]) -> bool:
         """Note what came back; True where the function's inside was looked at."""

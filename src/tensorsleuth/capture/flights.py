@@ -58,22 +58,27 @@ class Flights:
         self._replayer = replayer
         self._lock = threading.Lock()
         self._kinds: dict[str, _Kind | None] = {}
+        self._under_way: set[int] = set()  # calls that keep what they began with
+        self._to_save: set[int] = set()
         self._replays: Counter[str] = Counter()
         self._alike: Counter[tuple[str, frozenset[int]]] = Counter()
 
-    def begin(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> Flight | None:
+    def begin(self, number: int, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> Flight | None:
         """A function is about to be called; None where what it does is seen anyway, or cannot be found out."""
-        if not self._functions.is_flown(name):
+        if not self._functions.is_kept(name):
             return None
         outline = self._functions.outline(name)
         kind = self._kind(name, outline, inputs)
         if kind is None:
             return None
         variables, written = kind
+        self._under_way.add(number)
         return Flight(name, find, inputs, outline, variables, written, variables.read(inputs), self._keeper.bad_seen())
 
     def ended(self, call: FunctionCall, flight: Flight, outputs: Sequence[Any]) -> None:
         """It came back: did anything go bad."""
+        if not self._goes_on(call, flight, raised=False):
+            return
         bad = self._readings.note(flight, call.place)
         bad |= {-1 - at for at, tensor in enumerate(outputs) if _is_float(tensor) and self._keeper.any_bad([tensor])}
         if not bad and self._keeper.bad_seen() == flight.bad_seen:
@@ -83,9 +88,29 @@ class Flights:
         else:
             self._keeper.drop(call.number)
 
+    def _goes_on(self, call: FunctionCall, flight: Flight, raised: bool) -> bool:
+        """A call has ended. Save it where somebody asked for that; is there more to find out about it?"""
+        self._under_way.discard(call.number)
+        flown = self._functions.is_flown(flight.name)
+        if call.number in self._to_save:
+            self._to_save.discard(call.number)
+            self._replayer.save(call, flight, raised)
+            if not flown:
+                self._keeper.forget()
+        elif not flown:
+            self._keeper.drop(call.number)
+        return flown
+
+    def save(self, call: int) -> bool:
+        """Save a call that is under way, when it has ended; False where it keeps nothing."""
+        if call not in self._under_way:
+            return False
+        self._to_save.add(call)
+        return True
+
     def failed(self, call: FunctionCall, flight: Flight) -> None:
         """It raised: what went into the op that did is seen when it does so again."""
-        if self._is_news(flight.name, frozenset()):
+        if self._goes_on(call, flight, raised=True) and self._is_news(flight.name, frozenset()):
             self._replayer.replay(call, flight, None, True)
 
     def _is_news(self, name: str, bad: frozenset[int]) -> bool:

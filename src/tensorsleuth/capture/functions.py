@@ -35,6 +35,7 @@ class Functions:
         self._selection = selection
         self._prober = prober
         self._flight = flight  # look at nothing while it goes well
+        self.keeps = False  # what every call begins with, for somebody may want to save one
         self._lock = threading.RLock()
         self._untouched: dict[str, bool] = {}
         self._described: dict[str, Watched | None] = {}  # those that run as they are
@@ -80,6 +81,10 @@ class Functions:
     def outline(self, name: str) -> Outline:
         return self.library.outline(name)
 
+    def is_kept(self, name: str) -> bool:
+        """Does a call of a function keep what it begins with."""
+        return self.keeps or self.is_flown(name)
+
     def is_flown(self, name: str) -> bool:
         """Is what happens in a function found out afterwards, by running it again."""
         return self._is_untouched(name) or self.outline(name).compiled
@@ -113,7 +118,7 @@ class Functions:
         if use == _CALLED and self._is_untouched(name) and not self.outline(name).kept:
             return None  # nothing in it needs a probe
         if elsewhere is not None:
-            watched = Called(self.library, elsewhere, self._selection, False).root(name, graph)
+            watched = Called(self.library, elsewhere, self._selection, False, False).root(name, graph)
             self._sent |= {watched.name} if watched is not None else set()
             return watched
         return self._copying(name, use).root(name, graph)
@@ -127,7 +132,8 @@ class Functions:
         untouched = self._is_untouched(name)
         if untouched:
             self._selection.refused(name, "nothing in it is looked at until it goes bad")
-        return Called(self.library, prober, sentinel(self._selection) if untouched else self._selection, untouched)
+        selection = sentinel(self._selection) if untouched else self._selection
+        return Called(self.library, prober, selection, untouched, self.is_kept(name))
 
     def _is_passed_over(self, name: str, use: str) -> bool:
         """Will the graph optimiser leave it alone: it is off, has not seen it before, or it is a dataset's and tiny."""

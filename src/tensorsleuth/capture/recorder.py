@@ -86,7 +86,8 @@ class Recorder:
         self.places = places = Places(self.catalog, sites, selection, scopes, self._name_devices, keras.look)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
         remote = Remote(self.folder, self.catalog, means.probe == "host")
-        self.callbacks = callbacks = EagerCallbacks(*watching, remote, self._flights(means, places))
+        self.flights = self._flights(means, places)
+        self.callbacks = callbacks = EagerCallbacks(*watching, remote, self.flights)
         patches.watch_removals(self._patches, self.functions.forget)
         patches.exclude_our_frames(self._patches, tf.traceback_utils)
         keras.look()
@@ -128,6 +129,14 @@ class Recorder:
         self.places.select(selection)
         self.functions.select(selection)
         self.sink.forget_places()
+
+    def keep_steps(self, kept: bool) -> None:
+        """Have every call of a function keep what it begins with, so that it can be saved; before `select`."""
+        self.functions.keeps = kept
+
+    def save_step(self, call: int) -> bool:
+        """Save a call that is under way when it has ended; False where that cannot be."""
+        return self.flights is not None and isinstance(self.folder, Path) and self.flights.save(call)
 
     def keep_values(self, bound: int) -> None:
         """Be able to keep values, in a recording that was not to."""

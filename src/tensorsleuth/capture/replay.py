@@ -68,6 +68,13 @@ class Replayer:
         self._step = step  # the training step that is under way
         self._lock = threading.Lock()
 
+    def save(self, call: FunctionCall, flight: Flight, raised: bool) -> None:
+        """Save a call, whatever came of it; what it took is then ready to be handed out again."""
+        with self._lock:
+            self._keeper.again(call.number)
+            if self._saver is not None:
+                harmless(self._saver.save, call, flight, self._step(), raised)
+
     def replay(self, call: FunctionCall, flight: Flight, outputs: Sequence[Any] | None, sure: bool) -> Ran | None:
         """Run a call again. `outputs` is what it returned, None where it raised; `sure` where those were bad."""
         with self._lock:

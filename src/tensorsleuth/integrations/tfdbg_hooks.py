@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import sys
@@ -57,12 +56,13 @@ class Filtering:
 
 
 def open_debugger(span: Span) -> None:
-    """The terminal debugger on what has been recorded so far, where this version has one."""
-    try:
-        debugger = importlib.import_module("tensorsleuth.debugger")
-    except ImportError:
-        return
-    debugger.open(span.run)
+    """The terminal debugger on what has been recorded so far."""
+    from tensorsleuth.debugger.debugger import Debugger
+    from tensorsleuth.show.tui.app import open_debugger as show
+
+    trace = span.trace()
+    if trace is not None:
+        show(Debugger(trace))
 
 
 class _TfdbgHook(SleuthHook):

@@ -81,7 +81,7 @@ SLEUTH_API void sleuth_held_drop(uint64_t call) {
 SLEUTH_API void sleuth_held_again(uint64_t call) {
   using namespace sleuth::held;
   std::lock_guard<std::mutex> lock(mutex);
-  if (call) {
+  if (call && again.call != call) {
     again = Step{};
     for (auto& step : steps)
       if (step.second.call == call) again = std::move(step.second);
