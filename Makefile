@@ -31,7 +31,7 @@ $(READY): pyproject.toml hatch_build.py
 $(READY_215): pyproject.toml hatch_build.py
 	@test -n "$(PYTHON_215)" || { echo "TensorFlow 2.15 needs Python 3.10 or 3.11; name one: make PYTHON_215=..."; exit 1; }
 	$(PYTHON_215) -m venv .venv-215
-	.venv-215/bin/python $(PIP) --editable . tensorflow-cpu==2.15.1 'numpy<2' pytest hypothesis
+	.venv-215/bin/python $(PIP) --editable . tensorflow-cpu==2.15.1 'numpy<2' pytest pytest-xdist hypothesis
 	@touch $@
 
 native: $(READY)  ## Compile the native library, where its sources have changed
@@ -50,7 +50,7 @@ test-all: test  ## Also the tests that take long
 test-compat:  ## Test the oldest TensorFlow that is supported
 ifneq ($(COMPAT),)
 	@$(MAKE) --no-print-directory native $(READY_215)
-	.venv-215/bin/python -m pytest tests/compat
+	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat
 endif
 
 lint: $(READY)  ## Check style and types

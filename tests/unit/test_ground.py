@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "native": {"model"},
     "trace": {"model"},
     "capture": {"model", "native", "trace"},
-    "integrations": {"capture", "model", "trace", "diagnose", "show"},
+    "integrations": {"capture", "model", "trace", "diagnose", "debugger", "show"},
     "checks": {"model", "capture"},
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},

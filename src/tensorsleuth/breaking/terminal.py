@@ -87,10 +87,19 @@ def open_debugger(place: str, over: Callable[[], bool]) -> None:
             while child.poll() is None and not over():
                 time.sleep(TICK)
         finally:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.terminate() if child.poll() is None else None
-                child.wait(PARTING)
-            termios.tcsetattr(tty, termios.TCSADRAIN, before)
+            _end(child)
+            with contextlib.suppress(termios.error):  # the terminal has gone
+                termios.tcsetattr(tty, termios.TCSADRAIN, before)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(PARTING)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
 
 
 def talk(screen: Terminal, pauses: Any, over: Callable[[], bool]) -> None:

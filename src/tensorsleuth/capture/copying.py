@@ -152,6 +152,8 @@ class Copying:
     def not_seen(self, name: str) -> None:
         """A function is compiled by XLA."""
         self.selection.refused(name, "it is compiled by XLA")
+        if not self.library.runs_again:
+            self.library.catalog.not_covered(f"the inside of {name}", "it is compiled by XLA; no native library")
 
 
 class Called(Copying):

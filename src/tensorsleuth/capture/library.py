@@ -31,8 +31,9 @@ class Known:
 class Library:
     """What is known of each function, by its name."""
 
-    def __init__(self, catalog: CatalogWriter, describer: Describer, session: int) -> None:
+    def __init__(self, catalog: CatalogWriter, describer: Describer, session: int, runs_again: bool) -> None:
         self.catalog = catalog
+        self.runs_again = runs_again  # can a call be: that needs the native library
         self.session = session
         self.nodes = 0  # in all copies
         self._describer = describer

@@ -80,7 +80,7 @@ class Recorder:
         scopes = Scopes(self.catalog, self.sink)
         describer = Describer(sites, scopes)
         flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
-        library = Library(self.catalog, describer, self._session)
+        library = Library(self.catalog, describer, self._session, means.keeper is not None)
         self.functions = Functions(library, selection, means.prober, flight)
         keras = KerasPatches(self._patches, Batches(self.sink), KerasVariables(self.catalog))
         self.places = places = Places(self.catalog, sites, selection, scopes, self._name_devices, keras.look)
@@ -114,7 +114,6 @@ class Recorder:
     def _flights(self, means: Means, places: Places) -> Flights | None:
         """What runs calls again; it needs the native library."""
         if means.keeper is None:
-            self.catalog.not_covered("the inside of functions that XLA compiles", "there is no native library here")
             return None
         self.keeper = means.keeper
         saver = Saver(self.folder, self.functions.library, means.keeper) if isinstance(self.folder, Path) else None

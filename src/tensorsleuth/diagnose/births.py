@@ -23,6 +23,7 @@ from tensorsleuth.trace.pipelines import Pipelines
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.variables import Variables
 
+HANDS_OUT = ("IteratorGetNext", "OptionalGetValue")  # what a dataset made
 MAX_CALLS = 300  # with something newly bad, that are looked at
 MAX_BIRTHS = 4  # of one tensor
 
@@ -72,10 +73,10 @@ class BirthFinder:
     @cached_property
     def bad_batches(self) -> list[Observed]:
         """The first tensors that a dataset handed to the program with something bad in them."""
-        rows = (row for row in self._first_bad_rows if self._type(row).startswith("IteratorGetNext"))
+        rows = (row for row in self._first_bad_rows if self._type(row).startswith(HANDS_OUT))
         calls = (self.process.call_of(row) for row in rows)
         found = (one for call in calls if call is not None for one in self.moments.of_call(call).bad.values())
-        return [one for one in found if one.op.startswith("IteratorGetNext")]
+        return [one for one in found if one.op.startswith(HANDS_OUT)]
 
     @cached_property
     def handed_on(self) -> set[int]:

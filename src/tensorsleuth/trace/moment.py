@@ -18,6 +18,7 @@ from tensorsleuth.trace.process import ProcessTrace, Tensor
 
 MAX_DEPTH = 200  # ops without rows that are looked through
 MAX_MOMENTS = 512  # that are kept in memory
+SMALL = -65000.0  # less than the smallest numbers of all dtypes, about
 
 Slots = list[list[Observed]]
 
@@ -112,10 +113,11 @@ class Moment:
     @cached_property
     def bad(self) -> dict[Key, Observed]:
         found: dict[Key, Observed] = {}
-        for row in self.rows[self.rows["flags"] & EventFlag.BAD != 0]:
+        suspicious = (self.rows["flags"] & EventFlag.BAD != 0) | (self.rows["min"] < SMALL)
+        for row in self.rows[suspicious]:
             tensor = self.process.tensor(row["tensor"])
-            if tensor is not None:
-                one = self._observed(tensor, row)
+            one = self._observed(tensor, row) if tensor is not None else None
+            if one is not None and one.bad:
                 found[one.key] = one
         return found
 

@@ -13,6 +13,8 @@ from tensorsleuth.model.rows import EventFlag
 from tensorsleuth.trace.process import ProcessTrace, Tensor
 
 Row = Any
+POOLS = ("MaxPool", "MaxPoolV2", "MaxPool3D")
+_SMALLEST = {1: -3.4028234e38, 2: -1.7976931348623157e308, 14: -3.3895e38, 19: -65504.0}  # by dtype
 _GRADIENT = re.compile("(^|/)gradient(s|_tape)/")
 Key = tuple[int, int, int, int]
 
@@ -20,6 +22,12 @@ Key = tuple[int, int, int, int]
 def uid_of(row: Row) -> int:
     """What an eager tensor is known by, in the two halves that its row has room for."""
     return int(row["iteration"]) | int(row["frame"]) << 32
+
+
+def is_smallest(row: Row) -> bool:
+    """Is the smallest number of its dtype among the values."""
+    smallest = _SMALLEST.get(int(row["dtype"]))
+    return smallest is not None and bool(row["flags"] & EventFlag.RANGED) and float(row["min"]) <= smallest
 
 
 @dataclass(frozen=True)
@@ -63,11 +71,18 @@ class Observed:
     def bad(self) -> bool:
         if self.constant is not None:
             return not all(math.isfinite(value) for value in self.constant)
-        return self.row is not None and bool(self.row["flags"] & EventFlag.BAD)
+        return self.row is not None and (bool(self.row["flags"] & EventFlag.BAD) or self.hides_nan)
+
+    @property
+    def hides_nan(self) -> bool:
+        """Did a maximum over nothing but NaN make the smallest number there is of it, as TensorFlow's pools do."""
+        return self.op in POOLS and self.row is not None and is_smallest(self.row)
 
     @property
     def has_nan(self) -> bool:
         """Is a NaN in it; what is bad and was not counted may hold one."""
+        if self.hides_nan:
+            return True
         if self.constant is None and self.row is not None and not self.row["flags"] & EventFlag.COUNTED:
             return self.bad
         return self.count("nan") > 0

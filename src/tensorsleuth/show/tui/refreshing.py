@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import termios
 import time
 from threading import RLock
 from typing import Any
@@ -13,6 +16,7 @@ from tensorsleuth.debugger.following import follow, grown, is_alive, place_of
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.finding import Diagnosis
 
+HUNG_UP = 129  # as after SIGHUP
 EVERY = 1.0  # seconds between looks at a trace that may grow
 STATUS = 0.5  # and at a live program
 PATIENCE = 5  # a verdict is looked for again after so many times as long as the last one took
@@ -30,12 +34,19 @@ class Refreshing(App[None]):
         self.status: dict[str, Any] | None = None
         self._may_grow = True
         self._next_verdict = 0.0
+        self._on_terminal = sys.__stdin__ is not None and sys.__stdin__.isatty()
 
     def start_refreshing(self) -> None:
         self._beside(self._judge, "verdict")
         self.set_interval(EVERY, lambda: self._beside(self._read_again, "growth"))
+        self.set_interval(EVERY, self._mind_the_terminal)
         if self.debugger.live is not None:
             self.set_interval(STATUS, lambda: self._beside(self._ask_status, "status"))
+
+    def _mind_the_terminal(self) -> None:
+        """End with the terminal: nobody looks any more, and reading from it never waits again."""
+        if sys.__stdin__ is not None and self._on_terminal and not is_there(sys.__stdin__.fileno()):
+            os._exit(HUNG_UP)  # to leave in order would write to it
 
     def _beside(self, work: Any, group: str) -> None:
         """One worker of a group at a time: a slow one is not asked again."""
@@ -114,3 +125,12 @@ class Refreshing(App[None]):
 def _stand(status: dict[str, Any]) -> tuple[object, ...]:
     """What tells one pause from another."""
     return status.get("state"), status.get("pause"), place_of(status)
+
+
+def is_there(descriptor: int) -> bool:
+    """Is a terminal still connected."""
+    try:
+        termios.tcgetattr(descriptor)
+    except termios.error:
+        return False
+    return True
