@@ -1,6 +1,6 @@
 # Everything is installed into .venv; nothing else on the machine is touched.
 PYTHON ?= python3
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist worksteal
 ROW ?=
 
 BIN := .venv/bin

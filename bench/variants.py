@@ -7,7 +7,7 @@ from collections.abc import Callable
 import tensorflow as tf
 
 End = Callable[[], None]
-GUARD = "guard"  # in place of a mode
+GUARD, BREAK = "guard", "break"  # in place of a mode
 
 
 def bare(folder: str, mode: str) -> End:
@@ -16,11 +16,15 @@ def bare(folder: str, mode: str) -> End:
 
 
 def ours(folder: str, mode: str) -> End:
-    """`tensorsleuth.record`, or `guard`, as a user would type it."""
+    """`tensorsleuth.record`, or `guard`, or a break point that nothing comes to, as a user would type it."""
     import tensorsleuth
 
-    end: End = (tensorsleuth.guard() if mode == GUARD else tensorsleuth.record(folder, mode=mode)).close
-    return end
+    if mode == GUARD:
+        return tensorsleuth.guard().close
+    recording = tensorsleuth.record(folder, mode="FULL_HEALTH" if mode == BREAK else mode)
+    if mode == BREAK:
+        tensorsleuth.break_when("abs_max > 1e30", then="stop")
+    return recording.close
 
 
 def tfdbg2(folder: str, mode: str) -> End:

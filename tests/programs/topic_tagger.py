@@ -41,7 +41,7 @@ class Tagger(keras.Model):
         ids, present = inputs
         vectors = self.embedding(ids) * present[..., None]
         counts = tf.reduce_sum(present, axis=1, keepdims=True)
-        mean = tf.reduce_sum(vectors, axis=1) / counts  # BUG: zero-over-zero
+        mean = tf.reduce_sum(vectors, axis=1) / counts  # BUG: empty-mean
         hidden = self.dropout(self.hidden(mean), training=training)
         return self.out(hidden)
 
@@ -55,7 +55,7 @@ optimizer.build(model.trainable_variables)
 @tf.function(jit_compile=True)
 def train_step(ids, present, topic, seed):
     with tf.GradientTape() as tape:
-        kept = drop_words(present, seed)  # ALSO: zero-over-zero
+        kept = drop_words(present, seed)  # ALSO: empty-mean
         logits = model((ids, kept), training=True)
         loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=topic, logits=logits))
     grads = tape.gradient(loss, model.trainable_variables)

@@ -60,7 +60,7 @@ def _holding(node: Any, dtypes: list[int]) -> str:
     for number, dtype in enumerate(dtypes):
         function.signature.output_arg.add(name=f"o{number}", type=dtype)
         function.ret[f"o{number}"] = f"op:{outputs[number]}:0"
-    tf.add_function(function)
+    tf.add_helper(function)
     return name
 
 

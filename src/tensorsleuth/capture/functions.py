@@ -211,6 +211,7 @@ class Functions:
             self._closed = True
         for name in self.library.copied_roots():
             self.forget(name)
+        tf.remove_helpers()
 
 
 def _size(name: str, depth: int = 0) -> int:

@@ -60,7 +60,7 @@ def _reader(dtypes: tuple[int, ...]) -> str:
     """The name of a function that reads variables of these dtypes."""
     name = f"{_READ}_{'_'.join(map(str, dtypes))}" if len(dtypes) < 20 else f"{_READ}_{hash(dtypes) & 0xFFFF_FFFF_FFFF}"
     if tf.get_function(name) is None:
-        tf.add_function(_reading(name, dtypes))
+        tf.add_helper(_reading(name, dtypes))
     return name
 
 

@@ -70,6 +70,20 @@ def add_function(definition: Any) -> None:
     context.context().add_function_def(definition)
 
 
+_helpers: set[str] = set()
+
+
+def add_helper(definition: Any) -> None:
+    """Add a function of our own that is not the copy of one, until the recording ends."""
+    _helpers.add(definition.signature.name)
+    add_function(definition)
+
+
+def remove_helpers() -> None:
+    while _helpers:
+        remove_function(_helpers.pop())
+
+
 def remove_function(name: str) -> None:
     with contextlib.suppress(tf.errors.OpError):  # gone already; each version has its own error for that
         context.context().remove_function(name)
