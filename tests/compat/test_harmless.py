@@ -109,7 +109,7 @@ def test_functions_that_are_dropped_take_their_copies_along(recorded: Recorded) 
     left = [str(name) for name in functions_in_context() if "leuth" in str(name)]
     assert not [
         name for name in left if not name.startswith("__wrapped__")
-    ]  # what TensorFlow makes to run an op of ours
+    ]  # made to run an op of ours
 
 
 def test_a_program_that_patches_tensorflow_itself(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
