@@ -107,9 +107,7 @@ def test_functions_that_are_dropped_take_their_copies_along(recorded: Recorded) 
     assert max(counts) - min(counts) <= 20, counts
     gc.collect()
     left = [str(name) for name in functions_in_context() if "leuth" in str(name)]
-    assert not [
-        name for name in left if not name.startswith("__wrapped__")
-    ]  # made to run an op of ours
+    assert not [name for name in left if not name.startswith("__wrapped__")]  # made to run an op of ours
 
 
 def test_a_program_that_patches_tensorflow_itself(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,12 @@ def breaking(function: F) -> F:
 
 def checked(conditions: Sequence[str], on: Sequence[str], then: str) -> list[dict[str, Any]]:
     """The arguments of break_when, one for each condition; raises where it would refuse them."""
-    from tensorsleuth.breaking.breakpoint import make_breakpoint
+    if not conditions:
+        return []
+    from tensorsleuth.cli.child import threads_without_signals
+
+    with threads_without_signals():  # NumPy starts some, and a signal to us could kill us in one of them
+        from tensorsleuth.breaking.breakpoint import make_breakpoint
 
     wanted = list(on) or None
     for condition in conditions:

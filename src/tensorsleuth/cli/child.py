@@ -33,6 +33,16 @@ def signals_held() -> Iterator[set[int]]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextmanager
+def threads_without_signals() -> Iterator[None]:
+    """Have threads that are started here leave signals to the main thread, which holds them back for the child."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _listened())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def spawn(command: Sequence[str], environment: Mapping[str, str], mask: set[int]) -> int:
     """Start a program as a shell would: same process group, files and signals. Returns its pid."""
     ours = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores these two in itself; the child starts afresh
