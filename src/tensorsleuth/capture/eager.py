@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -230,14 +229,13 @@ def raise_in_program(alarm: Alarm) -> None:
 
 
 class _Graph:
-    """Finds the Python graph of the function that is being called, where it is asked for."""
+    """Finds the Python graph of the function that is being called, where it is asked for: seldom, and it takes time."""
 
     def __init__(self, frame: Any) -> None:
-        function = tf.calling_function(frame)
-        self._function = weakref.ref(function) if function is not None else None
+        self._frame = frame
 
     def __call__(self) -> Any:
-        return tf.graph_of(self._function()) if self._function is not None else None
+        return tf.graph_of(tf.calling_function(self._frame))
 
 
 class _Named:

@@ -124,7 +124,7 @@ class Exporting(Again):
         return watched
 
     def put(self, definition: Definition, copy: Any, probing: Probing, called: set[int], spot: Spot) -> None:
-        arrived = list(self._arrived(definition, copy, called))
+        arrived = list(self._arrived(copy, called))
         if _inside(copy, spot):
             own = self._own(definition, copy, probing, called, spot)
             self._hand_out(copy, [*own, *arrived])
@@ -132,7 +132,7 @@ class Exporting(Again):
         super().put(definition, copy, probing, called, spot)
         self._look_at(copy, arrived, probing)
 
-    def _arrived(self, definition: Definition, copy: Any, called: set[int]) -> Iterator[tuple[str, Export]]:
+    def _arrived(self, copy: Any, called: set[int]) -> Iterator[tuple[str, Export]]:
         """What the functions that a copy calls hand out to it."""
         for number in called:
             node = copy.node_def[number]

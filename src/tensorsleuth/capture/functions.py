@@ -101,7 +101,7 @@ class Functions:
     def kind(self, name: str, find: Find) -> str:
         """What a function that runs as it is does: train, backward, write or plain."""
         with self._lock:
-            return self.library.kind(name, find())
+            return self.library.known_kind(name) or self.library.kind(name, find())
 
     def _find(self, name: str, find: Find, use: str, elsewhere: Prober | None = None) -> Watched | None:
         key = (name, use)

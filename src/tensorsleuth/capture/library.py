@@ -61,6 +61,10 @@ class Library:
         """What can be said of a function, and all that it calls, before it is run."""
         return self._outlines.of(name)
 
+    def known_kind(self, name: str) -> str | None:
+        """What `kind` would say, where it has said it before."""
+        return self._kinds.get(name)
+
     def kind(self, name: str, graph: Any, depth: int = 0) -> str:
         """What a function does, with all that it calls: train, backward, write or plain."""
         if name not in self._kinds:

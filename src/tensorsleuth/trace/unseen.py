@@ -8,8 +8,6 @@ from functools import cached_property
 from tensorsleuth.model.catalog import Catalogue, Function, Node
 from tensorsleuth.model.ops import BRANCHES, writes_variables
 
-MAX_DEPTH = 32
-
 
 class Unseen:
     """Reads it off the functions' nodes."""
@@ -25,22 +23,21 @@ class Unseen:
     def written_by(self, name: str) -> frozenset[int]:
         """The arguments of a function that are variables which it, or what it calls, writes."""
         function = self._by_name.get(name)
-        return self._of(function, 0) if function is not None else frozenset()
+        return self._of(function) if function is not None else frozenset()
 
     def written_at(self, node: Node) -> frozenset[int]:
         """The inputs of a node that are variables which the functions that it calls write."""
         shift = 1 if node.type in BRANCHES else 0
         return frozenset(at + shift for name in self._called(node) for at in self.written_by(name))
 
-    def _of(self, function: Function, depth: int) -> frozenset[int]:
+    def _of(self, function: Function) -> frozenset[int]:
         known = self._written.get(function.id)
         if known is None:
             self._written[function.id] = frozenset()  # while it is found out: functions may call each other
-            known = frozenset(self._arguments(function, depth)) if depth < MAX_DEPTH else frozenset()
-            self._written[function.id] = known
+            known = self._written[function.id] = frozenset(self._arguments(function))
         return known
 
-    def _arguments(self, function: Function, depth: int) -> Iterator[int]:
+    def _arguments(self, function: Function) -> Iterator[int]:
         for node in function.nodes:
             written = range(len(node.inputs)) if writes_variables(node.type) else self.written_at(node)
             for at in written:
