@@ -360,3 +360,12 @@ def test_growth_is_told_by_what_came_long_before(guard: Any) -> None:
 
     error = alarm(train, marked("update of its own"), "the loss")
     assert error.findings[0].cause == "learning-rate"
+
+
+def test_a_flight_recorder_looks_on_while_the_guard_does(tmp_path: Path) -> None:
+    with tensorsleuth.guard(), tensorsleuth.record(tmp_path, mode="FLIGHT") as recording:
+        tf.function(lambda x: tf.math.log(x) * 2.0)(tf.constant([1.0, 2.0]))
+        tf.math.log(tf.constant([4.0]))
+    assert recording.path is not None
+    looks = tensorsleuth.open(recording.path).tensors(op="Log").health["max"]
+    assert len(looks) == 1  # that of the eager op: what a function computes is not looked at while all goes well

@@ -7,6 +7,7 @@ import threading
 
 from tensorsleuth.capture.instrument import Selection
 from tensorsleuth.capture.recorder import Recorder
+from tensorsleuth.capture.sentinel import selection_for
 from tensorsleuth.capture.settings import Settings, make_settings
 from tensorsleuth.guarding.judge import Judge
 from tensorsleuth.guarding.selection import GuardSelection, guard_settings
@@ -30,7 +31,7 @@ class Guardian:
         self.recorder: Recorder | None = None
 
     def selection(self, settings: Settings) -> Selection:
-        return GuardSelection(settings, Selection(settings), self._strict)
+        return GuardSelection(settings, selection_for(settings), self._strict)
 
     def join(self, recorder: Recorder) -> None:
         if recorder.settings.mode < Mode.CURT_HEALTH and not isinstance(recorder.selection, GuardSelection):
