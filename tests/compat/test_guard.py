@@ -17,6 +17,7 @@ from tests.compat.looking import bits, marked
 
 import tensorsleuth
 from tensorsleuth.model.errors import NumericsError, SleuthError
+from tensorsleuth.model.rows import EventFlag
 
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")
 
@@ -369,3 +370,5 @@ def test_a_flight_recorder_looks_on_while_the_guard_does(tmp_path: Path) -> None
     assert recording.path is not None
     looks = tensorsleuth.open(recording.path).tensors(op="Log").health["max"]
     assert len(looks) == 1  # that of the eager op: what a function computes is not looked at while all goes well
+    events = tensorsleuth.open(recording.path).events
+    assert not (events["flags"] & EventFlag.MOMENTS).any()  # FULL_HEALTH, no closer
