@@ -1,0 +1,47 @@
+/** Asks the server; in an exported page, the answers that came with it. */
+import type { Failure } from "./types";
+
+export type Params = Record<string, string | number | boolean | null | undefined>;
+
+export class RequestFailed extends Error {
+  constructor(
+    readonly what: string,
+    readonly next: string | null,
+    readonly status: number,
+  ) {
+    super(what);
+  }
+}
+
+/** The part of an address after "?", without what is not set; sorted, so that the same question has the same address. */
+export function query(params: Params): string {
+  const set = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const text = new URLSearchParams(set.map(([key, value]): [string, string] => [key, String(value)]).sort());
+  return set.length ? `?${text}` : "";
+}
+
+/** `get<Run>("runs/abc")`; rejects with RequestFailed. */
+export async function get<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
+  const address = `api/${path}${query(params)}`;
+  const kept = exported()?.[address];
+  if (kept !== undefined) return kept as T;
+  if (exported()) throw new RequestFailed("This part was not taken along into the exported page.", "Open the run itself: sleuth view", 404);
+  const answer = await fetch(address, { signal: signal ?? null, headers: { accept: "application/json" } }).catch((error: unknown) => {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new RequestFailed("sleuth view does not answer.", "Start it again in its terminal: sleuth view", 0);
+  });
+  if (answer.ok) return (await answer.json()) as T;
+  const failure = (await answer.json().catch(() => null)) as Failure | null;
+  throw new RequestFailed(failure?.error.what ?? `The server answered ${answer.status}.`, failure?.error.next ?? null, answer.status);
+}
+
+let answers: Record<string, unknown> | null | undefined;
+
+/** The answers in an exported page, by address; null on a live one. */
+export function exported(): Record<string, unknown> | null {
+  if (answers === undefined) {
+    const element = document.getElementById("answers");
+    answers = element?.textContent ? (JSON.parse(element.textContent) as Record<string, unknown>) : null;
+  }
+  return answers;
+}

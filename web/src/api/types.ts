@@ -1,0 +1,300 @@
+/** What the server answers; docs/http-api.md says it in words. Every field of an answer is always there: what is not known is null. */
+
+/** A part of a long list: items begin … end-1 of total. */
+export interface PageOf<T> {
+  begin: number;
+  end: number;
+  total: number;
+  items: T[];
+}
+
+/** Every answer that is not 2xx has this body. */
+export interface Failure {
+  error: { what: string; next: string | null };
+}
+
+/** Names one tensor at one moment: "process.number", say "0.1841"; its process, and its place among the events there. */
+export type TensorId = string;
+/** Names one op: "process.first", the id of its first output in the catalogue. */
+export type OpId = string;
+
+// GET /api/runs -> PageOf<RunSummary>, newest first
+export interface RunSummary {
+  name: string;
+  program: string;
+  command: string;
+  started: number | null; // seconds since 1970
+  seconds: number | null;
+  status: "running" | "finished" | "failed" | "killed" | "unknown";
+  ending: string; // in words: "exit 0", "killed by SIGKILL"
+  steps: number;
+  tensors: number;
+  bad: number;
+}
+
+// GET /api/runs/{run} -> Run
+export interface Run extends RunSummary {
+  mode: string;
+  modeWhat: string; // what this mode records, and what it does not, in a sentence
+  records: { health: boolean; counts: boolean; range: boolean; shapes: boolean; values: boolean };
+  tensorflow: string | null;
+  processes: { number: number; name: string; pid: number | null; device: string | null }[];
+  firstStep: number | null;
+  lastStep: number | null;
+  layers: string[]; // of the ops, in the order they were first made; for the filter
+  opTypes: string[];
+  files: SourceFile[];
+  notCovered: { what: string; why: string; site: string | null }[];
+  trouble: string[];
+  cursor: number; // grows as the program goes on
+  live: boolean;
+}
+
+// GET /api/runs/{run}/verdict -> Verdict
+export interface Verdict {
+  verdict: "problem" | "healthy";
+  blind: string | null; // the mode, where that looks at no values
+  findings: Finding[];
+  masked: Finding[];
+}
+
+/** The fields of `sleuth why --json`, and what the page focuses on. */
+export interface Finding {
+  cause: string;
+  confidence: number;
+  severity: string;
+  summary: string;
+  file: string | null;
+  line: number | null;
+  function: string | null;
+  code: string | null;
+  op: string | null;
+  name: string | null;
+  layer: string | null;
+  step: number | null;
+  iteration: number | null;
+  phase: string | null;
+  epoch: number | null;
+  batch: number | null;
+  evidence: { role: string; name: string; op: string; dtype: string | null; shape: number[] | null; health: string; line: string | null; tensor: TensorId | null }[];
+  worker: string | null;
+  replica: string | null;
+  others: string | null;
+  fix: string | null;
+  chain: { text: string; tensor: TensorId | null }[];
+  seen: string | null;
+  tensor: TensorId | null; // where it was born
+  place: Place | null; // the line, to be opened in the source panel
+}
+
+/** A line of a recorded file. */
+export interface Place {
+  file: number; // index into Run.files
+  path: string;
+  line: number;
+  function: string;
+  code: string | null;
+}
+
+export interface SourceFile {
+  number: number;
+  path: string;
+  name: string; // as short as tells it from the others
+  lines: number;
+  user: boolean; // false: a library's
+}
+
+// GET /api/runs/{run}/alerts?kind= -> Alerts (begin/end page the items, oldest first)
+export interface Alerts extends PageOf<TensorRow> {
+  counts: { kind: AlertKind; count: number; first: TensorId }[];
+}
+export type AlertKind = "nan" | "neg_inf" | "pos_inf" | "violation" | "error";
+
+/** One line of the list of tensors. */
+export interface TensorRow {
+  id: TensorId;
+  op: OpId;
+  type: string;
+  name: string; // with the output: "dense/MatMul:0"
+  layer: string | null;
+  graph: string | null; // the function it is in; null: eager
+  step: number | null;
+  epoch: number | null;
+  batch: number | null;
+  iteration: number | null;
+  dtype: string;
+  shape: number[] | null;
+  elements: number;
+  health: Health;
+  gradient: boolean;
+  variable: string | null; // whose value it is, where it is one's
+  place: Place | null;
+  lane: string; // which lane of the timeline it is on
+  time: number; // seconds since the run began
+  kept: boolean; // whether its value was recorded
+}
+
+export interface Health {
+  bad: boolean;
+  nan: number; // -1: the mode does not count them
+  negInf: number;
+  posInf: number;
+  neg: number;
+  zero: number;
+  pos: number;
+  min: number | null; // of the finite ones
+  max: number | null;
+  mean: number | null;
+  std: number | null;
+  firstBad: number | null; // flat index
+}
+
+// GET /api/runs/{run}/tensors?begin&end&name&op&layer&from&to&health&file&line&graph&eager&sort&descending -> PageOf<TensorRow>
+//   name, op, layer: plain or a regular expression, as trace.tensors takes them, but name and layer also match in part;
+//   from, to: steps; health: bad | nan | inf | zero | healthy; sort: order | step | name | op | elements | nan | inf | min | max | mean
+// GET /api/runs/{run}/tensors/at?id=&<the same filters> -> { index: number }, its place in that list; -1 where it is filtered out
+// GET /api/runs/{run}/next?id=&direction=next|previous&kind= -> { id: TensorId | null }, the next bad one
+
+// GET /api/runs/{run}/tensors/{id} -> TensorDetail
+export interface TensorDetail extends TensorRow {
+  inputs: Neighbour[];
+  consumers: Neighbour[];
+  stack: Frame[]; // outermost first
+  forward: { op: string; name: string; place: Place | null } | null; // of a gradient: what it differentiates
+  words: string; // its health, in words, as `sleuth why` writes it
+}
+/** What went in or took it; id null where it was not recorded (fused away, a constant, a write). */
+export interface Neighbour {
+  id: TensorId | null;
+  op: OpId;
+  type: string;
+  name: string;
+  bad: boolean;
+  words: string;
+  place: Place | null;
+}
+export interface Frame {
+  place: Place | null;
+  path: string;
+  line: number;
+  function: string;
+  user: boolean;
+}
+
+// GET /api/runs/{run}/tensors/{id}/history?points=400 -> History: the same tensor over the run
+export interface History {
+  steps: (number | null)[]; // of each point: its last step; points are in the order of time
+  ids: TensorId[]; // the worst of each point
+  min: (number | null)[];
+  max: (number | null)[];
+  mean: (number | null)[];
+  std: (number | null)[];
+  nan: number[];
+  inf: number[];
+  zero: number[];
+  elements: number[];
+  total: number; // how many moments there were; points sum them up
+}
+
+// GET /api/runs/{run}/tensors/{id}/value?slice=[0,:,3:9]&begin&end -> Value
+export interface Value {
+  shape: number[]; // of the slice
+  of: number[]; // of the tensor
+  dtype: string;
+  slice: string;
+  begin: number; // flat, in the slice
+  end: number;
+  total: number;
+  items: (number | string | boolean | null)[]; // null: not JSON; then texts says it: "NaN", "-Infinity"
+  texts: Record<number, string>;
+  heat: { rows: number; columns: number; cells: (number | null)[]; bad: string; low: number | null; high: number | null } | null; // 2-D, at most 128 x 128 cells (block means); bad: one character a cell: ".", "n", "+", "-"
+  histogram: { edges: number[]; counts: number[] } | null;
+}
+
+// GET /api/runs/{run}/timeline?from=&to=&bins= -> Timeline; from, to in seconds since the run began
+export interface Timeline {
+  from: number;
+  to: number;
+  begin: number; // of the whole run
+  end: number;
+  lanes: { id: string; name: string; kind: "thread" | "device" | "worker"; count: number[]; bad: number[]; first: (TensorId | null)[] }[]; // an entry a bin; first: the first bad one, else the first
+  steps: { step: number; from: number; to: number; bad: boolean; name: string }[]; // at most `bins`; empty where there are more: then stepBins
+  stepBins: { first: (number | null)[]; last: (number | null)[]; bad: boolean[] } | null;
+}
+// GET /api/runs/{run}/scalars -> { items: Scalar[] }; the likely loss first
+export interface Scalar {
+  op: OpId;
+  name: string;
+  label: string; // "loss", where it is known by name; else its line
+  count: number;
+}
+// GET /api/runs/{run}/scalars/{op}?points=1000 -> Points
+export interface Points {
+  time: number[];
+  step: (number | null)[];
+  low: (number | null)[]; // of those that share a point
+  high: (number | null)[];
+  value: (number | null)[]; // the last; null: not finite
+  ids: TensorId[];
+}
+
+// GET /api/runs/{run}/graph?id=&up=2&down=2&open=group,group -> Neighbourhood
+export interface Neighbourhood {
+  focus: string;
+  nodes: GraphNode[];
+  edges: { from: string; to: string; bad: boolean; back: boolean }[]; // back: a loop's next iteration
+  groups: { id: string; name: string; kind: "function" | "loop" | "branch" | "layer"; parent: string | null; open: boolean; size: number; bad: boolean }[];
+  more: number; // nodes left out, where there were too many
+}
+export interface GraphNode {
+  id: string; // OpId, or a group's id where it is closed
+  tensor: TensorId | null;
+  type: string;
+  name: string;
+  label: string;
+  group: string | null;
+  bad: boolean;
+  seen: boolean; // whether there is a row of it
+  onPath: "origin" | "path" | "symptom" | null; // on the way of the first finding, from birth to symptom
+  gradient: boolean;
+  place: Place | null;
+  up: boolean; // has more above that is not shown
+  down: boolean;
+}
+
+// GET /api/runs/{run}/sources/{file}?at=<TensorId> -> Source, health of the step of that tensor
+export interface Source {
+  file: SourceFile;
+  lines: { html: string; margin: Margin | null }[]; // html: Pygments', tokens as <span class="k">
+  css: null;
+}
+export interface Margin {
+  tensors: number;
+  bad: number;
+  firstBad: TensorId | null;
+  first: TensorId;
+  words: string; // "3 NaN of 1,000" or "range 0 … 1"
+}
+
+// GET /api/runs/{run}/compare?with={other} -> Comparison
+export interface Comparison {
+  run: string;
+  with: string;
+  same: boolean;
+  compared: number; // tensors that both have
+  parted: { here: TensorRow; there: TensorRow; why: string } | null; // the first at which they part
+  differing: { name: string; here: TensorRow; there: TensorRow; why: string }[]; // the first of each op, at most 200, in order
+  onlyHere: string[]; // ops that the other run does not have, at most 100
+  onlyThere: string[];
+}
+
+// GET /api/runs/{run}/live?cursor= -> text/event-stream: "change" with Run's {cursor, tensors, bad, steps, lastStep, status, live}; "verdict" when that changed
+export interface Change {
+  cursor: number;
+  tensors: number;
+  bad: number;
+  steps: number;
+  lastStep: number | null;
+  status: RunSummary["status"];
+  live: boolean;
+}

@@ -1,0 +1,3 @@
+import { render } from "preact";
+
+render(<main>tensorsleuth</main>, document.getElementById("page") as HTMLElement);

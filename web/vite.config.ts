@@ -1,0 +1,10 @@
+import preact from "@preact/preset-vite";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  base: "./",
+  plugins: [preact()],
+  build: { outDir: "../src/tensorsleuth/page/static", emptyOutDir: true, chunkSizeWarningLimit: 1000, assetsInlineLimit: 0 },
+  server: { proxy: { "/api": "http://127.0.0.1:6070" } },
+  test: { environment: "happy-dom", include: ["tests/**/*.test.{ts,tsx}"] },
+});
