@@ -75,6 +75,21 @@ def test_an_output_of_a_function() -> None:
     assert log_loss(tf.ones([2])).numpy() == 0.0
 
 
+@tf.function(jit_compile=True)
+def compiled_loss(x: Any, weight: Any) -> Any:
+    logs = tf.math.log(x * weight)  # log in what is compiled
+    return -tf.reduce_sum(logs)
+
+
+@pytest.mark.usefixtures("guard")
+def test_what_xla_compiles() -> None:
+    assert compiled_loss(tf.ones([3]), tf.ones([3])).numpy() == 0.0
+    error = alarm(lambda: compiled_loss(X, tf.ones([3])), marked("log in what is compiled"), "compiled_loss")
+    assert "uncompiled" in str(error)
+    masked = tf.function(masked_log, jit_compile=True)
+    assert masked(tf.constant([0.0, 1.0])).numpy() == 0.0
+
+
 @pytest.mark.usefixtures("guard")
 def test_the_traceback_is_the_users_own() -> None:
     with pytest.raises(NumericsError) as raised:

@@ -8,18 +8,20 @@ outside while it runs (`outside`). All of that is held by reference, and let go 
 from __future__ import annotations
 
 import threading
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.functions import Functions
 from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.outline import Outline
+from tensorsleuth.capture.pace import Pace
 from tensorsleuth.capture.readings import Readings
 from tensorsleuth.capture.replay import Replayer
 from tensorsleuth.capture.room import free_memory
+from tensorsleuth.capture.snapshots import Earlier, Snapshot, Snapshots
 from tensorsleuth.capture.state import Variables, variables_among
 from tensorsleuth.capture.watcher import FunctionCall
 from tensorsleuth.model.dtypes import DTYPES, Kind
@@ -43,6 +45,8 @@ class Flight:
     written: Variables
     values: Sequence[Any]  # of the variables
     bad_seen: int
+    earlier: tuple[Earlier, ...] = ()  # calls that ran since the variables had these values
+    snapshot: Snapshot = field(default_factory=lambda: Snapshot(()))  # which they come from
 
 
 class Flights:
@@ -58,6 +62,8 @@ class Flights:
         self._replayer = replayer
         self._lock = threading.Lock()
         self._kinds: dict[str, _Kind | None] = {}
+        self._snapshots = Snapshots(keeper)
+        self._paces: defaultdict[str, Pace] = defaultdict(Pace)
         self._under_way: set[int] = set()  # calls that keep what they began with
         self._to_save: set[int] = set()
         self._replays: Counter[str] = Counter()
@@ -70,23 +76,40 @@ class Flights:
         outline = self._functions.outline(name)
         kind = self._kind(name, outline, inputs)
         if kind is None:
+            self._snapshots.drop_all()  # who knows what it writes
             return None
         variables, written = kind
+        snapshot = self._snapshot(name, variables, written, inputs)
         self._under_way.add(number)
-        return Flight(name, find, inputs, outline, variables, written, variables.read(inputs), self._keeper.bad_seen())
+        before = snapshot.values, self._keeper.bad_seen(), tuple(snapshot.calls), snapshot
+        return Flight(name, find, inputs, outline, variables, written, *before)
+
+    def _snapshot(self, name: str, variables: Variables, written: Variables, inputs: Sequence[Any]) -> Snapshot:
+        self._snapshots.written(name, frozenset(handle._id for handle in written.handles(inputs)))
+        if self._under_way:  # who writes what, and when, is anybody's guess
+            self._snapshots.drop_all()
+        if self._under_way or not self._functions.sees_writes(name):
+            return Snapshot(variables.read(inputs))
+        return self._snapshots.before(name, variables, inputs)
 
     def ended(self, call: FunctionCall, flight: Flight, outputs: Sequence[Any]) -> None:
         """It came back: did anything go bad."""
         if not self._goes_on(call, flight, raised=False):
             return
-        bad = self._readings.note(flight, call.place)
-        bad |= {-1 - at for at, tensor in enumerate(outputs) if _is_float(tensor) and self._keeper.any_bad([tensor])}
-        if not bad and self._keeper.bad_seen() == flight.bad_seen:
-            self._keeper.drop(call.number)
-        elif self._is_news(flight.name, frozenset(bad)):
+        floats = {at: tensor for at, tensor in enumerate(outputs) if _is_float(tensor)}
+        bad = {-1 - at for at, tensor in floats.items() if self._keeper.any_bad([tensor])}
+        something = bool(bad) or self._keeper.bad_seen() != flight.bad_seen
+        if something or self._is_due(flight, floats.values()):
+            bad |= self._readings.note(flight, call.place)
+        if (bad or something) and self._is_news(flight.name, frozenset(bad)):
             self._replayer.replay(call, flight, outputs, bool(bad))
+            self._snapshots.drop(flight.name)
         else:
-            self._keeper.drop(call.number)
+            self._snapshots.ended(flight.name, call.number, flight.inputs, flight.snapshot)
+
+    def _is_due(self, flight: Flight, outputs: Iterable[Any]) -> bool:
+        """Is it time to look at what a call wrote, though nothing that was seen of it is bad."""
+        return not self._functions.sees_writes(flight.name) or self._paces[flight.name].is_due(outputs)
 
     def _goes_on(self, call: FunctionCall, flight: Flight, raised: bool) -> bool:
         """A call has ended. Save it where somebody asked for that; is there more to find out about it?"""
@@ -95,6 +118,7 @@ class Flights:
         if call.number in self._to_save:
             self._to_save.discard(call.number)
             self._replayer.save(call, flight, raised)
+            self._snapshots.drop(flight.name)
             if not flown:
                 self._keeper.forget()
         elif not flown:
@@ -112,6 +136,7 @@ class Flights:
         """It raised: what went into the op that did is seen when it does so again."""
         if self._goes_on(call, flight, raised=True) and self._is_news(flight.name, frozenset()):
             self._replayer.replay(call, flight, None, True)
+        self._snapshots.drop(flight.name)  # it may have written a part
 
     def _is_news(self, name: str, bad: frozenset[int]) -> bool:
         """Is it worth to run a call again in which these went bad: variables from 0 up, outputs from -1 down."""

@@ -89,6 +89,10 @@ class Functions:
         """Is what happens in a function found out afterwards, by running it again."""
         return self._is_untouched(name) or self.outline(name).compiled
 
+    def sees_writes(self, name: str) -> bool:
+        """Is what a flown function writes to variables looked at on its way there."""
+        return self._flight and not tf.autoclusters() and not self.outline(name).compiled
+
     def _is_untouched(self, name: str) -> bool:
         """Is nothing in a function looked at: in flight, and where XLA chooses by itself what to compile.
 
@@ -115,13 +119,18 @@ class Functions:
         return found
 
     def _watch(self, name: str, graph: Any, use: str, elsewhere: Prober | None) -> Watched | None:
-        if use == _CALLED and self._is_untouched(name) and not self.outline(name).kept:
-            return None  # nothing in it needs a probe
+        if use == _CALLED and self._is_untouched(name) and not self._needs_probes(name):
+            return None
         if elsewhere is not None:
             watched = Called(self.library, elsewhere, self._selection, False, False).root(name, graph)
             self._sent |= {watched.name} if watched is not None else set()
             return watched
         return self._copying(name, use).root(name, graph)
+
+    def _needs_probes(self, name: str) -> bool:
+        """Is there something to keep, or to look at, in a function that is flown."""
+        outline = self.outline(name)
+        return outline.kept or (bool(outline.writes) and self.sees_writes(name))
 
     def _copying(self, name: str, use: str) -> Copying:
         prober = self._prober.otherwise() if self._is_passed_over(name, use) else self._prober
@@ -132,7 +141,7 @@ class Functions:
         untouched = self._is_untouched(name)
         if untouched:
             self._selection.refused(name, "nothing in it is looked at until it goes bad")
-        selection = sentinel(self._selection) if untouched else self._selection
+        selection = sentinel(self._selection, self.sees_writes(name)) if untouched else self._selection
         return Called(self.library, prober, selection, untouched, self.is_kept(name))
 
     def _is_passed_over(self, name: str, use: str) -> bool:

@@ -20,7 +20,9 @@ class Keeper:
         self.drop = native.held_drop
         self.again = native.held_again
         self.count = native.held_count
+        self.bytes = native.held_bytes  # of what a call took
         self.forget = native.held_forget
+        self.eager_writes = native.eager_writes  # how many eager ops have written a variable
         self.join = native.held_join  # what was kept with `hold` is what a call took
 
     def hold(self, slot: int, tensor: Any) -> None:

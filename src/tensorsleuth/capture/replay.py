@@ -19,6 +19,7 @@ from tensorsleuth.capture.places import Place, Places
 from tensorsleuth.capture.room import free_memory
 from tensorsleuth.capture.saving import Saver
 from tensorsleuth.capture.sink import Sink
+from tensorsleuth.capture.snapshots import Earlier
 from tensorsleuth.capture.state import stand_ins
 from tensorsleuth.capture.watcher import STOPPED, FunctionCall
 from tensorsleuth.model.modes import Mode
@@ -71,7 +72,7 @@ class Replayer:
     def save(self, call: FunctionCall, flight: Flight, raised: bool) -> None:
         """Save a call, whatever came of it; what it took is then ready to be handed out again."""
         with self._lock:
-            self._keeper.again(call.number)
+            flight = self._rewound(call, flight)
             if self._saver is not None:
                 harmless(self._saver.save, call, flight, self._step(), raised)
 
@@ -79,17 +80,42 @@ class Replayer:
         """Run a call again. `outputs` is what it returned, None where it raised; `sure` where those were bad."""
         with self._lock:
             try:
-                self._keeper.again(call.number)
+                flight = self._rewound(call, flight)
                 if self._saver is not None and sure:
                     harmless(self._saver.save, call, flight, self._step(), outputs is None)
                 return self._replay(call, flight, outputs, sure)
             finally:
                 self._keeper.forget()
 
+    def _rewound(self, call: FunctionCall, flight: Flight) -> Flight:
+        """A call with the values that its variables had before it, ready to take what it took.
+
+        Where the calls since a snapshot cannot be run, it still has them as `earlier`.
+        """
+        watched = self._functions.again(flight.name, flight.find) if flight.earlier else None
+        try:
+            for earlier in flight.earlier if watched is not None else ():
+                values = self._pass_by(call, flight, earlier, watched.name)  # type: ignore[union-attr]
+                flight = replace(flight, values=values, earlier=flight.earlier[1:])
+        except tf.Failures:
+            pass
+        self._keeper.again(call.number)
+        return flight
+
+    def _pass_by(self, call: FunctionCall, flight: Flight, earlier: Earlier, watched: str) -> Sequence[Any]:
+        """Run an earlier call again; the values of the variables after it."""
+        number = self._sink.next_call()
+        self._sink.call(CallKind.REPLAYING, number, call.place[0], time.monotonic_ns(), 0, [earlier.number])
+        self._keeper.again(earlier.number)
+        inputs = stand_ins(flight.variables, flight.values, earlier.inputs)
+        tf.run_function(watched, [*inputs, tf.scalar(number)], call.place[2], "")
+        return flight.variables.read(inputs)
+
     def _replay(self, call: FunctionCall, flight: Flight, outputs: Sequence[Any] | None, sure: bool) -> Ran | None:
         watched = self._functions.again(flight.name, flight.find)
-        if watched is None:
-            self._say(call, Outcome.NOT_RUN, "its copy could not be made")
+        if watched is None or flight.earlier:
+            why = "its copy could not be made" if watched is None else "the calls before it do not run again"
+            self._say(call, Outcome.NOT_RUN, why)
             return None
         ran = self._run(call, flight, watched, sure)
         reproduced = ran.error is not None if outputs is None else ran.bad

@@ -50,6 +50,8 @@ class Saver:
             self._library.catalog.not_covered(f"step {step}, saved", str(error))
 
     def _write(self, call: FunctionCall, flight: Flight, step: int, raised: bool) -> None:
+        if flight.earlier:
+            raise _CannotSave("what its variables held before it is not known: the calls before it do not run again")
         kept = list(self._kept(flight.name))
         taken = [value for _, _, held in kept for each in held for value in each]
         size = sum(tf.bytes_of(value) for value in (*flight.values, *taken))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.instrument import LookInGraph, Selection
@@ -16,26 +16,31 @@ def selection_for(settings: Settings) -> Selection:
     return Selection(replace(settings, mode=DEFAULT_MODE) if settings.mode is Mode.FLIGHT else settings)
 
 
-def sentinel(selection: Selection) -> Selection:
-    """What is looked at in a function that is flown."""
-    return Sentinel(selection.settings)
+def sentinel(selection: Selection, writes: bool) -> Selection:
+    """What is looked at in a function that is flown; `writes`: also what it writes to variables."""
+    return Sentinel(selection.settings, writes)
 
 
+@dataclass(frozen=True)
 class Sentinel(Selection):
-    """In functions only what cannot be seen from outside."""
+    """In functions only what leaves them otherwise than as a result."""
+
+    writes: bool
 
     def in_function(self, definition: Definition) -> LookInGraph:
-        put_away = {_behind_identities(definition, text) for text in _put_away(definition)}
+        leaving = {_behind_identities(definition, text) for text in self._leaving(definition)}
 
         def look(op: str, dtype: int, name: str) -> Mode | None:
-            return self.look(op, dtype) and Mode.CURT_HEALTH if name in put_away else None
+            return self.look(op, dtype) and Mode.CURT_HEALTH if name in leaving else None
 
         return look
 
+    def _leaving(self, definition: Definition) -> list[str]:
+        nodes = (node for node in definition.proto.node_def if self._takes_away(node.op))
+        return [text for node in nodes for text in node.input if not text.startswith("^")]
 
-def _put_away(definition: Definition) -> list[str]:
-    nodes = (node for node in definition.proto.node_def if node.op in ops.PUTS_AWAY)
-    return [text for node in nodes for text in node.input if not text.startswith("^")]
+    def _takes_away(self, op: str) -> bool:
+        return op in ops.PUTS_AWAY or (self.writes and ops.writes_variables(op))
 
 
 def _behind_identities(definition: Definition, text: str) -> str:

@@ -156,6 +156,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_held_drop": (None, [c_uint64]),
     "sleuth_held_again": (None, [c_uint64]),
     "sleuth_held_count": (c_uint64, [c_uint32]),
+    "sleuth_held_bytes": (c_uint64, [c_uint64]),
+    "sleuth_eager_writes": (c_uint64, []),
     "sleuth_held_join": (None, [c_uint64]),
     "sleuth_held_forget": (None, []),
 }

@@ -29,6 +29,7 @@ struct Place {  // an op called from one place in the program
   uint32_t op, first, outputs, type;  // `type` is a hash of the op's type
   uint8_t looks[kDtypes];  // how closely to look at an output of each dtype
   uint32_t inputs;  // how many of its arguments are tensors; the rest are attributes
+  bool writes;      // a variable
 };
 
 struct Hook {
@@ -43,6 +44,7 @@ struct Hook {
   std::unordered_map<Object*, bool> has_handle;  // by type
 } hook;
 
+std::atomic<uint64_t> eager_writes{0};  // ops that have written a variable
 std::atomic<bool> suspicious{false};  // the guard knows of bad tensors: ask it before a variable is written
 thread_local uint32_t scope = 0;     // the name scope that Python is in: one line may run in several layers
 thread_local uint32_t forward = 0;   // while a gradient function runs: the op that it differentiates
@@ -240,6 +242,7 @@ bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
   busy = false;
   Py_DecRef(arguments[1]), Py_DecRef(arguments[2]);
   if (!read_place(described, place) || hook.session != session) return false;  // a new recording began meanwhile
+  place->writes = PySet_Contains(hook.writing_ops, op) == 1;
   hook.places[key] = *place;
   return true;
 }
@@ -289,6 +292,7 @@ bool note_op(Object* op, Object* const* inputs, Size count, Object* result, uint
   Place place;  // a copy: the callbacks may let another thread begin a new recording
   if (!find_place(place_key(op), op, outputs, &place)) return true;
   count = std::min<Size>(count, place.inputs);
+  if (place.writes) eager_writes.fetch_add(1, std::memory_order_relaxed);
   static thread_local Uids uids;
   uids.clear();
   for (Size i = 0; i < count; ++i) uids.add(inputs[i]);
@@ -394,7 +398,7 @@ MethodDef methods[] = {{"TFE_Py_FastPathExecute", fast_path, kFastCall, nullptr}
 
 // Notes the value of a variable as if the program had read it; is it bad?
 bool note_read(Object* value, uint32_t op, uint32_t first, uint64_t handle, int look) {
-  Place place{op, first, 1, 0, {}, 1};
+  Place place{op, first, 1, 0, {}, 1, false};
   memset(place.looks, look, sizeof place.looks);
   Call call{};
   call.time = now_ns();
@@ -477,6 +481,8 @@ SLEUTH_API int sleuth_any_bad(sleuth::py::Object* tensors) {
 }
 
 SLEUTH_API void sleuth_set_suspicious(int suspicious) { sleuth::suspicious = suspicious != 0; }
+SLEUTH_API uint64_t sleuth_eager_writes() { return sleuth::eager_writes.load(); }
+
 SLEUTH_API void sleuth_forget_places() { sleuth::hook.places.clear(); }
 SLEUTH_API void sleuth_set_forward(uint32_t op) { sleuth::forward = op; }
 SLEUTH_API void sleuth_set_scope(uint32_t scope) { sleuth::scope = scope; }

@@ -97,6 +97,18 @@ SLEUTH_API uint64_t sleuth_held_count(uint32_t slot) {
   return found == again.slots.end() ? 0 : found->second.size();
 }
 
+// How much memory what a call took takes.
+SLEUTH_API uint64_t sleuth_held_bytes(uint64_t call) {
+  using namespace sleuth::held;
+  std::lock_guard<std::mutex> lock(mutex);
+  uint64_t bytes = 0;
+  for (auto& step : steps)
+    if (step.second.call == call)
+      for (auto& slot : step.second.slots)
+        for (TF_Tensor* tensor : slot.second) bytes += TF_TensorByteSize(tensor);
+  return bytes;
+}
+
 // What was kept outside of any step (SleuthHold, for a step that comes from a file) is what a call took.
 SLEUTH_API void sleuth_held_join(uint64_t call) { sleuth::held::joined(0, call); }
 
