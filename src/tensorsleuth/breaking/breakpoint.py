@@ -14,7 +14,7 @@ from tensorsleuth.breaking.naming import OpSeen
 from tensorsleuth.breaking.selector import On, Selector, Subject, read_selectors
 from tensorsleuth.capture.complaint import complain
 from tensorsleuth.model import ops
-from tensorsleuth.model.dtypes import DTYPES, Kind
+from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.ring_reader import Array
@@ -23,7 +23,6 @@ Predicate = Callable[[OpSeen, Array], Any]
 Action = str | Callable[[Hit], Any]
 ACTIONS = ("pause", "stop", "record", "save")
 MOST_HITS = 1000  # that are kept
-_FLOATS = (Kind.FLOAT, Kind.COMPLEX)
 
 
 @dataclass(eq=False)
@@ -54,7 +53,7 @@ class Breakpoint:
             return False
         if subject.type in ops.CONTROL_FLOW and not subject.is_gradient:
             return False  # what is in there is looked at
-        if self.floats_only and (known.kind not in _FLOATS or subject.type in ops.VIEWS):
+        if self.floats_only and (not is_float(dtype) or subject.type in ops.VIEWS):
             return False
         if self.condition.of_variables and not (subject.first_read and (subject.trainable or self.selected)):
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -43,6 +43,15 @@ class Definition:
             return -1 - self.arguments[name], 0
         number = self.nodes[name]
         return number, self._flat(number, rest)
+
+    def behind(self, text: str, passed: Container[str] = ("Identity",)) -> str:
+        """The tensor that a data input is, seen through ops that hand on their first input."""
+        for _ in range(len(self.proto.node_def)):
+            number = self.source(text)[0]
+            if number < 0 or self.proto.node_def[number].op not in passed:
+                break
+            text = self.proto.node_def[number].input[0]
+        return text
 
     def _flat(self, number: int, rest: list[str]) -> int:
         """Which output of the node `arg:index` means."""

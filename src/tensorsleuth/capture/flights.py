@@ -24,12 +24,11 @@ from tensorsleuth.capture.room import free_memory
 from tensorsleuth.capture.snapshots import Earlier, Snapshot, Snapshots
 from tensorsleuth.capture.state import Variables, variables_among
 from tensorsleuth.capture.watcher import FunctionCall
-from tensorsleuth.model.dtypes import DTYPES, Kind
+from tensorsleuth.model.dtypes import is_float
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 
 MOST_REPLAYS = 8  # of one function
 MOST_ALIKE = 2  # in which the same went bad
-_FLOATS = (Kind.FLOAT, Kind.COMPLEX)
 _Kind = tuple[Variables, Variables]  # all of a function's variables, and those it writes whose values are numbers
 
 
@@ -62,6 +61,7 @@ class Flights:
         self._replayer = replayer
         self._lock = threading.Lock()
         self._kinds: dict[str, _Kind | None] = {}
+        keeper.clear()
         self._snapshots = Snapshots(keeper)
         self._paces: defaultdict[str, Pace] = defaultdict(Pace)
         self._under_way: set[int] = set()  # calls that keep what they began with
@@ -96,7 +96,7 @@ class Flights:
         """It came back: did anything go bad."""
         if not self._goes_on(call, flight, raised=False):
             return
-        floats = {at: tensor for at, tensor in enumerate(outputs) if _is_float(tensor)}
+        floats = {at: tensor for at, tensor in enumerate(outputs) if is_float(tensor._datatype_enum())}
         bad = {-1 - at for at, tensor in floats.items() if self._keeper.any_bad([tensor])}
         something = bool(bad) or self._keeper.bad_seen() != flight.bad_seen
         if something or self._is_due(flight, floats.values()):
@@ -132,6 +132,11 @@ class Flights:
         self._to_save.add(call)
         return True
 
+    def close(self) -> None:
+        """Let go of all that is kept."""
+        self._snapshots.drop_all()
+        self._keeper.clear()
+
     def failed(self, call: FunctionCall, flight: Flight) -> None:
         """It raised: what went into the op that did is seen when it does so again."""
         if self._goes_on(call, flight, raised=True) and self._is_news(flight.name, frozenset()):
@@ -166,8 +171,3 @@ class Flights:
         if room is not None and size > room / 2:
             return f"its variables take {size / 1e9:.1f} GB, and {room / 1e9:.1f} GB are free"
         return None
-
-
-def _is_float(tensor: Any) -> bool:
-    dtype = tensor._datatype_enum()
-    return dtype in DTYPES and DTYPES[dtype].kind in _FLOATS

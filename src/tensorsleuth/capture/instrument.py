@@ -16,13 +16,12 @@ from tensorsleuth.capture import tf
 from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.model import ops
-from tensorsleuth.model.dtypes import DTYPES, Kind
+from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
 from tensorsleuth.model.modes import DEFAULT_MODE, Mode
 
 CALL_ARGUMENT = "sleuth_call"
 DT_INT64 = 9
 DO_NOT_LOOK = 255
-_FLOATS = (Kind.FLOAT, Kind.COMPLEX)
 LookInGraph = Callable[[str, int, str], Mode | None]
 
 
@@ -58,7 +57,7 @@ class Selection:
         known = DTYPES.get(dtype)
         if known is None or known.kind is Kind.OTHER:
             return None
-        if known.kind in _FLOATS or mode in (Mode.FULL_NUMERICS, Mode.FULL_TENSOR, Mode.SHAPE):
+        if is_float(dtype) or mode in (Mode.FULL_NUMERICS, Mode.FULL_TENSOR, Mode.SHAPE):
             return mode
         return Mode.NO_TENSOR if mode is Mode.NO_TENSOR else None
 

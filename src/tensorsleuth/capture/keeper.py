@@ -22,6 +22,7 @@ class Keeper:
         self.count = native.held_count
         self.bytes = native.held_bytes  # of what a call took
         self.forget = native.held_forget
+        self.clear = native.held_clear
         self.eager_writes = native.eager_writes  # how many eager ops have written a variable
         self.join = native.held_join  # what was kept with `hold` is what a call took
 

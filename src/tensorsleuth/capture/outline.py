@@ -8,8 +8,9 @@ from typing import Any
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.definition import Definition, called_functions, is_compiled, read_definition
-from tensorsleuth.capture.outside import RESOURCE, Fate, fate_of
+from tensorsleuth.capture.outside import Fate, fate_of
 from tensorsleuth.model import ops
+from tensorsleuth.model.dtypes import RESOURCE
 
 MAX_DEPTH = 64
 
@@ -106,16 +107,4 @@ def _arguments(definition: Definition, node: Any) -> list[int]:
 
 
 def _argument(definition: Definition, text: str) -> int:
-    for number in _through_identities(definition, text):
-        if number < 0:
-            return -1 - number
-    return -1
-
-
-def _through_identities(definition: Definition, text: str) -> Iterator[int]:
-    for _ in range(MAX_DEPTH):
-        number = definition.source(text)[0]
-        yield number
-        if number < 0 or definition.proto.node_def[number].op != "Identity":
-            return
-        text = definition.proto.node_def[number].input[0]
+    return -1 - min(definition.source(definition.behind(text))[0], 0)

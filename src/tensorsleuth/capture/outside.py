@@ -11,8 +11,8 @@ from enum import Enum
 from typing import Any
 
 from tensorsleuth.capture import tf
+from tensorsleuth.model.dtypes import RESOURCE
 
-RESOURCE = 20
 MOST_OUTPUTS = 64  # of one op that are kept; native/src/probe.cc
 
 # Stateful ops whose state is in variables, in tables that are only read, or in the step itself.

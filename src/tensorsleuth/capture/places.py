@@ -13,6 +13,7 @@ from tensorsleuth.capture import tf
 from tensorsleuth.capture.instrument import DO_NOT_LOOK, Selection
 from tensorsleuth.capture.scopes import Scopes
 from tensorsleuth.capture.sites import Sites
+from tensorsleuth.model.dtypes import RESOURCE, VARIANT
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 
@@ -21,7 +22,6 @@ from tensorsleuth.trace.catalog_writer import CatalogWriter
 Place = tuple[int, int, int, int, bytes, int]
 
 DTYPES = 64
-RESOURCE, VARIANT = 20, 21
 ALL_INPUTS = 255
 _HANDLES = re.compile(
     "Dataset|Iterator|VarHandleOp"

@@ -219,6 +219,8 @@ class Recorder:
         self._seeing.undo()
         self._patches.undo()
         patches.unwatch_gradients()
+        if self.flights is not None:
+            self.flights.close()
         self.sink.close()
         self.functions.close()
         self._sessions.close()

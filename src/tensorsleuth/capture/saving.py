@@ -20,6 +20,7 @@ from tensorsleuth.capture.definition import called_functions
 from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.library import Library, Way
 from tensorsleuth.capture.watcher import FunctionCall
+from tensorsleuth.model.dtypes import VARIANT
 from tensorsleuth.trace.saved import DESCRIPTION, FORMAT, STEPS
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 3
 MOST_BYTES = 1 << 30
-VARIANT = 21
 
 
 class Saver:

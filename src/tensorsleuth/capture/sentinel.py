@@ -28,7 +28,7 @@ class Sentinel(Selection):
     writes: bool
 
     def in_function(self, definition: Definition) -> LookInGraph:
-        leaving = {_behind_identities(definition, text) for text in self._leaving(definition)}
+        leaving = {definition.behind(text) for text in self._leaving(definition)}
 
         def look(op: str, dtype: int, name: str) -> Mode | None:
             return self.look(op, dtype) and Mode.CURT_HEALTH if name in leaving else None
@@ -41,13 +41,3 @@ class Sentinel(Selection):
 
     def _takes_away(self, op: str) -> bool:
         return op in ops.PUTS_AWAY or (self.writes and ops.writes_variables(op))
-
-
-def _behind_identities(definition: Definition, text: str) -> str:
-    nodes = definition.proto.node_def
-    for _ in range(len(nodes)):
-        number = definition.source(text)[0]
-        if number < 0 or nodes[number].op != "Identity":
-            break
-        text = nodes[number].input[0]
-    return text

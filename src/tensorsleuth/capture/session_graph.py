@@ -12,10 +12,10 @@ from typing import Any
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.definition import Definition, node_outputs, read_definition
+from tensorsleuth.model.dtypes import RESOURCE
 from tensorsleuth.model.ops import CALLS, MERGES, PASSES, VARIABLES, VIEWS
 
 MAX_NAMED = 3  # fetches, in the name of the function
-RESOURCE = 20
 _INSIDE = PASSES | MERGES | CALLS
 FETCHED = "/sleuth_fetched"  # behind the name of a variable that is fetched as it is
 

@@ -14,11 +14,11 @@ from tensorsleuth.capture import tf
 from tensorsleuth.capture.instrument import DO_NOT_LOOK
 from tensorsleuth.capture.places import Place, Places
 from tensorsleuth.capture.sink import NativeSink
+from tensorsleuth.model.dtypes import RESOURCE
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.ops import FEED
 from tensorsleuth.model.rows import NO_UID, CallKind
 
-RESOURCE = 20
 _uids = itertools.count(1 << 62)  # TensorFlow counts its own from 0
 
 

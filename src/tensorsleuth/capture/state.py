@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tensorsleuth.capture import tf
-from tensorsleuth.capture.outside import RESOURCE
-from tensorsleuth.model.dtypes import DTYPES, Kind
+from tensorsleuth.model.dtypes import RESOURCE, is_float
 
-_FLOATS = (Kind.FLOAT, Kind.COMPLEX)
 _READ = "sleuth_read_variables"
 WORTH_A_FUNCTION = 8  # variables: from so many on, one call that reads all is faster than a call each
 
@@ -27,9 +25,7 @@ class Variables:
 
     def numbers(self) -> Variables:
         """Those whose values can be bad."""
-        kept = (
-            a for a, d in zip(self.arguments, self.dtypes, strict=True) if d in DTYPES and DTYPES[d].kind in _FLOATS
-        )
+        kept = (number for number, dtype in zip(self.arguments, self.dtypes, strict=True) if is_float(dtype))
         return self.only(frozenset(kept))
 
     def only(self, arguments: frozenset[int]) -> Variables:

@@ -8,10 +8,8 @@ from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.instrument import LookInGraph, Selection
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.model import ops
-from tensorsleuth.model.dtypes import DTYPES, Kind
+from tensorsleuth.model.dtypes import is_float
 from tensorsleuth.model.modes import Mode
-
-_FLOATS = (Kind.FLOAT, Kind.COMPLEX)
 
 
 @dataclass(frozen=True)
@@ -22,7 +20,7 @@ class GuardSelection(Selection):
     strict: bool = False
 
     def look(self, op: str, dtype: int) -> Mode | None:
-        own = Mode.CURT_HEALTH if _is_float(dtype) else None
+        own = Mode.CURT_HEALTH if is_float(dtype) else None
         return _closer(own, self.recording.look(op, dtype) if self.recording else None)
 
     def in_function(self, definition: Definition) -> LookInGraph:
@@ -40,13 +38,14 @@ class GuardSelection(Selection):
         return look
 
     def _look(self, op: str, dtype: int, name: str, closely: bool) -> Mode | None:
-        if not _is_float(dtype) or op in _NEVER:
+        if not is_float(dtype) or op in _NEVER:
             return None
         if self.strict and (op in _NOT_BORN or (op in ops.STATISTICS and ":y:" not in name)):
             return None  # a probe would stop the program
         return Mode.FULL_HEALTH if closely else Mode.CURT_HEALTH
 
 
+_VIEWS = ops.VIEWS - {"IdentityN"}
 _NEVER = ops.STATIC | ops.CONTROL_FLOW | ops.VIEWS
 _MASKS = frozenset(["Select", "SelectV2", "Maximum", "Minimum", "ClipByValue"])
 # The inputs that say why an op failed; of the others, every input does.
@@ -62,9 +61,8 @@ def guard_settings(probe: str) -> Settings:
 
 def _asked_about(definition: Definition) -> set[str]:
     """Names of the tensors that go into ops which can fail, seen through views."""
-    nodes = {node.name: node for node in definition.proto.node_def}
     return {
-        _behind_views(nodes, name)
+        definition.behind(name, _VIEWS)
         for node in definition.proto.node_def
         if node.op in ops.CAN_FAIL and (node.op != "Cast" or node.attr["DstT"].type in _HALVES)
         for slot, name in enumerate(node.input)
@@ -74,22 +72,8 @@ def _asked_about(definition: Definition) -> set[str]:
 
 def _written(definition: Definition) -> set[str]:
     """Names of the tensors that are written to variables, seen through views."""
-    nodes = {node.name: node for node in definition.proto.node_def}
     writers = (node for node in definition.proto.node_def if ops.writes_variables(node.op))
-    return {_behind_views(nodes, name) for node in writers for name in node.input if not name.startswith("^")}
-
-
-def _behind_views(nodes: dict[str, object], name: str) -> str:
-    for _ in range(len(nodes)):
-        node = nodes.get(name.split(":")[0])
-        if node is None or node.op not in ops.VIEWS or node.op == "IdentityN":  # type: ignore[attr-defined]
-            break
-        name = node.input[0]  # type: ignore[attr-defined]
-    return name
-
-
-def _is_float(dtype: int) -> bool:
-    return dtype in DTYPES and DTYPES[dtype].kind in _FLOATS
+    return {definition.behind(name, _VIEWS) for node in writers for name in node.input if not name.startswith("^")}
 
 
 def _closer(one: Mode | None, other: Mode | None) -> Mode | None:

@@ -63,7 +63,14 @@ _ROWS = (
     (33, "float4_e2m1fn", 1, Kind.OTHER),
 )
 
+RESOURCE, VARIANT = 20, 21
+
 DTYPES = {row[0]: DType(*row) for row in _ROWS}
+
+
+def is_float(number: int) -> bool:
+    """Can a value of that type be a NaN or an infinity."""
+    return number in DTYPES and DTYPES[number].kind in (Kind.FLOAT, Kind.COMPLEX)
 
 
 def dtype_of(number: int) -> DType:

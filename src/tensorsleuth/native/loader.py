@@ -159,6 +159,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_held_bytes": (c_uint64, [c_uint64]),
     "sleuth_eager_writes": (c_uint64, []),
     "sleuth_held_join": (None, [c_uint64]),
+    "sleuth_held_clear": (None, []),
     "sleuth_held_forget": (None, []),
 }
 _UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from tensorsleuth.model.catalog import Catalogue, Function, Node
+from tensorsleuth.model.dtypes import RESOURCE
 from tensorsleuth.model.ops import BRANCHES, writes_variables
 
 
@@ -47,6 +48,3 @@ class Unseen:
 
     def _called(self, node: Node) -> list[str]:
         return [value for value in node.attrs.values() if isinstance(value, str) and value in self._by_name]
-
-
-RESOURCE = 20

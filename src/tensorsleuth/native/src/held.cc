@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <new>
@@ -14,14 +15,14 @@ namespace {
 using Queue = std::vector<TF_Tensor*>;
 
 struct Step {
-  uint64_t call = 0;
+  uint64_t call = 0, order = 0;
   std::map<uint32_t, Queue> slots;
   std::map<uint32_t, size_t> taken;  // how many of each slot have been handed out again
 
   Step() = default;
   Step(Step&& other) = default;
   Step& operator=(Step&& other) {
-    std::swap(call, other.call), std::swap(slots, other.slots), std::swap(taken, other.taken);
+    std::swap(call, other.call), std::swap(order, other.order), std::swap(slots, other.slots), std::swap(taken, other.taken);
     return *this;
   }
   ~Step() {
@@ -30,25 +31,34 @@ struct Step {
   }
 };
 
-constexpr size_t kMostSteps = 64;  // under way at the same time
+constexpr size_t kMostSteps = 256;  // under way at the same time, or kept for a later one
 std::mutex mutex;
 std::map<uint64_t, Step> steps;  // by TensorFlow's step id
 Step again;                      // the one that is being run again
+uint64_t steps_begun = 0;
+
+// TensorFlow's step ids say nothing of their order.
+Step& step_of(uint64_t tf_step) {
+  Step& step = steps[tf_step];
+  if (!step.order) step.order = ++steps_begun;
+  if (steps.size() <= kMostSteps) return step;
+  auto older = [](const auto& one, const auto& other) { return one.second.order < other.second.order; };
+  steps.erase(std::min_element(steps.begin(), steps.end(), older));
+  return step;
+}
 
 }  // namespace
 
 void keep(uint64_t tf_step, uint32_t slot, TF_Tensor* tensor) {
   std::lock_guard<std::mutex> lock(mutex);
-  steps[tf_step].slots[slot].push_back(tensor);
-  if (steps.size() > kMostSteps) steps.erase(steps.begin());
+  step_of(tf_step).slots[slot].push_back(tensor);
 }
 
 void joined(uint64_t tf_step, uint64_t call) {
   std::lock_guard<std::mutex> lock(mutex);
   auto found = steps.find(tf_step);
   if (found != steps.end()) found->second.call = call;
-  else if (call) steps[tf_step].call = call;
-  if (steps.size() > kMostSteps) steps.erase(steps.begin());
+  else if (call) step_of(tf_step).call = call;
 }
 
 const TF_Tensor* next(uint32_t slot) {
@@ -111,6 +121,14 @@ SLEUTH_API uint64_t sleuth_held_bytes(uint64_t call) {
 
 // What was kept outside of any step (SleuthHold, for a step that comes from a file) is what a call took.
 SLEUTH_API void sleuth_held_join(uint64_t call) { sleuth::held::joined(0, call); }
+
+// A recording begins or ends: calls are numbered anew.
+SLEUTH_API void sleuth_held_clear() {
+  using namespace sleuth::held;
+  std::lock_guard<std::mutex> lock(mutex);
+  steps.clear();
+  again = Step{};
+}
 
 SLEUTH_API void sleuth_held_forget() {
   using namespace sleuth::held;
