@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.serving import Serving, serving
 
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.page import app
@@ -18,7 +19,6 @@ from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Question
 from tensorsleuth.page.shelf import Shelf
 from tensorsleuth.trace import synthetic
-from tests.unit.serving import Serving, serving
 
 gate = threading.Event()
 asked_of_the_slow_one: list[str] = []

@@ -10,18 +10,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.serving import Serving, serving
 
 from tensorsleuth.page import live
 from tensorsleuth.page.live import Follower
 from tensorsleuth.trace import synthetic
-from tests.unit.serving import Serving, serving
 
 
 class Program:
     """A run as the follower sees it, changed by the test."""
 
     def __init__(self) -> None:
-        self.run = {"cursor": 1, "tensors": 10, "bad": 0, "steps": 1, "lastStep": 0, "status": "running", "live": True}
+        self.run: dict[str, Any] = {
+            "cursor": 1,
+            "tensors": 10,
+            "bad": 0,
+            "steps": 1,
+            "lastStep": 0,
+            "status": "running",
+            "live": True,
+        }
         self.verdict: dict[str, Any] = {"verdict": "healthy", "findings": []}
         self.judged = 0
         self.now = 0.0

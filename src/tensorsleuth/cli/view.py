@@ -13,6 +13,7 @@ from tensorsleuth.show.amounts import printable, size
 from tensorsleuth.trace import rundir
 
 if TYPE_CHECKING:
+    from tensorsleuth.page.built import PageFile
     from tensorsleuth.page.safety import Guarding
 
 LOOPBACK = "127.0.0.1"
@@ -54,7 +55,7 @@ def command(run: str | None, logdir: Path, host: str, port: int | None, no_brows
     _serve(path, files, host, port, no_browser)
 
 
-def _serve(path: Path, files: dict[str, object], host: str, port: int | None, no_browser: bool) -> None:
+def _serve(path: Path, files: dict[str, PageFile], host: str, port: int | None, no_browser: bool) -> None:
     from tensorsleuth.page import address
     from tensorsleuth.page.safety import guarding
     from tensorsleuth.page.server import Server, listen

@@ -1,4 +1,4 @@
-"""The server's routes: each question of `answers.QUESTIONS`, the list of runs, what is new in one, the files of the page."""
+"""The server's routes: each question of `answers.QUESTIONS`, the list of runs, what is new in one, the page's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may ask: this machine, or whoever has the token; never a page of another site that the browser has open as well."""
+"""Who may ask: this machine, or whoever has the token; never a page of another site in the same browser."""
 
 from __future__ import annotations
 

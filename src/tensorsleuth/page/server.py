@@ -8,6 +8,7 @@ import signal
 import socket
 from collections.abc import Mapping
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
@@ -20,6 +21,17 @@ from tensorsleuth.page.shelf import Shelf
 USUAL_PORT = 6070
 NEIGHBOURS = 20  # ports tried, one after the other, before any free one is taken
 PATIENCE = 1  # seconds for an answer that is under way when the server is told to stop
+PLAIN: dict[str, Any] = {
+    "http": "h11",
+    "loop": "asyncio",
+    "ws": "none",
+    "lifespan": "off",
+    "log_level": "error",
+    "access_log": False,  # it would print the token
+    "server_header": False,
+    "timeout_keep_alive": 60,
+    "timeout_graceful_shutdown": PATIENCE,
+}
 
 
 class Server(uvicorn.Server):
@@ -28,12 +40,7 @@ class Server(uvicorn.Server):
     def __init__(self, shelf: Shelf, files: Mapping[str, PageFile], guarding: Guarding) -> None:
         self.stopping = asyncio.Event()
         app = make_app(shelf, files, guarding, self.stopping)
-        super().__init__(
-            uvicorn.Config(
-                app, log_level="error", access_log=False, server_header=False, lifespan="off", ws="none", loop="asyncio",
-                http="h11", timeout_graceful_shutdown=PATIENCE, timeout_keep_alive=60, h11_max_incomplete_event_size=65_536,
-            )
-        )  # fmt: skip
+        super().__init__(uvicorn.Config(app, **PLAIN))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.stopping.set()  # streams end by themselves
