@@ -1,5 +1,6 @@
 /** From a tensor's history to the columns of its chart. */
 import type { History } from "../../api/types";
+import { count, value } from "../../widgets/format";
 
 export interface Series {
   x: number[]; // the number of the point: steps may repeat or be unknown
@@ -29,7 +30,7 @@ export function stepAt(history: History, at: number): string {
 
 /** Whether sizes span so many powers of ten that only a logarithmic scale shows all of them. */
 export function spansPowers(history: Pick<History, "min" | "max">): boolean {
-  const sizes = [...history.min, ...history.max].filter((value): value is number => value !== null && value !== 0).map(Math.abs);
+  const sizes = [...history.min, ...history.max].filter((size): size is number => size !== null && size !== 0).map(Math.abs);
   if (sizes.length === 0) return false;
   const most = sizes.reduce((one, other) => Math.max(one, other));
   const middle = sizes.sort((one, other) => one - other)[sizes.length >> 1]!;
@@ -46,18 +47,10 @@ export function pointOf(history: History, id: string, step: number | null): numb
 /** A point's health, in words: for the tooltip and for those who do not see the chart. */
 export function pointWords(history: History, at: number): string {
   const when = stepAt(history, at) === "" ? `point ${at + 1}` : `step ${stepAt(history, at)}`;
-  const parts = [count(history.nan[at]!, "NaN"), count(history.inf[at]!, "∞")].filter(Boolean);
-  const finite = history.min[at] === null ? [] : [`${figure(history.min[at]!)} … ${figure(history.max[at]!)}`];
-  const mean = history.mean[at] === null || history.mean[at] === undefined ? [] : [`mean ${figure(history.mean[at]!)}`];
+  const parts = [counted(history.nan[at]!, "NaN"), counted(history.inf[at]!, "∞")].filter(Boolean);
+  const finite = history.min[at] === null ? [] : [`${value(history.min[at]!)} … ${value(history.max[at]!)}`];
+  const mean = history.mean[at] === null || history.mean[at] === undefined ? [] : [`mean ${value(history.mean[at]!)}`];
   return [when, ...parts, ...finite, ...mean].join(" · ");
 }
 
-const count = (many: number, what: string): string => (many > 0 ? `${many.toLocaleString("en")} ${what}` : "");
-
-/** Four significant digits, as short as it goes. */
-export function figure(value: number): string {
-  if (value === 0) return "0";
-  const size = Math.abs(value);
-  if (size >= 1e6 || size < 1e-4) return value.toExponential(3).replace(/\.?0+e/, "e").replace("e+", "e");
-  return String(Number(value.toPrecision(4)));
-}
+const counted = (many: number, what: string): string => (many > 0 ? `${count(many)} ${what}` : "");
