@@ -1,0 +1,48 @@
+/** Dark or light: the system's, until the reader chooses. */
+import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
+
+export type Theme = "dark" | "light";
+const KEY = "tensorsleuth.theme";
+
+const system = matchMedia("(prefers-color-scheme: light)");
+const systems = signal<Theme>(system.matches ? "light" : "dark");
+system.addEventListener("change", () => (systems.value = system.matches ? "light" : "dark"));
+
+const chosen = signal<Theme | null>(remembered());
+
+/** What is on screen; charts that draw on canvas read their colours anew when it changes. */
+export const theme: ReadonlySignal<Theme> = computed(() => chosen.value ?? systems.value);
+
+export function toggleTheme(): void {
+  const next = theme.peek() === "dark" ? "light" : "dark";
+  chosen.value = next === systems.peek() ? null : next;
+  remember(chosen.peek());
+}
+
+/** The value of a CSS variable in the theme on screen: `colour("--bad")`; for what is drawn on canvas. */
+export function colour(variable: string): string {
+  void theme.value;
+  return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
+}
+
+effect(() => {
+  document.documentElement.dataset.theme = theme.value;
+});
+
+function remembered(): Theme | null {
+  try {
+    const word = localStorage.getItem(KEY);
+    return word === "dark" || word === "light" ? word : null;
+  } catch {
+    return null; // refused: private windows, exported pages
+  }
+}
+
+function remember(word: Theme | null): void {
+  try {
+    if (word === null) localStorage.removeItem(KEY);
+    else localStorage.setItem(KEY, word);
+  } catch {
+    // the choice lasts as long as the page
+  }
+}
