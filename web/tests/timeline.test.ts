@@ -17,6 +17,7 @@ describe("the view", () => {
   });
   it("never leaves the run", () => {
     expect(pan({ from: 1, to: 3 }, whole, -5)).toEqual({ from: 0, to: 2 });
+    expect(pan({ from: 1, to: 3 }, whole, Infinity)).toEqual({ from: 8, to: 10 });
     expect(pan({ from: 1, to: 3 }, whole, 50)).toEqual({ from: 8, to: 10 });
     expect(isWhole(zoom({ from: 4, to: 6 }, whole, 5, 100), whole)).toBe(true);
     expect(within({ from: -3, to: 30 }, whole)).toEqual(whole);

@@ -27,7 +27,8 @@ export function zoom(view: View, whole: View, at: number, factor: number): View 
 }
 
 export function pan(view: View, whole: View, seconds: number): View {
-  return within({ from: view.from + seconds, to: view.to + seconds }, whole);
+  const by = Math.max(Math.min(seconds, whole.to - view.to), whole.from - view.from);
+  return within({ from: view.from + by, to: view.to + by }, whole);
 }
 
 export const isWhole = (view: View, whole: View): boolean => view.from <= whole.from && view.to >= whole.to;
