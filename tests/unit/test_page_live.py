@@ -21,15 +21,7 @@ class Program:
     """A run as the follower sees it, changed by the test."""
 
     def __init__(self) -> None:
-        self.run: dict[str, Any] = {
-            "cursor": 1,
-            "tensors": 10,
-            "bad": 0,
-            "steps": 1,
-            "lastStep": 0,
-            "status": "running",
-            "live": True,
-        }
+        self.run: dict[str, Any] = dict.fromkeys(live.CHANGE, 0) | {"status": "running", "live": True}
         self.verdict: dict[str, Any] = {"verdict": "healthy", "findings": []}
         self.judged = 0
         self.now = 0.0
