@@ -1,10 +1,12 @@
 import { render } from "preact";
-import "./state/theme";
 import "./style/index.css";
+import { Page } from "./layout/Page";
+import { listenToKeys } from "./state/keys";
 import { followLive } from "./state/live";
 import { followRun, loadRuns } from "./state/run";
 
 followRun();
 followLive();
+listenToKeys();
 void loadRuns();
-render(<main>tensorsleuth</main>, document.getElementById("page") as HTMLElement);
+render(<Page />, document.getElementById("page") as HTMLElement);

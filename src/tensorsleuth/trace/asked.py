@@ -30,17 +30,30 @@ class Asked:
     @cached_property
     def calls(self) -> Array:
         """For each event the call that it belongs to, -1 where there is none."""
-        events = self.process.events
-        in_graph = events["kind"] == EventKind.GRAPH
+        return self.calls_of(self.process.events)
+
+    def calls_of(self, rows: Array) -> Array:
+        """The same for some of the events."""
+        return np.where(rows["kind"] == EventKind.GRAPH, self._joined(rows["step"]), rows["step"].astype(np.int64))
+
+    @cached_property
+    def _joined(self) -> _LookUp:
         joined = self.process.call_of_step
         keys = np.fromiter(joined.keys(), np.uint64, len(joined))
-        calls = np.fromiter(joined.values(), np.int64, len(joined))
-        return np.where(in_graph, _look_up(keys, calls, events["step"]), events["step"].astype(np.int64))
+        return _LookUp(keys, np.fromiter(joined.values(), np.int64, len(joined)))
 
     @cached_property
     def steps(self) -> Array:
         """For each event its training step, -1 where there is none."""
-        return _look_up(*self._steps_of_calls, self.calls)
+        return self.steps_of(self.calls)
+
+    def steps_of(self, calls: Array) -> Array:
+        """The training step of each call, -1 where there is none."""
+        return self._steps(calls)
+
+    @cached_property
+    def _steps(self) -> _LookUp:
+        return _LookUp(*self._steps_of_calls)
 
     @cached_property
     def epochs(self) -> Array:
@@ -73,11 +86,15 @@ class Asked:
         return Takers(self.moments, self.index)
 
 
-def _look_up(keys: Array, values: Array, asked: Array) -> Array:
+class _LookUp:
     """The value of each key that is asked for, -1 where there is none; of equal keys the last counts."""
-    if not len(keys):
-        return np.full(len(asked), -1, np.int64)
-    order = np.argsort(keys, kind="stable")
-    keys, values = keys[order], values[order]
-    at = np.searchsorted(keys, asked, "right") - 1
-    return np.where((at >= 0) & (keys[at] == asked), values[at], -1)
+
+    def __init__(self, keys: Array, values: Array) -> None:
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._values = keys[order], values[order]
+
+    def __call__(self, asked: Array) -> Array:
+        if not len(self._keys):
+            return np.full(len(asked), -1, np.int64)
+        at = np.searchsorted(self._keys, asked, "right") - 1
+        return np.where((at >= 0) & (self._keys[at] == asked), self._values[at], -1)

@@ -42,6 +42,10 @@ class Moments:
     def of(self, observed: Observed) -> Moment:
         return self.of_call(observed.call) if observed.call >= 0 else self.of_dataset(-1 - observed.call)
 
+    def number(self, observed: Observed) -> int | None:
+        """The place of a tensor among the events of the process; None where it has no row."""
+        return self.of(observed).number(observed.row) if observed.row is not None else None
+
     def _moment(self, key: tuple[int, int]) -> Moment:
         if key not in self._moments:
             if len(self._moments) > MAX_MOMENTS:
@@ -76,7 +80,8 @@ class Moment:
         self.calls = moments.calls
         self.call = call  # below 0 for a dataset
         self.process = moments.process
-        self.rows = self.calls.events(call, tf_step)
+        self.places = self.calls.places(call, tf_step)
+        self.rows = self.process.events[self.places]
 
     @property
     def step(self) -> int | None:
@@ -94,6 +99,14 @@ class Moment:
         """The same by loop frame and iteration too."""
         columns = (self.rows[name].tolist() for name in ("tensor", "frame", "iteration"))
         return dict(zip(zip(*columns, strict=True), self.rows, strict=True))
+
+    @cached_property
+    def _numbers(self) -> dict[bytes, int]:
+        return dict(zip((row.tobytes() for row in self.rows[::-1]), self.places[::-1].tolist(), strict=True))
+
+    def number(self, row: Row) -> int | None:
+        """The place of one of its rows among the events of the process."""
+        return self._numbers.get(row.tobytes())
 
     @cached_property
     def _frames(self) -> set[tuple[int, int]]:

@@ -110,6 +110,11 @@ class ProcessTrace:
         return len(ring) if ring is not None else 0
 
     @property
+    def epoch(self) -> int:
+        """Nanoseconds to add to a row's time to get the time of day."""
+        return next((ring.epoch for ring in self._rings.values() if ring is not None), 0)
+
+    @property
     def lost(self) -> int:
         """Events that were written over, or never written."""
         ring = self._rings["events"]

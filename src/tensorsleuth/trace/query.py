@@ -22,7 +22,8 @@ class Queries:
     processes: list[ProcessTrace]
 
     @cached_property
-    def _asked(self) -> list[Asked]:
+    def asked(self) -> list[Asked]:
+        """Each process, made ready for questions."""
         return [Asked(process, number) for number, process in enumerate(self.processes)]
 
     @property
@@ -32,7 +33,7 @@ class Queries:
 
     @cached_property
     def _recorded_steps(self) -> Array:
-        return np.unique(np.concatenate([np.empty(0, np.int64), *(asked.recorded_steps for asked in self._asked)]))
+        return np.unique(np.concatenate([np.empty(0, np.int64), *(asked.recorded_steps for asked in self.asked)]))
 
     def ops(
         self,
@@ -45,7 +46,7 @@ class Queries:
     ) -> list[Op]:
         """The ops of the program: nodes of the functions that it called, and eager ops."""
         wants = wanted(type, name, layer, file, line)
-        return [op for asked in self._asked for op in asked.index.ops if op.type != ARGUMENT and wants(op)]
+        return [op for asked in self.asked for op in asked.index.ops if op.type != ARGUMENT and wants(op)]
 
     def tensors(
         self,
@@ -71,11 +72,11 @@ class Queries:
         wants = wanted(type, name, layer, file, line, one)
         steps = step_range(step, self._recorded_steps) if step is not None else None
         when = When(steps, number_range("epoch", epoch), number_range("batch", batch))
-        return Tensors([Part(asked, _numbers(asked, wants, when, bad)) for asked in self._asked])
+        return Tensors([Part(asked, _numbers(asked, wants, when, bad)) for asked in self.asked])
 
     def variables(self) -> list[Variable]:
         """The variables that the program's functions use, with the ops that read and write them."""
-        return [variable for asked in self._asked for variable in variables_of(asked)]
+        return [variable for asked in self.asked for variable in variables_of(asked)]
 
     def source(self, file: str) -> str:
         """The text of a file of the program, as it was when it ran; the end of its path will do."""

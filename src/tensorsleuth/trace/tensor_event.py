@@ -149,9 +149,8 @@ class TensorEvent:
         """Its place among the events of its process; -1 where it has no row."""
         if self._given_number is not None or self.row is None:
             return self._given_number if self._given_number is not None else -1
-        events, row = self._asked.process.events, self.row
-        same = np.flatnonzero((events["time"] == row["time"]) & (events["tensor"] == row["tensor"]))
-        return next((int(number) for number in same if events[number].tobytes() == row.tobytes()), -1)
+        number = self._moment.number(self.row)
+        return number if number is not None else -1
 
     # ---- around it
 

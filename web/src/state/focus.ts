@@ -13,10 +13,10 @@ export const focus: ReadonlySignal<TensorId | null> = computed(() => chosen.valu
 
 /** Every panel follows. */
 export function setFocus(tensor: TensorId | null): void {
-  go({ tensor, file: null, line: null });
+  go({ tensor, src: null });
 }
 
 /** The same for arrow keys: without an entry in the browser's history for each step. */
 export function slideFocus(tensor: TensorId): void {
-  drift({ tensor, file: null, line: null });
+  drift({ tensor, src: null });
 }

@@ -1,8 +1,8 @@
 /** Dark or light: the system's, until the reader chooses. */
 import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
+import { recall, remember } from "./storage";
 
 export type Theme = "dark" | "light";
-const KEY = "tensorsleuth.theme";
 
 const system = matchMedia("(prefers-color-scheme: light)");
 const systems = signal<Theme>(system.matches ? "light" : "dark");
@@ -16,7 +16,7 @@ export const theme: ReadonlySignal<Theme> = computed(() => chosen.value ?? syste
 export function toggleTheme(): void {
   const next = theme.peek() === "dark" ? "light" : "dark";
   chosen.value = next === systems.peek() ? null : next;
-  remember(chosen.peek());
+  remember("theme", chosen.peek());
 }
 
 /** The value of a CSS variable in the theme on screen: `colour("--bad")`; for what is drawn on canvas. */
@@ -30,19 +30,6 @@ effect(() => {
 });
 
 function remembered(): Theme | null {
-  try {
-    const word = localStorage.getItem(KEY);
-    return word === "dark" || word === "light" ? word : null;
-  } catch {
-    return null; // refused: private windows, exported pages
-  }
-}
-
-function remember(word: Theme | null): void {
-  try {
-    if (word === null) localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, word);
-  } catch {
-    // the choice lasts as long as the page
-  }
+  const word = recall("theme");
+  return word === "dark" || word === "light" ? word : null;
 }

@@ -1,0 +1,122 @@
+"""A run that is open for questions; it may still be growing."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from tensorsleuth.diagnose.report import diagnose
+from tensorsleuth.model.finding import Diagnosis
+from tensorsleuth.page.sources import Sources
+from tensorsleuth.page.table import Table, let_go
+from tensorsleuth.page.variables import VariableNames
+from tensorsleuth.trace import rundir
+from tensorsleuth.trace.reader import Trace
+
+T = TypeVar("T")
+PATIENCE = 2.0  # seconds between two readings of a run that grows
+SHARE = 10  # of the time, at most one part in so many goes into reading it again
+
+
+class OpenRun:
+    """Keeps a trace open, and what questions have in common. Ask one question at a time: hold `lock`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = path.name
+        self.lock = threading.Lock()
+        self.cursor = 0  # goes up whenever the run was found to have grown
+        self._read()
+
+    def _read(self) -> None:
+        began = time.monotonic()
+        self._seen = self._signature()
+        self.trace = Trace(self.path)
+        for made in ("table", "sources", "variables"):
+            vars(self).pop(made, None)
+        self._kept: dict[str, tuple[object, Any]] = {}
+        self.cursor += 1
+        self._read_at = time.monotonic()
+        self._cost = self._read_at - began
+
+    @cached_property
+    def table(self) -> Table:
+        began = time.monotonic()
+        table = Table(self.trace)
+        self._cost += time.monotonic() - began
+        return table
+
+    @cached_property
+    def sources(self) -> Sources:
+        return Sources(self.trace)
+
+    @cached_property
+    def variables(self) -> VariableNames:
+        return VariableNames(self.trace)
+
+    def keep(self, what: str, key: object, make: Callable[[], T]) -> T:
+        """What was made last under this name, where it was for the same key; else made now."""
+        kept = self._kept.get(what)
+        if kept is None or kept[0] != key:
+            kept = self._kept[what] = key, make()
+        return cast(T, kept[1])
+
+    # ---- while the program runs
+
+    @property
+    def live(self) -> bool:
+        """Whether the program may still write."""
+        return rundir.is_alive(self.path)
+
+    def refresh(self) -> bool:
+        """Read the run again where it has grown, and that was not just now; whether it was."""
+        if time.monotonic() - self._read_at < max(PATIENCE, SHARE * self._cost) or self._signature() == self._seen:
+            return False
+        self._read()
+        return True
+
+    def _signature(self) -> tuple[tuple[str, int, int], ...]:
+        """Sizes, times and headers of its files: cheap to ask, and other ones once anything was written."""
+        files = [self.path / rundir.META, *sorted(self.path.glob("p-*/*"))]
+        return tuple(_file_signature(file) for file in files)
+
+    # ---- the verdict
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """Found anew only where something bad was added, or the run came to its end."""
+        key = self.table.bad.size, self.trace.meta.get("ended") is None, tuple(self.trace.trouble)
+        if self._diagnosed is None or self._diagnosed[0] != key:
+            self._diagnosed = key, diagnose(self.trace)
+            for process in self.trace.processes:
+                let_go(process.events)
+        return self._diagnosed[1]
+
+    _diagnosed: tuple[object, Diagnosis] | None = None
+
+
+def _file_signature(file: Path) -> tuple[str, int, int]:
+    """Mapped rows change neither size nor time of a file: its header counts them."""
+    try:
+        status = os.stat(file)
+        claimed = _claimed(file) if file.suffix == ".bin" else status.st_mtime_ns
+    except OSError:  # gone while we looked
+        return str(file), -1, -1
+    return str(file), status.st_size, claimed
+
+
+def _claimed(file: Path) -> int:
+    """How many rows the header says there are."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        return int.from_bytes(os.pread(descriptor, 8, _CLAIMED_AT), "little")
+    finally:
+        os.close(descriptor)
+
+
+_CLAIMED_AT = 48  # of `claimed` in RingHeader, see native/src/ring.h
