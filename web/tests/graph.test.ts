@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { GraphNode, Neighbourhood } from "../src/api/types";
 import { layout, lines, type Box } from "../src/panels/graph/layout";
 import { backPath, edgePath } from "../src/panels/graph/paths";
-import { shorten } from "../src/panels/graph/shorten";
+import { shorten } from "../src/widgets/shorten";
 import { fit, revealing, zoomAt } from "../src/panels/graph/viewport";
 import { walk } from "../src/panels/graph/walk";
 

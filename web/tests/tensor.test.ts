@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { History } from "../src/api/types";
+import type { History, Value } from "../src/api/types";
 import { colour, contrast, css, DARK, LIGHT, position, range } from "../src/panels/tensor/colour";
+import { cellSize, cellWords, covers, heatSummary } from "../src/panels/tensor/heat";
 import { pointOf, pointWords, series, spansPowers, stepAt } from "../src/panels/tensor/series";
 import { brackets, firstMatrix, indexOf, matrixAt, taken, unravel } from "../src/panels/tensor/slice";
+import { element } from "../src/panels/tensor/ValueGrid";
 
 describe("a slice", () => {
   const index = (text: string, shape: number[], flat: number) => brackets(indexOf(flat, taken(text, shape)!));
@@ -83,5 +85,31 @@ describe("a history", () => {
     expect(spansPowers(history)).toBe(false);
     expect(spansPowers({ min: [1, 1, 1], max: [1, 2, 1e20] })).toBe(true);
     expect(spansPowers({ min: [null], max: [0] })).toBe(false);
+  });
+});
+
+describe("a heat map", () => {
+  const heat = { rows: 2, columns: 2, cells: [0.5, null, 2, 3], bad: ".n.+", low: 0.5, high: 3 };
+  const value: Value = { shape: [2, 2], of: [3, 2, 2], dtype: "float32", slice: "[1]", begin: 0, end: 4, total: 4, items: [0.5, null, 2, null], texts: { 1: "NaN", 3: "Infinity" }, heat, histogram: null };
+  it("says the index in the whole tensor, and the value", () => {
+    expect(cellWords(value, heat, 0, 0)).toBe("[1, 0, 0] = 0.5");
+    expect(cellWords(value, heat, 0, 1)).toBe("[1, 0, 1] = NaN");
+    expect(cellWords(value, heat, 1, 1)).toBe("[1, 1, 1] = +∞");
+  });
+  it("says what a block covers", () => {
+    const large = { ...value, shape: [8, 4], of: [8, 4], slice: "" };
+    expect(cellWords(large, heat, 1, 0)).toBe("[4…7, 0…1] mean 2");
+    expect(cellWords(large, heat, 0, 1)).toBe("[0…3, 2…3] has NaN");
+    expect([0, 1, 2].map((cell) => covers(cell, 3, 10))).toEqual([[0, 2], [3, 5], [6, 9]]);
+  });
+  it("fits its room", () => {
+    expect(cellSize({ ...heat, rows: 128, columns: 128 }, 384)).toEqual({ wide: 3, high: 300 / 128 });
+    expect(cellSize(heat, 384)).toEqual({ wide: 22, high: 22 });
+  });
+  it("is told in a sentence", () => expect(heatSummary(heat, [2, 2])).toBe("Heat map of 2 by 2 values, from 0.5 to 3; 2 cells with NaN or infinity."));
+  it("has elements of every dtype", () => {
+    const of = (items: Value["items"], texts: Value["texts"] = {}) => items.map((_, at) => element({ items, texts }, at));
+    expect(of([1, 0.25, true, "cat"]).map(({ text }) => text)).toEqual(["1", "0.25", "true", "cat"]);
+    expect(of([null, null, null], { 0: "NaN", 1: "-Infinity", 2: "(1+2j)" })).toEqual([{ text: "NaN", bad: true }, { text: "−∞", bad: true }, { text: "(1+2j)", bad: false }]);
   });
 });

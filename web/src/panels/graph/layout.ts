@@ -2,7 +2,7 @@
 import { Graph, layout as arrange } from "@dagrejs/dagre";
 import type { GraphNode, Neighbourhood } from "../../api/types";
 import { backPath, edgePath, type Point } from "./paths";
-import { shorten } from "./shorten";
+import { shorten } from "../../widgets/shorten";
 
 export interface Box {
   x: number; // of the left top corner

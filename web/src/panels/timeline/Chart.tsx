@@ -9,13 +9,13 @@ import { draw } from "./draw";
 import { AXIS, fullHeight, LANE, STEPS } from "./geometry";
 import { hit, type Scene } from "./hit";
 import { drag, key, showAll, wheel } from "./input";
-import { palette } from "./palette";
+import { palette } from "../../widgets/palette";
 import { rowsOf, sceneOf } from "./scene";
 import { bins, points, scalar, turn, turned, view } from "./state";
 import { summary } from "./summary";
 import { Tooltip } from "./Tooltip";
-import { type Size, useCanvas } from "./useCanvas";
-import { useWheel } from "./useWheel";
+import { type Size, useCanvas } from "../../widgets/useCanvas";
+import { useWheel } from "../../widgets/useWheel";
 
 export function Chart() {
   const size = useSignal<Size>({ width: 0, height: 0 });

@@ -1,6 +1,6 @@
 /** What is under the pointer, beside it. */
 import type { Hit } from "./hit";
-import type { Size } from "./useCanvas";
+import type { Size } from "../../widgets/useCanvas";
 
 export function Tooltip({ hit, at, room }: { hit: Hit; at: { x: number; y: number }; room: Size }) {
   const left = at.x > room.width / 2;

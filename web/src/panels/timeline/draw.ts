@@ -3,7 +3,7 @@ import { columns } from "./bins";
 import { drawScalar } from "./drawscalar";
 import { AXIS, LANE, STEPS } from "./geometry";
 import type { Scene } from "./hit";
-import type { Palette } from "./palette";
+import type { Palette } from "../../widgets/palette";
 import type { Row } from "./rows";
 import { epochs, numbered } from "./steps";
 import { duration, roundStep, ticks, toX } from "./view";

@@ -3,7 +3,7 @@ import type { Points } from "../../api/types";
 import { value } from "../../widgets/format";
 import { clipped } from "./draw";
 import type { Scene } from "./hit";
-import type { Palette } from "./palette";
+import type { Palette } from "../../widgets/palette";
 import { heights, share, type Heights } from "./scalarline";
 import { toX } from "./view";
 

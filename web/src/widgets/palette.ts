@@ -1,5 +1,5 @@
 /** The theme's colours, as canvas wants them. */
-import { colour } from "../../state/theme";
+import { colour } from "../state/theme";
 
 const NAMES = ["surface", "raised", "line", "line-strong", "text", "text-2", "text-3", "accent", "bad", "bad-soft", "nan", "neg", "pos", "hover", "mono", "sans"] as const;
 export type Palette = Record<(typeof NAMES)[number], string>;
