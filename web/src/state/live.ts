@@ -1,9 +1,9 @@
 /** Follows a program that is still running, through the server's events; an exported page has none. */
 import { computed, effect, signal } from "@preact/signals";
 import { exported, query } from "../api/client";
-import type { Change } from "../api/types";
+import type { Change, Verdict } from "../api/types";
 import { ofRun } from "./name";
-import { cursor, grow, loadRun, loadRuns, loadVerdict, run, runs } from "./run";
+import { cursor, grow, loadRun, loadRuns, run, runs, verdict } from "./run";
 
 /** none: nothing to follow; lost: the server does not answer, and is asked again. */
 export const connection = signal<"none" | "open" | "lost">("none");
@@ -34,7 +34,7 @@ function listen(source: EventSource): void {
   source.onopen = () => void (connection.value = "open");
   source.onerror = () => void (connection.value = "lost");
   source.addEventListener("change", (event) => changed(JSON.parse((event as MessageEvent<string>).data) as Change));
-  source.addEventListener("verdict", () => void loadVerdict());
+  source.addEventListener("verdict", (event) => void (verdict.value = JSON.parse((event as MessageEvent<string>).data) as Verdict));
 }
 
 /** Its layers, files and lists grow too; they are asked for when it ended, and now and then before. */

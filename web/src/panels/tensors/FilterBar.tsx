@@ -2,7 +2,7 @@
 import { run } from "../../state/run";
 import { clearFilters, filtered, filters, HEALTHS, setFilter, type Filter } from "./filters";
 
-const WORDS: Record<(typeof HEALTHS)[number], string> = { bad: "NaN or ∞", nan: "NaN", inf: "∞", zero: "all zero", healthy: "healthy" };
+const WORDS: Record<(typeof HEALTHS)[number], string> = { bad: "NaN or ∞", nan: "NaN", inf: "∞", zero: "with zeros", healthy: "healthy" };
 
 export function FilterBar() {
   const now = filters.value;
