@@ -18,6 +18,7 @@ from tensorsleuth.page.shelf import Book
 from tensorsleuth.page.taken import take
 
 MOST = 5_000_000  # bytes: what people can attach to a bug report
+CHARSET = '<meta charset="utf-8" />'
 SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
 STYLE = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)">')
 ICON = re.compile(r'<link rel="icon"[^>]* href="\./([^"]+)"[^>]*>')
@@ -44,10 +45,8 @@ def whole(files: Mapping[str, PageFile], answers: Mapping[str, object]) -> str:
         f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    head = (
-        f'<meta charset="utf-8" />\n    <meta http-equiv="content-security-policy" content="{html.escape(policy)}" />'
-    )
-    index = index.replace('<meta charset="utf-8" />', head, 1)
+    tag = f'<meta http-equiv="content-security-policy" content="{html.escape(policy)}" />'
+    index = index.replace(CHARSET, f"{CHARSET}\n    {tag}", 1)
     for pattern in (SCRIPT, STYLE, ICON):
         index = pattern.sub("", index)
     data = f'<script type="application/json" id="answers">{embedded(answers)}</script>'
@@ -69,7 +68,5 @@ def _inside(index: str, pattern: re.Pattern[str], files: Mapping[str, PageFile])
     """The text of the one file that a tag of the page names; "" where there is no such tag."""
     names = pattern.findall(index)
     if len(names) > 1:
-        raise SleuthError(
-            f"the page was built in {len(names)} parts, and can be exported only in one. Build it: make page"
-        )
+        raise SleuthError(f"the page was built in {len(names)} parts; only one can be exported. Build it: make page")
     return files[names[0]].body.decode() if names else ""

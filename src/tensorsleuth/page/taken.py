@@ -1,4 +1,4 @@
-"""What an exported page takes along: its first screens, and the tensors that the findings are about, with their neighbours."""
+"""What an exported page takes along: its first screens, the tensors that findings are about, and their neighbours."""
 
 from __future__ import annotations
 

@@ -21,8 +21,12 @@ export function value(x: number | null): string {
   if (x === null) return "–";
   const size = Math.abs(x);
   if (x === 0) return "0";
-  const text = size >= 1e5 || size < 1e-3 ? trim(x.toExponential(3)).replace("e+", "e") : trim(x.toPrecision(4));
-  return text.replaceAll("-", MINUS);
+  return digits(x, size).replaceAll("-", MINUS);
+}
+
+function digits(x: number, size: number): string {
+  if (size >= 1e5 || size < 1e-3) return trim(x.toExponential(3)).replace("e+", "e");
+  return size >= 9999.5 ? String(Math.round(x)) : trim(x.toPrecision(4));
 }
 
 /** 64×10; a scalar is "scalar"; not known: "?". */
