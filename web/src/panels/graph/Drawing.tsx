@@ -62,15 +62,17 @@ export function Drawing({ part, laid }: { part: Neighbourhood; laid: Laid }) {
     event.preventDefault();
     event.stopPropagation();
   };
+  const dragged = useRef(0); // pixels since the button went down: a click is none
   const drag = (event: PointerEvent): void => {
     if (event.buttons !== 1) return;
+    dragged.current += Math.abs(event.movementX) + Math.abs(event.movementY);
     show({ ...view.peek(), x: view.peek().x + event.movementX, y: view.peek().y + event.movementY }, false);
   };
 
   return (
     <div class="graph-room">
       <svg ref={svg} class="graph-drawing" role="group" aria-label={`Graph around ${box(part.focus)?.title ?? "the op"}: ${part.nodes.length} ops. Arrows walk along edges, Enter focuses.`}
-        onKeyDown={press} onPointerMove={drag} onDblClick={refit}>
+        onKeyDown={press} onPointerDown={() => (dragged.current = 0)} onPointerMove={drag} onClickCapture={(event) => dragged.current > 5 && event.stopPropagation()} onDblClick={refit}>
         <defs>
           {["plain", "bad"].map((kind) => (
             <marker key={kind} id={`arrow-${kind}`} class={`graph-arrow graph-arrow-${kind}`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse" markerUnits="userSpaceOnUse">
