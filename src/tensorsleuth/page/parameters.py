@@ -67,11 +67,11 @@ def text(asked: Parameters, name: str) -> str | None:
     return given
 
 
-def page(asked: Parameters, total: int) -> tuple[int, int]:
+def page(asked: Parameters, total: int, longest: int = LONGEST_PAGE) -> tuple[int, int]:
     """The part of a list of that length that is asked for: begin and end."""
     begin = min(whole(asked, "begin", 0), total)
     end = whole(asked, "end", begin + PAGE)
-    return begin, min(max(end, begin), begin + LONGEST_PAGE, total)
+    return begin, min(max(end, begin), begin + longest, total)
 
 
 def pattern(given: str, ignore_case: bool = False) -> re.Pattern[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tensorsleuth.page import parameters
 from tensorsleuth.page.question import Answer, Parameters
 from tensorsleuth.trace import rundir
-from tensorsleuth.trace.runs import RunSummary, how_it_ended, summarize
+from tensorsleuth.trace.runs import RunSummary, how_it_ended, step_count, summarize
 
 if TYPE_CHECKING:
     from tensorsleuth.page.opened import OpenRun
@@ -31,8 +31,9 @@ def _counted(run: Path) -> dict[str, Any]:
 
 def summary(opened: OpenRun) -> dict[str, Any]:
     """The same of one that is open."""
-    steps, table = opened.trace.steps, opened.table
-    return _told(opened.path, opened.trace.meta, opened.live, len(steps), len(table.order), len(table.bad))
+    trace, table = opened.trace, opened.table
+    steps = max((step_count(process) for process in trace.processes), default=0)
+    return _told(opened.path, trace.meta, opened.live, steps, len(table.order), len(table.bad))
 
 
 def _told(run: Path, meta: dict[str, Any], alive: bool, steps: int, tensors: int, bad: int) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from tensorsleuth.page import parameters
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Parameters
 from tensorsleuth.page.table import Table
-from tensorsleuth.trace.columns import COLUMNS
+from tensorsleuth.page.told import told
 from tensorsleuth.trace.ops import Op
 from tensorsleuth.trace.ring_reader import Array
 
@@ -37,8 +37,8 @@ def _keys(table: Table, sort: str, places: Array) -> Array:
     if sort in ("name", "op"):
         return _ranks(table, lambda op: op.name if sort == "name" else op.type)[table.op[places]]
     if sort == "inf":
-        return _told(table, "neg_inf", places) + _told(table, "pos_inf", places)
-    return _told(table, sort, places)
+        return told(table, "neg_inf", places) + told(table, "pos_inf", places)
+    return told(table, sort, places)
 
 
 def _ranks(table: Table, word: Callable[[Op], str]) -> Array:
@@ -46,12 +46,3 @@ def _ranks(table: Table, word: Callable[[Op], str]) -> Array:
     words = [word(op) for op in table.ops]
     ranks = {text: rank for rank, text in enumerate(sorted(set(words)))}
     return np.array([*(ranks[text] for text in words), len(ranks)], np.int32)  # the last is also number -1
-
-
-def _told(table: Table, name: str, places: Array) -> Array:
-    """A column as questions of a trace have it: -1, or NaN, where it was not recorded."""
-    parts = []
-    for at, asked in enumerate(table.asked):
-        here = places[(places >= table.starts[at]) & (places < table.starts[at + 1])] - table.starts[at]
-        parts.append(COLUMNS[name](asked.process, asked.process.events[here]))
-    return parts[0]

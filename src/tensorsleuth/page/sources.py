@@ -31,17 +31,20 @@ class Sources:
 
     def lines(self, path: str) -> list[str]:
         if path not in self._lines:
-            self._lines[path] = self._texts.get(path, "").splitlines()
+            self._lines[path] = lines_of(self._texts.get(path, ""))
         return self._lines[path]
 
     def place(self, path: str | None, line: int | None, function: str | None) -> dict[str, Any] | None:
         """A line of a recorded file; None where it is not of one."""
         if path not in self._numbers or line is None:
             return None
-        lines = self.lines(path)
-        code = lines[line - 1].strip() if 0 < line <= len(lines) else None
         place = {"file": self._numbers[path], "path": path, "line": line}
-        return place | {"function": function or "", "code": code}
+        return place | {"function": function or "", "code": self.code(path, line).strip() or None}
+
+    def code(self, path: str | None, line: int | None) -> str:
+        """The text of a line; nothing where it is not known."""
+        lines = self.lines(path) if path is not None else []
+        return lines[line - 1] if line is not None and 0 < line <= len(lines) else ""
 
     def describe(self, number: int) -> dict[str, Any]:
         path = self.paths[number]
@@ -53,6 +56,12 @@ class Sources:
         """Each path as short as tells it from the others."""
         parts = [path.split("/") for path in self.paths]
         return ["/".join(one[-_needed(one, parts) :]) for one in parts]
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines as Python counts them: other ends than a newline do not end one."""
+    lines = text.split("\n")
+    return lines[:-1] if not lines[-1] else lines
 
 
 def _needed(one: list[str], others: list[list[str]]) -> int:

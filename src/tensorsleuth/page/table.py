@@ -18,6 +18,7 @@ from tensorsleuth.page.errors import NoSuchThing
 from tensorsleuth.page.lanes import Lanes
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ops import Op
+from tensorsleuth.trace.query import asked_of
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.ring_reader import Array
 
@@ -30,7 +31,7 @@ class Table:
     """A place in it stands for a tensor: those of the first process come first, then those of the next."""
 
     def __init__(self, trace: Trace) -> None:
-        self.asked: list[Asked] = trace.asked
+        self.asked: list[Asked] = asked_of(trace)
         sizes = [len(one.process.events) for one in self.asked]
         self.starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
         self.ops: list[Op] = [op for one in self.asked for op in one.index.ops]
@@ -93,7 +94,22 @@ class Table:
         number = int(self.op[place])
         return self.ops[number] if number >= 0 else UNKNOWN
 
+    @cached_property
+    def _op_numbers(self) -> dict[tuple[int, int], int]:
+        return {(op.process, op.first): number for number, op in enumerate(self.ops) if op.outputs}
+
+    def number_of_op(self, process: int, first: int) -> int | None:
+        """The number in `ops` of the op whose first output has that id."""
+        return self._op_numbers.get((process, first))
+
     # ---- what there is
+
+    @cached_property
+    def firsts(self) -> Array:
+        """Of each op the place of its first tensor, -1 where it has none: what is written last stays."""
+        firsts = np.full(len(self.ops) + 1, -1, np.int32)
+        firsts[self.op[::-1]] = np.arange(len(self) - 1, -1, -1, dtype=np.int32)
+        return firsts[:-1]
 
     @cached_property
     def order(self) -> Array:

@@ -7,6 +7,7 @@ from functools import cached_property
 from tensorsleuth.model.ops import READS
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ops import Op
+from tensorsleuth.trace.query import asked_of
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.tensor_event import TensorEvent
 
@@ -19,7 +20,7 @@ class VariableNames:
 
     @cached_property
     def _names(self) -> dict[tuple[int, int], str]:
-        return {(op.process, op.first): name for one in self._trace.asked for op, name in _read_in(one)}
+        return {(op.process, op.first): name for one in asked_of(self._trace) for op, name in _read_in(one)}
 
     def of(self, event: TensorEvent) -> str | None:
         """The variable that a tensor was read from; None where it is not one's value."""

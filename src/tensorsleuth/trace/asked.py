@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tensorsleuth.model.rows import CallKind, EventKind
+from tensorsleuth.model.rows import EventKind
+from tensorsleuth.trace.look_up import LookUp
 from tensorsleuth.trace.moment import Moments
 from tensorsleuth.trace.ops import OpIndex
 from tensorsleuth.trace.process import ProcessTrace
@@ -37,10 +38,10 @@ class Asked:
         return np.where(rows["kind"] == EventKind.GRAPH, self._joined(rows["step"]), rows["step"].astype(np.int64))
 
     @cached_property
-    def _joined(self) -> _LookUp:
+    def _joined(self) -> LookUp:
         joined = self.process.call_of_step
         keys = np.fromiter(joined.keys(), np.uint64, len(joined))
-        return _LookUp(keys, np.fromiter(joined.values(), np.int64, len(joined)))
+        return LookUp(keys, np.fromiter(joined.values(), np.int64, len(joined)))
 
     @cached_property
     def steps(self) -> Array:
@@ -49,11 +50,7 @@ class Asked:
 
     def steps_of(self, calls: Array) -> Array:
         """The training step of each call, -1 where there is none."""
-        return self._steps(calls)
-
-    @cached_property
-    def _steps(self) -> _LookUp:
-        return _LookUp(*self._steps_of_calls)
+        return self.process.steps_of_calls(calls)
 
     @cached_property
     def epochs(self) -> Array:
@@ -65,16 +62,10 @@ class Asked:
         """For each event its batch in that epoch, -1 where there is none."""
         return self.process.batches.of_calls(self.calls, self.process.batches.batches)
 
-    @cached_property
-    def _steps_of_calls(self) -> tuple[Array, Array]:
-        calls = self.process.calls
-        real = np.isin(calls["kind"], (CallKind.OP, CallKind.FUNCTION))
-        return calls["call"][real].astype(np.int64), calls["step"][real]
-
     @property
     def recorded_steps(self) -> Array:
         """The training steps of this process, in order."""
-        steps = np.unique(self._steps_of_calls[1])
+        steps = np.unique(self.process.steps_of_calls.values)
         return steps[steps >= 0]
 
     @cached_property
@@ -84,17 +75,3 @@ class Asked:
     @cached_property
     def takers(self) -> Takers:
         return Takers(self.moments, self.index)
-
-
-class _LookUp:
-    """The value of each key that is asked for, -1 where there is none; of equal keys the last counts."""
-
-    def __init__(self, keys: Array, values: Array) -> None:
-        order = np.argsort(keys, kind="stable")
-        self._keys, self._values = keys[order], values[order]
-
-    def __call__(self, asked: Array) -> Array:
-        if not len(self._keys):
-            return np.full(len(asked), -1, np.int64)
-        at = np.searchsorted(self._keys, asked, "right") - 1
-        return np.where((at >= 0) & (self._keys[at] == asked), self._values[at], -1)

@@ -22,8 +22,7 @@ class Queries:
     processes: list[ProcessTrace]
 
     @cached_property
-    def asked(self) -> list[Asked]:
-        """Each process, made ready for questions."""
+    def _asked(self) -> list[Asked]:
         return [Asked(process, number) for number, process in enumerate(self.processes)]
 
     @property
@@ -33,7 +32,7 @@ class Queries:
 
     @cached_property
     def _recorded_steps(self) -> Array:
-        return np.unique(np.concatenate([np.empty(0, np.int64), *(asked.recorded_steps for asked in self.asked)]))
+        return np.unique(np.concatenate([np.empty(0, np.int64), *(asked.recorded_steps for asked in self._asked)]))
 
     def ops(
         self,
@@ -46,7 +45,7 @@ class Queries:
     ) -> list[Op]:
         """The ops of the program: nodes of the functions that it called, and eager ops."""
         wants = wanted(type, name, layer, file, line)
-        return [op for asked in self.asked for op in asked.index.ops if op.type != ARGUMENT and wants(op)]
+        return [op for asked in self._asked for op in asked.index.ops if op.type != ARGUMENT and wants(op)]
 
     def tensors(
         self,
@@ -72,16 +71,21 @@ class Queries:
         wants = wanted(type, name, layer, file, line, one)
         steps = step_range(step, self._recorded_steps) if step is not None else None
         when = When(steps, number_range("epoch", epoch), number_range("batch", batch))
-        return Tensors([Part(asked, _numbers(asked, wants, when, bad)) for asked in self.asked])
+        return Tensors([Part(asked, _numbers(asked, wants, when, bad)) for asked in self._asked])
 
     def variables(self) -> list[Variable]:
         """The variables that the program's functions use, with the ops that read and write them."""
-        return [variable for asked in self.asked for variable in variables_of(asked)]
+        return [variable for asked in self._asked for variable in variables_of(asked)]
 
     def source(self, file: str) -> str:
         """The text of a file of the program, as it was when it ran; the end of its path will do."""
         texts = {path: text for process in self.processes for path, text in process.catalogue.sources.items()}
         return texts[find_file(texts, file)]
+
+
+def asked_of(trace: Queries) -> list[Asked]:
+    """The processes of a trace, made ready for questions."""
+    return trace._asked
 
 
 def _numbers(asked: Asked, wants: Wanted, when: When, bad: bool | None) -> Array:

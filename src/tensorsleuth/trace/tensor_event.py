@@ -72,7 +72,7 @@ class TensorEvent:
     def step(self) -> int | None:
         """The training step that it was computed in."""
         if self.row is None:
-            step = self._asked.process.step_of_call.get(self._moment.call)
+            step: int | None = int(self._asked.steps_of(np.array([self._moment.call]))[0])
         else:
             step = self._asked.process.step_of(self.row)
         return step if step is not None and step >= 0 else None

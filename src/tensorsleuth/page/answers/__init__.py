@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorsleuth.page.answers import run, tensor, tensors, verdict
+from tensorsleuth.page.answers import alerts, history, run, scalars, source, tensor, tensors, timeline, value, verdict
 from tensorsleuth.page.question import Question
 
 QUESTIONS: tuple[Question, ...] = (
@@ -10,5 +10,13 @@ QUESTIONS: tuple[Question, ...] = (
     Question("verdict", verdict.answer, "what went wrong, as `sleuth why` tells it"),
     Question("tensors", tensors.answer, "the list of tensors"),
     Question("tensors/at", tensors.answer_at, "where a tensor stands in that list"),
+    Question("alerts", alerts.answer, "bad tensors and errors, by kind"),
+    Question("next", alerts.answer_next, "the next bad tensor, or the one before"),
+    Question("timeline", timeline.answer, "when what was computed, by thread and device; the steps"),
+    Question("scalars", scalars.answer, "single numbers that are computed again and again, the likely loss first"),
+    Question("scalars/{op}", scalars.answer_points, "one of them over time"),
+    Question("sources/{file}", source.answer, "a file as it was when it ran, with the health of each line"),
+    Question("tensors/{id}/history", history.answer, "the same tensor over the run"),
+    Question("tensors/{id}/value", value.answer, "what was in it"),
     Question("tensors/{id}", tensor.answer, "one tensor, what went in and what took it"),
 )

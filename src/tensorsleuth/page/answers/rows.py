@@ -8,18 +8,12 @@ from typing import Any
 
 from tensorsleuth.model.rows import EventFlag
 from tensorsleuth.page import ids
+from tensorsleuth.page.events import event_at
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.trace.ops import Op
 from tensorsleuth.trace.tensor_event import TensorEvent
 
 COUNTS = {"nan": "nan", "negInf": "neg_inf", "posInf": "pos_inf", "neg": "neg", "zero": "zero", "pos": "pos"}
-
-
-def event_at(opened: OpenRun, place: int) -> TensorEvent:
-    """The tensor of a place in the table."""
-    process, number = opened.table.locate(place)
-    asked, op, row = opened.table.asked[process], opened.table.op_of(place), opened.table.row(place)
-    return TensorEvent(asked, op, int(row["tensor"]) - op.first if op.first >= 0 else 0, row, number=number)
 
 
 def tensor_rows(opened: OpenRun, places: Iterable[int]) -> list[dict[str, Any]]:

@@ -7,7 +7,8 @@ from typing import Any
 from tensorsleuth.debugger.portrait import health as in_words
 from tensorsleuth.model.catalog import Site
 from tensorsleuth.page import ids
-from tensorsleuth.page.answers.rows import event_at, op_id, tensor_row
+from tensorsleuth.page.answers.rows import op_id, tensor_row
+from tensorsleuth.page.events import event_at
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
 from tensorsleuth.trace.tensor_event import TensorEvent
