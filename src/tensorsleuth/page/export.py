@@ -21,7 +21,6 @@ MOST = 5_000_000  # bytes: what people can attach to a bug report
 CHARSET = '<meta charset="utf-8" />'
 SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
 STYLE = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)">')
-ICON = re.compile(r'<link rel="icon"[^>]* href="\./([^"]+)"[^>]*>')
 
 
 def export_page(run: Path, files: Mapping[str, PageFile], target: Path) -> int:
@@ -47,7 +46,7 @@ def whole(files: Mapping[str, PageFile], answers: Mapping[str, object]) -> str:
     )
     tag = f'<meta http-equiv="content-security-policy" content="{html.escape(policy)}" />'
     index = index.replace(CHARSET, f"{CHARSET}\n    {tag}", 1)
-    for pattern in (SCRIPT, STYLE, ICON):
+    for pattern in (SCRIPT, STYLE):
         index = pattern.sub("", index)
     data = f'<script type="application/json" id="answers">{embedded(answers)}</script>'
     index = index.replace("</head>", f"  <style>{style}</style>\n  </head>", 1)

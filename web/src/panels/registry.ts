@@ -2,9 +2,14 @@
 import type { ComponentType } from "preact";
 import type { Run } from "../api/types";
 import { Alerts } from "./alerts/Alerts";
+import { ComparePanel } from "./compare/ComparePanel";
+import { GraphPanel } from "./graph/GraphPanel";
+import { RunsPanel } from "./runs/RunsPanel";
 import { Source } from "./source/Source";
 import { Stack } from "./stack/Stack";
+import { TensorPanel } from "./tensor/TensorPanel";
 import { Tensors } from "./tensors/Tensors";
+import { TimelinePanel } from "./timeline/TimelinePanel";
 
 export interface Panel {
   id: string;
@@ -25,6 +30,11 @@ export interface Panel {
 export const PANELS: Panel[] = [
   { id: "alerts", title: "Alerts", component: Alerts, region: "left", row: 0, compact: true },
   { id: "tensors", title: "Tensors", component: Tensors, region: "left", row: 1, key: "l" },
+  { id: "timeline", title: "Timeline", component: TimelinePanel, region: "middle", row: 0, key: "t" },
+  { id: "graph", title: "Graph", component: GraphPanel, region: "middle", row: 1, key: "g" },
+  { id: "tensor", title: "Tensor", component: TensorPanel, region: "right", row: 0, key: "i" },
   { id: "source", title: "Source", component: Source, region: "right", row: 1, key: "s" },
   { id: "stack", title: "Stack trace", component: Stack, region: "right", row: 1, key: "c" },
+  { id: "runs", title: "Runs", component: RunsPanel, region: "whole", row: 0 },
+  { id: "compare", title: "Compare", component: ComparePanel, region: "whole", row: 0 },
 ];

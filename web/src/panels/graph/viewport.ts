@@ -11,6 +11,10 @@ interface Size {
   height: number;
 }
 
+interface Drawn extends Size {
+  nodes: (Box & { node: { id: string } })[];
+}
+
 const LEAST = 0.15;
 const MOST = 2.5;
 const LEGIBLE = 0.62; // below this, names cannot be read: rather show less
@@ -45,3 +49,11 @@ function along(moved: number, k: number, room: number, begin: number, length: nu
 }
 
 export const transform = ({ x, y, k }: Viewport): string => `translate(${x.toFixed(1)} ${y.toFixed(1)}) scale(${k.toFixed(4)})`;
+
+/** After the drawing changed: what is in focus stays where it was on screen. */
+export function follow(view: Viewport, old: Drawn, now: Drawn, focus: string, screen: Size): Viewport {
+  const find = (drawn: Drawn): Box | undefined => drawn.nodes.find((placed) => placed.node.id === focus);
+  const [from, to] = [find(old), find(now)];
+  if (!from || !to) return fit(screen, now, to ?? null);
+  return { k: view.k, x: view.x + (from.x + from.width / 2 - to.x - to.width / 2) * view.k, y: view.y + (from.y - to.y) * view.k };
+}

@@ -17,7 +17,7 @@ export function Neighbours({ title, none, all }: { title: string; none: string; 
 function Line({ one }: { one: Neighbour }) {
   const inside = (
     <>
-      <span class={one.bad ? "dot dot-bad" : one.id === null ? "dot dot-unseen" : "dot"} aria-hidden="true" />
+      <span class={`neighbour-dot ${one.bad ? "neighbour-bad" : one.id === null ? "neighbour-unseen" : ""}`} aria-hidden="true" />
       <span class="neighbour-type mono">{one.type}</span>
       <span class="neighbour-name mono cut" title={one.name}>{shorten(one.name, 44)}</span>
       <span class={`neighbour-words cut ${one.bad ? "is-bad" : "quiet"}`} title={one.words}>{one.words}</span>
