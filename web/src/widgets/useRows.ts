@@ -1,5 +1,5 @@
 /** The rows of a long list that are in sight, as its element scrolls and changes size. */
-import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { scrollTo, sight, type Sight } from "./rows";
 
 export interface Rows extends Sight {
@@ -11,10 +11,13 @@ export interface Rows extends Sight {
 
 export function useRows(ref: { current: HTMLElement | null }, count: number, row: number): Rows {
   const [at, setAt] = useState({ top: 0, room: 0 });
+  const look = (): void => {
+    const [top, room] = [ref.current?.scrollTop ?? 0, ref.current?.clientHeight ?? 0];
+    setAt((old) => (old.top === top && old.room === room ? old : { top, room }));
+  };
   useLayoutEffect(() => {
     const element = ref.current;
     if (!element) return;
-    const look = (): void => setAt((old) => (old.top === element.scrollTop && old.room === element.clientHeight ? old : { top: element.scrollTop, room: element.clientHeight }));
     look();
     element.addEventListener("scroll", look, { passive: true });
     const watch = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(look);
@@ -24,12 +27,11 @@ export function useRows(ref: { current: HTMLElement | null }, count: number, row
       watch?.disconnect();
     };
   }, []);
-  const [wanted, want] = useState<{ index: number; edge: boolean } | null>(null);
-  useEffect(() => {
+  const show = (index: number, edge = false): void => {
     const element = ref.current;
-    if (!wanted || !element || count === 0) return;
-    element.scrollTop = scrollTo(wanted.index, element.scrollTop, element.clientHeight, count, row, wanted.edge);
-    want(null);
-  }, [wanted, count > 0]);
-  return { ...sight(at.top, at.room, count, row), show: (index, edge = false) => want({ index, edge }), fit: Math.max(1, Math.floor(at.room / row)) };
+    if (!element) return;
+    element.scrollTop = scrollTo(index, element.scrollTop, element.clientHeight, count, row, edge);
+    look();
+  };
+  return { ...sight(at.top, at.room, count, row), show, fit: Math.max(1, Math.floor(at.room / row)) };
 }

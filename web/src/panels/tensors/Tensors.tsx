@@ -68,10 +68,10 @@ function useScrollToFocus(list: List, show: (index: number, edge?: boolean) => v
   const shown = useRef<string>("");
   useEffect(() => {
     const now = `${focus.value} ${list.key}`;
-    if (list.at === null || list.at < 0 || shown.current === now) return;
+    if (list.at === null || list.at < 0 || list.pages.total === null || shown.current === now) return;
     shown.current = now;
     show(list.at);
-  }, [list.at, list.key, focus.value]);
+  }, [list.at, list.key, list.pages.total, focus.value]);
 }
 
 function useInputs(): Set<string> {
@@ -82,7 +82,8 @@ function useInputs(): Set<string> {
 function mover(list: List, show: (index: number, edge?: boolean) => void): (by: number) => void {
   return (by) => {
     const total = list.pages.total ?? 0;
-    const next = Math.min(total - 1, Math.max(0, (list.at ?? -1) + by));
+    const here = list.pages.find((row) => row.id === focus.peek());
+    const next = Math.min(total - 1, Math.max(0, (here >= 0 ? here : (list.at ?? -1)) + by));
     const row: TensorRow | undefined = list.pages.row(next);
     show(next, true);
     if (row) slideFocus(row.id);

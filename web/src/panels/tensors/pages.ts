@@ -9,6 +9,7 @@ export class Pages<T> {
   /** Goes up when rows came. */
   readonly version = signal(0);
   total: number | null = null;
+  /** Why there is no list; a page that fails while others are here only stays empty. */
   error: unknown = null;
   private pages = new Map<number, { items: T[]; fresh: boolean }>();
   private asked = new Set<number>();
@@ -51,7 +52,7 @@ export class Pages<T> {
       const answer = await this.ask(page * SIZE, (page + 1) * SIZE);
       if (round === this.round) this.take(page, answer);
     } catch (error) {
-      if (round !== this.round) return;
+      if (round !== this.round || this.total !== null) return;
       this.error = error;
       this.version.value += 1;
     }

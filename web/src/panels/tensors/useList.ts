@@ -1,5 +1,5 @@
 /** The list's rows for the filters of the address, and where the tensor in focus is among them. */
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, query, RequestFailed } from "../../api/client";
 import type { TensorRow } from "../../api/types";
 import { focus } from "../../state/focus";
@@ -24,13 +24,21 @@ export function useList(): List {
   const key = `${path}${query(asked)}`;
   const pages = useMemo(() => new Pages<TensorRow>((begin, end) => get(path as string, { ...asked, begin, end })), [key]);
   void pages.version.value;
-  useEffect(() => {
-    if (path === null) return;
-    pages.refresh();
-    pages.need(0, 1);
-  }, [pages, cursor.value]);
+  useRefresh(pages, path !== null);
   const at = usePlace(pages, path, asked, key);
   return { pages, key, at, error: pages.error === null ? null : pages.error instanceof RequestFailed ? pages.error : new RequestFailed(String(pages.error), null, 0) };
+}
+
+/** The first rows are asked for at once; all again when the program went on. */
+function useRefresh(pages: Pages<TensorRow>, on: boolean): void {
+  const moment = cursor.value;
+  const before = useRef({ pages, moment });
+  useEffect(() => {
+    if (!on) return;
+    if (before.current.pages === pages && before.current.moment !== moment) pages.refresh();
+    before.current = { pages, moment };
+    pages.need(0, 1);
+  }, [pages, moment, on]);
 }
 
 function usePlace(pages: Pages<TensorRow>, path: string | null, asked: typeof params.value, key: string): number | null {
