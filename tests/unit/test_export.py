@@ -18,6 +18,7 @@ from tensorsleuth.page import asking, export
 from tensorsleuth.page.built import PageFile
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.shelf import Book
+from tensorsleuth.page.taken import take
 
 INDEX = b"""<!doctype html>
 <html>
@@ -92,10 +93,8 @@ def test_the_policy_lets_nothing_run_but_the_page_itself(run: Path, tmp_path: Pa
     for element, directive in (("script#", "script-src"), ("style#", "style-src")):
         digest = base64.b64encode(hashlib.sha256(read.inside[element].encode()).digest()).decode()
         assert f"{directive} 'sha256-{digest}'" in policy
-    before = [tag for tag, _ in read.tags][
-        : [given.get("http-equiv") for _, given in read.tags].index("content-security-policy")
-    ]
-    assert set(before) <= {"html", "head", "meta"}, "it stands before all that it is about"
+    place = [given.get("http-equiv") for _, given in read.tags].index("content-security-policy")
+    assert {tag for tag, _ in read.tags[:place]} <= {"html", "head", "meta"}, "it stands before all that it is about"
 
 
 def test_no_word_of_the_trace_leaves_its_element(run: Path, tmp_path: Path) -> None:
@@ -122,7 +121,7 @@ def test_the_first_screens_and_the_findings_are_taken_along(run: Path, tmp_path:
 
 def test_it_is_bounded(run: Path) -> None:
     small = asking.Asking(Book(OpenRun(run)), 3000)
-    export.take(small)
+    take(small)
     assert small.left_out and len(json.dumps(small.answers)) < 6000
 
 

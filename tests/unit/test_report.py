@@ -16,36 +16,10 @@ from tensorsleuth.page.report.pictures import Lane, curve, lanes
 from tensorsleuth.page.report.scales import Scale, number, scale
 from tensorsleuth.trace import synthetic
 
-ALLOWED = {
-    *(
-        [
-            "html",
-            "head",
-            "meta",
-            "title",
-            "style",
-            "body",
-            "h1",
-            "h2",
-            "h3",
-            "p",
-            "span",
-            "code",
-            "section",
-            "pre",
-            "table",
-            "tr",
-            "td",
-            "th",
-            "dl",
-            "dt",
-            "dd",
-            "figure",
-            "figcaption",
-        ]
-    ),
-    *(["svg", "line", "text", "polyline", "polygon", "circle", "rect"]),
-}
+ALLOWED = """
+html head meta title style body h1 h2 h3 p span code section pre table tr td th dl dt dd figure figcaption
+svg line text polyline polygon circle rect
+"""
 
 
 @pytest.fixture
@@ -58,12 +32,12 @@ def test_it_tells_the_finding_its_line_and_what_was_seen(sheet: str) -> None:
     marked = re.findall(r'<span class="row here"><span class="number">(\d+)</span>', sheet)
     assert marked == ["5"]
     assert "2 NaN of 66" in sheet and "written to a variable" in sheet and "<h2>Not covered</h2>" in sheet
-    assert sheet.count("<svg") == 2, "the tensor over the run, and all over time"
+    assert sheet.count("<svg") == 3, "the tensor over the run, all tensors over time, a scalar"
 
 
 def test_no_word_of_the_trace_becomes_markup(sheet: str) -> None:
     read = Read(sheet)
-    assert {tag for tag, _ in read.tags} <= ALLOWED
+    assert {tag for tag, _ in read.tags} <= set(ALLOWED.split())
     given = {name for _, attributes in read.tags for name in attributes}
     assert not [name for name in given if name.startswith("on") or name in ("src", "href", "style")]
     assert "<script" not in sheet.lower() and "\x1b" not in sheet and "\u202e" not in sheet and "\0" not in sheet
@@ -114,15 +88,12 @@ def test_ticks_are_round_and_inside() -> None:
 
 def test_a_curve_that_explodes_is_drawn_on_a_steep_scale() -> None:
     steep = scale([[1.0, 2.0, 3.0, 1e38]], 0, 100)
-    assert steep.bend is not None and steep(3.0) > 1.0 and steep(1e38) == 100
+    assert steep.bend is not None and steep(3.0) > 0.5 and steep(1e38) == 100
     assert all(1 <= tick <= 1e38 for tick in steep.ticks())
     assert scale([[1.0, 2.0, 3.0]], 0, 100).bend is None
     assert scale([[-87.0, -80.0], [-1e-8, -1e-9]], 0, 100).bend is None, "a small one beside a large one is not steep"
     assert scale([[2.0, 2.0]], 0, 100)(2.0) == 50 and scale([[None]], 0, 100)(0.5) == 50
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"), [(0, "0"), (0.25, "0.25"), (1200, "1,200"), (3e38, "3e+38"), (-1e-6, "-1e-06")]
-)
-def test_numbers_are_short(value: float, shown: str) -> None:
-    assert number(value) == shown
+def test_numbers_are_short() -> None:
+    assert [number(value) for value in (0, 0.25, 1200, 3e38, -1e-6)] == ["0", "0.25", "1,200", "3e+38", "-1e-06"]

@@ -15,7 +15,7 @@ from tensorsleuth.model.errors import SleuthError
 ASK_AGAIN = "private, no-cache"  # it may be kept, but is asked about each time: the ETag makes that cheap
 FOREVER = "private, max-age=31536000, immutable"  # its name has a hash of what is in it
 
-_DECEITFUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u(?:00[0189][0-9a-f]|061c|200[ef]|202[a-e]|206[6-9])")
+_DECEITFUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u(?:00[0189][0-9a-f]|007f|061c|200[ef]|202[a-e]|206[6-9])")
 
 
 def encoded(value: object) -> bytes:
@@ -23,7 +23,7 @@ def encoded(value: object) -> bytes:
 
     Controls, and marks that turn the direction of writing, are replaced: a name must not look like another.
     """
-    text = json.dumps(value, allow_nan=False, separators=(",", ":")).replace("\x7f", "\\ufffd")
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
     return _DECEITFUL.sub(r"\1\\ufffd", text).encode("ascii")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorsleuth.page.asking import Asking
 from tensorsleuth.page.report.pictures import curve, text
+from tensorsleuth.show.amounts import printable
 
 AROUND = 4  # lines before and after the marked one
 
@@ -49,7 +50,12 @@ def _source(asking: Asking, place: dict[str, Any] | None) -> Iterator[str]:
 
 
 def _row(number: int, html: str, here: bool) -> str:
-    return f'<span class="row{" here" if here else ""}"><span class="number">{number}</span>{html.rstrip()}</span>'
+    return f'<span class="row{" here" if here else ""}"><span class="number">{number}</span>{_seen(html)}</span>'
+
+
+def _seen(html: str) -> str:
+    """Without what turns the direction of writing, or is no character at all."""
+    return printable(html.rstrip().replace("\t", "    "))
 
 
 def _evidence(pieces: list[dict[str, Any]]) -> str:
