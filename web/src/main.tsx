@@ -1,3 +1,12 @@
 import { render } from "preact";
+import "./style/index.css";
+import { Page } from "./layout/Page";
+import { listenToKeys } from "./state/keys";
+import { followLive } from "./state/live";
+import { followRun, loadRuns } from "./state/run";
 
-render(<main>tensorsleuth</main>, document.getElementById("page") as HTMLElement);
+followRun();
+followLive();
+listenToKeys();
+void loadRuns();
+render(<Page />, document.getElementById("page") as HTMLElement);

@@ -1,0 +1,26 @@
+/** How it spread, from birth to symptom: each hop that was recorded can be looked at. */
+import type { Finding } from "../../api/types";
+import { focus, setFocus } from "../../state/focus";
+
+export function Chain({ finding }: { finding: Finding }) {
+  if (finding.chain.length === 0) return null;
+  return (
+    <div class="finding-row">
+      <span class="finding-label">Spread</span>
+      <ol class="chain" aria-label="From birth to symptom">
+        {finding.chain.map((hop, n) => (
+          <li key={n} class="hop">
+            {n > 0 && <span class="hop-arrow faint" aria-hidden="true">→</span>}
+            {hop.tensor === null ? (
+              <span class="hop-text quiet">{hop.text}</span>
+            ) : (
+              <button class={`hop-button mono${hop.tensor === focus.value ? " hop-at" : ""}`} aria-current={hop.tensor === focus.value ? "true" : undefined} onClick={() => setFocus(hop.tensor)}>
+                {hop.text}
+              </button>
+            )}
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
