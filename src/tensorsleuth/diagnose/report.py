@@ -188,6 +188,7 @@ class _Told:
             call=self.call if self.call >= 0 else None,
             tensor=self._number(case.out),
             hops=tuple(self._number(hop.tensor) if hop.tensor is not None else None for hop in chain),
+            path=tuple(place for one in case.spread.path if (place := self._number(one)) is not None),
         )
 
     def _number(self, one: Observed) -> int | None:

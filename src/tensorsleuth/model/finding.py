@@ -55,6 +55,7 @@ class Finding:
     process: int | None = None  # which of the run's
     tensor: int | None = None  # the place of what was born, among the events of that process
     hops: tuple[int | None, ...] = ()  # for each entry of the chain the place of its tensor
+    path: tuple[int, ...] = ()  # places of all tensors on the way from birth to symptom
 
     @property
     def when(self) -> str:
@@ -66,7 +67,7 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """As `sleuth why --json` has it: without what only means something beside the trace."""
         described = asdict(self)
-        for name in ("source", "call", "process", "tensor", "hops"):
+        for name in ("source", "call", "process", "tensor", "hops", "path"):
             del described[name]
         for piece in described["evidence"]:
             del piece["tensor"]

@@ -75,9 +75,8 @@ class Scalars:
         return int(self._table.step.max(initial=0)) + 1
 
     def _label(self, op: Op, name: str | None, loss: bool) -> str:
-        if name is not None or op.file is None:
-            return name or ("loss" if loss else op.name)
-        return f"{os.path.basename(op.file)}:{op.line}"
+        line = f"{os.path.basename(op.file)}:{op.line}" if op.file is not None else op.name
+        return name or (op.layer or "loss" if loss else line)
 
     @cached_property
     def _named(self) -> dict[Op, str]:

@@ -6,10 +6,14 @@ from functools import cached_property
 
 from tensorsleuth.model.ops import READS
 from tensorsleuth.trace.asked import Asked
+from tensorsleuth.trace.observed import uid_of
 from tensorsleuth.trace.ops import Op
 from tensorsleuth.trace.query import asked_of
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.tensor_event import TensorEvent
+from tensorsleuth.trace.variables import Variables
+
+HANDLES = ("VarHandleOp",)
 
 
 class VariableNames:
@@ -23,8 +27,14 @@ class VariableNames:
         return {(op.process, op.first): name for one in asked_of(self._trace) for op, name in _read_in(one)}
 
     def of(self, event: TensorEvent) -> str | None:
-        """The variable that a tensor was read from; None where it is not one's value."""
+        """The variable that a tensor was read from, or is the handle of; None where it is not one's."""
+        if event.op.type in HANDLES and event.row is not None and event.op.eager >= 0:
+            return self._handles[event.op.process].name(uid_of(event.row))
         return self._names.get((event.op.process, event.op.first)) if event.op.type in READS else None
+
+    @cached_property
+    def _handles(self) -> list[Variables]:
+        return [Variables(one.moments) for one in asked_of(self._trace)]
 
 
 def _read_in(asked: Asked) -> list[tuple[Op, str]]:
