@@ -2,21 +2,30 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { PANELS } from "../panels/registry";
 import { whole } from "../state/panels";
-import { arrange, type Column } from "./arrange";
+import { arrange, type Column, STRIP, strip } from "./arrange";
 import { Box } from "./Box";
 import { share, shift } from "./sizes";
 import { Splitter } from "./Splitter";
 
 /** Unless the reader moves the borders. */
-const SHARES: Record<string, number> = { left: 1.15, middle: 0.95, right: 0.95, side: 1, "middle/0": 0.8, "middle/1": 1.2 };
+const SHARES: Record<string, number> = { left: 1.15, middle: 0.95, right: 0.95, side: 1, strip: STRIP, columns: 1 - STRIP };
 
 export function Grid() {
   const ref = useRef<HTMLDivElement>(null);
   const room = useRoom(ref);
   const columns = arrange(PANELS, room.width, room.height);
+  const above = whole.value ? [] : strip(PANELS, room.width, room.height);
   return (
     <div class="grid" ref={ref}>
-      {whole.value ? <Box key={whole.value.id} tabs={[whole.value]} /> : columns.flatMap((column, n) => [n > 0 && between(columns, n, true), <Stacked key={column.id} column={column} />])}
+      {above.length > 0 && (
+        <div class="strip" style={{ flexGrow: size("strip") }}>
+          <Box tabs={above} />
+        </div>
+      )}
+      {above.length > 0 && between([{ id: "strip" }, { id: "columns" }], 1, false)}
+      <div class="columns" style={{ flexGrow: above.length > 0 ? size("columns") : 1 }}>
+        {whole.value ? <Box key={whole.value.id} tabs={[whole.value]} /> : columns.flatMap((column, n) => [n > 0 && between(columns, n, true), <Stacked key={column.id} column={column} />])}
+      </div>
     </div>
   );
 }

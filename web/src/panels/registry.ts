@@ -15,8 +15,8 @@ export interface Panel {
   id: string;
   title: string;
   component: ComponentType;
-  /** Columns of the page; where it is narrow, middle and right become one. "whole" stands in place of all others. */
-  region: "left" | "middle" | "right" | "whole";
+  /** Columns of the page; where it is narrow, middle and right become one. "strip" stands above them all, "whole" in place of all others. */
+  region: "strip" | "left" | "middle" | "right" | "whole";
   /** Which of the column's boxes; panels that share one are tabs. */
   row: 0 | 1;
   /** Brings it to the front. */
@@ -30,10 +30,10 @@ export interface Panel {
 export const PANELS: Panel[] = [
   { id: "alerts", title: "Alerts", component: Alerts, region: "left", row: 0, compact: true },
   { id: "tensors", title: "Tensors", component: Tensors, region: "left", row: 1, key: "l" },
-  { id: "timeline", title: "Timeline", component: TimelinePanel, region: "middle", row: 0, key: "t" },
+  { id: "timeline", title: "Timeline", component: TimelinePanel, region: "strip", row: 0, key: "t" },
+  { id: "tensor", title: "Tensor", component: TensorPanel, region: "middle", row: 0, key: "i" },
   { id: "graph", title: "Graph", component: GraphPanel, region: "middle", row: 1, key: "g" },
-  { id: "tensor", title: "Tensor", component: TensorPanel, region: "right", row: 0, key: "i" },
-  { id: "source", title: "Source", component: Source, region: "right", row: 1, key: "s" },
+  { id: "source", title: "Source", component: Source, region: "right", row: 0, key: "s" },
   { id: "stack", title: "Stack trace", component: Stack, region: "right", row: 1, key: "c" },
   { id: "runs", title: "Runs", component: RunsPanel, region: "whole", row: 0 },
   { id: "compare", title: "Compare", component: ComparePanel, region: "whole", row: 0 },

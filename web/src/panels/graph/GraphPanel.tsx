@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Neighbourhood } from "../../api/types";
 import { focus } from "../../state/focus";
 import { ofRun } from "../../state/name";
+import { verdict } from "../../state/run";
 import { Empty } from "../../widgets/Empty";
 import { count } from "../../widgets/format";
 import { ErrorBox } from "../../widgets/ErrorBox";
@@ -21,6 +22,7 @@ export function GraphPanel() {
   const answer = useAnswer<Neighbourhood>(params === null ? null : ofRun("graph"), params ?? {}, false);
   const part = useLast(answer.value);
   const laid = useMemo(() => part && layout(part), [part]);
+  if (focus.value === null && verdict.value === null) return <Loading lines={5} />; // which says what to look at first
   if (focus.value === null) return <Empty title="No op in focus">Click a tensor in the list, the timeline or an alert: the graph around it is drawn here.</Empty>;
   if (answer.error) return <ErrorBox error={answer.error} />;
   if (!part || !laid) return <Loading lines={5} what="Loading the graph" />;

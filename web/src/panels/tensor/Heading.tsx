@@ -2,7 +2,6 @@
 import type { Health, TensorDetail } from "../../api/types";
 import { count, shape, value, when } from "../../widgets/format";
 import { HealthBar, KINDS } from "../../widgets/HealthBar";
-import { brackets, unravel } from "./slice";
 
 export function Heading({ tensor }: { tensor: TensorDetail }) {
   return (
@@ -17,14 +16,9 @@ export function Heading({ tensor }: { tensor: TensorDetail }) {
       <Facts tensor={tensor} />
       <HealthBar health={tensor.health} />
       <Counts health={tensor.health} elements={tensor.elements} />
-      <p class={tensor.health.bad ? "is-bad" : "quiet"}>{tensor.words}{badPlace(tensor)}</p>
+      <p class={tensor.health.bad ? "is-bad" : "quiet"}>{tensor.words}</p>
     </header>
   );
-}
-
-function badPlace({ health, shape: sizes, elements }: TensorDetail): string {
-  if (health.firstBad === null || health.firstBad < 0 || elements < 2) return "";
-  return sizes && sizes.length > 0 ? `; the first at ${brackets(unravel(health.firstBad, sizes))}` : "";
 }
 
 function Facts({ tensor }: { tensor: TensorDetail }) {

@@ -36,8 +36,8 @@ function Shape({ history, tensor }: { history: History; tensor: TensorDetail }) 
     <>
       <h4>
         Over the run <span class="faint">{count(history.total)} times</span>
-        <span class={`history-now ${shown >= 0 && series(history).bad.includes(shown) ? "is-bad" : "quiet"}`}>{shown >= 0 ? pointWords(history, shown) : ""}</span>
       </h4>
+      <p class={`history-now ${shown >= 0 && series(history).bad.includes(shown) ? "is-bad" : "quiet"}`}>{shown >= 0 ? pointWords(history, shown) : " "}</p>
       <div class="history" tabIndex={0} role="group" onKeyDown={walk} aria-label="Chart over the run. Left and right go to the moment before and after.">
         <HistoryChart history={history} at={at} hover={hover} summary={words(history, bad)} />
       </div>

@@ -2,7 +2,9 @@
 import type { TensorDetail } from "../../api/types";
 import { focus } from "../../state/focus";
 import { ofRun } from "../../state/name";
+import { verdict } from "../../state/run";
 import { Empty } from "../../widgets/Empty";
+import { Loading } from "../../widgets/Loading";
 import { Shown } from "../../widgets/Shown";
 import { useAnswer } from "../../widgets/useAnswer";
 import { Heading } from "./Heading";
@@ -14,6 +16,7 @@ import "./tensor.css";
 export function TensorPanel() {
   const id = focus.value;
   const detail = useAnswer<TensorDetail>(id === null ? null : ofRun(`tensors/${id}`));
+  if (id === null && verdict.value === null) return <Loading lines={6} />; // which says what to look at first
   if (id === null) return <Empty title="No tensor in focus">Click one in the list, the timeline or the graph: this panel shows what was in it.</Empty>;
   return (
     <Shown answer={detail} lines={8}>

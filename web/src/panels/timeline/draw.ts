@@ -1,5 +1,5 @@
 /** Draws the timeline; everything is in pixels of the page. */
-import { columns } from "./bins";
+import { type Columns, columns } from "./bins";
 import { drawScalar } from "./drawscalar";
 import { AXIS, LANE, STEPS } from "./geometry";
 import type { Scene } from "./hit";
@@ -14,6 +14,7 @@ export interface Marks {
 }
 
 type Context = CanvasRenderingContext2D;
+const ROOM = LANE - 7; // of the highest bar
 
 export function draw(context: Context, scene: Scene, marks: Marks, palette: Palette): void {
   const { width, height } = scene.geometry;
@@ -54,12 +55,16 @@ function drawAxis(context: Context, { view, geometry }: Scene, palette: Palette)
 
 function drawSteps(context: Context, { bands, geometry }: Scene, palette: Palette): void {
   const apart = bands.length > 1 ? (bands[bands.length - 1]!.left - bands[0]!.left) / (bands.length - 1) : geometry.width;
+  const gap = apart > 4 ? 1 : 0;
   for (const band of bands) {
-    const wide = Math.max(band.right - band.left, 1);
-    context.fillStyle = band.bad ? palette["bad-soft"] : palette.hover;
-    context.fillRect(band.left, AXIS + 2, Math.max(wide - (apart > 4 ? 1 : 0), 1), STEPS - 5);
-    if (band.bad) glow(context, palette.nan, band.left, AXIS + STEPS - 5, Math.max(wide - 1, 2), 2);
-    if (apart < 6) continue;
+    const wide = Math.max(band.right - band.left - gap, 1);
+    context.fillStyle = palette.hover;
+    context.fillRect(band.left, AXIS + 2, wide, STEPS - 5);
+    if (band.bad) {
+      context.fillStyle = palette.nan;
+      context.fillRect(band.left, AXIS + STEPS - 4, Math.max(wide, 2), 2);
+    }
+    if (apart < 8) continue;
     context.fillStyle = palette.line;
     context.fillRect(Math.round(band.left), AXIS + STEPS, 1, geometry.height);
   }
@@ -71,8 +76,11 @@ function drawNumbers(context: Context, bands: Scene["bands"], palette: Palette):
   context.font = `11px ${palette.mono}`;
   context.textAlign = "left";
   for (const { x, step } of numbered(bands, 46)) {
+    const left = Math.max(x, 0);
+    context.fillStyle = palette.hover;
+    context.fillRect(left, AXIS + 2, context.measureText(String(step)).width + 7, STEPS - 6);
     context.fillStyle = bands.some((band) => band.left === x && band.bad) ? palette.bad : palette["text-2"];
-    context.fillText(String(step), Math.max(x, 0) + 4, AXIS + STEPS / 2);
+    context.fillText(String(step), left + 3, AXIS + STEPS / 2 - 1);
   }
 }
 
@@ -101,20 +109,25 @@ function drawLanes(context: Context, scene: Scene, palette: Palette): void {
   }
 }
 
-/** How full a stretch is, as a bar; what is bad over it, never thinner than can be seen. */
+/** How full a stretch is, as a bar; what is bad glows, never thinner than can be seen. */
 function drawLane(context: Context, { geometry, timeline, view }: Scene, row: Row, top: number, palette: Palette): void {
-  const { count, bad, most } = columns(row.lane, timeline, view, Math.ceil(geometry.width));
-  const room = LANE - 7;
+  const all = columns(row.lane, timeline, view, Math.ceil(geometry.width));
   const floor = top + LANE - 3;
-  context.fillStyle = row.depth ? palette.pos : palette.neg;
+  for (const [from, to] of stretches(all.bad)) glow(context, palette.nan, from, floor - ROOM, Math.max(to - from, 2), ROOM);
+  fillBars(context, all, floor, 0, row.depth ? palette.pos : palette.neg);
+  fillBars(context, all, floor, 1, palette.nan);
+}
+
+function fillBars(context: Context, { count, bad, most }: Columns, floor: number, which: 0 | 1, colour: string): void {
+  context.fillStyle = colour;
   context.beginPath();
   for (let x = 0; x < count.length; x++) {
-    if (!count[x]) continue;
-    const high = Math.max(room * (0.2 + (0.8 * Math.log1p(count[x]!)) / Math.log1p(most)), 2);
-    context.rect(x, floor - high, 1, high);
+    if (!count[x] || bad[x] !== which) continue;
+    const high = ROOM * ((which ? 0.45 : 0.2) + ((which ? 0.55 : 0.8) * Math.log1p(count[x]!)) / Math.log1p(most));
+    const alone = which && !bad[x - 1] && !bad[x + 1];
+    context.rect(x, floor - high, alone ? 2 : 1, high);
   }
   context.fill();
-  for (const [from, to] of stretches(bad)) glow(context, palette.nan, from, floor - room, Math.max(to - from, 2), room);
 }
 
 /** Runs of columns that are bad. */
@@ -131,9 +144,9 @@ function stretches(bad: Uint8Array): [number, number][] {
 
 function glow(context: Context, colour: string, x: number, y: number, wide: number, high: number): void {
   context.fillStyle = colour;
-  for (const [out, alpha] of [[5, 0.1], [3, 0.16], [1, 0.25], [0, 1]] as const) {
+  for (const [out, alpha] of [[6, 0.07], [4, 0.09], [2, 0.12]] as const) {
     context.globalAlpha = alpha;
-    context.fillRect(x - out, y - Math.min(out, 3), wide + 2 * out, high + 2 * Math.min(out, 3));
+    context.fillRect(x - out, y - Math.min(out, 3), wide + 2 * out, high + Math.min(out, 3));
   }
   context.globalAlpha = 1;
 }

@@ -8,7 +8,7 @@ import { heights, share, type Heights } from "./scalarline";
 import { toX } from "./view";
 
 type Context = CanvasRenderingContext2D;
-const PAD = 12;
+const PAD = { top: 12, bottom: 16 }; // below: marks of what is not finite
 
 export function drawScalar(context: Context, scene: Scene, palette: Palette): void {
   const { plot, width } = scene.geometry;
@@ -21,7 +21,7 @@ export function drawScalar(context: Context, scene: Scene, palette: Palette): vo
   if (scale) drawScale(context, scene, scale, palette);
 }
 
-const yOf = ({ geometry: { plot } }: Scene, scale: Heights, at: number): number => plot.top + PAD + (1 - share(at, scale)) * (plot.height - 2 * PAD);
+const yOf = ({ geometry: { plot } }: Scene, scale: Heights, at: number): number => plot.top + PAD.top + (1 - share(at, scale)) * (plot.height - PAD.top - PAD.bottom);
 
 function drawLine(context: Context, scene: Scene, points: Points, scale: Heights, palette: Palette): void {
   const x = (at: number): number => toX(scene.view, scene.geometry.width, points.time[at]!);
@@ -61,9 +61,9 @@ function drawBad(context: Context, { view, geometry }: Scene, points: Points, pa
   let before = -Infinity;
   for (let at = 0; at < points.time.length; at++) {
     const x = toX(view, geometry.width, points.time[at]!);
-    if (points.value[at] != null || x < -4 || x > geometry.width + 4 || x - before < 3) continue;
+    if (points.value[at] != null || x < -4 || x > geometry.width + 4 || x - before < 2) continue;
     before = x;
-    dot(context, x, geometry.plot.top + geometry.plot.height - 6, 2.5);
+    context.fillRect(x - 1.5, geometry.plot.top + geometry.plot.height - 6, 3, 4);
   }
 }
 
