@@ -53,7 +53,9 @@ describe("paths", () => {
   const lower = { x: 200, y: 100, width: 100, height: 40 };
   it("go from the lower side of one to the upper side of the other", () => {
     const path = edgePath([{ x: 60, y: 40 }, { x: 150, y: 70 }, { x: 240, y: 100 }], upper, lower);
-    expect(path).toBe("M60,40C60,55 150,55 150,70C150,85 240,85 240,100");
+    expect(path).toBe("M60,40Q150,70 240,100");
+    expect(edgePath([{ x: 60, y: 40 }, { x: 240, y: 100 }], upper, lower)).toBe("M60,40C60,70 240,70 240,100");
+    expect(edgePath([{ x: 60, y: 40 }, { x: 90, y: 60 }, { x: 190, y: 80 }, { x: 240, y: 100 }], upper, lower)).toBe("M60,40Q90,60 140,70Q190,80 240,100");
   });
   it("of a loop swing out to the right", () => {
     const [begin, out] = backPath(lower, upper).match(/-?[\d.]+/g)!.map(Number).filter((_, at) => at % 2 === 0);
