@@ -12,7 +12,7 @@ import { pointOf, pointWords, series } from "./series";
 export function HistorySection({ tensor }: { tensor: TensorDetail }) {
   const answer = useAnswer<History>(ofRun(`tensors/${tensor.id}/history`), { points: 400 });
   return (
-    <section class="tensor-part" aria-label="Over the run">
+    <section class="tensor-part tensor-history" aria-label="Over the run">
       <Shown answer={answer} lines={4}>{(history) => <Shape history={history} tensor={tensor} />}</Shown>
     </section>
   );
