@@ -42,7 +42,8 @@ function Shape({ history, tensor }: { history: History; tensor: TensorDetail }) 
         <HistoryChart history={history} at={at} hover={hover} summary={words(history, bad)} />
       </div>
       <p class="history-legend faint">
-        <span class="swatch swatch-band" aria-hidden="true" /> min to max <span class="swatch swatch-mean" aria-hidden="true" /> mean
+        <span class="swatch swatch-band" aria-hidden="true" /> min to max
+        {history.mean.some((mean) => mean !== null) && <><span class="swatch swatch-mean" aria-hidden="true" /> mean</>}
         {bad > 0 && <><span class="swatch swatch-bad" aria-hidden="true" /> share that is NaN or ∞</>}
       </p>
     </>

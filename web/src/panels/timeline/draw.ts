@@ -64,7 +64,7 @@ function drawSteps(context: Context, { bands, geometry }: Scene, palette: Palett
       context.fillStyle = palette.nan;
       context.fillRect(band.left, AXIS + STEPS - 4, Math.max(wide, 2), 2);
     }
-    if (apart < 8) continue;
+    if (apart < 14) continue;
     context.fillStyle = palette.line;
     context.fillRect(Math.round(band.left), AXIS + STEPS, 1, geometry.height);
   }
