@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-
-from tensorsleuth.page import built
 from tests.browser import recording
 from tests.browser.chromium import MISSING, browsing, executable, watched_page
 from tests.unit.serving import Serving, serving
+
+from tensorsleuth.page import built
 
 expect.set_options(timeout=10_000)
 

@@ -227,9 +227,10 @@ def test_route_of_the_page_is_documented(route: Route) -> None:
     assert re.search(rf"^\| `{re.escape(route.path)}` \|", HTTP_API, re.M)
 
 
-@pytest.mark.parametrize("name", ["name", "op", "layer", "from", "to", "health", "file", "line", "graph", "eager", "sort"])
-def test_filter_of_the_list_is_documented(name: str) -> None:
-    assert f"`{name}`" in HTTP_API.partition("**Filters**")[2].partition("## Live")[0]
+def test_filters_of_the_list_are_documented() -> None:
+    told = HTTP_API.partition("**Filters**")[2].partition("## Live")[0]
+    names = ["name", "op", "layer", "from", "to", "health", "file", "line", "graph", "eager", "sort"]
+    assert [name for name in names if f"`{name}`" not in told] == []
 
 
 @pytest.mark.parametrize("option", ["--host", "--port", "--no-browser", "--export", "-o"])

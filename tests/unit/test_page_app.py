@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 import threading
 from collections.abc import Iterator, Mapping
@@ -17,6 +18,7 @@ from tensorsleuth.page import app
 from tensorsleuth.page.errors import BadQuestion, NoSuchThing
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Question
+from tensorsleuth.page.replies import encoded
 from tensorsleuth.page.shelf import Shelf
 from tensorsleuth.trace import synthetic
 
@@ -94,6 +96,11 @@ def test_nan_is_never_sent(running: Serving) -> None:
 
 def test_half_a_character_arrives(running: Serving) -> None:
     assert running.get("/api/runs/first/half").json == {"value": "\udc80 </script>"}
+
+
+def test_nothing_turns_the_direction_of_writing() -> None:
+    sent = json.loads(encoded({"a": "\u202egnp.\u202c", "b": "\x1b[0m\x7f\n\t", "c": "\\u202e é \U0001f600"}))
+    assert sent == {"a": "\ufffdgnp.\ufffd", "b": "\ufffd[0m\ufffd\n\t", "c": "\\u202e é \U0001f600"}
 
 
 def test_long_answers_are_packed(running: Serving) -> None:

@@ -69,7 +69,7 @@ def test_a_port_that_is_taken_is_told(logdir: Path) -> None:
 
 
 def taken_port(done: Result) -> str:
-    return re.findall(r"port (\d+)", done.output)[0]
+    return str(re.findall(r"port (\d+)", done.output)[0])
 
 
 def test_an_address_that_is_not_of_this_machine_is_told(logdir: Path) -> None:

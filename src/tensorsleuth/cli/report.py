@@ -38,7 +38,5 @@ def command(run: str | None, output: Path, logdir: Path) -> None:
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SleuthError(
-            f"cannot write {output}: {error.strerror}. Name another file: sleuth report -o FILE"
-        ) from error
+        raise SleuthError(f"cannot write {output}: {error.strerror}. Name another file: -o FILE") from error
     terminal.say(f"{printable(path.name)} is in {output} ({size(len(text.encode()))}): open it in any browser.")

@@ -18,19 +18,19 @@ from tensorsleuth.trace.ring_reader import Array
 def margins(opened: OpenRun, path: str, step: int | None) -> dict[int, dict[str, Any]]:
     """A Margin of types.ts for each line: of one training step (-1: outside of any), or of the whole run."""
     table = opened.table
-    line_of = np.array([*(op.line or 0 if op.file == path else 0 for op in table.ops), 0], np.int64)
-    wanted = line_of[table.op] > 0
-    places = np.flatnonzero(wanted & (table.kind > 0) & (table.step == step if step is not None else True))
-    lines, which = np.unique(line_of[table.op[places]], return_inverse=True)
-    if not len(lines):
-        return {}
-    counts = np.bincount(which)
+    lines = sorted({op.line for op in table.ops if op.file == path and op.line is not None})
+    numbers = {line: number for number, line in enumerate(lines)}
+    of_op = np.array([*(numbers.get(op.line or 0, -1) if op.file == path else -1 for op in table.ops), -1], np.int32)
+    which = of_op[table.op]
+    places = np.flatnonzero((which >= 0) & (table.kind > 0) & (table.step == step if step is not None else True))
+    which = which[places]
+    counts = np.bincount(which, minlength=len(lines))
     firsts = _firsts(places, which, len(lines))
     bad = np.flatnonzero(table.flags[places] & EventFlag.BAD)
     worse, first_bad = np.bincount(which[bad], minlength=len(lines)), _firsts(places[bad], which[bad], len(lines))
     words = _words(opened, places, which, first_bad)
-    columns = zip(lines.tolist(), counts.tolist(), worse.tolist(), first_bad.tolist(), firsts.tolist(), words)
-    return {line: _margin(table, *rest) for line, *rest in columns}
+    columns = zip(lines, counts.tolist(), worse.tolist(), first_bad.tolist(), firsts.tolist(), words)
+    return {line: _margin(table, count, *rest) for line, count, *rest in columns if count}
 
 
 def _margin(table: Table, count: int, bad: int, first_bad: int, first: int, words: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -66,6 +67,15 @@ class OpenRun:
             kept = self._kept[what] = key, make()
         return cast(T, kept[1])
 
+    def beside(self, path: Path) -> OpenRun:
+        """Another run, to be compared with this one; the last is kept open."""
+        if self._beside is None or self._beside.path != path:
+            self._beside = OpenRun(path)
+        self._beside.refresh()
+        return self._beside
+
+    _beside: OpenRun | None = None
+
     # ---- while the program runs
 
     @property
@@ -85,6 +95,12 @@ class OpenRun:
         files = [self.path / rundir.META, *sorted(self.path.glob("p-*/*"))]
         return tuple(_file_signature(file) for file in files)
 
+    def rest(self) -> None:
+        """Give back what a question mapped into memory: it is cheap to get again, and counts as ours."""
+        for process in self.trace.processes:
+            let_go(process.events)
+            let_go(process.calls)
+
     # ---- the verdict
 
     @property
@@ -93,8 +109,7 @@ class OpenRun:
         key = self.table.bad.size, self.trace.meta.get("ended") is None, tuple(self.trace.trouble)
         if self._diagnosed is None or self._diagnosed[0] != key:
             self._diagnosed = key, diagnose(self.trace)
-            for process in self.trace.processes:
-                let_go(process.events)
+            gc.collect()  # calls that were looked at refer to each other
         return self._diagnosed[1]
 
     _diagnosed: tuple[object, Diagnosis] | None = None

@@ -18,5 +18,12 @@ class Question:
     """Its path after `/api/runs/{run}/`, who answers it, and what it is about."""
 
     path: str
-    answer: Callable[[OpenRun, Parameters], Answer]
+    find: Callable[[OpenRun, Parameters], Answer]
     what: str
+
+    def answer(self, opened: OpenRun, asked: Parameters) -> Answer:
+        """What there is to say; the caller holds `opened.lock`. A question that makes no sense raises Refused."""
+        try:
+            return self.find(opened, asked)
+        finally:
+            opened.rest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from hashlib import blake2b
 from typing import Any
 
@@ -14,10 +15,16 @@ from tensorsleuth.model.errors import SleuthError
 ASK_AGAIN = "private, no-cache"  # it may be kept, but is asked about each time: the ETag makes that cheap
 FOREVER = "private, max-age=31536000, immutable"  # its name has a hash of what is in it
 
+_DECEITFUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u(?:00[0189][0-9a-f]|007f|061c|200[ef]|202[a-e]|206[6-9])")
+
 
 def encoded(value: object) -> bytes:
-    """JSON as browsers read it: a NaN is a mistake of ours and fails here; half a character is written as an escape."""
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+    """JSON as browsers read it: a NaN is a mistake of ours and fails here; half a character is written as an escape.
+
+    Controls, and marks that turn the direction of writing, are replaced: a name must not look like another.
+    """
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return _DECEITFUL.sub(r"\1\\ufffd", text).encode("ascii")
 
 
 def reply(request: Request, body: bytes, kind: str = "application/json", cache: str = ASK_AGAIN) -> Response:

@@ -74,6 +74,10 @@ class Table:
         process = int(np.searchsorted(self.starts, place, "right")) - 1
         return process, place - int(self.starts[process])
 
+    def process_of(self, places: Array) -> Array:
+        """The same for many places: the process of each."""
+        return np.searchsorted(self.starts[1:], places, "right")
+
     def id(self, place: int) -> str:
         return ids.name_of(*self.locate(place))
 

@@ -22,7 +22,7 @@ class Index:
     def __init__(self, column: Array, places: Array | None = None) -> None:
         order = np.argsort(column, kind="stable")
         self._sorted = column[order]
-        self._places = order if places is None else places[order]
+        self._places = (order if places is None else places[order]).astype(np.int32, copy=False)
 
     def places(self, value: int) -> Array:
         """Where it stands, in the order of the file."""

@@ -194,26 +194,29 @@ class ProcessTrace:
         last = self.events[-LAST_EVENTS:]
         last = last[last["kind"] == EventKind.GRAPH]
         steps, first = np.unique(last["step"], return_index=True)
-        found: dict[int, int] = {}
-        for step, row in zip(steps.tolist(), last[first], strict=True):
-            call = self._open_call(int(row["tensor"]), set(joined.values())) if step and step not in joined else None
-            if call is not None:
-                found[step] = call
-        return found
+        open_steps = [(step, row) for step, row in zip(steps.tolist(), first) if step and step not in joined]
+        tensors = last["tensor"][[row for _, row in open_steps]].tolist()
+        known = {root: self._open_call(root, joined) for root in {self._root(tensor) for tensor in set(tensors)}}
+        calls = ((step, known[self._root(tensor)]) for (step, _), tensor in zip(open_steps, tensors))
+        return {step: call for step, call in calls if call is not None}
 
-    def _open_call(self, number: int, joined: set[int]) -> int | None:
-        """The last call of the function that a tensor belongs to, where it is joined to no step."""
+    def _root(self, number: int) -> int | None:
+        """The instance that Python or a dataset called, in which a tensor was computed."""
         tensor = self.tensor(number)
         instance = tensor.instance if tensor is not None else None
         for _ in range(MAX_NESTING):  # a hostile catalogue may go round in circles
             if instance is None or instance.parent < 0:
                 break
             instance = self.catalogue.instances.get(instance.parent)
-        if instance is None:
+        return instance.id if instance is not None else None
+
+    def _open_call(self, root: int | None, joined: dict[int, int]) -> int | None:
+        """The last call of an instance, where it is joined to no step."""
+        ops = [op.id for op in self.catalogue.eager.values() if op.instance == root]
+        if root is None or not ops:
             return None
-        ops = [op.id for op in self.catalogue.eager.values() if op.instance == instance.id]
         calls = self.calls[(self.calls["kind"] == CallKind.FUNCTION) & np.isin(self.calls["op"], ops)]["call"]
-        return int(calls[-1]) if len(calls) and int(calls[-1]) not in joined else None
+        return int(calls[-1]) if len(calls) and int(calls[-1]) not in joined.values() else None
 
     @cached_property
     def steps_of_calls(self) -> LookUp:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tensorsleuth.page.answers import (
     alerts,
+    compare,
     graph,
     history,
     run,
@@ -29,6 +30,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("scalars/{op}", scalars.answer_points, "one of them over time"),
     Question("sources/{file}", source.answer, "a file as it was when it ran, with the health of each line"),
     Question("graph", graph.answer, "the ops around one, at one moment"),
+    Question("compare", compare.answer, "this run and another: the first tensor at which they part"),
     Question("tensors/{id}/history", history.answer, "the same tensor over the run"),
     Question("tensors/{id}/value", value.answer, "what was in it"),
     Question("tensors/{id}", tensor.answer, "one tensor, what went in and what took it"),

@@ -12,7 +12,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
     """A Source of types.ts."""
     number, text = opened.sources.text(asked.get("file", ""))
     step = int(opened.table.step[opened.table.place(asked["at"])]) if asked.get("at") else None
-    marks = margins(opened, opened.sources.paths[number], step)
+    marks = opened.keep("margins", (number, step), lambda: margins(opened, opened.sources.paths[number], step))
     lines = opened.keep("source", number, lambda: highlighted(text))
     told = [{"html": html, "margin": marks.get(line)} for line, html in enumerate(lines, 1)]
     return {"file": opened.sources.describe(number), "lines": told, "css": None}

@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorsleuth.page.asking import Asking
 from tensorsleuth.page.report.pictures import curve, text
+from tensorsleuth.show.amounts import printable
 
 AROUND = 4  # lines before and after the marked one
 
@@ -14,7 +15,7 @@ AROUND = 4  # lines before and after the marked one
 def finding(asking: Asking, told: dict[str, Any]) -> str:
     kind = "finding masked" if told["severity"] == "masked" else "finding"
     parts = [
-        f"<h3>{text(told['summary'])}</h3>",
+        f"<h3>{text(headline(told))}</h3>",
         f'<p class="soft">{text(_where(told))}</p>',
         *_source(asking, told["place"]),
         _evidence(told["evidence"]),
@@ -22,6 +23,12 @@ def finding(asking: Asking, told: dict[str, Any]) -> str:
         *_history(asking, told["tensor"]),
     ]
     return f'<section class="{kind}">{"".join(parts)}</section>'
+
+
+def headline(told: dict[str, Any]) -> str:
+    """The summary, with the name of the file only."""
+    path = told["file"]
+    return str(told["summary"]).replace(path, path.rpartition("/")[2]) if path else str(told["summary"])
 
 
 def _where(told: dict[str, Any]) -> str:
@@ -43,18 +50,23 @@ def _source(asking: Asking, place: dict[str, Any] | None) -> Iterator[str]:
 
 
 def _row(number: int, html: str, here: bool) -> str:
-    return f'<span class="row{" here" if here else ""}"><span class="number">{number}</span>{html.rstrip()}</span>'
+    return f'<span class="row{" here" if here else ""}"><span class="number">{number}</span>{_seen(html)}</span>'
+
+
+def _seen(html: str) -> str:
+    """Without what turns the direction of writing, or is no character at all."""
+    return printable(html.rstrip().replace("\t", "    "))
 
 
 def _evidence(pieces: list[dict[str, Any]]) -> str:
     if not pieces:
         return ""
     head = "<tr><th></th><th>tensor</th><th>dtype</th><th>shape</th><th>what was in it</th></tr>"
-    return f"<table>{head}{''.join(_piece(piece) for piece in pieces)}</table>"
+    return f'<table class="evidence">{head}{"".join(_piece(piece) for piece in pieces)}</table>'
 
 
 def _piece(piece: dict[str, Any]) -> str:
-    shape = "" if piece["shape"] is None else str(piece["shape"])
+    shape = "" if piece["shape"] is None else str(list(piece["shape"]))
     cells = (piece["role"], piece["name"], piece["dtype"] or "", shape, piece["health"])
     return f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in cells)}</tr>"
 

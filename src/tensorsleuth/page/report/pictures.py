@@ -21,8 +21,8 @@ def curve(
     x: Numbers, y: Numbers, label: str, axis: str, bad: Sequence[bool] = (), band: tuple[Numbers, Numbers] | None = None
 ) -> str:
     """A line through y over x, broken where there is no number; red marks at the bottom where `bad`."""
-    places = scale(x, LEFT, WIDTH - RIGHT)
-    heights = scale([*y, *(band[0] if band else ()), *(band[1] if band else ())], HEIGHT - BOTTOM, TOP)
+    places = scale([x], LEFT, WIDTH - RIGHT)
+    heights = scale([y, *(band or ())], HEIGHT - BOTTOM, TOP)
     parts = [*_axes(places, heights, axis)]
     if band:
         parts += _band(x, *band, places, heights)

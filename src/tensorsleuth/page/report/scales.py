@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 STEEP = 1000.0  # a range that spans more than so many times its middle is drawn on a logarithmic scale
@@ -35,7 +35,7 @@ class Scale:
             return [self.low]
         rough = (self.high - self.low) / count
         unit = 10 ** math.floor(math.log10(rough))
-        step = next(unit * times for times in (1, 2, 5, 10) if unit * times >= rough)
+        step = next(unit * times for times in (1, 2, 2.5, 5, 10) if unit * times >= rough)
         first = math.ceil(self.low / step)
         return [step * n for n in range(first, math.floor(self.high / step) + 1)]
 
@@ -49,11 +49,13 @@ class Scale:
         return sorted({tick for tick in signed if self.low <= tick <= self.high})
 
 
-def scale(values: Iterable[float | None], begin: float, end: float) -> Scale:
-    """A scale that holds them all; steep where the largest would leave the others flat."""
-    finite = [value for value in values if value is not None and math.isfinite(value)]
+def scale(series: Iterable[Sequence[float | None]], begin: float, end: float) -> Scale:
+    """A scale that holds them all; steep where the largest of one of them would leave its others flat."""
+    known = [[value for value in values if value is not None and math.isfinite(value)] for values in series]
+    finite = [value for values in known for value in values]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
-    sizes = sorted(abs(value) for value in finite if value)
+    largest = max(known, key=lambda values: max(map(abs, values), default=0.0), default=[])
+    sizes = sorted(abs(value) for value in largest if value)
     middle = sizes[len(sizes) // 2] if sizes else 0.0
     steep = middle > 0 and max(abs(low), abs(high)) / middle > STEEP
     if low == high:
