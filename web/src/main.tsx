@@ -1,11 +1,13 @@
 import { render } from "preact";
 import "./style/index.css";
 import { Page } from "./layout/Page";
+import { findFirst } from "./state/first";
 import { listenToKeys } from "./state/keys";
 import { followLive } from "./state/live";
 import { followRun, loadRuns } from "./state/run";
 
 followRun();
+findFirst();
 followLive();
 listenToKeys();
 void loadRuns();

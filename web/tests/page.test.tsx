@@ -82,7 +82,10 @@ test("the health bar: what is bad is never too thin to see", () => {
 });
 
 test("health in words, also where nothing is counted", () => {
+  run.value = aRun({ records: { health: true, counts: false, range: false, shapes: true, values: false } });
   const none = { neg: -1, zero: -1, pos: -1, nan: -1, negInf: -1, posInf: -1 };
   expect(inWords(someHealth({ bad: true, negInf: 73 }))).toBe("73 −∞, 500 positive, 500 negative");
   expect([inWords(someHealth({ ...none, bad: true })), inWords(someHealth(none)), parts(someHealth(none))]).toEqual(["has NaN or infinity", "no NaN or infinity", []]);
+  run.value = aRun();
+  expect(inWords(someHealth(none))).toBe("not looked at"); // this run counts, so what has no counts was not looked at
 });

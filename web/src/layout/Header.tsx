@@ -37,7 +37,7 @@ export function Header() {
 function Facts({ run }: { run: Run }) {
   return (
     <ul class="facts" aria-label="This run">
-      <li class="fact-live">{run.live ? <Live /> : <span class="quiet">{run.ending || run.status}</span>}</li>
+      <li class="fact-live">{run.live ? <Live /> : <span class={run.status === "failed" || run.status === "killed" ? "is-bad" : "quiet"}>{run.ending || run.status}</span>}</li>
       <li>{many(run.steps, "step")}</li>
       <li>{many(run.tensors, "tensor")}</li>
       <li title={run.modeWhat} class="fact-mode">

@@ -8,38 +8,50 @@ export function FilterBar() {
   const now = filters.value;
   return (
     <form class="filters" aria-label="Filter tensors" onSubmit={(event) => event.preventDefault()}>
-      <Text id="name" label="Name" wide />
-      <Text id="op" label="Op type" options={run.value?.opTypes} />
-      <Text id="layer" label="Layer" options={run.value?.layers} />
-      <span class="filter-steps">
-        <Text id="from" label="Step from" number />
-        <span class="faint" aria-hidden="true">–</span>
-        <Text id="to" label="to" number />
+      <span class="filters-names">
+        <Text id="name" label="Name" />
+        <Text id="op" label="Op type" options={run.value?.opTypes} />
+        <Text id="layer" label="Layer" options={run.value?.layers} />
       </span>
+      <span class="filters-rest">
+        <span class="faint">Step</span>
+        <Text id="from" label="Step from" hint="from" number />
+        <span class="faint" aria-hidden="true">–</span>
+        <Text id="to" label="Step to" hint="to" number />
+        <Selects />
+        {now.line !== "" && <button type="button" class="filter-chip mono" onClick={() => setFilter("line", "")} aria-label={`No longer only line ${now.line}`}>{now.line} ×</button>}
+        {filtered.value && <button type="button" class="link" onClick={clearFilters}>Clear</button>}
+      </span>
+    </form>
+  );
+}
+
+function Selects() {
+  const now = filters.value;
+  return (
+    <>
       <select aria-label="Health" value={now.health} data-set={now.health !== ""} onChange={(event) => setFilter("health", event.currentTarget.value)}>
         <option value="">Any health</option>
         {HEALTHS.map((health) => <option key={health} value={health}>{WORDS[health]}</option>)}
       </select>
       <select aria-label="Where computed" value={now.in} data-set={now.in !== ""} onChange={(event) => setFilter("in", event.currentTarget.value)}>
-        <option value="">Graphs and eager</option>
+        <option value="">Anywhere</option>
         <option value="graph">In graphs</option>
         <option value="eager">Eager</option>
       </select>
-      {now.line !== "" && <button type="button" class="filter-chip mono" onClick={() => setFilter("line", "")} aria-label={`No longer only line ${now.line}`}>{now.line} ×</button>}
-      {filtered.value && <button type="button" class="link" onClick={clearFilters}>Clear</button>}
-    </form>
+    </>
   );
 }
 
-function Text({ id, label, options, wide, number }: { id: Filter; label: string; options?: string[] | undefined; wide?: boolean; number?: boolean }) {
+function Text({ id, label, hint, options, number }: { id: Filter; label: string; hint?: string; options?: string[] | undefined; number?: boolean }) {
   const list = options?.length ? `${id}-options` : undefined;
   const value = filters.value[id];
   return (
     <>
       <input
-        class={`mono${wide ? " filter-wide" : ""}${number ? " filter-number" : ""}`}
+        class={`mono${number ? " filter-number" : ""}`}
         aria-label={label}
-        placeholder={label}
+        placeholder={hint ?? label}
         value={value}
         data-set={value !== ""}
         list={list}

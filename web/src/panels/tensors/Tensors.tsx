@@ -35,7 +35,7 @@ export function Tensors() {
 function Table({ list }: { list: List }) {
   const ref = useRef<HTMLDivElement>(null);
   const total = list.pages.total ?? 0;
-  const columns = columnsFor(useWidth(ref, 460));
+  const columns = columnsFor(useWidth(ref, 460), (run.value?.layers.length ?? 1) > 0);
   const rows = useRows(ref, total, ROW);
   useEffect(() => list.pages.need(rows.begin, rows.end), [list.pages, list.pages.version.value, rows.begin, rows.end]);
   useScrollToFocus(list, rows.show);

@@ -18,11 +18,14 @@ export interface List {
   at: number | null;
 }
 
+/** Until there is a run, there is nobody to ask. */
+const never = new Promise<never>(() => undefined);
+
 export function useList(): List {
   const asked = useDelayed(params.value, 120);
   const path = ofRun("tensors");
   const key = `${path}${query(asked)}`;
-  const pages = useMemo(() => new Pages<TensorRow>((begin, end) => get(path as string, { ...asked, begin, end })), [key]);
+  const pages = useMemo(() => new Pages<TensorRow>((begin, end) => (path === null ? never : get(path, { ...asked, begin, end }))), [key]);
   void pages.version.value;
   useRefresh(pages, path !== null);
   const at = usePlace(pages, path, asked, key);
