@@ -43,16 +43,20 @@ def _differ(here: Table, there: Table, first: Array, second: Array) -> Array:
 
 def _shapes_differ(here: Table, there: Table, first: Array, second: Array) -> Array:
     """Shapes are numbered anew in each run: the same number need not be the same shape."""
-    one, other = here.column("shape", first), there.column("shape", second)
-    one_at, other_at = here.process_of(first), there.process_of(second)
-    pairs, which = np.unique(np.stack([one_at, one, other_at, other]), axis=1, return_inverse=True)
-    alike = [_alike(here, there, *map(int, pair)) for pair in pairs.T]
-    return ~np.array(alike, bool)[which.ravel()] if alike else np.zeros(len(first), bool)
+    pairs = here.column("shape", first).astype(np.uint64) << np.uint64(32) | there.column("shape", second)
+    processes = here.process_of(first)  # what is compared is of the same process in both runs
+    differ = np.zeros(len(first), bool)
+    for process in np.unique(processes).tolist():
+        inside = processes == process
+        found, which = np.unique(pairs[inside], return_inverse=True)
+        alike = [_alike(here, there, process, pair >> 32, pair & 0xFFFF_FFFF) for pair in found.tolist()]
+        differ[inside] = ~np.array(alike, bool)[which]
+    return differ
 
 
-def _alike(here: Table, there: Table, process: int, shape: int, other_process: int, other_shape: int) -> bool:
+def _alike(here: Table, there: Table, process: int, shape: int, other: int) -> bool:
     """Where one of the shapes was not recorded, nothing is said."""
-    shapes, others = here.asked[process].process.shapes, there.asked[other_process].process.shapes
-    if not 0 < shape < len(shapes) or not 0 < other_shape < len(others):
+    shapes, others = here.asked[process].process.shapes, there.asked[process].process.shapes
+    if not 0 < shape < len(shapes) or not 0 < other < len(others):
         return True
-    return shapes[shape] == others[other_shape]
+    return shapes[shape] == others[other]
