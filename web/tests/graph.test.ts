@@ -3,6 +3,7 @@ import type { GraphNode, Neighbourhood } from "../src/api/types";
 import { layout, lines, type Box } from "../src/panels/graph/layout";
 import { backPath, edgePath } from "../src/panels/graph/paths";
 import { shorten } from "../src/widgets/shorten";
+import { depthOf, listed, opAt } from "../src/panels/graph/state";
 import { fit, revealing, zoomAt } from "../src/panels/graph/viewport";
 import { walk } from "../src/panels/graph/walk";
 
@@ -107,5 +108,20 @@ describe("long names", () => {
     expect(cut).toHaveLength(20);
     expect(cut.startsWith("model/")).toBe(true);
     expect(cut.endsWith("query/MatMul")).toBe(true);
+  });
+});
+
+describe("what the graph is asked for", () => {
+  it("is a depth within bounds", () => expect([null, "0", "5", "99", "x", "-1"].map(depthOf)).toEqual([2, 0, 5, 8, 2, 2]));
+  it("remembers what was opened and closed", () => {
+    expect(listed(null, "f0.1", true)).toBe("f0.1");
+    expect(listed("f0.1,l0.2", "f0.1", false)).toBe("l0.2");
+    expect(listed("f0.1", "f0.1", true)).toBe("f0.1");
+    expect(listed("f0.1", "f0.1", false)).toBeNull();
+  });
+  it("is around an op without a row only while the same tensor is in focus", () => {
+    expect(opAt("0.4@0.17", "0.17")).toBe("0.4");
+    expect(opAt("0.4@0.17", "0.18")).toBeNull();
+    expect(opAt(null, "0.18")).toBeNull();
   });
 });

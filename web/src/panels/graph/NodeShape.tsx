@@ -35,8 +35,8 @@ export function NodeShape({ placed, part, focused, cursor, choose }: Props) {
       {text && <text class="graph-text" x={width / 2} y={30}>{text}</text>}
       {role && (
         <g class="graph-role" transform={`translate(${width - 6} 0)`}>
-          <rect x={-role.length * 6 - 10} y={-8} width={role.length * 6 + 10} height={15} rx={7} />
-          <text x={-role.length * 3 - 5} y={3}>{role}</text>
+          <rect x={-role.length * 6 - 10} y={-12} width={role.length * 6 + 10} height={15} rx={7} />
+          <text x={-role.length * 3 - 5} y={-1}>{role}</text>
         </g>
       )}
     </g>

@@ -8,7 +8,7 @@ import { setFocus } from "../../state/focus";
 import { theme } from "../../state/theme";
 import { value } from "../../widgets/format";
 import { type Palette, palette } from "../../widgets/palette";
-import { series, spansPowers, stepAt } from "./series";
+import { bentSplits, series, spansPowers, stepLabels } from "./series";
 
 interface Props {
   history: History;
@@ -65,10 +65,13 @@ function make(box: HTMLDivElement, history: History, now: { at: number }, hover:
 function axes(history: History, colours: Palette): uPlot.Axis[] {
   const common = { stroke: colours["text-3"], font: `10px ${colours.sans}`, grid: { stroke: colours.line, width: 1 }, ticks: { show: false } };
   return [
-    { ...common, size: 22, grid: { show: false }, splits: (_, __, low, high) => places(low, high), values: (_, all) => all.map((at) => stepAt(history, at)) },
-    { ...common, size: 52, gap: 2, values: (_, all) => all.map((number) => (number === null ? "" : value(number))) },
+    { ...common, size: 22, grid: { show: false }, splits: (_, __, low, high) => places(low, high), values: (_, all) => stepLabels(history, all) },
+    { ...common, size: 58, gap: 4, ...(spansPowers(history) ? BENT : {}), values: (_, all) => all.map((number) => (number === null ? "" : value(number))) },
   ];
 }
+
+/** uPlot finds no round numbers for ranges beyond 1e32, which overflows have. */
+const BENT: Partial<uPlot.Axis> = { incrs: (_, __, low, high) => [high - low], splits: (_, __, low, high) => bentSplits(low, high), filter: (_, all) => all };
 
 /** Up to seven whole points, evenly apart. */
 function places(low: number, high: number): number[] {
