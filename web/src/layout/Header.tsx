@@ -38,7 +38,7 @@ function Facts({ run }: { run: Run }) {
   return (
     <ul class="facts" aria-label="This run">
       <li class="fact-live">{run.live ? <Live /> : <span class={run.status === "failed" || run.status === "killed" ? "is-bad" : "quiet"}>{run.ending || run.status}</span>}</li>
-      <li>{many(run.steps, "step")}</li>
+      {run.steps > 0 && <li>{many(run.steps, "step")}</li>}
       <li>{many(run.tensors, "tensor")}</li>
       <li title={run.modeWhat} class="fact-mode">
         <span class="mono">{run.mode}</span>
