@@ -37,7 +37,7 @@ function Table({ list }: { list: List }) {
   const total = list.pages.total ?? 0;
   const columns = columnsFor(useWidth(ref, 460), (run.value?.layers.length ?? 1) > 0);
   const rows = useRows(ref, total, ROW);
-  useEffect(() => list.pages.need(rows.begin, rows.end), [list.pages, list.pages.version.value, rows.begin, rows.end]);
+  useEffect(() => void (total > 0 && list.pages.need(rows.begin, rows.end)), [list.pages, list.pages.version.value, rows.begin, rows.end]);
   useScrollToFocus(list, rows.show);
   const inputs = useInputs();
   const move = mover(list, rows.show);
