@@ -20,10 +20,7 @@ beforeEach(() => {
   verdict.value = null;
   connection.value = "none";
 });
-afterEach(() => {
-  cleanup();
-  vi.unstubAllGlobals();
-});
+afterEach(cleanup); // the server stays: panels that were drawn may still ask
 const text = (): string => render(<Page />).container.textContent ?? "";
 
 test("no run yet: how to record one", () => {
