@@ -29,8 +29,8 @@ export function NodeShape({ placed, part, focused, cursor, choose }: Props) {
       <title>{`${node.name}${node.place ? `\n${node.place.path}:${node.place.line}` : ""}`}</title>
       {group && <rect class="graph-under" x={4} y={4} width={width} height={height} rx={6} />}
       <rect class="graph-box" width={width} height={height} rx={6} />
-      {node.up && <path class="graph-on" d={`M${width / 2 - 5},-4h10`} />}
-      {node.down && <path class="graph-on" d={`M${width / 2 - 5},${height + 4}h10`} />}
+      {node.up && <path class="graph-on" d={`M${width - 20},-4h10`} />}
+      {node.down && <path class="graph-on" d={`M${width - 20},${height + 4}h10`} />}
       <text class="graph-title" x={width / 2} y={text ? 16 : height / 2 + 4}>{node.gradient ? `∇ ${title}` : title}</text>
       {text && <text class="graph-text" x={width / 2} y={30}>{text}</text>}
       {role && (

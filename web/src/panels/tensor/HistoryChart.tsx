@@ -38,6 +38,7 @@ export function HistoryChart({ history, at, hover, summary }: Props) {
 function make(box: HTMLDivElement, history: History, now: { at: number }, hover: Signal<number | null>): uPlot {
   const colours = palette();
   const { x, min, mean, max } = series(history);
+  const edge = mean.some((one) => one !== null) ? colours.neg : colours.accent; // the only line, where the mode has no mean
   const options: uPlot.Options = {
     width: Math.max(box.clientWidth, 120),
     height: HEIGHT,
@@ -47,9 +48,9 @@ function make(box: HTMLDivElement, history: History, now: { at: number }, hover:
     axes: axes(history, colours),
     series: [
       {},
-      { stroke: colours.neg, width: 1, points: { show: x.length < 2 } },
+      { stroke: edge, width: 1, points: { show: x.length < 2 } },
       { stroke: colours.accent, width: 1.5, points: { show: x.length < 40, size: 4, fill: colours.accent } },
-      { stroke: colours.neg, width: 1 },
+      { stroke: edge, width: 1 },
     ],
     bands: [{ series: [3, 1], fill: `${colours.neg}40` }],
     hooks: {
