@@ -6,6 +6,7 @@ import { PanelBody } from "../src/layout/PanelBody";
 import { inWords, parts } from "../src/widgets/HealthBar";
 import { part } from "../src/state/address";
 import { connection } from "../src/state/live";
+import { title } from "../src/state/title";
 import { failure, run, runs, verdict } from "../src/state/run";
 import { aRun, aVerdict, someHealth } from "./fixtures/run";
 import { arrive, serve } from "./fixtures/server";
@@ -19,10 +20,7 @@ beforeEach(() => {
   verdict.value = null;
   connection.value = "none";
 });
-afterEach(() => {
-  cleanup();
-  vi.unstubAllGlobals();
-});
+afterEach(cleanup); // the server stays: panels that were drawn may still ask
 const text = (): string => render(<Page />).container.textContent ?? "";
 
 test("no run yet: how to record one", () => {
@@ -72,6 +70,10 @@ test("a panel that breaks takes only itself down", () => {
   const body = render(<PanelBody panel={{ id: "x", title: "Broken", component: Broken, region: "left", row: 0 }} />).container.textContent;
   expect(body).toContain("Broken could not be drawn.");
   expect(body).toContain("drawn badly");
+});
+
+test("the browser's tab says how it stands", () => {
+  expect([title("train.py", 2), title("train.py", 0), title(null, 0)]).toEqual(["Problem · train.py · tensorsleuth", "train.py · tensorsleuth", "tensorsleuth"]);
 });
 
 test("the health bar: what is bad is never too thin to see", () => {

@@ -10,8 +10,11 @@ export { runName };
 
 const chosen = part("tensor");
 
-/** The tensor that was chosen; until then, where the first finding was born, or the loss of a healthy run. */
-export const focus: ReadonlySignal<TensorId | null> = computed(() => chosen.value ?? verdict.value?.findings[0]?.tensor ?? healthy());
+/** The tensor that was chosen; until then, where the first finding was born. */
+export const meant: ReadonlySignal<TensorId | null> = computed(() => chosen.value ?? verdict.value?.findings[0]?.tensor ?? null);
+
+/** The same; in a healthy run, until one is chosen, its loss. */
+export const focus: ReadonlySignal<TensorId | null> = computed(() => meant.value ?? healthy());
 
 function healthy(): TensorId | null {
   if (verdict.value === null || verdict.value.findings.length > 0) return null;

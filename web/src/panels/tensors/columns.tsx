@@ -1,6 +1,6 @@
 /** The columns of the list; the less room, the fewer. */
 import type { ComponentChildren } from "preact";
-import type { TensorRow } from "../../api/types";
+import type { Run, TensorRow } from "../../api/types";
 import { count, shape, value } from "../../widgets/format";
 import { HealthBar } from "../../widgets/HealthBar";
 import type { Sort } from "./filters";
@@ -38,13 +38,16 @@ export const COLUMNS: Column[] = [
   { id: "min", title: "Min", width: "76px", from: 880, sort: "min", right: true, cell: (row) => number(value(row.health.min)) },
   { id: "mean", title: "Mean", width: "76px", from: 880, sort: "mean", right: true, cell: (row) => number(value(row.health.mean)) },
   { id: "max", title: "Max", width: "76px", from: 880, sort: "max", right: true, cell: (row) => number(value(row.health.max)) },
-  { id: "line", title: "Line", width: "minmax(90px, 0.8fr)", from: 980, cell: (row) => <span class="mono faint">{row.place ? `${row.place.path.split("/").pop()}:${row.place.line}` : "–"}</span> },
+  { id: "line", title: "Line", width: "minmax(90px, 0.8fr)", from: 980, cell: (row) => ending(row.place ? `${row.place.path.split("/").pop()}:${row.place.line}` : "–") },
 ];
 
-/** A program without layers has its names instead. */
-export function columnsFor(width: number, layers: boolean): Column[] {
-  const fits = (column: Column): boolean => column.from <= width;
-  return COLUMNS.filter((column) => (layers ? fits(column) : column.id !== "layer" && (fits(column) || (column.id === "name" && width >= 380))));
+/** Those there is room for. A program without layers has its names instead; a run that looked at no values, its shapes. */
+export function columnsFor(width: number, run: Pick<Run, "layers" | "records"> | null): Column[] {
+  const without = new Set<string>();
+  if (run?.layers.length === 0) without.add("layer");
+  if (run && !run.records.health) ["health", "min", "mean", "max"].forEach((id) => without.add(id));
+  const freed = (column: Column): boolean => width >= 380 && ((column.id === "name" && without.has("layer")) || (column.id === "shape" && without.has("health")));
+  return COLUMNS.filter((column) => !without.has(column.id) && (column.from <= width || freed(column)));
 }
 
 /** The number after the process; of other processes than the first, both. */

@@ -1,6 +1,7 @@
 /** The list's rows for the filters of the address, and where the tensor in focus is among them. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, query, RequestFailed } from "../../api/client";
+import { returns } from "../../api/reach";
 import type { TensorRow } from "../../api/types";
 import { focus } from "../../state/focus";
 import { ofRun } from "../../state/name";
@@ -34,7 +35,7 @@ export function useList(): List {
 
 /** The first rows are asked for at once; all again when the program went on. */
 function useRefresh(pages: Pages<TensorRow>, on: boolean): void {
-  const moment = cursor.value;
+  const moment = `${cursor.value} ${returns.value}`;
   const before = useRef({ pages, moment });
   useEffect(() => {
     if (!on) return;
