@@ -10,7 +10,6 @@ from tensorsleuth.model.rows import EventFlag
 from tensorsleuth.page import ids
 from tensorsleuth.page.events import event_at
 from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.trace.ops import Op
 from tensorsleuth.trace.tensor_event import TensorEvent
 
 COUNTS = {"nan": "nan", "negInf": "neg_inf", "posInf": "pos_inf", "neg": "neg", "zero": "zero", "pos": "pos"}
@@ -26,7 +25,7 @@ def tensor_row(opened: OpenRun, place: int) -> dict[str, Any]:
     op, row, step = event.op, event.row, int(opened.table.step[place])
     return {
         "id": table.id(place),
-        "op": op_id(op),
+        "op": ids.of_op(op),
         "type": op.type,
         "name": event.name,
         "layer": op.layer,
@@ -46,11 +45,6 @@ def tensor_row(opened: OpenRun, place: int) -> dict[str, Any]:
         "time": float(table.time[place]),
         "kept": bool(row["flags"] & EventFlag.VALUE) if row is not None else False,
     }
-
-
-def op_id(op: Op) -> str:
-    """What the page knows an op by; one that the catalogue does not know has an id that is nobody's."""
-    return ids.name_of(op.process, op.first) if op.first >= 0 else "?"
 
 
 def elements(event: TensorEvent) -> int:
