@@ -1,4 +1,4 @@
-"""`python -m tests.browser.snap FOLDER`: pictures of the demo's main views, for docs/; to be looked at before a commit."""
+"""`python -m tests.browser.snap FOLDER`: pictures of the demo's main views, for docs/; look at them first."""
 
 from __future__ import annotations
 
