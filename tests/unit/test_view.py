@@ -49,7 +49,7 @@ def view(*arguments: object) -> Result:
 
 
 def test_no_run_is_an_error_that_says_how_to_make_one(logdir: Path) -> None:
-    done = view("--logdir", logdir / "empty")
+    done = view("--logdir", logdir / "empty", "--export", logdir / "page.html")
     assert done.exit_code == 2 and "Make one: sleuth run program.py" in done.output
     done = view("--logdir", logdir, "second")
     assert done.exit_code == 2 and "no run 'second'" in done.output
@@ -158,6 +158,20 @@ def test_it_serves_until_ctrl_c_which_is_no_error(logdir: Path) -> None:
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0 and time.monotonic() - began < 2
+        connection.close()
+
+
+@needs_page
+def test_it_waits_for_the_first_run(tmp_path: Path) -> None:
+    with viewing("--logdir", tmp_path / "empty", "--port", 0) as (process, lines):
+        assert "the page waits for the first. Make one: sleuth run program.py" in lines[0]
+        assert process.stderr is not None
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/   \(Ctrl-C", process.stderr.readline())
+        assert found
+        synthetic.write(tmp_path / "empty" / "first", events=1000)
+        connection = http.client.HTTPConnection("127.0.0.1", int(found.group(1)))
+        connection.request("GET", "/api/runs/first")
+        assert connection.getresponse().status == 200
         connection.close()
 
 

@@ -1,12 +1,16 @@
 import { render } from "preact";
 import "./style/index.css";
 import { Page } from "./layout/Page";
+import { findFirst } from "./state/first";
 import { listenToKeys } from "./state/keys";
 import { followLive } from "./state/live";
+import { followTitle } from "./state/title";
 import { followRun, loadRuns } from "./state/run";
 
 followRun();
+findFirst();
 followLive();
 listenToKeys();
+followTitle();
 void loadRuns();
 render(<Page />, document.getElementById("page") as HTMLElement);

@@ -34,6 +34,7 @@ test("durations", () => expect([0.00034, 0.0124, 3.2, 250, 7260].map(seconds)).t
 test("how long ago", () => expect([5, 300, 7200, 90_000, 200_000].map((s) => ago(0, s))).toEqual(["just now", "5 min ago", "2 h ago", "1 day ago", "2 days ago"]));
 
 test("a moment says only what there is", () => {
+  expect(when({ step: 3, epoch: null, batch: null, iteration: 0 })).toBe("step 3");
   expect(when({ step: 3, epoch: 0, batch: 3, iteration: null })).toBe("step 3, epoch 0, batch 3");
   expect(when({ step: null, epoch: null, batch: null })).toBe("");
   expect(when({ step: -1, epoch: -1, batch: -1, iteration: 2 })).toBe("iteration 2");

@@ -3,6 +3,7 @@ import type { GraphNode, Neighbourhood } from "../src/api/types";
 import { layout, lines, type Box } from "../src/panels/graph/layout";
 import { backPath, edgePath } from "../src/panels/graph/paths";
 import { shorten } from "../src/widgets/shorten";
+import { depthOf, listed, opAt } from "../src/panels/graph/state";
 import { fit, revealing, zoomAt } from "../src/panels/graph/viewport";
 import { walk } from "../src/panels/graph/walk";
 
@@ -29,6 +30,11 @@ describe("the layout", () => {
     expect(box("a").y).toBeLessThan(box("d").y);
     expect(laid.edges.find((one) => one.key === "d>a")!.path).toMatch(/^M[\d.,]+C/);
   });
+  it("draws an edge once, as the next iteration where it is that", () => {
+    const ring = layout(part([node("a"), node("b")], [edge("a", "b"), edge("b", "a", true), edge("b", "a")]));
+    expect(ring.edges.map(({ key, edge: { back } }) => [key, back])).toEqual([["a>b", false], ["b>a", true]]);
+    expect(layout(part([node("a"), node("b")], [edge("a", "b"), edge("b", "a")])).edges).toHaveLength(2);
+  });
   it("puts members into their groups, groups into groups", () => {
     const nested = layout(part([node("a"), node("b", { group: "in" }), node("c", { group: "in" })], [edge("a", "b"), edge("b", "c")], [group("out"), group("in", "out"), group("empty")]));
     const [out, inner] = nested.groups;
@@ -53,7 +59,9 @@ describe("paths", () => {
   const lower = { x: 200, y: 100, width: 100, height: 40 };
   it("go from the lower side of one to the upper side of the other", () => {
     const path = edgePath([{ x: 60, y: 40 }, { x: 150, y: 70 }, { x: 240, y: 100 }], upper, lower);
-    expect(path).toBe("M60,40C60,55 150,55 150,70C150,85 240,85 240,100");
+    expect(path).toBe("M60,40Q150,70 240,100");
+    expect(edgePath([{ x: 60, y: 40 }, { x: 240, y: 100 }], upper, lower)).toBe("M60,40C60,70 240,70 240,100");
+    expect(edgePath([{ x: 60, y: 40 }, { x: 90, y: 60 }, { x: 190, y: 80 }, { x: 240, y: 100 }], upper, lower)).toBe("M60,40Q90,60 140,70Q190,80 240,100");
   });
   it("of a loop swing out to the right", () => {
     const [begin, out] = backPath(lower, upper).match(/-?[\d.]+/g)!.map(Number).filter((_, at) => at % 2 === 0);
@@ -105,5 +113,20 @@ describe("long names", () => {
     expect(cut).toHaveLength(20);
     expect(cut.startsWith("model/")).toBe(true);
     expect(cut.endsWith("query/MatMul")).toBe(true);
+  });
+});
+
+describe("what the graph is asked for", () => {
+  it("is a depth within bounds", () => expect([null, "0", "5", "99", "x", "-1"].map(depthOf)).toEqual([2, 0, 5, 8, 2, 2]));
+  it("remembers what was opened and closed", () => {
+    expect(listed(null, "f0.1", true)).toBe("f0.1");
+    expect(listed("f0.1,l0.2", "f0.1", false)).toBe("l0.2");
+    expect(listed("f0.1", "f0.1", true)).toBe("f0.1");
+    expect(listed("f0.1", "f0.1", false)).toBeNull();
+  });
+  it("is around an op without a row only while the same tensor is in focus", () => {
+    expect(opAt("0.4@0.17", "0.17")).toBe("0.4");
+    expect(opAt("0.4@0.17", "0.18")).toBeNull();
+    expect(opAt(null, "0.18")).toBeNull();
   });
 });

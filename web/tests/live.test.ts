@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { connection, followLive } from "../src/state/live";
-import { cursor, followRun, loadRuns, run, runs, verdict } from "../src/state/run";
+import { reachable, returns } from "../src/api/reach";
+import { cursor, failure, followRun, loadRuns, run, runs, verdict } from "../src/state/run";
 import { part } from "../src/state/address";
 import { aRun, aVerdict } from "./fixtures/run";
 import { arrive, serve } from "./fixtures/server";
@@ -77,6 +78,26 @@ test("a run that has ended needs no events", async () => {
   follow();
   await vi.waitFor(() => expect(verdict.value).not.toBeNull());
   expect(Events.all).toEqual([]);
+});
+
+test("when the server is back, the run is asked for anew, and so is what failed", async () => {
+  vi.useFakeTimers();
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("refused")));
+  follow();
+  await vi.advanceTimersByTimeAsync(10);
+  expect([reachable.value, run.value]).toEqual([false, null]);
+  const before = returns.value;
+  serve({ "api/runs": { begin: 0, end: 1, total: 1, items: [{ name: "r" }] }, "": aRun(), verdict: aVerdict() });
+  await vi.advanceTimersByTimeAsync(2500);
+  expect([reachable.value, returns.value, run.value?.program]).toEqual([true, before + 1, "digits_mlp.py"]);
+});
+
+test("a list of runs does not hide that the run cannot be read", async () => {
+  serve({ "api/runs": { begin: 0, end: 0, total: 0, items: [] } });
+  follow();
+  await vi.waitFor(() => expect(failure.value?.status).toBe(404));
+  await loadRuns();
+  expect(failure.value?.status).toBe(404);
 });
 
 test("with no run yet the page looks again, and opens the first", async () => {

@@ -6,6 +6,7 @@ import { PanelBody } from "../src/layout/PanelBody";
 import { inWords, parts } from "../src/widgets/HealthBar";
 import { part } from "../src/state/address";
 import { connection } from "../src/state/live";
+import { title } from "../src/state/title";
 import { failure, run, runs, verdict } from "../src/state/run";
 import { aRun, aVerdict, someHealth } from "./fixtures/run";
 import { arrive, serve } from "./fixtures/server";
@@ -19,10 +20,7 @@ beforeEach(() => {
   verdict.value = null;
   connection.value = "none";
 });
-afterEach(() => {
-  cleanup();
-  vi.unstubAllGlobals();
-});
+afterEach(cleanup); // the server stays: panels that were drawn may still ask
 const text = (): string => render(<Page />).container.textContent ?? "";
 
 test("no run yet: how to record one", () => {
@@ -74,6 +72,10 @@ test("a panel that breaks takes only itself down", () => {
   expect(body).toContain("drawn badly");
 });
 
+test("the browser's tab says how it stands", () => {
+  expect([title("train.py", 2), title("train.py", 0), title(null, 0)]).toEqual(["Problem · train.py · tensorsleuth", "train.py · tensorsleuth", "tensorsleuth"]);
+});
+
 test("the health bar: what is bad is never too thin to see", () => {
   const shares = parts(someHealth({ bad: true, neg: 0, pos: 999_999, nan: 1 }));
   expect(shares.map((one) => one.key)).toEqual(["pos", "nan"]);
@@ -82,7 +84,10 @@ test("the health bar: what is bad is never too thin to see", () => {
 });
 
 test("health in words, also where nothing is counted", () => {
+  run.value = aRun({ records: { health: true, counts: false, range: false, shapes: true, values: false } });
   const none = { neg: -1, zero: -1, pos: -1, nan: -1, negInf: -1, posInf: -1 };
   expect(inWords(someHealth({ bad: true, negInf: 73 }))).toBe("73 −∞, 500 positive, 500 negative");
   expect([inWords(someHealth({ ...none, bad: true })), inWords(someHealth(none)), parts(someHealth(none))]).toEqual(["has NaN or infinity", "no NaN or infinity", []]);
+  run.value = aRun();
+  expect(inWords(someHealth(none))).toBe("not looked at"); // this run counts, so what has no counts was not looked at
 });

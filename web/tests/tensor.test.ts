@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { History, Value } from "../src/api/types";
 import { colour, contrast, css, DARK, LIGHT, position, range } from "../src/panels/tensor/colour";
 import { cellSize, cellWords, covers, heatSummary } from "../src/panels/tensor/heat";
-import { pointOf, pointWords, series, spansPowers, stepAt } from "../src/panels/tensor/series";
+import { bentSplits, pointOf, pointWords, series, spansPowers, stepAt, stepLabels } from "../src/panels/tensor/series";
 import { brackets, firstMatrix, indexOf, matrixAt, taken, unravel } from "../src/panels/tensor/slice";
 import { element } from "../src/panels/tensor/ValueGrid";
 
@@ -71,6 +71,14 @@ describe("a history", () => {
   };
   it("marks the points with something bad", () => expect(series(history).bad).toEqual([1, 2]));
   it("is written by steps", () => expect([0, 1, 2, 3, 9].map((at) => stepAt(history, at))).toEqual(["0", "1", "2", "", ""]));
+  it("writes a step that goes on once", () => {
+    expect(stepLabels({ ...history, steps: [2, 2, 2, 3] }, [0, 1, 2, 3])).toEqual(["step 2", "", "", "3"]);
+    expect(stepLabels(history, [3])).toEqual([""]);
+  });
+  it("has round sizes on a bent axis", () => {
+    expect(bentSplits(-1e8, 1e38)).toEqual([-1e8, -1e4, 0, 1e19, 1e38]);
+    expect(bentSplits(1, 1e6)).toEqual([1, 1e3, 1e6]);
+  });
   it("says a point in words", () => {
     expect(pointWords(history, 1)).toBe("step 1 · 1 ∞ · −2 … 2 · mean 0.5");
     expect(pointWords(history, 2)).toBe("step 2 · 3 NaN");

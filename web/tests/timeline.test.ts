@@ -22,6 +22,12 @@ describe("the view", () => {
     expect(isWhole(zoom({ from: 4, to: 6 }, whole, 5, 100), whole)).toBe(true);
     expect(within({ from: -3, to: 30 }, whole)).toEqual(whole);
   });
+  it("is whole again after zooming in and out", () => {
+    let view = whole;
+    for (const factor of [0.7, 0.7, 0.7, 1 / 0.7, 1 / 0.7, 1 / 0.7]) view = zoom(view, whole, 3.3, factor);
+    expect(isWhole(view, whole)).toBe(true);
+    expect(isWhole({ from: 0.1, to: 10 }, whole)).toBe(false);
+  });
   it("does not zoom in for ever", () => {
     let view = whole;
     for (let turn = 0; turn < 200; turn++) view = zoom(view, whole, 5, 0.5);

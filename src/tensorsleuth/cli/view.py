@@ -45,17 +45,24 @@ def command(run: str | None, logdir: Path, host: str, port: int | None, no_brows
     from tensorsleuth.page import built
 
     files = built.load()
-    path = rundir.find(logdir, run)
-    if export is not None:
+    waits = run is None and export is None and not rundir.list_runs(logdir)
+    path = None if waits else rundir.find(logdir, run)
+    if export is not None and path is not None:
         from tensorsleuth.page.export import export_page
 
         written = export_page(path, files, export)
         terminal.say(f"{printable(path.name)} is in {export} ({size(written)}): open it in any browser.")
         return
-    _serve(path, files, host, port, no_browser)
+    if path is None:
+        terminal.say(
+            f"no run in {logdir.absolute()} yet: the page waits for the first. Make one: sleuth run program.py"
+        )
+    _serve(path, logdir if path is None else path.parent, files, host, port, no_browser)
 
 
-def _serve(path: Path, files: dict[str, PageFile], host: str, port: int | None, no_browser: bool) -> None:
+def _serve(
+    path: Path | None, logdir: Path, files: dict[str, PageFile], host: str, port: int | None, no_browser: bool
+) -> None:
     from tensorsleuth.page import address
     from tensorsleuth.page.safety import guarding
     from tensorsleuth.page.server import Server, listen
@@ -64,8 +71,8 @@ def _serve(path: Path, files: dict[str, PageFile], host: str, port: int | None, 
     bound = listen(host, port)
     number = bound.getsockname()[1]
     guard = guarding(host, number)
-    shelf = Shelf(path.parent)
-    focus = {"run": path.name, **address.cause_of(shelf.take(path.name))}
+    shelf = Shelf(logdir)
+    focus = {} if path is None else {"run": path.name, **address.cause_of(shelf.take(path.name))}
     _announce(address.address(host, number, guard, focus), address.forwarding(host, number), guard, no_browser)
     Server(shelf, files, guard).run(sockets=[bound])
 

@@ -18,7 +18,8 @@ PATIENCE = 3.0  # seconds that a verdict may take before the address is printed 
 def address(host: str, port: int, guarding: Guarding, parts: Mapping[str, str]) -> str:
     """What to open: http://127.0.0.1:6070/#run=…&tensor=0.17"""
     token = f"?{urlencode({'token': guarding.token})}" if guarding.token else ""
-    return f"http://{_shown(host)}:{port}/{token}#{urlencode(parts)}"
+    focus = f"#{urlencode(parts)}" if parts else ""
+    return f"http://{_shown(host)}:{port}/{token}{focus}"
 
 
 def cause_of(book: Book) -> dict[str, str]:

@@ -9,7 +9,8 @@ from tensorsleuth.page.asking import Asking, query
 from tensorsleuth.page.question import Answer
 
 ROWS = 100  # of a page of the list of tensors: SIZE in web/src/panels/tensors/pages.ts
-MOST = 80  # tensors whose panels are taken along
+NEAR = 20  # rows above and below the one in focus that come into sight with it
+MOST = 40  # tensors whose panels are taken along
 FILES = 6  # source files, each as it stands for the tensors above
 LONGEST = 5000  # lines of a file that is taken along for every tensor
 
@@ -78,8 +79,8 @@ def _panels(asking: Asking, run: Answer, tensor: str) -> None:
 
 def _place_in_list(asking: Asking, tensor: str) -> None:
     index = asking("tensors/at", id=tensor).get("index", -1)
-    if index >= 0:
-        begin = index // ROWS * ROWS
+    for row in (index, index - NEAR, index + NEAR) if index >= 0 else ():
+        begin = max(0, row) // ROWS * ROWS
         asking("tensors", begin=begin, end=begin + ROWS)
 
 

@@ -238,7 +238,7 @@ export interface Points {
   ids: TensorId[];
 }
 
-// GET /api/runs/{run}/graph?id=&op=&up=2&down=2&open=group,group -> Neighbourhood; id: around this tensor, at its moment; op (an OpId, where given):
+// GET /api/runs/{run}/graph?id=&op=&up=2&down=2&open=group,group&close=group -> Neighbourhood; open: besides the groups around the focus and on the finding's way; id: around this tensor, at its moment; op (an OpId, where given):
 //   around that op instead (one that has no row cannot be focused), at the same moment
 export interface Neighbourhood {
   focus: string;

@@ -10,6 +10,7 @@ export function Box({ tabs }: { tabs: Panel[] }) {
     <section class={`box${front.compact ? " box-compact" : ""}`} aria-label={front.title}>
       <header class="box-head">
         <Tabs tabs={tabs} front={front} />
+        {front.tools && <front.tools />}
         {!front.compact && (
           <button class="plain box-fill" onClick={() => fill(filled ? null : front.id)} title={filled ? "Back to all panels (Esc)" : "Give it the whole page"} aria-label={filled ? "Back to all panels" : `Enlarge ${front.title}`}>
             {filled ? "Close" : "Enlarge"}

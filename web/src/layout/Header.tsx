@@ -3,7 +3,7 @@ import type { Run } from "../api/types";
 import { PANELS } from "../panels/registry";
 import { helpOpen } from "../state/keys";
 import { connection } from "../state/live";
-import { showPanel } from "../state/panels";
+import { fill, showPanel, whole } from "../state/panels";
 import { run } from "../state/run";
 import { theme, toggleTheme } from "../state/theme";
 import { many } from "../widgets/format";
@@ -18,12 +18,7 @@ export function Header() {
       <RunPicker />
       {run.value && <Facts run={run.value} />}
       <span class="top-space" />
-      {PANELS.filter((panel) => panel.region === "whole").map((panel) => (
-        <button key={panel.id} onClick={() => showPanel(panel.id)}>
-          {panel.title}
-        </button>
-      ))}
-      <Search />
+      {run.value && <Ways />}
       <button onClick={toggleTheme} title={`Change to ${other} (d)`} aria-label={`Change to ${other}`}>
         {other === "light" ? "Light" : "Dark"}
       </button>
@@ -34,11 +29,25 @@ export function Header() {
   );
 }
 
+/** To what is not about one tensor, and to anything by name. */
+function Ways() {
+  return (
+    <>
+      {PANELS.filter((panel) => panel.region === "whole").map((panel) => (
+        <button key={panel.id} aria-pressed={whole.value?.id === panel.id} onClick={() => (whole.value?.id === panel.id ? fill(null) : showPanel(panel.id))}>
+          {panel.title}
+        </button>
+      ))}
+      <Search />
+    </>
+  );
+}
+
 function Facts({ run }: { run: Run }) {
   return (
     <ul class="facts" aria-label="This run">
-      <li class="fact-live">{run.live ? <Live /> : <span class="quiet">{run.ending || run.status}</span>}</li>
-      <li>{many(run.steps, "step")}</li>
+      <li class="fact-live">{run.live ? <Live /> : <span class={run.status === "failed" || run.status === "killed" ? "is-bad" : "quiet"}>{run.ending || run.status}</span>}</li>
+      {run.steps > 0 && <li>{many(run.steps, "step")}</li>}
       <li>{many(run.tensors, "tensor")}</li>
       <li title={run.modeWhat} class="fact-mode">
         <span class="mono">{run.mode}</span>

@@ -12,7 +12,7 @@ import { NoRun, NotRead } from "./NoRun";
 export function Page() {
   return (
     <div class="page">
-      <a class="skip" href="#" onClick={(event) => (event.preventDefault(), document.querySelector<HTMLElement>(".list-scroll")?.focus())}>
+      <a class="skip" href="#" onClick={(event) => (event.preventDefault(), document.getElementById("tensors")?.focus())}>
         To the list of tensors
       </a>
       <Header />

@@ -10,11 +10,14 @@ import { Stack } from "./stack/Stack";
 import { TensorPanel } from "./tensor/TensorPanel";
 import { Tensors } from "./tensors/Tensors";
 import { TimelinePanel } from "./timeline/TimelinePanel";
+import { TimelineTools } from "./timeline/TimelineTools";
 
 export interface Panel {
   id: string;
   title: string;
   component: ComponentType;
+  /** Stands in the box's head, beside the title. */
+  tools?: ComponentType;
   /** Columns of the page; where it is narrow, middle and right become one. "strip" stands above them all, "whole" in place of all others. */
   region: "strip" | "left" | "middle" | "right" | "whole";
   /** Which of the column's boxes; panels that share one are tabs. */
@@ -30,7 +33,7 @@ export interface Panel {
 export const PANELS: Panel[] = [
   { id: "alerts", title: "Alerts", component: Alerts, region: "left", row: 0, compact: true },
   { id: "tensors", title: "Tensors", component: Tensors, region: "left", row: 1, key: "l" },
-  { id: "timeline", title: "Timeline", component: TimelinePanel, region: "strip", row: 0, key: "t" },
+  { id: "timeline", title: "Timeline", component: TimelinePanel, tools: TimelineTools, region: "strip", row: 0, key: "t" },
   { id: "tensor", title: "Tensor", component: TensorPanel, region: "middle", row: 0, key: "i" },
   { id: "graph", title: "Graph", component: GraphPanel, region: "middle", row: 1, key: "g" },
   { id: "source", title: "Source", component: Source, region: "right", row: 0, key: "s" },

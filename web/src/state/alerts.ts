@@ -4,7 +4,7 @@ import { get } from "../api/client";
 import { ask } from "../api/kept";
 import type { AlertKind, Alerts, TensorId } from "../api/types";
 import { go, part } from "./address";
-import { focus, setFocus } from "./focus";
+import { meant, setFocus } from "./focus";
 import { ofRun } from "./name";
 import { say } from "./said";
 
@@ -22,7 +22,7 @@ export function chooseKind(next: AlertKind | null, first: TensorId | null): void
 export async function jump(direction: "next" | "previous"): Promise<void> {
   const path = ofRun("next");
   if (path === null) return;
-  const id = focus.peek() === null ? await first() : (await get<{ id: TensorId | null }>(path, { id: focus.peek(), direction, kind: kind.peek() })).id;
+  const id = meant.peek() === null ? await first() : (await get<{ id: TensorId | null }>(path, { id: meant.peek(), direction, kind: kind.peek() })).id;
   if (id !== null) setFocus(id);
   else say(`There is no ${direction} alert.`);
 }

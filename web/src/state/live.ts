@@ -1,6 +1,7 @@
 /** Follows a program that is still running, through the server's events; an exported page has none. */
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 import { exported, query } from "../api/client";
+import { reachable, returns } from "../api/reach";
 import type { Change, Verdict } from "../api/types";
 import { ofRun } from "./name";
 import { cursor, grow, loadRun, loadRuns, run, runs, verdict } from "./run";
@@ -47,10 +48,16 @@ function changed(change: Change): void {
   void loadRun();
 }
 
-/** With no run in the log directory yet, or no server, look again. */
+/** With no run in the log directory yet, or no server, look again; when that is back, the run is asked for anew. */
 function waitForRuns(): () => void {
   const timer = setInterval(() => {
-    if (!runs.peek()?.length) void loadRuns();
+    if (!runs.peek()?.length || !reachable.peek()) void loadRuns();
   }, RETRY);
-  return () => clearInterval(timer);
+  const back = effect(() => {
+    if (returns.value > 0) untracked(() => void loadRun());
+  });
+  return () => {
+    clearInterval(timer);
+    back();
+  };
 }

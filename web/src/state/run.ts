@@ -19,7 +19,7 @@ export const failure = signal<RequestFailed | null>(null);
 export async function loadRuns(): Promise<void> {
   try {
     runs.value = (await get<PageOf<RunSummary>>("runs", { begin: 0, end: 200 })).items;
-    failure.value = null;
+    if (runName.peek() === null) failure.value = null;
   } catch (error) {
     if (runs.peek() === null) failure.value = asFailure(error);
     return;

@@ -1,5 +1,6 @@
 /** What a tensor is made of, as a small bar: −, 0, +, −∞, +∞, NaN. */
 import type { Health } from "../api/types";
+import { run } from "../state/run";
 import { count } from "./format";
 
 export const KINDS = [
@@ -32,12 +33,21 @@ export function parts(health: Health): Part[] {
 export function inWords(health: Health): string {
   const words = KINDS.filter((kind) => health[kind.key] > 0).map((kind) => `${count(health[kind.key])} ${kind.words}`);
   if (words.length) return words.reverse().join(", ");
-  return health.bad ? "has NaN or infinity" : health.nan < 0 ? "no NaN or infinity" : "empty";
+  if (health.bad) return "has NaN or infinity";
+  if (!looked(health)) return "not looked at";
+  return health.nan < 0 ? "no NaN or infinity" : "empty";
+}
+
+/** Whether the values were looked at; where the run counts, what has no counts was not. */
+function looked(health: Health): boolean {
+  const records = run.value?.records;
+  return health.bad || health.nan >= 0 || (records !== undefined && records.health && !records.counts);
 }
 
 export function HealthBar({ health }: { health: Health }) {
   const shown = parts(health);
   const words = inWords(health);
+  if (!looked(health)) return <span class="health-unseen" role="img" aria-label={words} title={words} />;
   return (
     <span class={`health${health.bad ? " health-bad" : ""}`} role="img" aria-label={words} title={words}>
       {shown.length === 0 && <span class={health.bad ? "health-part health-nan" : "health-part health-plain"} style={{ flexGrow: 1 }} />}

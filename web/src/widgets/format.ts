@@ -61,11 +61,11 @@ interface Moment {
   iteration?: number | null;
 }
 
-/** "step 3, epoch 0, batch 3"; "" outside of any. */
+/** "step 3, epoch 0, batch 3"; "" outside of any. Iteration 0 says nothing: what is in no loop has it, too. */
 export function when(moment: Moment): string {
   const words = (["step", "epoch", "batch", "iteration"] as const).map((unit) => {
-    const n = moment[unit];
-    return n === null || n === undefined || n < 0 ? "" : `${unit} ${count(n)}`;
+    const n = moment[unit] ?? -1;
+    return n < (unit === "iteration" ? 1 : 0) ? "" : `${unit} ${count(n)}`;
   });
   return words.filter(Boolean).join(", ");
 }

@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { query, RequestFailed, type Params } from "../api/client";
 import { answerNow, ask } from "../api/kept";
+import { returns } from "../api/reach";
 import { cursor } from "../state/run";
 
 export interface Answer<T> {
@@ -28,7 +29,7 @@ export function useAnswer<T>(path: string | null, params: Params = {}, live = tr
       (error: unknown) => current && hold({ key, value: null, error: asFailed(error) }),
     );
     return () => void (current = false);
-  }, [key, moment]);
+  }, [key, moment, returns.value]);
   if (path === null) return { value: null, error: null, loading: false };
   if (held.key === key) return { value: held.value, error: held.error, loading: false };
   const now = answerNow<T>(path, params);

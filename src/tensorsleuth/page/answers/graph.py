@@ -67,10 +67,9 @@ def _finding(opened: OpenRun, asked: Parameters) -> Finding | None:
 
 
 def _opener(groups: Groups, focus: Op, path: dict[Op, str], asked: Parameters) -> set[str]:
-    """The groups that are open: those that are named; else those around the focus and along the way of the finding."""
-    if "open" in asked:
-        return set(asked["open"].split(","))
-    return {group for op in (focus, *path) for group in groups.of(op)}
+    """Those around the focus and along the way of the finding, and what the reader opened; not what they closed."""
+    around = {group for op in (focus, *path) for group in groups.of(op)}
+    return (around | set(asked.get("open", "").split(","))) - set(asked.get("close", "").split(","))
 
 
 def _node(opened: OpenRun, groups: Groups, met: Met, path: dict[Op, str]) -> dict[str, Any]:

@@ -5,6 +5,8 @@ import { count, many } from "../../widgets/format";
 import { Empty } from "../../widgets/Empty";
 import { Side } from "./Side";
 
+const MOST = 100; // what the server lists
+
 type Differing = Comparison["differing"][number];
 
 export function Differences({ comparison }: { comparison: Comparison }) {
@@ -12,7 +14,7 @@ export function Differences({ comparison }: { comparison: Comparison }) {
   if (same) return <Empty title="The two runs are the same">{`All ${many(compared, "tensor")} that both have were compared: their health does not differ, and neither has an op that the other lacks.`}</Empty>;
   return (
     <>
-      {parted ? <Parted parted={parted} comparison={comparison} /> : <p class="compare-note quiet">The {many(compared, "tensor")} that both have do not differ.</p>}
+      {parted ? <Parted parted={parted} comparison={comparison} /> : <p class="compare-note">{nothingParts(compared)}</p>}
       {differing.length > 0 && <DifferingOps all={differing} />}
       <div class="compare-only">
         <Only title={`Only in ${comparison.run}`} names={onlyHere} />
@@ -20,6 +22,11 @@ export function Differences({ comparison }: { comparison: Comparison }) {
       </div>
     </>
   );
+}
+
+function nothingParts(compared: number): string {
+  if (compared === 0) return "The two runs have no tensor in common: they seem to be of different programs.";
+  return `The ${many(compared, "tensor")} that both have do not differ.`;
 }
 
 function Parted({ parted, comparison }: { parted: NonNullable<Comparison["parted"]>; comparison: Comparison }) {
@@ -64,7 +71,7 @@ function Only({ title, names }: { title: string; names: string[] }) {
   if (!names.length) return null;
   return (
     <section aria-label={title}>
-      <h3>{title} <span class="faint">{many(names.length, "op")}</span></h3>
+      <h3>{title} <span class="faint">{names.length < MOST ? many(names.length, "op") : `the first ${MOST} ops`}</span></h3>
       <ul class="mono">{names.map((name) => <li key={name} class="cut" title={name}>{name}</li>)}</ul>
     </section>
   );

@@ -14,7 +14,7 @@ export function Side({ run, row, focusable = false }: { run: string; row: Tensor
       <HealthBar health={health} />
       <p class={health.bad ? "is-bad" : "quiet"}>{inWords(health)}</p>
       <dl class="compare-range">
-        {([["min", health.min], ["mean", health.mean], ["max", health.max]] as const).map(([name, number]) => (
+        {([["min", health.min], ["mean", health.mean], ["max", health.max]] as const).filter(([, number]) => number !== null).map(([name, number]) => (
           <div key={name}><dt>{name}</dt><dd class="mono">{value(number)}</dd></div>
         ))}
       </dl>

@@ -81,7 +81,7 @@ export function Drawing({ part, laid }: { part: Neighbourhood; laid: Laid }) {
           ))}
         </defs>
         <g class={gliding.value ? "graph-moved graph-glide" : "graph-moved"} transform={transform(view.value)}>
-          {laid.groups.map((placed) => <GroupShape key={placed.group.id} placed={placed} close={() => turn(placed.group.id)} />)}
+          {laid.groups.map((placed) => <GroupShape key={placed.group.id} placed={placed} close={() => turn(placed.group.id, true)} />)}
           {laid.edges.map(({ edge, path, key }) => (
             <path key={key} d={path} class={`graph-edge${edge.bad ? " graph-edge-bad" : ""}${edge.back ? " graph-edge-back" : ""}`} marker-end={`url(#arrow-${edge.bad ? "bad" : "plain"})`} />
           ))}

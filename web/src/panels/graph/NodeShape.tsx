@@ -24,19 +24,19 @@ export function NodeShape({ placed, part, focused, cursor, choose }: Props) {
     choose();
   };
   return (
-    <g class={classes.filter(Boolean).join(" ")} style={{ transform: `translate(${x}px, ${y}px)` }} data-node={node.id} role="button" tabIndex={cursor ? 0 : -1}
+    <g class={classes.filter(Boolean).join(" ")} style={{ transform: `translate(${x}px, ${y}px)` }} data-node={node.id} role="button" tabindex={cursor ? 0 : -1}
       aria-label={words(placed, part, focused)} {...(group ? { "aria-expanded": false } : {})} onClick={choose} onKeyDown={press}>
       <title>{`${node.name}${node.place ? `\n${node.place.path}:${node.place.line}` : ""}`}</title>
       {group && <rect class="graph-under" x={4} y={4} width={width} height={height} rx={6} />}
       <rect class="graph-box" width={width} height={height} rx={6} />
-      {node.up && <path class="graph-on" d={`M${width / 2 - 5},-4h10`} />}
-      {node.down && <path class="graph-on" d={`M${width / 2 - 5},${height + 4}h10`} />}
+      {node.up && <path class="graph-on" d={`M${width - 20},-4h10`} />}
+      {node.down && <path class="graph-on" d={`M${width - 20},${height + 4}h10`} />}
       <text class="graph-title" x={width / 2} y={text ? 16 : height / 2 + 4}>{node.gradient ? `∇ ${title}` : title}</text>
       {text && <text class="graph-text" x={width / 2} y={30}>{text}</text>}
       {role && (
         <g class="graph-role" transform={`translate(${width - 6} 0)`}>
-          <rect x={-role.length * 6 - 10} y={-8} width={role.length * 6 + 10} height={15} rx={7} />
-          <text x={-role.length * 3 - 5} y={3}>{role}</text>
+          <rect x={-role.length * 6 - 10} y={-12} width={role.length * 6 + 10} height={15} rx={7} />
+          <text x={-role.length * 3 - 5} y={-1}>{role}</text>
         </g>
       )}
     </g>

@@ -17,15 +17,22 @@ export function edgePath(points: readonly Point[], from: Box, to: Box): string {
   const begin = { x: clamp(points[0]!.x, from), y: from.y + from.height };
   const end = { x: clamp(points[points.length - 1]!.x, to), y: to.y };
   const all = [begin, ...inner.filter((point) => point.y > begin.y && point.y < end.y), end];
-  return `M${at(begin)}${all.slice(1).map((point, index) => bend(all[index]!, point)).join("")}`;
+  return all.length === 2 ? `M${at(begin)}${bend(begin, end)}` : `M${at(begin)}${smooth(all)}`;
 }
 
 /** Leaves and arrives upright. */
 function bend(one: Point, other: Point): string {
-  const middle = (one.y + other.y) / 2;
-  return `C${at({ x: one.x, y: middle })} ${at({ x: other.x, y: middle })} ${at(other)}`;
+  const half = (one.y + other.y) / 2;
+  return `C${at({ x: one.x, y: half })} ${at({ x: other.x, y: half })} ${at(other)}`;
 }
 
+/** Past the points between, without corners: each pulls at the line, which goes through the middles. */
+function smooth(all: readonly Point[]): string {
+  const last = all.length - 2;
+  return all.slice(1, -1).map((point, index) => `Q${at(point)} ${at(index + 1 === last ? all[last + 1]! : middle(point, all[index + 2]!))}`).join("");
+}
+
+const middle = (one: Point, other: Point): Point => ({ x: (one.x + other.x) / 2, y: (one.y + other.y) / 2 });
 const clamp = (x: number, box: Box): number => Math.min(Math.max(x, box.x + 8), box.x + box.width - 8);
 
 /** A loop's next iteration: out at the right side, up, and in at the right side of what takes it. */

@@ -8,7 +8,7 @@ import { focus, setFocus } from "../../state/focus";
 export const DEEPEST = 8;
 const DEPTH = 2;
 
-const [ups, downs, opens, ats] = [part("up"), part("down"), part("open"), part("at")];
+const [ups, downs, opens, closes, ats] = [part("up"), part("down"), part("open"), part("close"), part("at")];
 
 export const depthOf = (text: string | null): number => {
   const deep = Number(text ?? DEPTH);
@@ -16,7 +16,6 @@ export const depthOf = (text: string | null): number => {
 };
 export const up = computed(() => depthOf(ups.value));
 export const down = computed(() => depthOf(downs.value));
-export const open: ReadonlySignal<string[]> = computed(() => (opens.value ?? "").split(",").filter(Boolean));
 
 /** An op that has no tensor cannot be in focus; it is walked to by its own id, as long as the tensor in focus stays. */
 const op = computed(() => opAt(ats.value, focus.value));
@@ -28,22 +27,28 @@ export function opAt(at: string | null, tensor: string | null): string | null {
 
 export const asked: ReadonlySignal<Params | null> = computed(() => {
   if (focus.value === null) return null;
-  return { id: focus.value, op: op.value, up: up.value, down: down.value, open: open.value.join(",") || null };
+  return { id: focus.value, op: op.value, up: up.value, down: down.value, open: opens.value, close: closes.value };
 });
 
 export function setDepth(which: "up" | "down", deep: number): void {
   drift({ [which]: deep === DEPTH ? null : Math.min(Math.max(deep, 0), DEEPEST) });
 }
 
-export function turn(group: string): void {
-  const next = open.peek().includes(group) ? open.peek().filter((one) => one !== group) : [...open.peek(), group];
-  drift({ open: next.join(",") || null });
+/** Open a group that is closed, or close one that is open; both are remembered, since some are open from the start. */
+export function turn(group: string, isOpen: boolean): void {
+  drift({ open: listed(opens.peek(), group, !isOpen), close: listed(closes.peek(), group, isOpen) });
+}
+
+/** The list with a name in it, or without. */
+export function listed(text: string | null, name: string, there: boolean): string | null {
+  const others = (text ?? "").split(",").filter((one) => one && one !== name);
+  return (there ? [...others, name] : others).join(",") || null;
 }
 
 /** What a click or Enter on a node does: a closed group opens, an op comes into focus. */
 export function activate(node: GraphNode, part: Pick<Neighbourhood, "groups">): void {
   const group = part.groups.find((one) => one.id === node.id);
-  if (group) turn(group.id);
+  if (group) turn(group.id, group.open);
   else if (node.tensor !== null) setFocus(node.tensor);
   else go({ at: `${node.id}@${focus.peek()}` });
 }

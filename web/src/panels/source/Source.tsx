@@ -1,5 +1,5 @@
 /** The program's file as it was when it ran, with the health of what each line computed. */
-import type { Run, Source as Answer, TensorDetail } from "../../api/types";
+import type { Margin, Run, Source as Answer, TensorDetail } from "../../api/types";
 import { focus } from "../../state/focus";
 import { ofRun } from "../../state/name";
 import { run } from "../../state/run";
@@ -26,6 +26,7 @@ export function Source() {
     <div class="source">
       <div class="source-bar">
         <FilePicker run={now} file={spot.file} />
+        <Here margin={answer.value?.lines[spot.line - 1]?.margin ?? null} line={spot.line} />
         {detail && !detail.place && !detail.forward?.place && <span class="faint">The tensor in focus comes from no line of the program.</span>}
       </div>
       {detail?.forward && <Forward forward={detail.forward} />}
@@ -33,6 +34,16 @@ export function Source() {
         {(source) => <Lines source={source} line={spot.line} forward={forward?.file === spot.file ? forward.line : null} />}
       </Shown>
     </div>
+  );
+}
+
+/** What the marked line computed; in the line itself that is often out of sight. */
+function Here({ margin, line }: { margin: Margin | null; line: number }) {
+  if (!margin) return null;
+  return (
+    <span class="cut source-here" title={margin.words}>
+      <span class="faint">line {line}</span> <span class={margin.bad ? "is-bad" : "quiet"}>{margin.words}</span>
+    </span>
   );
 }
 

@@ -21,7 +21,7 @@ export function HeatLegend({ heat, scale, ends }: { heat: Heat; scale: Range; en
       )}
       {marks.map(([mark, word]) => (
         <span key={mark} class="heat-mark">
-          <span class={`heat-bad heat-bad-${mark === "n" ? "nan" : mark === "+" ? "up" : "down"}`} aria-hidden="true" /> {word}
+          <span class="heat-bad" aria-hidden="true">{mark === "n" ? "×" : mark === "+" ? "▲" : "▼"}</span> {word}
         </span>
       ))}
     </div>

@@ -8,7 +8,7 @@ import { setFocus } from "../../state/focus";
 import { theme } from "../../state/theme";
 import { value } from "../../widgets/format";
 import { type Palette, palette } from "../../widgets/palette";
-import { series, spansPowers, stepAt } from "./series";
+import { bentSplits, series, spansPowers, stepLabels } from "./series";
 
 interface Props {
   history: History;
@@ -38,6 +38,7 @@ export function HistoryChart({ history, at, hover, summary }: Props) {
 function make(box: HTMLDivElement, history: History, now: { at: number }, hover: Signal<number | null>): uPlot {
   const colours = palette();
   const { x, min, mean, max } = series(history);
+  const edge = mean.some((one) => one !== null) ? colours.neg : colours.accent; // the only line, where the mode has no mean
   const options: uPlot.Options = {
     width: Math.max(box.clientWidth, 120),
     height: HEIGHT,
@@ -47,9 +48,9 @@ function make(box: HTMLDivElement, history: History, now: { at: number }, hover:
     axes: axes(history, colours),
     series: [
       {},
-      { stroke: colours.neg, width: 1, points: { show: x.length < 2 } },
+      { stroke: edge, width: 1, points: { show: x.length < 2 } },
       { stroke: colours.accent, width: 1.5, points: { show: x.length < 40, size: 4, fill: colours.accent } },
-      { stroke: colours.neg, width: 1 },
+      { stroke: edge, width: 1 },
     ],
     bands: [{ series: [3, 1], fill: `${colours.neg}40` }],
     hooks: {
@@ -65,10 +66,13 @@ function make(box: HTMLDivElement, history: History, now: { at: number }, hover:
 function axes(history: History, colours: Palette): uPlot.Axis[] {
   const common = { stroke: colours["text-3"], font: `10px ${colours.sans}`, grid: { stroke: colours.line, width: 1 }, ticks: { show: false } };
   return [
-    { ...common, size: 22, grid: { show: false }, splits: (_, __, low, high) => places(low, high), values: (_, all) => all.map((at) => stepAt(history, at)) },
-    { ...common, size: 52, gap: 2, values: (_, all) => all.map((number) => (number === null ? "" : value(number))) },
+    { ...common, size: 22, grid: { show: false }, splits: (_, __, low, high) => places(low, high), values: (_, all) => stepLabels(history, all) },
+    { ...common, size: 58, gap: 4, ...(spansPowers(history) ? BENT : {}), values: (_, all) => all.map((number) => (number === null ? "" : value(number))) },
   ];
 }
+
+/** uPlot finds no round numbers for ranges beyond 1e32, which overflows have. */
+const BENT: Partial<uPlot.Axis> = { incrs: (_, __, low, high) => [high - low], splits: (_, __, low, high) => bentSplits(low, high), filter: (_, all) => all };
 
 /** Up to seven whole points, evenly apart. */
 function places(low: number, high: number): number[] {

@@ -12,7 +12,7 @@ import { pointOf, pointWords, series } from "./series";
 export function HistorySection({ tensor }: { tensor: TensorDetail }) {
   const answer = useAnswer<History>(ofRun(`tensors/${tensor.id}/history`), { points: 400 });
   return (
-    <section class="tensor-part" aria-label="Over the run">
+    <section class="tensor-part tensor-history" aria-label="Over the run">
       <Shown answer={answer} lines={4}>{(history) => <Shape history={history} tensor={tensor} />}</Shown>
     </section>
   );
@@ -42,7 +42,8 @@ function Shape({ history, tensor }: { history: History; tensor: TensorDetail }) 
         <HistoryChart history={history} at={at} hover={hover} summary={words(history, bad)} />
       </div>
       <p class="history-legend faint">
-        <span class="swatch swatch-band" aria-hidden="true" /> min to max <span class="swatch swatch-mean" aria-hidden="true" /> mean
+        <span class="swatch swatch-band" aria-hidden="true" /> min to max
+        {history.mean.some((mean) => mean !== null) && <><span class="swatch swatch-mean" aria-hidden="true" /> mean</>}
         {bad > 0 && <><span class="swatch swatch-bad" aria-hidden="true" /> share that is NaN or ∞</>}
       </p>
     </>

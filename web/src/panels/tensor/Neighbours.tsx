@@ -6,7 +6,7 @@ import { shorten } from "../../widgets/shorten";
 
 export function Neighbours({ title, none, all }: { title: string; none: string; all: Neighbour[] }) {
   return (
-    <section class="tensor-part" aria-label={title}>
+    <section class={`tensor-part tensor-${title.toLowerCase()}`} aria-label={title}>
       <h4>{title} {all.length > 0 && <span class="faint">{count(all.length)}</span>}</h4>
       {all.length === 0 && <p class="quiet">{none}</p>}
       <ul class="neighbours">{all.map((one, at) => <li key={`${one.op}.${one.id}.${at}`}><Line one={one} /></li>)}</ul>

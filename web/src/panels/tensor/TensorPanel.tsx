@@ -22,11 +22,13 @@ export function TensorPanel() {
     <Shown answer={detail} lines={8}>
       {(tensor) => (
         <div class="tensor">
-          <Heading tensor={tensor} />
-          <HistorySection tensor={tensor} />
-          <ValueSection key={tensor.id} tensor={tensor} />
-          <Neighbours title="Inputs" none="Nothing that was recorded went in." all={tensor.inputs} />
-          <Neighbours title="Consumers" none="Nothing took it." all={tensor.consumers} />
+          <div class="tensor-parts">
+            <Heading tensor={tensor} />
+            <HistorySection tensor={tensor} />
+            <ValueSection key={tensor.id} tensor={tensor} />
+            <Neighbours title="Inputs" none="Nothing that was recorded went in." all={tensor.inputs} />
+            <Neighbours title="Consumers" none="Nothing took it." all={tensor.consumers} />
+          </div>
         </div>
       )}
     </Shown>

@@ -17,7 +17,7 @@ const sliced = part("slice");
 
 export function ValueSection({ tensor }: { tensor: TensorDetail }) {
   return (
-    <section class="tensor-part" aria-label="Value">
+    <section class="tensor-part tensor-value" aria-label="Value">
       {tensor.kept ? <Kept tensor={tensor} /> : <NotKept tensor={tensor} />}
     </section>
   );

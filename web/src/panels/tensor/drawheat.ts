@@ -20,14 +20,24 @@ export function drawHeat(context: Context, heat: Heat, cell: { wide: number; hig
   if (cursor) outline(context, cursor.column * cell.wide, cursor.row * cell.high, cell, palette);
 }
 
-/** A cross for NaN, a bar at the upper or the lower end for an infinity. */
-export function drawBad(context: Context, mark: string, x: number, y: number, wide: number, high: number, palette: Palette): void {
+/** A cross for NaN, an arrow up or down for an infinity; where a cell is too small for that, the whole of it, its upper or its lower half. */
+function drawBad(context: Context, mark: string, x: number, y: number, wide: number, high: number, palette: Palette): void {
+  const small = Math.min(wide, high) < 7;
+  const half = small && mark !== "n" ? high / 2 : high;
   context.fillStyle = palette.nan;
-  context.fillRect(x, y, wide, high);
+  context.fillRect(x, mark === "-" ? y + high - half : y, wide, half);
+  if (small) return;
   context.fillStyle = context.strokeStyle = palette.surface;
-  if (mark === "+") context.fillRect(x, y, wide, Math.max(high * 0.34, 1));
-  else if (mark === "-") context.fillRect(x, y + high - Math.max(high * 0.34, 1), wide, Math.max(high * 0.34, 1));
-  else if (Math.min(wide, high) >= 5) cross(context, x, y, wide, high);
+  if (mark === "n") cross(context, x, y, wide, high);
+  else arrow(context, x + wide / 2, y + high / 2, Math.min(wide, high) * 0.26, mark === "+" ? -1 : 1);
+}
+
+function arrow(context: Context, x: number, y: number, arm: number, down: 1 | -1): void {
+  context.beginPath();
+  context.moveTo(x - arm, y - down * arm * 0.8);
+  context.lineTo(x + arm, y - down * arm * 0.8);
+  context.lineTo(x, y + down * arm);
+  context.fill();
 }
 
 function cross(context: Context, x: number, y: number, wide: number, high: number): void {

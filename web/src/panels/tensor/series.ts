@@ -28,6 +28,22 @@ export function stepAt(history: History, at: number): string {
   return step === null || step === undefined ? "" : String(step);
 }
 
+/** Labels below some of the points: a step that goes on, as in a loop, is written once. */
+export function stepLabels(history: History, at: readonly number[]): string[] {
+  return at.map((point, index) => {
+    const step = stepAt(history, point);
+    if (index === 0) return step && `step ${step}`;
+    return step === stepAt(history, at[index - 1]!) ? "" : step;
+  });
+}
+
+/** Round sizes along an axis that is bent by powers of ten. */
+export function bentSplits(low: number, high: number): number[] {
+  const root = (end: number): number => Math.sign(end) * 10 ** Math.round(Math.log10(Math.max(Math.abs(end), 1)) / 2);
+  const all = [low, root(low), 0, root(high), high].filter((at) => at >= low && at <= high);
+  return [...new Set(all)].sort((one, other) => one - other);
+}
+
 /** Whether sizes span so many powers of ten that only a logarithmic scale shows all of them. */
 export function spansPowers(history: Pick<History, "min" | "max">): boolean {
   const sizes = [...history.min, ...history.max].filter((size): size is number => size !== null && size !== 0).map(Math.abs);

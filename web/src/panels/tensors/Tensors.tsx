@@ -35,9 +35,9 @@ export function Tensors() {
 function Table({ list }: { list: List }) {
   const ref = useRef<HTMLDivElement>(null);
   const total = list.pages.total ?? 0;
-  const columns = columnsFor(useWidth(ref, 460));
+  const columns = columnsFor(useWidth(ref, 460), run.value);
   const rows = useRows(ref, total, ROW);
-  useEffect(() => list.pages.need(rows.begin, rows.end), [list.pages, list.pages.version.value, rows.begin, rows.end]);
+  useEffect(() => void (total > 0 && list.pages.need(rows.begin, rows.end)), [list.pages, list.pages.version.value, rows.begin, rows.end]);
   useScrollToFocus(list, rows.show);
   const inputs = useInputs();
   const move = mover(list, rows.show);
@@ -47,9 +47,19 @@ function Table({ list }: { list: List }) {
   });
   const drawn = Array.from({ length: rows.end - rows.begin }, (_, n) => rows.begin + n);
   return (
-    <div class="list" role="grid" aria-label="Tensors" aria-rowcount={total + 1} style={{ "--columns": columns.map((column) => column.width).join(" ") }}>
+    <div
+      class="list"
+      id="tensors"
+      role="grid"
+      tabIndex={0}
+      aria-label="Tensors"
+      aria-rowcount={total + 1}
+      aria-activedescendant={list.at !== null && list.at >= 0 ? `row-${list.at}` : undefined}
+      style={{ "--columns": columns.map((column) => column.width).join(" ") }}
+      onKeyDown={(event) => press(event, move, rows.fit, total)}
+    >
       <HeadRow columns={columns} />
-      <div class="list-scroll" ref={ref} tabIndex={0} role="rowgroup" aria-label="Rows; arrow keys move" aria-activedescendant={list.at !== null && list.at >= 0 ? `row-${list.at}` : undefined} onKeyDown={(event) => press(event, move, rows.fit, total)}>
+      <div class="list-scroll" ref={ref} tabIndex={-1} role="rowgroup">
         <div class="list-all" style={{ height: `${rows.height}px` }}>
           <div class="list-drawn" style={{ transform: `translateY(${rows.top}px)` }}>
             {drawn.map((index) => {

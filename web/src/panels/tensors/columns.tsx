@@ -1,6 +1,6 @@
 /** The columns of the list; the less room, the fewer. */
 import type { ComponentChildren } from "preact";
-import type { TensorRow } from "../../api/types";
+import type { Run, TensorRow } from "../../api/types";
 import { count, shape, value } from "../../widgets/format";
 import { HealthBar } from "../../widgets/HealthBar";
 import type { Sort } from "./filters";
@@ -18,25 +18,36 @@ export interface Column {
   cell: (row: TensorRow) => ComponentChildren;
 }
 
+/** Where there is no room for all of a name, its end tells it from the others. */
+const ending = (name: string) => (
+  <span class="cut-left mono quiet" title={name}>
+    <bdi>{name}</bdi>
+  </span>
+);
 const number = (text: ComponentChildren) => <span class="mono">{text}</span>;
 
 export const COLUMNS: Column[] = [
   { id: "number", title: "#", width: "58px", from: 0, sort: "order", right: true, what: "In the order they were computed", cell: (row) => <span class="mono faint">{place(row.id)}</span> },
   { id: "step", title: "Step", width: "46px", from: 0, sort: "step", right: true, cell: (row) => number(row.step === null ? "–" : count(row.step)) },
-  { id: "op", title: "Op", width: "minmax(76px, 1fr)", from: 0, sort: "op", cell: (row) => <span class={row.gradient ? "mono op-gradient" : "mono"}>{row.type}</span> },
-  { id: "name", title: "Name", width: "minmax(110px, 1.8fr)", from: 560, sort: "name", cell: (row) => <span class="mono quiet" title={row.name}>{row.name}</span> },
-  { id: "layer", title: "Layer", width: "minmax(70px, 1fr)", from: 380, cell: (row) => <span class="mono quiet" title={row.layer ?? ""}>{row.layer ?? row.variable ?? "–"}</span> },
-  { id: "dtype", title: "Type", width: "62px", from: 660, cell: (row) => <span class="mono quiet">{row.dtype}</span> },
+  { id: "op", title: "Op", width: "minmax(96px, 1fr)", from: 0, sort: "op", cell: (row) => <span class={row.gradient ? "mono op-gradient" : "mono"}>{row.type}</span> },
+  { id: "name", title: "Name", width: "minmax(110px, 1.8fr)", from: 700, sort: "name", cell: (row) => ending(row.name) },
+  { id: "layer", title: "Layer", width: "minmax(70px, 1.2fr)", from: 380, cell: (row) => ending(row.layer ?? row.variable ?? "–") },
+  { id: "dtype", title: "Type", width: "62px", from: 760, cell: (row) => <span class="mono quiet">{row.dtype}</span> },
   { id: "shape", title: "Shape", width: "78px", from: 470, sort: "elements", right: true, cell: (row) => <span class="mono quiet" title={`${count(row.elements)} elements`}>{shape(row.shape)}</span> },
   { id: "health", title: "Health", width: "84px", from: 0, sort: "nan", what: "−, 0, +, −∞, +∞, NaN", cell: (row) => <HealthBar health={row.health} /> },
-  { id: "min", title: "Min", width: "76px", from: 800, sort: "min", right: true, cell: (row) => number(value(row.health.min)) },
-  { id: "mean", title: "Mean", width: "76px", from: 800, sort: "mean", right: true, cell: (row) => number(value(row.health.mean)) },
-  { id: "max", title: "Max", width: "76px", from: 800, sort: "max", right: true, cell: (row) => number(value(row.health.max)) },
-  { id: "line", title: "Line", width: "minmax(90px, 0.8fr)", from: 980, cell: (row) => <span class="mono faint">{row.place ? `${row.place.path.split("/").pop()}:${row.place.line}` : "–"}</span> },
+  { id: "min", title: "Min", width: "76px", from: 880, sort: "min", right: true, cell: (row) => number(value(row.health.min)) },
+  { id: "mean", title: "Mean", width: "76px", from: 880, sort: "mean", right: true, cell: (row) => number(value(row.health.mean)) },
+  { id: "max", title: "Max", width: "76px", from: 880, sort: "max", right: true, cell: (row) => number(value(row.health.max)) },
+  { id: "line", title: "Line", width: "minmax(90px, 0.8fr)", from: 980, cell: (row) => ending(row.place ? `${row.place.path.split("/").pop()}:${row.place.line}` : "–") },
 ];
 
-export function columnsFor(width: number): Column[] {
-  return COLUMNS.filter((column) => column.from <= width);
+/** Those there is room for. A program without layers has its names instead; a run that looked at no values, its shapes. */
+export function columnsFor(width: number, run: Pick<Run, "layers" | "records"> | null): Column[] {
+  const without = new Set<string>();
+  if (run?.layers.length === 0) without.add("layer");
+  if (run && !run.records.health) ["health", "min", "mean", "max"].forEach((id) => without.add(id));
+  const freed = (column: Column): boolean => width >= 380 && ((column.id === "name" && without.has("layer")) || (column.id === "shape" && without.has("health")));
+  return COLUMNS.filter((column) => !without.has(column.id) && (column.from <= width || freed(column)));
 }
 
 /** The number after the process; of other processes than the first, both. */

@@ -1,6 +1,7 @@
 /** The list's rows for the filters of the address, and where the tensor in focus is among them. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, query, RequestFailed } from "../../api/client";
+import { returns } from "../../api/reach";
 import type { TensorRow } from "../../api/types";
 import { focus } from "../../state/focus";
 import { ofRun } from "../../state/name";
@@ -18,11 +19,14 @@ export interface List {
   at: number | null;
 }
 
+/** Until there is a run, there is nobody to ask. */
+const never = new Promise<never>(() => undefined);
+
 export function useList(): List {
   const asked = useDelayed(params.value, 120);
   const path = ofRun("tensors");
   const key = `${path}${query(asked)}`;
-  const pages = useMemo(() => new Pages<TensorRow>((begin, end) => get(path as string, { ...asked, begin, end })), [key]);
+  const pages = useMemo(() => new Pages<TensorRow>((begin, end) => (path === null ? never : get(path, { ...asked, begin, end }))), [key]);
   void pages.version.value;
   useRefresh(pages, path !== null);
   const at = usePlace(pages, path, asked, key);
@@ -31,7 +35,7 @@ export function useList(): List {
 
 /** The first rows are asked for at once; all again when the program went on. */
 function useRefresh(pages: Pages<TensorRow>, on: boolean): void {
-  const moment = cursor.value;
+  const moment = `${cursor.value} ${returns.value}`;
   const before = useRef({ pages, moment });
   useEffect(() => {
     if (!on) return;

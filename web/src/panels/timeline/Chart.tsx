@@ -2,6 +2,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { TensorDetail } from "../../api/types";
+import { drift } from "../../state/address";
 import { focus, setFocus } from "../../state/focus";
 import { ofRun } from "../../state/name";
 import { useAnswer } from "../../widgets/useAnswer";
@@ -44,6 +45,15 @@ export function Chart() {
   const under = now && pointer.value ? hit(now, pointer.value.x, pointer.value.y) : null;
   const held = useRef<{ moved: () => boolean } | null>(null);
   const at = (event: PointerEvent | MouseEvent) => ({ x: event.offsetX, y: event.offsetY });
+  const first = useRef<string | null>(null); // in focus before a double click, whose first click is one
+  const click = (event: MouseEvent): void => {
+    if (event.detail === 1) first.current = focus.peek();
+    if (event.detail === 1 && !held.current?.moved() && under?.tensor) setFocus(under.tensor);
+  };
+  const reset = (): void => {
+    showAll();
+    if (first.current !== focus.peek()) drift({ tensor: first.current });
+  };
   const press = (event: KeyboardEvent): void => {
     if (event.key === "Enter" && under?.tensor) setFocus(under.tensor);
     else if (!key(event, moment.peek()?.time)) return;
@@ -75,8 +85,7 @@ export function Chart() {
             onPointerMove={(event) => (pointer.value = at(event))}
             onPointerLeave={() => (pointer.value = null)}
             onPointerDown={(event) => event.button === 0 && (held.current = drag(event, size.peek().width, (by) => (box.current!.scrollTop += by)))}
-            onClick={() => !held.current?.moved() && under?.tensor && setFocus(under.tensor)}
-            onDblClick={showAll} />
+            onClick={click} onDblClick={reset} />
           {under && pointer.value && !held.current?.moved() && <Tooltip hit={under} at={pointer.value} room={size.value} />}
         </div>
       </div>

@@ -1,18 +1,15 @@
 /** Steps and executions over time: a lane a thread, device and worker; a scalar above them. */
-import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { runName } from "../../state/focus";
 import { Empty } from "../../widgets/Empty";
 import { ErrorBox } from "../../widgets/ErrorBox";
 import { Loading } from "../../widgets/Loading";
 import { Chart } from "./Chart";
-import { bins, followTimeline, trouble } from "./state";
+import { asTable, bins, followTimeline, trouble } from "./state";
 import { LaneTable } from "./LaneTable";
-import { Toolbar } from "./Toolbar";
 import "./timeline.css";
 
 export function TimelinePanel() {
-  const asTable = useSignal(false);
   useEffect(followTimeline, []);
   if (runName.value === null) return null;
   if (trouble.value) return <ErrorBox error={trouble.value} />;
@@ -21,7 +18,6 @@ export function TimelinePanel() {
   if (!known.lanes.length) return <Empty title="Nothing has run yet">What the program computes appears here, step by step, as it is computed.</Empty>;
   return (
     <div class="timeline">
-      <Toolbar asTable={asTable} />
       {asTable.value ? <LaneTable timeline={known} /> : <Chart />}
     </div>
   );

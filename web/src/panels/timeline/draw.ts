@@ -57,14 +57,14 @@ function drawSteps(context: Context, { bands, geometry }: Scene, palette: Palett
   const apart = bands.length > 1 ? (bands[bands.length - 1]!.left - bands[0]!.left) / (bands.length - 1) : geometry.width;
   const gap = apart > 4 ? 1 : 0;
   for (const band of bands) {
-    const wide = Math.max(band.right - band.left - gap, 1);
+    const wide = Math.max(band.right - band.left, apart < 3 ? apart + 0.5 : 0, 1) - gap;
     context.fillStyle = palette.hover;
-    context.fillRect(band.left, AXIS + 2, wide, STEPS - 5);
+    context.fillRect(band.left, AXIS + 2, Math.max(wide, 1), STEPS - 5);
     if (band.bad) {
       context.fillStyle = palette.nan;
       context.fillRect(band.left, AXIS + STEPS - 4, Math.max(wide, 2), 2);
     }
-    if (apart < 8) continue;
+    if (apart < 14) continue;
     context.fillStyle = palette.line;
     context.fillRect(Math.round(band.left), AXIS + STEPS, 1, geometry.height);
   }

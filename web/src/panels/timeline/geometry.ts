@@ -3,8 +3,8 @@ import type { Row } from "./rows";
 
 export const AXIS = 20;
 export const STEPS = 18;
-export const LANE = 24;
-const PLOT = { least: 56, most: 160 };
+export const LANE = 22;
+const PLOT = { least: 40, most: 160 };
 
 export interface Geometry {
   width: number;

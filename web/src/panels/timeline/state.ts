@@ -16,6 +16,7 @@ export const bins = signal<Timeline | null>(null);
 export const points = signal<Points | null>(null);
 export const scalars = signal<Scalar[]>([]);
 export const trouble = signal<RequestFailed | null>(null);
+export const asTable = signal(false); // for those who do not see the drawing
 export const turned = signal<ReadonlySet<string>>(new Set()); // groups of lanes that the reader opened
 
 const time = part("time");

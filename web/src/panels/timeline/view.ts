@@ -31,8 +31,11 @@ export function pan(view: View, whole: View, seconds: number): View {
   return within({ from: view.from + by, to: view.to + by }, whole);
 }
 
-export const isWhole = (view: View, whole: View): boolean => view.from <= whole.from && view.to >= whole.to;
-export const same = (one: View, other: View): boolean => one.from === other.from && one.to === other.to;
+/** But for what floats lose on the way in and out. */
+export function isWhole(view: View, whole: View): boolean {
+  const little = (whole.to - whole.from) * 1e-9;
+  return view.from <= whole.from + little && view.to >= whole.to - little;
+}
 
 /** `view`, moved so that `time` is on screen; the same object where it is already. */
 export function showing(view: View, whole: View, time: number): View {

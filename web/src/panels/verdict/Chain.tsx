@@ -1,6 +1,7 @@
 /** How it spread, from birth to symptom: each hop that was recorded can be looked at. */
 import type { Finding } from "../../api/types";
 import { focus, setFocus } from "../../state/focus";
+import { hopWords } from "./words";
 
 export function Chain({ finding }: { finding: Finding }) {
   if (finding.chain.length === 0) return null;
@@ -12,10 +13,10 @@ export function Chain({ finding }: { finding: Finding }) {
           <li key={n} class="hop">
             {n > 0 && <span class="hop-arrow faint" aria-hidden="true">→</span>}
             {hop.tensor === null ? (
-              <span class="hop-text quiet">{hop.text}</span>
+              <span class="hop-text quiet">{hopWords(hop.text, finding)}</span>
             ) : (
-              <button class={`hop-button mono${hop.tensor === focus.value ? " hop-at" : ""}`} aria-current={hop.tensor === focus.value ? "true" : undefined} onClick={() => setFocus(hop.tensor)}>
-                {hop.text}
+              <button title={hop.text} class={`hop-button mono${hop.tensor === focus.value ? " hop-at" : ""}`} aria-current={hop.tensor === focus.value ? "true" : undefined} onClick={() => setFocus(hop.tensor)}>
+                {hopWords(hop.text, finding)}
               </button>
             )}
           </li>

@@ -26,6 +26,6 @@ export function Evidence({ finding }: { finding: Finding }) {
 }
 
 function named(piece: Piece) {
-  if (piece.tensor === null) return <span class="cut" title={piece.name}>{piece.name}</span>;
-  return <button class="link cut" title={piece.name} onClick={() => setFocus(piece.tensor)}>{piece.name}</button>;
+  if (piece.tensor === null) return <span class="cut-left" title={piece.name}><bdi>{piece.name}</bdi></span>;
+  return <button class="link cut-left" title={piece.name} onClick={() => setFocus(piece.tensor)}><bdi>{piece.name}</bdi></button>;
 }

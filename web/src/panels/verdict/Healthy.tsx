@@ -13,7 +13,7 @@ export function Healthy({ run, said }: { run: Run; said: Verdict }) {
 }
 
 export function inWords(run: Run, said: Verdict): { mark: string; words: string } {
-  const seen = `${many(run.steps, "step")}, ${many(run.tensors, "tensor")}`;
+  const seen = `${run.steps ? `${many(run.steps, "step")}, ` : ""}${many(run.tensors, "tensor")}`;
   if (run.tensors === 0 && run.live) return { mark: "Starting", words: "The program runs; TensorFlow has computed nothing yet. This page follows it." };
   if (run.tensors === 0) return { mark: "Nothing recorded", words: "TensorFlow computed nothing in this run that was recorded. Was it used? sleuth info says what was seen." };
   if (said.blind !== null) return { mark: "Unknown", words: `Mode ${said.blind} looks at no values. Record with FULL_HEALTH, which is the default.` };

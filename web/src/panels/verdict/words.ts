@@ -37,6 +37,11 @@ export function lineOf(line: string | null, finding: Finding): string {
   return file === finding.file ? `line ${number}` : `${base(file)}:${number}`;
 }
 
+/** A hop as it is shown: the finding's own file need not be named again. */
+export function hopWords(text: string, finding: Finding): string {
+  return finding.file === null ? text : text.replace(`(${base(finding.file)}:`, "(line ");
+}
+
 export function base(path: string): string {
   return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
 }

@@ -1,19 +1,17 @@
-/** Above the timeline: which scalar, which stretch, closer and farther. */
-import type { Signal } from "@preact/signals";
+/** In the head of the timeline: which scalar, which stretch, closer and farther. */
 import { showAll, zoomIn, zoomOut } from "./input";
-import { chooseScalar, scalar, scalars, view, whole } from "./state";
+import { asTable, bins, chooseScalar, scalar, scalars, view, whole } from "./state";
 import { duration, isWhole } from "./view";
 
-export function Toolbar({ asTable }: { asTable: Signal<boolean> }) {
+export function TimelineTools() {
+  if (!bins.value?.lanes.length) return null;
   return (
     <div class="timeline-bar">
       <ScalarChoice />
       <span class="timeline-stretch quiet">{stretchWords()}</span>
-      <span class="timeline-buttons" role="group" aria-label="Zoom">
-        <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomOut()}>−</button>
-        <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomIn()}>+</button>
-        <button type="button" disabled={isWhole(view.value, whole.value)} title="The whole run (Home, or double click)" onClick={showAll}>All</button>
-      </span>
+      <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomOut()}>−</button>
+      <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomIn()}>+</button>
+      <button type="button" disabled={isWhole(view.value, whole.value)} title="The whole run (Home, or double click)" onClick={showAll}>All</button>
       <button type="button" aria-pressed={asTable.value} title="The same as a table" onClick={() => (asTable.value = !asTable.value)}>Table</button>
     </div>
   );
