@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from tensorsleuth.diagnose.report import diagnose
 from tensorsleuth.model.finding import Diagnosis
+from tensorsleuth.page.growth import signature
 from tensorsleuth.page.sources import Sources
 from tensorsleuth.page.table import Table, let_go
 from tensorsleuth.page.variables import VariableNames
@@ -36,7 +36,7 @@ class OpenRun:
 
     def _read(self) -> None:
         began = time.monotonic()
-        self._seen = self._signature()
+        self._seen = signature(self.path)
         self.trace = Trace(self.path)
         for made in ("table", "sources", "variables"):
             vars(self).pop(made, None)
@@ -85,21 +85,18 @@ class OpenRun:
 
     def refresh(self) -> bool:
         """Read the run again where it has grown, and that was not just now; whether it was."""
-        if time.monotonic() - self._read_at < max(PATIENCE, SHARE * self._cost) or self._signature() == self._seen:
+        if time.monotonic() - self._read_at < max(PATIENCE, SHARE * self._cost) or signature(self.path) == self._seen:
             return False
         self._read()
         return True
-
-    def _signature(self) -> tuple[tuple[str, int, int], ...]:
-        """Sizes, times and headers of its files: cheap to ask, and other ones once anything was written."""
-        files = [self.path / rundir.META, *sorted(self.path.glob("p-*/*"))]
-        return tuple(_file_signature(file) for file in files)
 
     def rest(self) -> None:
         """Give back what a question mapped into memory: it is cheap to get again, and counts as ours."""
         for process in self.trace.processes:
             let_go(process.events)
             let_go(process.calls)
+        if self._beside is not None:
+            self._beside.rest()
 
     # ---- the verdict
 
@@ -113,25 +110,3 @@ class OpenRun:
         return self._diagnosed[1]
 
     _diagnosed: tuple[object, Diagnosis] | None = None
-
-
-def _file_signature(file: Path) -> tuple[str, int, int]:
-    """Mapped rows change neither size nor time of a file: its header counts them."""
-    try:
-        status = os.stat(file)
-        claimed = _claimed(file) if file.suffix == ".bin" else status.st_mtime_ns
-    except OSError:  # gone while we looked
-        return str(file), -1, -1
-    return str(file), status.st_size, claimed
-
-
-def _claimed(file: Path) -> int:
-    """How many rows the header says there are."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        return int.from_bytes(os.pread(descriptor, 8, _CLAIMED_AT), "little")
-    finally:
-        os.close(descriptor)
-
-
-_CLAIMED_AT = 48  # of `claimed` in RingHeader, see native/src/ring.h

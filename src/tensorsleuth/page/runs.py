@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorsleuth.page import parameters
+from tensorsleuth.page.growth import Signature, signature
 from tensorsleuth.page.question import Answer, Parameters
 from tensorsleuth.trace import rundir
 from tensorsleuth.trace.runs import RunSummary, how_it_ended, step_count, summarize
@@ -24,9 +25,27 @@ def list_runs(logdir: Path, asked: Parameters) -> Answer:
 
 
 def _counted(run: Path) -> dict[str, Any]:
-    counted: RunSummary = summarize(run)
+    counted = _summaries.of(run)
     meta = rundir.read_meta(run)
     return _told(run, meta, rundir.is_alive(run), counted.steps, counted.events, counted.bad)
+
+
+class _Summaries:
+    """Runs that were counted before, and have not grown since: a run that went bad is read whole to be counted."""
+
+    def __init__(self) -> None:
+        self._known: dict[Path, tuple[Signature, RunSummary]] = {}
+
+    def of(self, run: Path) -> RunSummary:
+        now = signature(run)
+        known = self._known.get(run)
+        if known is None or known[0] != now:
+            known = now, summarize(run)
+            self._known[run] = known
+        return known[1]
+
+
+_summaries = _Summaries()
 
 
 def summary(opened: OpenRun) -> dict[str, Any]:

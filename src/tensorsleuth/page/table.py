@@ -99,12 +99,15 @@ class Table:
         return self.ops[number] if number >= 0 else UNKNOWN
 
     @cached_property
-    def _op_numbers(self) -> dict[tuple[int, int], int]:
-        return {(op.process, op.first): number for number, op in enumerate(self.ops) if op.outputs}
+    def _op_numbers(self) -> dict[str, int]:
+        return {ids.of_op(op): number for number, op in enumerate(self.ops)}
 
-    def number_of_op(self, process: int, first: int) -> int | None:
-        """The number in `ops` of the op whose first output has that id."""
-        return self._op_numbers.get((process, first))
+    def number_of_op(self, id: str) -> int:
+        """The number in `ops` of the op that a request names."""
+        number = self._op_numbers.get(id)
+        if number is None:
+            raise NoSuchThing(f"The run has no op {id[:40]!r}.", "Take one from `scalars`, or from the graph.")
+        return number
 
     # ---- what there is
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.page import ids, parameters
-from tensorsleuth.page.errors import NoSuchThing
 from tensorsleuth.page.events import event_at
 from tensorsleuth.page.graph.groups import Groups
 from tensorsleuth.page.graph.path import ROLES, roles
@@ -44,11 +43,7 @@ def _start(opened: OpenRun, asked: Parameters) -> TensorEvent:
     event = event_at(opened, opened.table.place(asked.get("id", "")))
     if not asked.get("op"):
         return event
-    process, first = ids.parse(asked["op"], "an op")
-    number = opened.table.number_of_op(process, first)
-    if number is None:
-        raise NoSuchThing(f"The run has no op {asked['op'][:40]}.", "Take one from the graph.")
-    return _at_moment(opened, number, event)
+    return _at_moment(opened, opened.table.number_of_op(asked["op"]), event)
 
 
 def _at_moment(opened: OpenRun, number: int, beside: TensorEvent) -> TensorEvent:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from tensorsleuth.page import ids, parameters
-from tensorsleuth.page.answers.rows import op_id
-from tensorsleuth.page.errors import NoSuchThing
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.points import Points, plain
 from tensorsleuth.page.question import Answer, Parameters
@@ -21,7 +19,7 @@ MOST_POINTS = 4000
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
     """The Scalars of types.ts."""
     found = opened.keep("scalars", None, lambda: Scalars(opened)).all
-    items = [{"op": op_id(one.op), "name": one.op.name, "label": one.label, "count": one.count} for one in found]
+    items = [{"op": ids.of_op(one.op), "name": one.op.name, "label": one.label, "count": one.count} for one in found]
     return {"items": items}
 
 
@@ -43,12 +41,9 @@ def answer_points(opened: OpenRun, asked: Parameters) -> Answer:
 
 def _of_op(opened: OpenRun, op: str) -> Array:
     """The places of an op's first output, oldest first."""
-    process, first = ids.parse(op, "an op")
-    number = opened.table.number_of_op(process, first)
-    if number is None:
-        raise NoSuchThing(f"The run has no op {op}.", "Take one from `scalars`.")
+    number = opened.table.number_of_op(op)
     places = np.flatnonzero((opened.table.op == number) & (opened.table.kind > 0))
-    return np.asarray(places[opened.table.column("tensor", places) == first])
+    return np.asarray(places[opened.table.column("tensor", places) == opened.table.ops[number].first])
 
 
 def _within(opened: OpenRun, places: Array, asked: Parameters) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 from tensorsleuth.debugger.portrait import health as in_words
 from tensorsleuth.model.catalog import Site
 from tensorsleuth.page import ids
-from tensorsleuth.page.answers.rows import op_id, tensor_row
+from tensorsleuth.page.answers.rows import tensor_row
 from tensorsleuth.page.events import event_at
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
@@ -32,7 +32,7 @@ def neighbour(opened: OpenRun, event: TensorEvent) -> dict[str, Any]:
     op = event.op
     return {
         "id": ids.name_of(op.process, event.number) if event.number >= 0 else None,
-        "op": op_id(op),
+        "op": ids.of_op(op),
         "type": op.type,
         "name": event.name,
         "bad": bool(event.bad),

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tensorsleuth.page import ids
 from tensorsleuth.page.graph.groups import Groups
 from tensorsleuth.trace.ops import Op
 from tensorsleuth.trace.tensor_event import TensorEvent
@@ -83,7 +84,7 @@ class Walk:
             if not self._is_open(group):
                 return group, inside, group
             inside = group
-        return f"{op.process}.{op.first}n{op.node}" if op.outputs == 0 else f"{op.process}.{op.first}", inside, None
+        return ids.of_op(op), inside, None
 
     def _add(self, event: TensorEvent) -> bool:
         """Show a tensor; whether there was room for its node."""
@@ -109,12 +110,11 @@ class Walk:
 
     def _join(self, source: TensorEvent, target: TensorEvent) -> None:
         first, second = self.node_of(source.op)[0], self.node_of(target.op)[0]
-        if first == second and source.op is not target.op:
-            return
         back = _is_back(source, target)
+        if first == second and (not back or self.nodes[first].closed is not None):
+            return  # in one node: only an op that takes what it made in the iteration before
         known = self.edges.get((first, second, back))
-        if first != second or back:
-            self.edges[first, second, back] = Edge(first, second, source.bad or bool(known and known.bad), back)
+        self.edges[first, second, back] = Edge(first, second, source.bad or bool(known and known.bad), back)
 
 
 def _is_back(source: TensorEvent, target: TensorEvent) -> bool:
