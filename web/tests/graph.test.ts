@@ -30,6 +30,11 @@ describe("the layout", () => {
     expect(box("a").y).toBeLessThan(box("d").y);
     expect(laid.edges.find((one) => one.key === "d>a")!.path).toMatch(/^M[\d.,]+C/);
   });
+  it("draws an edge once, as the next iteration where it is that", () => {
+    const ring = layout(part([node("a"), node("b")], [edge("a", "b"), edge("b", "a", true), edge("b", "a")]));
+    expect(ring.edges.map(({ key, edge: { back } }) => [key, back])).toEqual([["a>b", false], ["b>a", true]]);
+    expect(layout(part([node("a"), node("b")], [edge("a", "b"), edge("b", "a")])).edges).toHaveLength(2);
+  });
   it("puts members into their groups, groups into groups", () => {
     const nested = layout(part([node("a"), node("b", { group: "in" }), node("c", { group: "in" })], [edge("a", "b"), edge("b", "c")], [group("out"), group("in", "out"), group("empty")]));
     const [out, inner] = nested.groups;

@@ -14,7 +14,7 @@ export function GroupShape({ placed, close }: { placed: PlacedGroup; close: () =
   return (
     <g class={`graph-group graph-group-${depth % 2}${group.bad ? " is-bad-group" : ""}`} style={{ transform: `translate(${x}px, ${y}px)` }}>
       <rect width={width} height={height} rx={8} />
-      <g role="button" tabIndex={0} aria-expanded={true} aria-label={`${group.kind} ${group.name}, ${group.size} ops, open; Enter closes`} onClick={close} onKeyDown={press}>
+      <g role="button" tabindex={0} aria-expanded={true} aria-label={`${group.kind} ${group.name}, ${group.size} ops, open; Enter closes`} onClick={close} onKeyDown={press}>
         <title>{`${group.kind} ${group.name}: click to close`}</title>
         <text x={9} y={13}>{`▾ ${group.kind} ${shorten(group.name, letters)}`}</text>
       </g>

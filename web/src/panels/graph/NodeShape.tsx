@@ -24,7 +24,7 @@ export function NodeShape({ placed, part, focused, cursor, choose }: Props) {
     choose();
   };
   return (
-    <g class={classes.filter(Boolean).join(" ")} style={{ transform: `translate(${x}px, ${y}px)` }} data-node={node.id} role="button" tabIndex={cursor ? 0 : -1}
+    <g class={classes.filter(Boolean).join(" ")} style={{ transform: `translate(${x}px, ${y}px)` }} data-node={node.id} role="button" tabindex={cursor ? 0 : -1}
       aria-label={words(placed, part, focused)} {...(group ? { "aria-expanded": false } : {})} onClick={choose} onKeyDown={press}>
       <title>{`${node.name}${node.place ? `\n${node.place.path}:${node.place.line}` : ""}`}</title>
       {group && <rect class="graph-under" x={4} y={4} width={width} height={height} rx={6} />}

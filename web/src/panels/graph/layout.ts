@@ -36,7 +36,8 @@ const LETTER = 6.7; // width of a letter of the monospace face at the size of a 
 const MOST = 26; // letters of a line
 const NODE = { height: 38, pad: 24, least: 84 };
 
-export function layout(part: Neighbourhood): Laid {
+export function layout(found: Neighbourhood): Laid {
+  const part = { ...found, edges: once(found.edges) };
   const graph = new Graph({ compound: true, multigraph: false });
   graph.setGraph({ rankdir: "TB", nodesep: 22, ranksep: 34, edgesep: 12, marginx: 24, marginy: 24 });
   graph.setDefaultEdgeLabel(() => ({}));
@@ -49,6 +50,18 @@ export function layout(part: Neighbourhood): Laid {
   arrange(graph);
   return collect(graph, part, open, texts);
 }
+
+/** One edge from one op to another: what comes from the iteration before is told as that, though it is also an edge. */
+function once(edges: Neighbourhood["edges"]): Neighbourhood["edges"] {
+  const all = new Map<string, Neighbourhood["edges"][number]>();
+  for (const edge of edges) {
+    const other = all.get(keyOf(edge));
+    all.set(keyOf(edge), { ...edge, bad: edge.bad || (other?.bad ?? false), back: edge.back || (other?.back ?? false) });
+  }
+  return [...all.values()];
+}
+
+const keyOf = ({ from, to }: { from: string; to: string }): string => `${from}>${to}`;
 
 /** Whether anything stands in the group, at any depth: an empty one has no place. */
 function holds(part: Neighbourhood, id: string): boolean {
@@ -78,7 +91,7 @@ function size({ title, text }: { title: string; text: string }): { width: number
 function collect(graph: Graph, part: Neighbourhood, open: Neighbourhood["groups"], texts: Map<string, { title: string; text: string }>): Laid {
   const nodes = part.nodes.map((node) => ({ node, ...texts.get(node.id)!, ...box(graph, node.id) }));
   const groups = open.map((group) => ({ group, depth: depth(part, group.id), ...box(graph, group.id) })).sort((one, other) => one.depth - other.depth);
-  const edges = part.edges.filter((edge) => drawable(graph, edge)).map((edge) => ({ edge, key: `${edge.from}>${edge.to}`, path: pathOf(graph, edge) }));
+  const edges = part.edges.filter((edge) => drawable(graph, edge)).map((edge) => ({ edge, key: keyOf(edge), path: pathOf(graph, edge) }));
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number };
   return { nodes, groups, edges, width, height };
 }
@@ -94,7 +107,7 @@ function depth(part: Neighbourhood, id: string): number {
 }
 
 function pathOf(graph: Graph, edge: Neighbourhood["edges"][number]): string {
-  if (edge.back) return backPath(box(graph, edge.from), box(graph, edge.to));
-  const label = graph.edge(edge.from, edge.to) as { points: Point[] };
-  return edgePath(label.points, box(graph, edge.from), box(graph, edge.to));
+  const [from, to] = [box(graph, edge.from), box(graph, edge.to)];
+  if (edge.back || from.y >= to.y) return backPath(from, to); // a ring that nobody called a loop also has an edge that goes up
+  return edgePath((graph.edge(edge.from, edge.to) as { points: Point[] }).points, from, to);
 }
