@@ -41,9 +41,9 @@ page: $(READY)  ## Build the page of `sleuth view`, where its sources have chang
 	@$(BIN)/python web/build.py
 
 chromium:  ## Install Chromium for the browser tests, where it is missing and we may
-	@command -v chromium chromium-headless-shell google-chrome >/dev/null \
-		|| { test "$$(id -u)" = 0 && { apt-get install -qq -y chromium || { apt-get update -qq && apt-get install -qq -y chromium; }; }; } \
-		|| echo "no Chromium, and it cannot be installed from here: the browser tests will say so"
+	@for name in chromium chromium-headless-shell google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	test "$$(id -u)" = 0 && { apt-get install -qq -y chromium || { apt-get update -qq && apt-get install -qq -y chromium; }; } \
+	|| echo "no Chromium, and it cannot be installed from here: the browser tests will say so"
 
 demo: native page  ## Run a program with a bug, and be told the line
 	$(BIN)/sleuth demo

@@ -1,4 +1,4 @@
-"""`python -m tests.browser.snap FOLDER`: pictures of the demo's main views, for docs/. Look at them before you commit them."""
+"""`python -m tests.browser.snap FOLDER`: pictures of the demo's main views, for docs/; look at them first."""
 
 from __future__ import annotations
 
@@ -32,18 +32,11 @@ def tensors_view(page: Page) -> None:
     page.get_by_role("button", name="Enlarge Tensors").click()
 
 
-def help_view(page: Page) -> None:
-    page.keyboard.press("?")
-    expect(page.get_by_role("dialog")).to_be_visible()
-
-
 VIEWS: dict[str, tuple[Callable[[Page], None], dict[str, Any]]] = {
     "page-dark": (verdict_view, {"color_scheme": "dark"}),
     "page-light": (verdict_view, {"color_scheme": "light"}),
     "page-graph": (graph_view, {"color_scheme": "dark"}),
     "page-tensors": (tensors_view, {"color_scheme": "light"}),
-    "page-narrow": (verdict_view, {"color_scheme": "light", "viewport": {"width": 900, "height": 800}}),
-    "page-keys": (help_view, {"color_scheme": "dark"}),
 }
 
 

@@ -236,3 +236,17 @@ def test_filters_of_the_list_are_documented() -> None:
 @pytest.mark.parametrize("option", ["--host", "--port", "--no-browser", "--export", "-o"])
 def test_option_of_the_page_is_documented(option: str) -> None:
     assert option in PAGE and option in COMMANDS
+
+
+def test_keys_of_the_page_are_documented() -> None:
+    keys = re.findall(r"keys: \[([^]]+)\]", (ROOT / "web/src/state/keys.ts").read_text())
+    panels = re.findall(r'\bkey: "(.)"', (ROOT / "web/src/panels/registry.ts").read_text())
+    named = [key for group in keys for key in re.findall(r'"([^"]+)"', group)]
+    assert len(named) > 5 and len(panels) > 3
+    assert [key for key in [*named, *panels] if f"`{key}`" not in PAGE.partition("## Keys")[2]] == []
+
+
+def test_pictures_exist() -> None:
+    texts = [(ROOT / "README.md", ROOT), *((path, path.parent) for path in (ROOT / "docs").glob("*.md"))]
+    shown = [base / name for path, base in texts for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", path.read_text())]
+    assert shown and [path for path in shown if not path.is_file()] == []

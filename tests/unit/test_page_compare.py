@@ -58,7 +58,7 @@ def test_why(here: OpenRun, fields: dict[str, Any], why: str) -> None:
 
 
 def test_iterations_are_told_apart_whatever_came_first(here: OpenRun) -> None:
-    swapped = {5: {"iteration": 2, "min": -3.0}, 7: {"iteration": 0}}
+    swapped: dict[int, dict[str, Any]] = {5: {"iteration": 2, "min": -3.0}, 7: {"iteration": 0}}
     little_run.write(here.path.parent / "a", here.path.parent / "train.py", changes={7: {"min": -3.0}})
     first = OpenRun(here.path.parent / "a")
     answer = other(first, swapped)
@@ -67,7 +67,7 @@ def test_iterations_are_told_apart_whatever_came_first(here: OpenRun) -> None:
 
 def test_what_only_one_mode_knows_is_not_compared(here: OpenRun) -> None:
     less: dict[str, Any] = {"flags": EventFlag.LOOKED, "min": 9.0, "neg": 5}
-    assert other(here, {number: less for number in range(9)})["same"]
+    assert other(here, dict.fromkeys(range(9), less))["same"]
 
 
 def test_ops_that_the_other_does_not_have(here: OpenRun, tmp_path: Path) -> None:

@@ -53,17 +53,21 @@ def _make(opened: OpenRun) -> StepTimes:
 def _of_process(opened: OpenRun, asked: Asked) -> tuple[Array, ...]:
     """For each step of a process: its number, first begin, last end, the process, its first call."""
     calls = asked.process.calls
-    rows = calls[np.isin(calls["kind"], _TIMED) & (calls["step"] >= 0)]
-    rows = rows[np.argsort(rows["step"], kind="stable")]
-    steps, first = np.unique(rows["step"], return_index=True)
+    kinds, steps = np.array(calls["kind"]), np.array(calls["step"])
+    timed = np.flatnonzero((steps >= 0) & np.logical_or.reduce([kinds == kind for kind in _TIMED]))
+    steps = steps[timed]
+    if (steps[1:] < steps[:-1]).any():  # threads race
+        order = np.argsort(steps, kind="stable")
+        timed, steps = timed[order], steps[order]
     if not len(steps):
         return tuple(np.empty(0, np.int64) for _ in range(5))
-    begins = opened.table.lanes.seconds(asked.number, rows["time"])
-    ends = begins + np.minimum(rows["duration"], np.uint64(1 << 62)).astype(np.float64) / 1e9
+    first = np.flatnonzero(np.concatenate([[True], steps[1:] != steps[:-1]]))
+    begins = opened.table.lanes.seconds(asked.number, calls["time"][timed])
+    ends = begins + np.minimum(calls["duration"][timed], np.uint64(1 << 62)).astype(np.float64) / 1e9
     return (
-        steps,
+        steps[first],
         np.minimum.reduceat(begins, first),
         np.maximum.reduceat(ends, first),
-        np.full(len(steps), asked.number),
-        rows["call"][first].astype(np.int64),
+        np.full(len(first), asked.number),
+        calls["call"][timed[first]].astype(np.int64),
     )

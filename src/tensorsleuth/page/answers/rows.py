@@ -1,4 +1,4 @@
-"""One tensor as a line of a list."""
+"""Tensors as lines of a list."""
 
 from __future__ import annotations
 
@@ -6,23 +6,36 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from tensorsleuth.model.rows import EventFlag
 from tensorsleuth.page import ids
 from tensorsleuth.page.events import event_at
 from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.trace.tensor_event import TensorEvent
+from tensorsleuth.page.told import told
 
-COUNTS = {"nan": "nan", "negInf": "neg_inf", "posInf": "pos_inf", "neg": "neg", "zero": "zero", "pos": "pos"}
-
-
-def tensor_rows(opened: OpenRun, places: Iterable[int]) -> list[dict[str, Any]]:
-    return [tensor_row(opened, int(place)) for place in places]
+_COUNTS = {"nan": "nan", "negInf": "neg_inf", "posInf": "pos_inf", "neg": "neg", "zero": "zero", "pos": "pos"}
+_STATISTICS = ("min", "max", "mean", "std")
+_COLUMNS = (*_COUNTS.values(), *_STATISTICS, "elements", "dtype", "bad", "first_bad", "iteration")
+_LARGEST = 1 << 53  # the numbers that JSON holds exactly
 
 
 def tensor_row(opened: OpenRun, place: int) -> dict[str, Any]:
     """A TensorRow of types.ts."""
+    return tensor_rows(opened, [place])[0]
+
+
+def tensor_rows(opened: OpenRun, places: Iterable[int]) -> list[dict[str, Any]]:
+    """The same of several: what is known of them is read a column at a time."""
+    some = np.array(list(places), np.int64)
+    columns = {name: told(opened.table, name, some).tolist() for name in _COLUMNS} if len(some) else {}
+    known = [{name: column[at] for name, column in columns.items()} for at in range(len(some))]
+    return [_row(opened, place, fields) for place, fields in zip(some.tolist(), known, strict=True)]
+
+
+def _row(opened: OpenRun, place: int, known: dict[str, Any]) -> dict[str, Any]:
     table, event = opened.table, event_at(opened, place)
-    op, row, step = event.op, event.row, int(opened.table.step[place])
+    op, step = event.op, int(opened.table.step[place])
     return {
         "id": table.id(place),
         "op": ids.of_op(op),
@@ -33,36 +46,30 @@ def tensor_row(opened: OpenRun, place: int) -> dict[str, Any]:
         "step": step if step >= 0 else None,
         "epoch": event.epoch,
         "batch": event.batch,
-        "iteration": event.iteration,
-        "dtype": event.dtype,
+        "iteration": known["iteration"] if known["iteration"] >= 0 else None,
+        "dtype": known["dtype"],
         "shape": list(event.shape) if event.shape is not None else None,
-        "elements": elements(event),
-        "health": health(event),
+        "elements": _elements(known),
+        "health": _health(known),
         "gradient": op.differentiates is not None,
         "variable": opened.variables.of(event),
         "place": opened.sources.place(op.file, op.line, op.function),
         "lane": table.lanes.all[int(table.lane[place])].id,
         "time": float(table.time[place]),
-        "kept": bool(row["flags"] & EventFlag.VALUE) if row is not None else False,
+        "kept": bool(table.flags[place] & EventFlag.VALUE),
     }
 
 
-def elements(event: TensorEvent) -> int:
+def _elements(known: dict[str, Any]) -> int:
     """How many; from its counts where its shape was not recorded."""
-    if event.shape is not None:
-        return min(math.prod(event.shape), 1 << 53)
-    return sum(int(event.row[name]) for name in COUNTS.values()) if event.row is not None else 0
+    if known["elements"] >= 0:
+        return min(int(known["elements"]), _LARGEST)
+    return sum(max(known[name], 0) for name in _COUNTS.values())
 
 
-def health(event: TensorEvent) -> dict[str, Any]:
+def _health(known: dict[str, Any]) -> dict[str, Any]:
     """A Health of types.ts."""
-    told = event.health
-    counts = {name: int(told[column]) for name, column in COUNTS.items()}
-    statistics = {name: finite(told[name]) for name in ("min", "max", "mean", "std")}
-    first = int(told["first_bad"])
-    return {"bad": event.bad, **counts, **statistics, "firstBad": first if event.bad and first >= 0 else None}
-
-
-def finite(number: float) -> float | None:
-    """A number that JSON can hold."""
-    return float(number) if math.isfinite(number) else None
+    counts = {name: known[column] for name, column in _COUNTS.items()}
+    statistics = {name: known[name] if math.isfinite(known[name]) else None for name in _STATISTICS}
+    first = min(known["first_bad"], _LARGEST) if known["bad"] and known["first_bad"] >= 0 else None
+    return {"bad": known["bad"], **counts, **statistics, "firstBad": first}

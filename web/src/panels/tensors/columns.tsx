@@ -12,6 +12,8 @@ export interface Column {
   width: string;
   /** Shown where the list is at least so wide. */
   from: number;
+  /** … and less wide than this. */
+  until?: number;
   sort?: Sort;
   right?: boolean;
   what?: string;
@@ -31,7 +33,8 @@ export const COLUMNS: Column[] = [
   { id: "step", title: "Step", width: "46px", from: 0, sort: "step", right: true, cell: (row) => number(row.step === null ? "–" : count(row.step)) },
   { id: "op", title: "Op", width: "minmax(96px, 1fr)", from: 0, sort: "op", cell: (row) => <span class={row.gradient ? "mono op-gradient" : "mono"}>{row.type}</span> },
   { id: "name", title: "Name", width: "minmax(110px, 1.8fr)", from: 700, sort: "name", cell: (row) => ending(row.name) },
-  { id: "layer", title: "Layer", width: "minmax(70px, 1.2fr)", from: 380, cell: (row) => ending(row.layer ?? row.variable ?? "–") },
+  { id: "where", title: "Layer or name", width: "minmax(70px, 1.2fr)", from: 380, until: 700, cell: (row) => ending(row.layer ?? row.variable ?? row.name) },
+  { id: "layer", title: "Layer", width: "minmax(70px, 1.2fr)", from: 700, cell: (row) => ending(row.layer ?? row.variable ?? "–") },
   { id: "dtype", title: "Type", width: "62px", from: 760, cell: (row) => <span class="mono quiet">{row.dtype}</span> },
   { id: "shape", title: "Shape", width: "78px", from: 470, sort: "elements", right: true, cell: (row) => <span class="mono quiet" title={`${count(row.elements)} elements`}>{shape(row.shape)}</span> },
   { id: "health", title: "Health", width: "84px", from: 0, sort: "nan", what: "−, 0, +, −∞, +∞, NaN", cell: (row) => <HealthBar health={row.health} /> },
@@ -41,13 +44,12 @@ export const COLUMNS: Column[] = [
   { id: "line", title: "Line", width: "minmax(90px, 0.8fr)", from: 980, cell: (row) => ending(row.place ? `${row.place.path.split("/").pop()}:${row.place.line}` : "–") },
 ];
 
-/** Those there is room for. A program without layers has its names instead; a run that looked at no values, its shapes. */
+/** Those there is room for; a run that looked at no values has its shapes instead of their health. */
 export function columnsFor(width: number, run: Pick<Run, "layers" | "records"> | null): Column[] {
-  const without = new Set<string>();
-  if (run?.layers.length === 0) without.add("layer");
-  if (run && !run.records.health) ["health", "min", "mean", "max"].forEach((id) => without.add(id));
-  const freed = (column: Column): boolean => width >= 380 && ((column.id === "name" && without.has("layer")) || (column.id === "shape" && without.has("health")));
-  return COLUMNS.filter((column) => !without.has(column.id) && (column.from <= width || freed(column)));
+  const blind = run !== null && !run.records.health;
+  const without = new Set([...(run?.layers.length === 0 ? ["layer"] : []), ...(blind ? ["health", "min", "mean", "max"] : [])]);
+  const fits = (column: Column): boolean => width >= (blind && column.id === "shape" ? 380 : column.from) && width < (column.until ?? Infinity);
+  return COLUMNS.filter((column) => !without.has(column.id) && fits(column));
 }
 
 /** The number after the process; of other processes than the first, both. */
