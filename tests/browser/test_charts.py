@@ -44,7 +44,7 @@ def _canvas(page: Page) -> Locator:
 
 def _stretch(page: Page) -> tuple[float, float] | None:
     found = part(page, "time")
-    return None if found is None else (float(found.split("-")[0]), float(found.split("-")[1]))
+    return None if found is None else (float(found.split("..")[0]), float(found.split("..")[1]))
 
 
 def _settled(page: Page, zoomed: bool) -> tuple[float, float] | None:

@@ -20,7 +20,10 @@ export function useCanvas(size: Signal<Size>, draw: Draw) {
       if (width !== size.peek().width || height !== size.peek().height) size.value = { width, height };
     });
     watch.observe(canvas.current!);
-    return () => watch.disconnect();
+    const screens = matchMedia(`(resolution: ${globalThis.devicePixelRatio || 1}dppx)`);
+    const moved = (): void => void (size.value = { ...size.peek() }); // to another screen
+    screens.addEventListener("change", moved);
+    return () => (watch.disconnect(), screens.removeEventListener("change", moved));
   }, []);
   const paint = useCallback(() => {
     const { width, height } = size.value;

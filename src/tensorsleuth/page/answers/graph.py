@@ -24,7 +24,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
     start = _start(opened, asked)
     groups = opened.keep("groups", None, lambda: Groups(opened.table))
     path = roles(opened.table, _finding(opened, asked))
-    walk = Walk(groups, _opener(groups, start.op, path, asked).__contains__)
+    walk = Walk(opened.table, groups, _opener(groups, start.op, path, asked).__contains__)
     up, down = (parameters.whole(asked, name, LEVELS, 0, MOST_LEVELS) for name in ("up", "down"))
     walk.go(start, up, down)
     return {

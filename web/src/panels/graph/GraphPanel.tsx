@@ -24,7 +24,7 @@ export function GraphPanel() {
   const laid = useMemo(() => part && layout(part), [part]);
   if (focus.value === null && verdict.value === null) return <Loading lines={5} />; // which says what to look at first
   if (focus.value === null) return <Empty title="No op in focus">Click a tensor in the list, the timeline or an alert: the graph around it is drawn here.</Empty>;
-  if (answer.error) return <ErrorBox error={answer.error} />;
+  if (answer.error && !part) return <ErrorBox error={answer.error} />;
   if (!part || !laid) return <Loading lines={5} what="Loading the graph" />;
   return (
     <div class="graph">
@@ -33,6 +33,7 @@ export function GraphPanel() {
         <Depth which="down" label="consumers" />
         <span class="graph-more quiet" role="status">{part.more > 0 && `${count(part.more)} more left out`}</span>
       </div>
+      {answer.error && <ErrorBox error={answer.error} />}
       <Drawing part={part} laid={laid} />
       <Legend part={part} />
     </div>

@@ -6,14 +6,16 @@ import { ofRun } from "../../state/name";
 import { count } from "../../widgets/format";
 import { Shown } from "../../widgets/Shown";
 import { useAnswer } from "../../widgets/useAnswer";
+import { useLast } from "../../widgets/useLast";
 import { HistoryChart } from "./HistoryChart";
 import { pointOf, pointWords, series } from "./series";
 
 export function HistorySection({ tensor }: { tensor: TensorDetail }) {
   const answer = useAnswer<History>(ofRun(`tensors/${tensor.id}/history`), { points: 400 });
+  const shown = { ...answer, value: useLast(answer.value) }; // the chart before stays until the next is there
   return (
     <section class="tensor-part tensor-history" aria-label="Over the run">
-      <Shown answer={answer} lines={4}>{(history) => <Shape history={history} tensor={tensor} />}</Shown>
+      <Shown answer={shown} lines={4}>{(history) => <Shape history={history} tensor={tensor} />}</Shown>
     </section>
   );
 }

@@ -128,12 +128,13 @@ function askPoints(): () => void {
   return () => (latest.stop(), stop());
 }
 
-/** "1.25-3.5" in the address. */
+/** "1.25..3.5" in the address. */
 export function parse(text: string | null): View | null {
-  const [from, to] = (text ?? "").split("-").map(Number);
-  return from !== undefined && to !== undefined && from >= 0 && to > from ? { from, to } : null;
+  const parts = (text ?? "").split("..");
+  const [from, to] = parts.map((part) => (part === "" ? NaN : Number(part)));
+  return parts.length === 2 && from! >= 0 && to! > from! && to! < Infinity ? { from: from!, to: to! } : null;
 }
 
 export function written(stretch: View | null): string | null {
-  return stretch && `${Number(stretch.from.toFixed(7))}-${Number(stretch.to.toFixed(7))}`;
+  return stretch && `${Number(stretch.from.toFixed(7))}..${Number(stretch.to.toFixed(7))}`;
 }
