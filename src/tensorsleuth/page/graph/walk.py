@@ -10,7 +10,7 @@ from tensorsleuth.page import ids
 from tensorsleuth.page.graph.groups import Groups
 from tensorsleuth.page.table import Table
 from tensorsleuth.trace.ops import Op
-from tensorsleuth.trace.tensor_event import TensorEvent
+from tensorsleuth.trace.tensor_event import TensorEvent, moment_of
 
 MOST = 60  # nodes
 MOST_OPS = 400  # that are looked at, also in closed groups
@@ -142,5 +142,5 @@ def _is_later(source: TensorEvent, target: TensorEvent) -> bool:
     """Were the two seen in different iterations of a loop."""
     if source.row is None or target.row is None or source.iteration is None or target.iteration is None:
         return False
-    same_loop = source.moment is target.moment and source.row["frame"] == target.row["frame"]
+    same_loop = moment_of(source) is moment_of(target) and source.row["frame"] == target.row["frame"]
     return bool(same_loop and source.iteration < target.iteration)
