@@ -20,6 +20,10 @@ class BuildError(Exception):
     """Why there is no page, and what to install."""
 
 
+class RefusedLock(BuildError):
+    """npm ci wants a lock file in which the packages of all platforms are."""
+
+
 def build() -> Path:
     """The folder of the built page; nothing is run where it is up to date."""
     if is_fresh():
@@ -31,11 +35,16 @@ def build() -> Path:
 
 
 def install() -> None:
-    """npm ci, where the lock file is not the one that was installed."""
+    """What the lock file says, where it is not the one that was installed."""
     ready, wanted = WEB / "node_modules" / ".ready", _digest([WEB / "package-lock.json"])
     if ready.is_file() and ready.read_text() == wanted:
         return
-    _npm("ci", "--no-audit", "--no-fund")
+    try:
+        _npm("ci", "--no-audit", "--no-fund")
+    except (
+        RefusedLock
+    ):  # a registry that lacks what other platforms need: what is in the lock file is installed all the same
+        _npm("install", "--no-save", "--no-audit", "--no-fund")
     ready.write_text(wanted)
 
 
@@ -80,7 +89,8 @@ def _npm(*arguments: str) -> None:
         raise BuildError(f"the page needs Node.js {NODE} to be built; there is {version}. {INSTALL}")
     done = subprocess.run([npm, *arguments], cwd=WEB, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise BuildError(f"npm {arguments[0]} failed:\n{(done.stdout + done.stderr).strip()}")
+        kind = RefusedLock if "EUSAGE" in done.stderr else BuildError
+        raise kind(f"npm {arguments[0]} failed:\n{(done.stdout + done.stderr).strip()}")
 
 
 if __name__ == "__main__":
