@@ -45,6 +45,7 @@ class Watched:
     """A page, and all that went wrong in it."""
 
     page: Page
+    forgiven: str = "nothing"  # complaints with these words in them
     wrong: list[str] = field(default_factory=list)
 
     def listen(self) -> None:
@@ -54,7 +55,7 @@ class Watched:
         self.page.on("dialog", self._dialog)
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        if message.type in ("error", "warning") and self.forgiven not in message.text:
             self.wrong.append(f"console {message.type}: {message.text} ({message.location.get('url', '')})")
 
     def _dialog(self, dialog: Any) -> None:
@@ -63,10 +64,10 @@ class Watched:
 
 
 @contextmanager
-def watched_page(browser: Browser, **options: Any) -> Iterator[Watched]:
+def watched_page(browser: Browser, forgive: str = "nothing", **options: Any) -> Iterator[Watched]:
     """A page of its own, 1280 by 800 where nothing else is asked for."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-    watched = Watched(context.new_page())
+    watched = Watched(context.new_page(), forgive)
     watched.listen()
     try:
         yield watched

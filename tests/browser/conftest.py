@@ -58,12 +58,12 @@ def refused() -> list[str]:
 
 @pytest.fixture
 def open_page(browser: Browser, refused: list[str]) -> Iterator[Open]:
-    """Opens addresses in pages of their own; the test fails where one of them has an error in its console."""
+    """Opens addresses in pages of their own; the test fails where one has an error that it does not `forgive`."""
     with ExitStack() as stack:
         watched = []
 
-        def open_one(address: str, **options: object) -> Page:
-            one = stack.enter_context(watched_page(browser, **options))
+        def open_one(address: str, forgive: str = "nothing", **options: object) -> Page:
+            one = stack.enter_context(watched_page(browser, forgive, **options))
             watched.append(one)
             one.page.goto(address)
             return one.page

@@ -36,7 +36,7 @@ def asked(opened: OpenRun) -> Iterator[tuple[str, dict[str, str]]]:
     for id in [*found, "0.0", "7.7"]:
         for path in ("tensors/{id}", "tensors/{id}/history", "tensors/{id}/value", "graph", "next", "tensors/at"):
             yield path, {"id": id}
-        yield "graph", {"id": id, "open": "f0.1,l0.0,f0.2", "up": "8", "down": "8"}
+        yield "graph", {"id": id, "open": "f0.2", "close": "f0.1", "up": "8", "down": "8"}
         yield "sources/{file}", {"file": "0", "at": id}
     for sort in SORTS:
         yield "tensors", {"sort": sort, "descending": "true", "end": "5"}

@@ -105,7 +105,7 @@ def test_a_refusal_has_them_too(local: Serving) -> None:
 PATHS = """
 /../outside.txt /%2e%2e/outside.txt /..%2foutside.txt //etc/passwd /etc/passwd /assets/../index.html
 /api/runs/.. /api/runs/%2e%2e /api/runs/..%2f.. /api/runs/first%2f..%2ffirst /api/runs/first%00 /api/runs/.
-/api/runs/%2fetc
+/api/runs/%2fetc /api/runs/first/compare?with=../outside.txt /api/runs/first/compare?with=..%2Ffirst
 """
 
 

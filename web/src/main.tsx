@@ -5,12 +5,12 @@ import { findFirst } from "./state/first";
 import { listenToKeys } from "./state/keys";
 import { followLive } from "./state/live";
 import { followTitle } from "./state/title";
-import { followRun, loadRuns } from "./state/run";
+import { followRun, loadRunsInTime } from "./state/run";
 
 followRun();
 findFirst();
 followLive();
 listenToKeys();
 followTitle();
-void loadRuns();
+loadRunsInTime();
 render(<Page />, document.getElementById("page") as HTMLElement);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { forget } from "../src/api/kept";
 import { Tensors } from "../src/panels/tensors/Tensors";
 import { part } from "../src/state/address";
+import { moveInList } from "../src/state/keys";
 import { cursor, run } from "../src/state/run";
 import { aDetail, aRow, aRun, someHealth } from "./fixtures/run";
 import { arrive, serve } from "./fixtures/server";
@@ -63,6 +64,25 @@ test("arrow keys walk, without filling the browser's history", async () => {
   fireEvent.keyDown(scroller, { key: "ArrowDown" });
   await waitFor(() => expect(part("tensor").value).toBe("0.5"));
   expect(history.length).toBe(before);
+});
+
+test("a key pressed before the rows are here is not lost, and leads nowhere else", async () => {
+  serve({ ...answers, "tensors/0.400": aDetail(400), "tensors/0.402": aDetail(402) });
+  arrive("run=r&tensor=0.400");
+  render(<Tensors />);
+  await waitFor(() => expect(moveInList.by).not.toBeNull());
+  moveInList.by?.(1);
+  moveInList.by?.(1);
+  await waitFor(() => expect(part("tensor").value).toBe("0.402"));
+});
+
+test("Enter shows the tensor's own panel", async () => {
+  serve({ ...answers, "tensors/0.3": aDetail(3) });
+  arrive("run=r&tensor=0.3");
+  const { container, getByRole } = render(<Tensors />);
+  await waitFor(() => expect(container.querySelector(".row-focused")).not.toBeNull());
+  fireEvent.keyDown(getByRole("grid"), { key: "Enter" });
+  expect(part("panel").value).toBe("tensor");
 });
 
 test("a filter asks the server", async () => {

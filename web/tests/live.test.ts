@@ -73,6 +73,20 @@ test("when the program ends, it is followed no longer", async () => {
   expect([Events.all[0]?.closed, connection.value, run.value?.status]).toEqual([true, "none", "finished"]);
 });
 
+test("how it ended is asked for until it is written down", async () => {
+  vi.useFakeTimers();
+  serve({ "": aRun({ live: true }), verdict: aVerdict() });
+  follow();
+  await vi.advanceTimersByTimeAsync(10);
+  serve({ "": aRun({ status: "unknown", ending: "" }), verdict: aVerdict() });
+  Events.all[0]?.tell("change", { ...CHANGE, live: false, status: "unknown" });
+  await vi.advanceTimersByTimeAsync(500);
+  expect(run.value?.status).toBe("unknown");
+  serve({ "": aRun(), verdict: aVerdict() });
+  await vi.advanceTimersByTimeAsync(1500);
+  expect(run.value?.ending).toBe("exit 0");
+});
+
 test("a run that has ended needs no events", async () => {
   serve({ "": aRun(), verdict: aVerdict() });
   follow();

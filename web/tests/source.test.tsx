@@ -44,7 +44,7 @@ test("a click in the margin goes to the first bad tensor of that line", async ()
 });
 
 test("of a gradient, the forward line stands beside it", async () => {
-  const forward = { op: "Log", name: "Log", place: { file: 0, path: "/home/ada/digits_mlp.py", line: 73, function: "f", code: "tf.math.log(probs)" } };
+  const forward = { op: "Log", name: "Log", place: { file: 0, path: "/site/digits_mlp.py", line: 73, function: "f", code: "tf.math.log(probs)" } };
   serve({ "tensors/0.1681": aDetail(1681, { gradient: true, forward }), "sources/0": source });
   const { container, getByText } = render(<Source />);
   await waitFor(() => expect(container.querySelector(".line-forward .line-number")?.textContent).toBe("73"));

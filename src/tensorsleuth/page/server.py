@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import ctypes
 import errno
 import signal
 import socket
@@ -11,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from anyio import to_thread
 
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.page.app import make_app
@@ -21,6 +24,9 @@ from tensorsleuth.page.shelf import Shelf
 USUAL_PORT = 6070
 NEIGHBOURS = 20  # ports tried, one after the other, before any free one is taken
 PATIENCE = 1  # seconds for an answer that is under way when the server is told to stop
+THREADS = 6  # that answer: a run is asked one thing at a time, and few are open
+MMAP_THRESHOLD = -3  # of mallopt, see malloc.h
+LARGE = 1 << 20  # bytes
 PLAIN: dict[str, Any] = {
     "http": "h11",
     "loop": "asyncio",
@@ -42,6 +48,11 @@ class Server(uvicorn.Server):
         app = make_app(shelf, files, guarding, self.stopping)
         super().__init__(uvicorn.Config(app, **PLAIN))
 
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        to_thread.current_default_thread_limiter().total_tokens = THREADS
+        give_back_memory()
+        await super().serve(sockets)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.stopping.set()  # streams end by themselves
         await super().shutdown(sockets)
@@ -50,6 +61,12 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
         if sig == signal.SIGINT:
             self._captured_signals.remove(sig)  # else it is raised again at the end
+
+
+def give_back_memory() -> None:
+    """Have arrays that are let go given back to the system: by itself, glibc keeps them, and for each thread."""
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, LARGE)
 
 
 def listen(host: str, port: int | None) -> socket.socket:

@@ -72,7 +72,7 @@ class TensorEvent:
     def step(self) -> int | None:
         """The training step that it was computed in."""
         if self.row is None:
-            step: int | None = int(self._asked.steps_of(np.array([self.moment.call]))[0])
+            step: int | None = int(self._asked.steps_of(np.array([self._moment.call]))[0])
         else:
             step = self._asked.process.step_of(self.row)
         return step if step is not None and step >= 0 else None
@@ -90,7 +90,7 @@ class TensorEvent:
     @property
     def _batch(self) -> Batch | None:
         process = self._asked.process
-        call = process.call_of(self.row) if self.row is not None else self.moment.call
+        call = process.call_of(self.row) if self.row is not None else self._moment.call
         return process.batches.of_call(call) if call is not None else None
 
     @property
@@ -149,14 +149,13 @@ class TensorEvent:
         """Its place among the events of its process; -1 where it has no row."""
         if self._given_number is not None or self.row is None:
             return self._given_number if self._given_number is not None else -1
-        number = self.moment.number(self.row)
+        number = self._moment.number(self.row)
         return number if number is not None else -1
 
     # ---- around it
 
     @cached_property
-    def moment(self) -> Moment:
-        """The call, or the run of a dataset's function, that it was computed in."""
+    def _moment(self) -> Moment:
         if self._given_moment is not None:
             return self._given_moment
         assert self.row is not None
@@ -171,14 +170,14 @@ class TensorEvent:
         if self.op.type == ARGUMENT:
             found = self._passed()
         else:
-            slots = self.moment.slots(Observed(self._asked.process, self._tensor(), self.row))
+            slots = self._moment.slots(Observed(self._asked.process, self._tensor(), self.row))
             found = [one for slot in slots for one in slot]
         return [event for one in found for event in self._event(one)]
 
     def _passed(self) -> list[Observed]:
         """What Python passed as this argument."""
         moments = self._asked.moments
-        uids = moments.calls.inputs(self.moment.call)
+        uids = moments.calls.inputs(self._moment.call)
         number = self.op.first - moments.process.catalogue.instances[self.op.instance].first
         found = moments.by_uid(uids[number]) if number < len(uids) else None
         return [found] if found is not None else []
@@ -194,22 +193,27 @@ class TensorEvent:
     def _event(self, one: Observed) -> Iterator[TensorEvent]:
         op = self._asked.index.of(one.tensor)
         if op is not None:
-            moment = self.moment if one.row is None else None
+            moment = self._moment if one.row is None else None
             yield TensorEvent(self._asked, op, one.tensor.output, one.row, moment, one.constant)
 
     def consumers(self, limit: int = CONSUMERS) -> list[TensorEvent]:
         """The outputs of the ops that took it, at most so many; an op that was not seen, or has none, is one too."""
         tensor = self.op.first + self.output
-        takers = self._asked.takers.of(tensor, self.row, self.moment)
+        takers = self._asked.takers.of(tensor, self.row, self._moment)
         return list(islice((event for op, moment in takers for event in self._outputs(op, moment)), limit))
 
     def _outputs(self, op: Op, moment: Moment) -> Iterator[TensorEvent]:
         tensors = moment.rows["tensor"].astype(np.int64) - op.first
         rows = moment.rows[(tensors >= 0) & (tensors < op.outputs)]
-        if self.iteration is not None and moment is self.moment:
+        if self.iteration is not None and moment is self._moment:
             near = rows[(rows["frame"] == self.row["frame"]) & (rows["iteration"] == self.iteration)]  # type: ignore[index]
             rows = near if len(near) else rows[-op.outputs :]
         if not len(rows):
             yield TensorEvent(self._asked, op, 0, None, moment)
         for row in rows:
             yield TensorEvent(self._asked, op, int(row["tensor"]) - op.first, row)
+
+
+def moment_of(event: TensorEvent) -> Moment:
+    """The call, or the run of a dataset's function, that a tensor was computed in."""
+    return event._moment

@@ -3,7 +3,7 @@ import type { Run } from "../api/types";
 import { PANELS } from "../panels/registry";
 import { helpOpen } from "../state/keys";
 import { connection } from "../state/live";
-import { fill, showPanel, whole } from "../state/panels";
+import { showPanel, whole } from "../state/panels";
 import { run } from "../state/run";
 import { theme, toggleTheme } from "../state/theme";
 import { many } from "../widgets/format";
@@ -34,7 +34,7 @@ function Ways() {
   return (
     <>
       {PANELS.filter((panel) => panel.region === "whole").map((panel) => (
-        <button key={panel.id} aria-pressed={whole.value?.id === panel.id} onClick={() => (whole.value?.id === panel.id ? fill(null) : showPanel(panel.id))}>
+        <button key={panel.id} aria-current={whole.value?.id === panel.id ? "page" : undefined} onClick={() => showPanel(panel.id)}>
           {panel.title}
         </button>
       ))}

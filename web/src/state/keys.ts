@@ -9,6 +9,8 @@ export interface Key {
   keys: string[];
   what: string;
   act: () => void;
+  /** Where the focus is decides what it does: only the help lists it. */
+  local?: boolean;
 }
 
 export const helpOpen = signal(false);
@@ -22,6 +24,7 @@ export const KEYS: Key[] = [
   { keys: ["p"], what: "Previous alert", act: () => void jump("previous") },
   { keys: ["j", "ArrowDown"], what: "Next tensor in the list", act: () => moveInList.by?.(1) },
   { keys: ["k", "ArrowUp"], what: "Previous tensor in the list", act: () => moveInList.by?.(-1) },
+  { keys: ["Enter"], what: "In the list: show the tensor's panel", act: () => undefined, local: true },
   { keys: ["v"], what: "Open or close the verdict", act: () => document.getElementById("verdict-toggle")?.click() },
   { keys: ["r"], what: "Choose another run", act: () => document.getElementById("run-picker")?.click() },
   { keys: ["d"], what: "Dark or light", act: toggleTheme },
@@ -47,7 +50,7 @@ export function pressed(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false;
   if (writing(event.target) && event.key !== "Escape") return false;
   if (event.key.startsWith("Arrow") && event.target !== document.body) return false; // they move in what has the focus
-  const key = allKeys().find((one) => one.keys.includes(event.key));
+  const key = allKeys().find((one) => !one.local && one.keys.includes(event.key));
   if (!key) return false;
   event.preventDefault();
   key.act();

@@ -45,7 +45,14 @@ function changed(change: Change): void {
   grow(change);
   if (change.live && Date.now() - asked < RETRY) return;
   asked = Date.now();
-  void loadRun();
+  void (change.live ? loadRun() : loadEnding());
+}
+
+/** How a program ended is written down a moment after its last tensor. */
+async function loadEnding(times = 10): Promise<void> {
+  await loadRun();
+  const open = run.peek()?.status === "unknown" || run.peek()?.status === "running";
+  if (open && times > 1) setTimeout(() => void loadEnding(times - 1), 1000);
 }
 
 /** With no run in the log directory yet, or no server, look again; when that is back, the run is asked for anew. */

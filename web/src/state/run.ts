@@ -10,8 +10,8 @@ import { ofRun, runName } from "./name";
 export const runs = signal<RunSummary[] | null>(null);
 export const run = signal<Run | null>(null);
 export const verdict = signal<Verdict | null>(null);
-/** Goes up when the program goes on: what depends on it asks again. */
-export const cursor = signal(0);
+/** Goes up when the program goes on: what depends on it asks again. A run that the server has just opened is at 1. */
+export const cursor = signal(1);
 /** Why there is no run to show. */
 export const failure = signal<RequestFailed | null>(null);
 
@@ -26,6 +26,16 @@ export async function loadRuns(): Promise<void> {
   }
   const newest = runs.value[0];
   if (runName.peek() === null && newest) drift({ run: newest.name });
+}
+
+/** The list of runs, at once where it decides which run is shown; else when the verdict is there, which must not wait for it. */
+export function loadRunsInTime(): void {
+  if (runName.peek() === null) return void loadRuns();
+  const stop = effect(() => {
+    if (verdict.value === null && failure.value === null) return;
+    queueMicrotask(() => stop());
+    void loadRuns();
+  });
 }
 
 /** Ask anew for the run itself; what was found comes when it is there. */

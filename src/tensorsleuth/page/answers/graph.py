@@ -13,7 +13,7 @@ from tensorsleuth.page.graph.walk import Met, Walk
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
 from tensorsleuth.trace.ops import Op
-from tensorsleuth.trace.tensor_event import TensorEvent
+from tensorsleuth.trace.tensor_event import TensorEvent, moment_of
 
 LEVELS = 2
 MOST_LEVELS = 8
@@ -24,7 +24,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
     start = _start(opened, asked)
     groups = opened.keep("groups", None, lambda: Groups(opened.table))
     path = roles(opened.table, _finding(opened, asked))
-    walk = Walk(groups, _opener(groups, start.op, path, asked).__contains__)
+    walk = Walk(opened.table, groups, _opener(groups, start.op, path, asked).__contains__)
     up, down = (parameters.whole(asked, name, LEVELS, 0, MOST_LEVELS) for name in ("up", "down"))
     walk.go(start, up, down)
     return {
@@ -53,10 +53,11 @@ def _at_moment(opened: OpenRun, number: int, beside: TensorEvent) -> TensorEvent
     if beside.op.process != op.process:
         first = int(opened.table.firsts[number])
         return event_at(opened, first) if first >= 0 else TensorEvent(asked, op, 0, None, asked.moments.of_call(0))
-    rows = beside.moment.rows[beside.moment.rows["tensor"] == op.first]
+    moment = moment_of(beside)
+    rows = moment.rows[moment.rows["tensor"] == op.first]
     same = rows[rows["iteration"] == beside.row["iteration"]] if beside.row is not None else rows
     row = next(iter([*same, *rows]), None)
-    return TensorEvent(asked, op, 0, row, beside.moment if row is None else None)
+    return TensorEvent(asked, op, 0, row, moment if row is None else None)
 
 
 def _finding(opened: OpenRun, asked: Parameters) -> Finding | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ class Groups:
     def _layer(self, op: Op, parent: str | None) -> str:
         key = op.process, op.instance if op.eager < 0 else -1, op.layer or ""
         if key not in self._layers:
-            id = self._layers[key] = f"l{op.process}.{len(self._layers)}"
+            id = self._layers[key] = f"l{op.process}.{key[1] if key[1] >= 0 else 'e'}.{_digest(key[2])}"
             self.all[id] = Group(id, op.layer or "", "layer", parent)
         return self._layers[key]
 
@@ -79,6 +80,11 @@ class Groups:
     def sizes(self) -> Counter[str]:
         """How many ops each group has, with those of the groups in it."""
         return Counter(group for op in self._table.ops if op.type != ARGUMENT for group in self.of(op))
+
+
+def _digest(layer: str) -> str:
+    """Short, and the same whenever the run is opened: ids stand in addresses that people send each other."""
+    return hashlib.blake2s(layer.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
 def plain_name(function: str) -> str:

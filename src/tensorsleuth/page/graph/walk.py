@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from tensorsleuth.page import ids
 from tensorsleuth.page.graph.groups import Groups
+from tensorsleuth.page.table import Table
 from tensorsleuth.trace.ops import Op
-from tensorsleuth.trace.tensor_event import TensorEvent
+from tensorsleuth.trace.tensor_event import TensorEvent, moment_of
 
 MOST = 60  # nodes
 MOST_OPS = 400  # that are looked at, also in closed groups
@@ -41,7 +42,8 @@ class Edge:
 class Walk:
     """The neighbourhood of one tensor."""
 
-    def __init__(self, groups: Groups, is_open: Callable[[str], bool]) -> None:
+    def __init__(self, table: Table, groups: Groups, is_open: Callable[[str], bool]) -> None:
+        self._table = table
         self._groups = groups
         self._is_open = is_open
         self.nodes: dict[str, Met] = {}
@@ -110,16 +112,35 @@ class Walk:
 
     def _join(self, source: TensorEvent, target: TensorEvent) -> None:
         first, second = self.node_of(source.op)[0], self.node_of(target.op)[0]
-        back = _is_back(source, target)
+        back = self._is_back(source, target)
         if first == second and (not back or self.nodes[first].closed is not None):
             return  # in one node: only an op that takes what it made in the iteration before
         known = self.edges.get((first, second, back))
-        self.edges[first, second, back] = Edge(first, second, source.bad or bool(known and known.bad), back)
+        bad = self._carries_bad(source, target) or bool(known and known.bad)
+        self.edges[first, second, back] = Edge(first, second, bad, back)
+
+    def _carries_bad(self, source: TensorEvent, target: TensorEvent) -> bool:
+        """What was not seen handed on what is bad, where that went in and came out behind it."""
+        if source.row is not None or not target.bad:
+            return source.bad
+        return any(before.bad for before in self._around(source, upward=True))
+
+    def _is_back(self, source: TensorEvent, target: TensorEvent) -> bool:
+        """Is it taken from the iteration before: the graph says so, else the iterations in which both were seen."""
+        op, asked = target.op, self._table.asked[target.op.process]
+        instance = asked.process.catalogue.instances.get(op.instance) if op.node >= 0 else None
+        if instance is not None and source.op.process == op.process:
+            slots = asked.moments.flow.slots(instance, op.node)
+            tensor = source.op.first + source.output
+            taken = [one.earlier for slot in slots for one in slot if one.tensor == tensor]
+            if taken:
+                return all(taken)
+        return _is_later(source, target)
 
 
-def _is_back(source: TensorEvent, target: TensorEvent) -> bool:
-    """Was it taken from the iteration before."""
+def _is_later(source: TensorEvent, target: TensorEvent) -> bool:
+    """Were the two seen in different iterations of a loop."""
     if source.row is None or target.row is None or source.iteration is None or target.iteration is None:
         return False
-    same_loop = source.moment is target.moment and source.row["frame"] == target.row["frame"]
+    same_loop = moment_of(source) is moment_of(target) and source.row["frame"] == target.row["frame"]
     return bool(same_loop and source.iteration < target.iteration)

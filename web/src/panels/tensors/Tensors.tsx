@@ -1,9 +1,9 @@
 /** Every tensor that was computed: a list of any length. */
 import { useEffect, useRef } from "preact/hooks";
-import type { TensorDetail, TensorRow } from "../../api/types";
-import { focus, setFocus, slideFocus } from "../../state/focus";
-import { moveInList } from "../../state/keys";
+import type { TensorDetail } from "../../api/types";
+import { focus } from "../../state/focus";
 import { ofRun } from "../../state/name";
+import { showPanel } from "../../state/panels";
 import { run } from "../../state/run";
 import { many } from "../../widgets/format";
 import { Empty } from "../../widgets/Empty";
@@ -17,6 +17,7 @@ import { clearFilters, filtered } from "./filters";
 import { HeadRow } from "./HeadRow";
 import { Row } from "./Row";
 import { useList, type List } from "./useList";
+import { useMove } from "./useMove";
 import "./tensors.css";
 
 const ROW = 24;
@@ -40,11 +41,7 @@ function Table({ list }: { list: List }) {
   useEffect(() => void (total > 0 && list.pages.need(rows.begin, rows.end)), [list.pages, list.pages.version.value, rows.begin, rows.end]);
   useScrollToFocus(list, rows.show);
   const inputs = useInputs();
-  const move = mover(list, rows.show);
-  useEffect(() => {
-    moveInList.by = move;
-    return () => void (moveInList.by = null);
-  });
+  const move = useMove(list, rows.show);
   const drawn = Array.from({ length: rows.end - rows.begin }, (_, n) => rows.begin + n);
   return (
     <div
@@ -89,20 +86,9 @@ function useInputs(): Set<string> {
   return new Set(detail?.inputs.map((input) => input.id).filter((id): id is string => id !== null));
 }
 
-function mover(list: List, show: (index: number, edge?: boolean) => void): (by: number) => void {
-  return (by) => {
-    const total = list.pages.total ?? 0;
-    const here = list.pages.find((row) => row.id === focus.peek());
-    const next = Math.min(total - 1, Math.max(0, (here >= 0 ? here : (list.at ?? -1)) + by));
-    const row: TensorRow | undefined = list.pages.row(next);
-    show(next, true);
-    if (row) slideFocus(row.id);
-  };
-}
-
 function press(event: KeyboardEvent, move: (by: number) => void, fit: number, total: number): void {
   const by = { ArrowDown: 1, ArrowUp: -1, PageDown: fit, PageUp: -fit, Home: -total, End: total }[event.key];
-  if (event.key === "Enter" && focus.peek() !== null) setFocus(focus.peek());
+  if (event.key === "Enter" && event.target === event.currentTarget) showPanel("tensor", { tensor: focus.peek() });
   if (by === undefined) return;
   event.preventDefault();
   event.stopPropagation();
