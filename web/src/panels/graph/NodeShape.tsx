@@ -16,7 +16,9 @@ export function NodeShape({ placed, part, focused, cursor, choose }: Props) {
   const { node, x, y, width, height, title, text } = placed;
   const group = part.groups.find((one) => one.id === node.id);
   const role = node.onPath && ROLES[node.onPath];
-  const classes = ["graph-node", focused && "is-focus", node.bad && "is-bad-node", node.onPath && `on-${node.onPath}`, !node.seen && !group && "is-unseen", group && "is-group", node.gradient && "is-gradient"];
+  const bad = node.bad || node.onPath !== null;
+  const unseen = !node.seen && !group;
+  const box = [focused && "is-focus", focused && !bad && "is-healthy-focus", bad && "is-bad-node", node.onPath === "origin" && "on-origin", unseen && "is-unseen"];
   const press = (event: KeyboardEvent): void => {
     if (event.key !== "Enter" && event.key !== " ") return;
     event.preventDefault();
@@ -24,11 +26,11 @@ export function NodeShape({ placed, part, focused, cursor, choose }: Props) {
     choose();
   };
   return (
-    <g class={classes.filter(Boolean).join(" ")} style={{ transform: `translate(${x}px, ${y}px)` }} data-node={node.id} role="button" tabindex={cursor ? 0 : -1}
+    <g class={`graph-node${unseen ? " is-unseen" : ""}`} style={{ transform: `translate(${x}px, ${y}px)` }} data-node={node.id} role="button" tabindex={cursor ? 0 : -1}
       aria-label={words(placed, part, focused)} {...(group ? { "aria-expanded": false } : {})} onClick={choose} onKeyDown={press}>
       <title>{`${node.name}${node.place ? `\n${node.place.path}:${node.place.line}` : ""}`}</title>
       {group && <rect class="graph-under" x={4} y={4} width={width} height={height} rx={6} />}
-      <rect class="graph-box" width={width} height={height} rx={6} />
+      <rect class={["graph-box", ...box].filter(Boolean).join(" ")} width={width} height={height} rx={6} />
       {node.up && <path class="graph-on" d={`M${width - 20},-4h10`} />}
       {node.down && <path class="graph-on" d={`M${width - 20},${height + 4}h10`} />}
       <text class="graph-title" x={width / 2} y={text ? 16 : height / 2 + 4}>{node.gradient ? `∇ ${title}` : title}</text>

@@ -7,12 +7,13 @@ import { focus, setFocus } from "../../state/focus";
 import { ofRun } from "../../state/name";
 import { useAnswer } from "../../widgets/useAnswer";
 import { draw } from "./draw";
-import { AXIS, fullHeight, LANE, STEPS } from "./geometry";
+import { AXIS, fullHeight, STEPS } from "./geometry";
 import { hit, type Scene } from "./hit";
 import { drag, key, showAll, wheel } from "./input";
+import { LaneNames } from "./LaneNames";
 import { palette } from "../../widgets/palette";
 import { rowsOf, sceneOf } from "./scene";
-import { bins, points, scalar, turn, turned, view } from "./state";
+import { bins, points, scalar, turned, view } from "./state";
 import { summary } from "./summary";
 import { Tooltip } from "./Tooltip";
 import { type Size, useCanvas } from "../../widgets/useCanvas";
@@ -64,21 +65,7 @@ export function Chart() {
   return (
     <div class="timeline-scroll" ref={box} onScroll={(event) => (scroll.value = event.currentTarget.scrollTop)}>
       <div class="timeline-full" style={{ height: now ? `${fullHeight(now.geometry, rows)}px` : "100%" }}>
-        <ul class="timeline-names" style={{ paddingTop: `${now?.geometry.lanes.top ?? AXIS + STEPS}px` }}>
-          {rows.map((row) => (
-            <li key={row.id} class={`timeline-name depth-${row.depth}`} style={{ height: `${LANE}px` }} title={row.name}>
-              {row.open === null ? <span class="cut">{row.name}</span> : (
-                <button type="button" class="plain cut" aria-expanded={row.open} onClick={() => turn(row.id)}>
-                  <span aria-hidden="true">{row.open ? "▾" : "▸"}</span> {row.name}
-                </button>
-              )}
-            </li>
-          ))}
-        </ul>
-        <div class="timeline-names-top" aria-hidden="true" style={{ height: `${now?.geometry.lanes.top ?? 0}px` }}>
-          <span style={{ top: `${AXIS}px`, height: `${STEPS}px` }}>steps</span>
-          {scalar.value && <span class="cut" title={scalar.value.label} style={{ top: `${AXIS + STEPS + 6}px` }}>{scalar.value.label}</span>}
-        </div>
+        <LaneNames rows={rows} top={now?.geometry.lanes.top ?? AXIS + STEPS} />
         <div class="timeline-sticky" tabIndex={0} role="group" onKeyDown={press}
           aria-label="Timeline. Left and right pan, plus and minus zoom, Home shows all, Enter focuses what is under the pointer.">
           <canvas ref={canvas} role="img" aria-label={bins.value ? summary(bins.value) : "Timeline"}
