@@ -28,6 +28,7 @@ EVERYTHING = {
     "guarding",
     "debugger",
     "breaking",
+    "page",
 }
 MAY_IMPORT = {
     "model": set(),
@@ -39,6 +40,7 @@ MAY_IMPORT = {
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},
     "show": {"model", "diagnose", "debugger"},
+    "page": {"model", "trace", "diagnose", "debugger", "show"},
     "breaking": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},
     "cli": EVERYTHING,

@@ -42,6 +42,10 @@ class Moments:
     def of(self, observed: Observed) -> Moment:
         return self.of_call(observed.call) if observed.call >= 0 else self.of_dataset(-1 - observed.call)
 
+    def number(self, observed: Observed) -> int | None:
+        """The place of a tensor among the events of the process; None where it has no row."""
+        return self.of(observed).number(observed.row) if observed.row is not None else None
+
     def _moment(self, key: tuple[int, int]) -> Moment:
         if key not in self._moments:
             if len(self._moments) > MAX_MOMENTS:
@@ -76,24 +80,34 @@ class Moment:
         self.calls = moments.calls
         self.call = call  # below 0 for a dataset
         self.process = moments.process
-        self.rows = self.calls.events(call, tf_step)
+        self.places = self.calls.places(call, tf_step)
+        self.rows = self.process.events[self.places]
 
     @property
     def step(self) -> int | None:
         return self.calls.step(self.call) if self.call >= 0 else None
 
     @cached_property
-    def _by_tensor(self) -> dict[int, list[Row]]:
-        rows: dict[int, list[Row]] = defaultdict(list)
-        for row in self.rows:
-            rows[int(row["tensor"])].append(row)
-        return rows
+    def _by_tensor(self) -> dict[int, list[int]]:
+        """The numbers of a tensor's rows; a row itself takes longer to make than to find."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for at, tensor in enumerate(self.rows["tensor"].tolist()):
+            found[tensor].append(at)
+        return found
+
+    def _rows_of(self, tensor: int) -> list[Row]:
+        return [self.rows[at] for at in self._by_tensor.get(tensor, ())]
 
     @cached_property
-    def _by_place(self) -> dict[tuple[int, int, int], Row]:
+    def _by_place(self) -> dict[tuple[int, int, int], int]:
         """The same by loop frame and iteration too."""
         columns = (self.rows[name].tolist() for name in ("tensor", "frame", "iteration"))
-        return dict(zip(zip(*columns, strict=True), self.rows, strict=True))
+        return {place: at for at, place in enumerate(zip(*columns, strict=True))}
+
+    def number(self, row: Row) -> int | None:
+        """The place of one of its rows among the events of the process."""
+        alike = self._by_tensor.get(int(row["tensor"]), ())
+        return next((int(self.places[at]) for at in alike if self.rows[at].tobytes() == row.tobytes()), None)
 
     @cached_property
     def _frames(self) -> set[tuple[int, int]]:
@@ -102,7 +116,7 @@ class Moment:
     def seen(self, tensor: int) -> list[Observed]:
         """What was seen of a tensor: once for each iteration of its loop."""
         described = self.process.tensor(tensor)
-        rows = self._by_tensor.get(tensor, []) if described is not None else []
+        rows = self._rows_of(tensor) if described is not None else []
         return [self._observed(described, row) for row in rows]
 
     def _observed(self, tensor: Any, row: Row) -> Observed:
@@ -223,13 +237,12 @@ class Moment:
 
     def _row_of(self, row: Row | None, source: Source, listed: bool = False) -> Row | None:
         """The row of a source in this call, in the right iteration of its loop; `listed` are those of all."""
-        rows = self._by_tensor.get(source.tensor, [])
-        if not rows or row is None:
-            return _of_loop(rows, listed)
-        frame = int(row["frame"])
-        if (source.tensor, frame) not in self._frames:
-            return _of_loop(rows, listed)
-        return self._by_place.get((source.tensor, frame, int(row["iteration"]) - int(source.earlier)))
+        if source.tensor not in self._by_tensor:
+            return None
+        if row is None or (source.tensor, int(row["frame"])) not in self._frames:
+            return _of_loop(self._rows_of(source.tensor), listed)
+        at = self._by_place.get((source.tensor, int(row["frame"]), int(row["iteration"]) - int(source.earlier)))
+        return self.rows[at] if at is not None else None
 
     def _passed(self, argument: int) -> Iterator[Observed]:
         uids = self.calls.inputs(self.call) if self.call >= 0 else []
