@@ -15,7 +15,7 @@ from tests.unit.serving import Serving, serving
 
 from tensorsleuth.page import built
 
-expect.set_options(timeout=10_000)
+expect.set_options(timeout=20_000)
 
 Open = Callable[..., Page]
 
