@@ -138,3 +138,15 @@ def test_nothing_in_the_files_at_all(tmp_path: Path) -> None:
     assert survives(tmp_path / "run") >= 8
     (tmp_path / "bare").mkdir()
     assert survives(tmp_path / "bare") >= 8
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_function_that_returns_nothing(tmp_path: Path, which: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = little_run.write(tmp_path / "run", tmp_path / "train.py")
+    (path,) = run.glob("p-*/catalog.journal")
+    records = [list(record) for record in journal.read(path.read_bytes()) if not isinstance(record, journal.Damage)]
+    functions: list[Any] = [fields for kind, fields in records if kind == "function"]
+    functions[which]["returns"] = []
+    path.write_bytes(b"".join(damage.frame(json.dumps(record).encode()) for record in records))
+    monkeypatch.setenv("SLEUTH_DEBUG", "1")  # what contradicts itself is then raised as it is
+    assert survives(run) > 50

@@ -29,7 +29,7 @@ from tensorsleuth.trace.reader import Trace, open_trace
 AROUND = 2  # lines of source shown before and after
 MAX_FINDINGS = 20
 MAX_EVIDENCE = 6
-_CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
@@ -60,7 +60,7 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
     for number, process in enumerate(trace.processes):
         try:
             found.append((process, [replace(one, process=number) for one in findings_of(process, exit_code)]))
-        except _CONTRADICTIONS as error:
+        except CONTRADICTIONS as error:
             if os.environ.get("SLEUTH_DEBUG"):
                 raise
             trouble.append(f"the trace in {process.folder} contradicts itself ({error!r})")

@@ -24,3 +24,9 @@ class NoSuchThing(Refused):
     """What is asked for is not there."""
 
     status = 404
+
+
+class Contradiction(Refused):
+    """What is asked about does not fit together in the trace: it is damaged, or made to mislead."""
+
+    status = 422

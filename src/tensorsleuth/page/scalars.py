@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +13,7 @@ from tensorsleuth.model.dtypes import Kind, dtype_of
 from tensorsleuth.model.ops import READS
 from tensorsleuth.model.rows import EventFlag
 from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.page.told import told
 from tensorsleuth.trace.ops import ARGUMENT, Op
 from tensorsleuth.trace.ring_reader import Array
 
@@ -48,18 +48,21 @@ class Scalars:
         found = [self._series(number, int(counts[number])) for number in self._numbers(counts)]
         return sorted(found, key=lambda one: (-one.likely, -one.count, one.op.process, -one.op.first))[:MOST]
 
-    def _numbers(self, counts: Array) -> Iterator[int]:
+    def _numbers(self, counts: Array) -> list[int]:
         """Numbers of ops with a single output, a float of no axes, seen more than once."""
-        for number in np.flatnonzero(counts > 1).tolist():
-            op = self._table.ops[number]
-            if op.outputs == 1 and op.type != ARGUMENT and self._is_scalar(int(self._table.firsts[number])):
-                yield number
+        ops = self._table.ops
+        found = [number for number in np.flatnonzero(counts > 1).tolist() if ops[number].outputs == 1]
+        firsts = self._table.firsts[found]
+        numbers = self._table.column("dtype", firsts)
+        floats = np.isin(numbers, [number for number in range(256) if dtype_of(number).kind is Kind.FLOAT])
+        ranged = self._table.flags[firsts] & EventFlag.RANGED != 0
+        single = (told(self._table, "elements", firsts) == 1) & floats & ranged
+        kept = (number for number, likely in zip(found, single.tolist(), strict=True) if likely)
+        return [number for number in kept if ops[number].type != ARGUMENT and self._has_no_axes(number)]
 
-    def _is_scalar(self, place: int) -> bool:
-        row = self._table.row(place)
-        shape = self._table.asked[self._table.locate(place)[0]].process.shape_of(row)
-        ranged = bool(row["flags"] & EventFlag.RANGED)
-        return shape == () and ranged and dtype_of(int(row["dtype"])).kind is Kind.FLOAT
+    def _has_no_axes(self, number: int) -> bool:
+        row = self._table.row(int(self._table.firsts[number]))
+        return self._table.asked[self._table.ops[number].process].process.shape_of(row) == ()
 
     def _series(self, number: int, count: int) -> Series:
         op = self._table.ops[number]

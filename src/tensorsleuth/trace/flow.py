@@ -66,6 +66,8 @@ class Flow:
     def returned(self, instance: Instance, output: int) -> list[Source]:
         """What an instance returns as its output number `output`."""
         function = self._catalogue.functions[instance.function]
+        if not 0 <= output < len(function.returns):  # the catalogue contradicts itself
+            return []
         return list(self._resolve(instance, function, *function.returns[output], Source(0)))
 
     def _resolve(

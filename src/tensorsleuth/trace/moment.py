@@ -15,6 +15,7 @@ from tensorsleuth.trace.calls import Calls
 from tensorsleuth.trace.flow import Flow, Source
 from tensorsleuth.trace.observed import Key, Observed, Row, uid_of
 from tensorsleuth.trace.process import ProcessTrace, Tensor
+from tensorsleuth.trace.row_index import RowIndex
 
 MAX_DEPTH = 200  # ops without rows that are looked through
 MAX_MOMENTS = 512  # that are kept in memory
@@ -88,30 +89,16 @@ class Moment:
         return self.calls.step(self.call) if self.call >= 0 else None
 
     @cached_property
-    def _by_tensor(self) -> dict[int, list[int]]:
-        """The numbers of a tensor's rows; a row itself takes longer to make than to find."""
-        found: dict[int, list[int]] = defaultdict(list)
-        for at, tensor in enumerate(self.rows["tensor"].tolist()):
-            found[tensor].append(at)
-        return found
+    def _index(self) -> RowIndex:
+        return RowIndex(self.rows)
 
     def _rows_of(self, tensor: int) -> list[Row]:
-        return [self.rows[at] for at in self._by_tensor.get(tensor, ())]
-
-    @cached_property
-    def _by_place(self) -> dict[tuple[int, int, int], int]:
-        """The same by loop frame and iteration too."""
-        columns = (self.rows[name].tolist() for name in ("tensor", "frame", "iteration"))
-        return {place: at for at, place in enumerate(zip(*columns, strict=True))}
+        return [self.rows[at] for at in self._index.of_tensor(tensor)]
 
     def number(self, row: Row) -> int | None:
         """The place of one of its rows among the events of the process."""
-        alike = self._by_tensor.get(int(row["tensor"]), ())
+        alike = self._index.of_tensor(int(row["tensor"]))
         return next((int(self.places[at]) for at in alike if self.rows[at].tobytes() == row.tobytes()), None)
-
-    @cached_property
-    def _frames(self) -> set[tuple[int, int]]:
-        return set(zip(self.rows["tensor"].tolist(), self.rows["frame"].tolist(), strict=True))
 
     def seen(self, tensor: int) -> list[Observed]:
         """What was seen of a tensor: once for each iteration of its loop."""
@@ -237,11 +224,10 @@ class Moment:
 
     def _row_of(self, row: Row | None, source: Source, listed: bool = False) -> Row | None:
         """The row of a source in this call, in the right iteration of its loop; `listed` are those of all."""
-        if source.tensor not in self._by_tensor:
-            return None
-        if row is None or (source.tensor, int(row["frame"])) not in self._frames:
+        frame = int(row["frame"]) if row is not None else -1
+        if row is None or not self._index.in_frame(source.tensor, frame):
             return _of_loop(self._rows_of(source.tensor), listed)
-        at = self._by_place.get((source.tensor, int(row["frame"]), int(row["iteration"]) - int(source.earlier)))
+        at = self._index.at(source.tensor, frame, int(row["iteration"]) - int(source.earlier))
         return self.rows[at] if at is not None else None
 
     def _passed(self, argument: int) -> Iterator[Observed]:
