@@ -52,6 +52,13 @@ test("the tensor in focus is scrolled to and selected, its inputs tinted", async
   await waitFor(() => expect(container.querySelector(".row-input .cell-name")?.textContent).toBe("Log_654320:0"));
 });
 
+test("the page of the tensor in focus is not waited for until the server has said where it is", async () => {
+  serve({ ...answers, "tensors/at": () => new Promise(() => undefined), "tensors/0.7777": aDetail(7777) });
+  arrive("run=r&tensor=0.7777");
+  const { container } = render(<Tensors />);
+  await waitFor(() => expect(container.querySelector(".row-focused .cell-name")?.textContent).toBe("Log_7777:0"));
+});
+
 test("arrow keys walk, without filling the browser's history", async () => {
   serve({ ...answers, "tensors/0.3": aDetail(3), "tensors/0.4": aDetail(4), "tensors/0.5": aDetail(5) });
   arrive("run=r&tensor=0.3");
