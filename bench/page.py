@@ -38,7 +38,8 @@ PAINTED = f"""() => new Promise((done) => {{
   const look = () => seen() ? requestAnimationFrame(() => done(performance.now())) : requestAnimationFrame(look);
   look();
 }})"""
-MOVE = """([change, test]) => new Promise((done) => {
+MOVE = """([change, test]) => new Promise((done, fail) => {
+  setTimeout(() => fail(`not seen within 10 s: ${test}`), 10000);
   const seen = new Function(`return ${test}`)();
   const parts = new URLSearchParams(location.hash.slice(1));
   for (const [key, value] of Object.entries(change)) value === null ? parts.delete(key) : parts.set(key, value);
