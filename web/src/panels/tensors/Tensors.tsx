@@ -35,11 +35,12 @@ export function Tensors() {
 
 function Table({ list }: { list: List }) {
   const ref = useRef<HTMLDivElement>(null);
-  const total = list.pages.total ?? 0;
+  const known = list.pages.total;
+  const total = known ?? 0;
   const columns = columnsFor(useWidth(ref, 460), run.value);
   const rows = useRows(ref, total, ROW);
   useEffect(() => void (total > 0 && list.pages.need(rows.begin, rows.end)), [list.pages, list.pages.version.value, rows.begin, rows.end]);
-  useScrollToFocus(list, rows.show);
+  useScrollToFocus(list, known, rows.show);
   const inputs = useInputs();
   const move = useMove(list, rows.show);
   const drawn = Array.from({ length: rows.end - rows.begin }, (_, n) => rows.begin + n);
@@ -70,15 +71,18 @@ function Table({ list }: { list: List }) {
   );
 }
 
-/** When the focus moves, the list follows; when the list grows, it stays. */
-function useScrollToFocus(list: List, show: (index: number, edge?: boolean) => void): void {
-  const shown = useRef<string>("");
+/**
+ * When the focus moves, the list follows, also through filters that change with it. Filters and order that change alone show what comes
+ * first; a list that grows stays. All that is asked here is as it was drawn: by now the address and the rows may be others.
+ */
+function useScrollToFocus(list: List, total: number | null, show: (index: number, edge?: boolean) => void): void {
+  const followed = useRef<string | null | undefined>(undefined);
+  const now = focus.value;
   useEffect(() => {
-    const now = `${focus.value} ${list.key}`;
-    if (list.at === null || list.at < 0 || list.pages.total === null || shown.current === now) return;
-    shown.current = now;
+    if (!list.settled || list.at === null || list.at < 0 || total === null || followed.current === now) return;
+    followed.current = now;
     show(list.at);
-  }, [list.at, list.key, list.pages.total, focus.value]);
+  }, [list.at, list.key, list.settled, total, now]);
 }
 
 function useInputs(): Set<string> {

@@ -15,6 +15,8 @@ export interface List {
   error: RequestFailed | null;
   /** Changes with the run, the filters and the order. */
   key: string;
+  /** Whether these are the filters of the address; it may be ahead by a moment. */
+  settled: boolean;
   /** The row in focus; -1: filtered out; null: none, or not known yet. */
   at: number | null;
 }
@@ -29,8 +31,9 @@ export function useList(): List {
   const pages = useMemo(() => new Pages<TensorRow>((begin, end) => (path === null ? never : get(path, { ...asked, begin, end }))), [key]);
   void pages.version.value;
   useRefresh(pages, path !== null);
-  const at = usePlace(pages, path, asked, key);
-  return { pages, key, at, error: pages.error === null ? null : pages.error instanceof RequestFailed ? pages.error : new RequestFailed(String(pages.error), null, 0) };
+  const settled = asked === params.value;
+  const at = usePlace(pages, settled ? path : null, asked, key);
+  return { pages, key, at, settled, error: pages.error === null ? null : pages.error instanceof RequestFailed ? pages.error : new RequestFailed(String(pages.error), null, 0) };
 }
 
 /** The first rows are asked for at once; all again when the program went on. */
@@ -58,7 +61,7 @@ function usePlace(pages: Pages<TensorRow>, path: string | null, asked: typeof pa
       () => undefined,
     );
     return () => void (current = false);
-  }, [of]);
+  }, [of, path]);
   const here = id === null ? -1 : pages.find((row) => row.id === id);
   return here >= 0 ? here : place?.of === of ? place.at : null;
 }
