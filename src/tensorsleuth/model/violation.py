@@ -31,6 +31,7 @@ class Violation:
     code: str | None = None  # the text of that line
     other: str | None = None  # a second place that has to do with it, as file:line: where a dimension got its size
     step: int | None = None  # the training step, where a recording was under way
+    times: int = 1  # how often it has been broken at this place, this time included
 
     @property
     def place(self) -> str:
