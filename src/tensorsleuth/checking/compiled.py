@@ -6,6 +6,7 @@ variable was last empty, as whole numbers (also the floats, by their bits: no Na
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,9 +18,11 @@ from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.watcher import Alarm
 from tensorsleuth.checking import compiled_rules
 from tensorsleuth.checking.expectation import RULES
+from tensorsleuth.checking.judge import judge_form
+from tensorsleuth.checking.names import Known
 from tensorsleuth.checking.report import Report
 
-Act = Callable[[Any, Report, tuple[int, ...] | None], Alarm]
+Act = Callable[[Any, Report | None, tuple[int, ...] | None], Alarm]
 
 
 class State:
@@ -31,14 +34,18 @@ class State:
         self._empty = np.zeros(compiled_rules.FIELDS, np.int64)
         self.variable = expecting.make_state(self._empty, number)
 
-    def look(self) -> Alarm:
-        """What has been noted since; then it is empty again."""
+    def look(self, names: Known) -> Alarm:
+        """What has been noted since; then it is empty again. `names`: of dimensions, in this call."""
         noted = expecting.value_of_state(self.variable)
         if not noted[0]:
             return None
         noted = np.array(noted)
         expecting.reset_state(self.variable, self._empty)
-        return self._act(self._asked, _report(noted), _shape(noted))
+        shape, asked = _shape(noted), self._asked
+        report = judge_form(asked.expected, asked.dtype, shape, names, asked.place)
+        if report is None and int(noted[0]) != compiled_rules.FORM:
+            report = _report(noted, shape)
+        return self._act(asked, report, shape)
 
 
 _states: dict[int, State] = {}  # by the number of the handle
@@ -46,9 +53,9 @@ _of_function: dict[Any, tuple[State, ...]] = {}
 _lock = threading.Lock()
 
 
-def insert(tensor: Any, number: int, asked: Any, act: Act) -> None:
+def insert(tensor: Any, number: int, asked: Any, act: Act, form: bool) -> None:
     """Have a tensor judged in a function that XLA compiles, or may compile."""
-    found = compiled_rules.judged(tensor, asked.expected)
+    found = compiled_rules.judged(tensor, asked.expected, form)
     if found is None:
         return
     state = State(asked, number, act)
@@ -65,12 +72,15 @@ def _ended(name: str, inputs: Sequence[Any]) -> Alarm:
     if states is None:
         states = tuple(_states[one._id] for one in inputs if getattr(one, "_id", None) in _states)
         _of_function[name] = states
-    alarms = [harmless(state.look) for state in states]
+    names: Known = {}
+    alarms = [harmless(state.look, names) for state in states]
     return next((alarm for alarm in alarms if alarm is not None), None)
 
 
-def _report(noted: Any) -> Report:
+def _report(noted: Any, shape: tuple[int, ...] | None) -> Report:
     fields = compiled_rules.unpack(noted)
+    if RULES[int(fields["rule"]) - 1] == "that" and fields["total"] == 1 and shape is not None and math.prod(shape) != 1:
+        return Report("that")  # it spoke for all of the value
     number = min(int(fields["broken"]), compiled_rules.FIRST)
     return Report(
         RULES[int(fields["rule"]) - 1],

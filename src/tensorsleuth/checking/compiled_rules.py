@@ -18,6 +18,7 @@ from tensorsleuth.checking.native_judge import numpy_dtype
 from tensorsleuth.model.errors import SleuthError
 
 FIRST, MOST_DIMS = 3, 8
+FORM = len(RULES) + 1  # in the place of a rule: nothing is broken but, maybe, what the shape tells
 _SIZES = {"rule": 1, "broken": 1, "total": 1, "nan": 1, "inf": 1, "low": 1, "high": 1, "positions": FIRST, "values": FIRST}
 _SIZES["shape"] = MOST_DIMS + 1  # the rank, then the sizes
 _FLOATS = ("low", "high", "values")
@@ -39,10 +40,14 @@ def first_of(before: Any, after: Any) -> Any:
     return tf.where(before[0] > 0, before, after)
 
 
-def judged(tensor: Any, expected: Expectation) -> Any | None:
-    """The row of a tensor: of the first rule that is broken. None where nothing is left to be judged."""
+def judged(tensor: Any, expected: Expectation, form: bool) -> Any | None:
+    """The row of a tensor: of the first rule that is broken. None where nothing is left to be judged.
+
+    form: the shape is to be noted in any case, for only when it runs it is known, and Python judges it.
+    """
     rows = [_RULES[rule](tensor, expected) for rule in expected.of_values]
     rows = [row for row in rows if row is not None]
+    rows += [_form(tensor)] if form else []
     if not rows:
         return None
     row = rows[-1]
@@ -51,13 +56,23 @@ def judged(tensor: Any, expected: Expectation) -> Any | None:
     return row
 
 
-def _row(rule: str, shape: Any, bad: Any, values: Any, ranged: bool = False) -> Any:
+def _form(tensor: Any) -> Any:
+    return _whole(tf.concat([tf.constant([FORM], tf.int64), tf.zeros([FIELDS - MOST_DIMS - 2], tf.int64), _shape_of(tensor)], 0))
+
+
+def _whole(row: Any) -> Any:
+    row.set_shape([FIELDS])
+    return row
+
+
+def _row(rule: str, shape: Any, bad: Any, values: Any, ranged: bool = False, total: Any = None) -> Any:
     """What is to be told of elements that are bad."""
     bad, values = tf.reshape(bad, [-1]), tf.cast(tf.reshape(values, [-1]), tf.float64)
     broken = tf.reduce_sum(tf.cast(bad, tf.int64))
 
     def told() -> Any:
         positions, found = _first(bad, values)
+        of = total if total is not None else tf.size(bad, tf.int64)
         finite = tf.math.is_finite(values)
         nan, inf = (tf.reduce_sum(tf.cast(one, tf.int64)) for one in (tf.math.is_nan(values), tf.math.is_inf(values)))
         low = tf.reduce_min(tf.where(finite, values, math.inf)) if ranged else tf.constant(math.nan, tf.float64)
@@ -65,8 +80,8 @@ def _row(rule: str, shape: Any, bad: Any, values: Any, ranged: bool = False) -> 
         any_finite = tf.reduce_any(finite)
         ends = [tf.where(any_finite, end, tf.constant(math.nan, tf.float64)) for end in (low, high)]
         floats = [tf.bitcast(one, tf.int64) for one in (*ends, found)]
-        numbers = [tf.constant(RULES.index(rule) + 1, tf.int64), broken, tf.size(bad, tf.int64), nan, inf]
-        return tf.concat([tf.stack([*numbers, *floats[:2]]), positions, floats[2], shape], 0)
+        numbers = [tf.constant(RULES.index(rule) + 1, tf.int64), broken, of, nan, inf]
+        return _whole(tf.concat([tf.stack([*numbers, *floats[:2]]), positions, floats[2], shape], 0))
 
     return tf.cond(broken > 0, told, lambda: tf.zeros([FIELDS], tf.int64))
 
@@ -85,10 +100,12 @@ def _first(bad: Any, values: Any) -> tuple[Any, Any]:
 
 def _shape_of(tensor: Any) -> Any:
     rank = tensor.shape.rank
-    if rank is None or rank > MOST_DIMS:
+    if rank is not None and rank > MOST_DIMS:
         return tf.constant([-1] + [0] * MOST_DIMS, tf.int64)
     sizes = tf.cast(tf.shape(tensor), tf.int64)
-    return tf.concat([tf.constant([rank], tf.int64), sizes, tf.zeros([MOST_DIMS - rank], tf.int64)], 0)
+    known = tf.constant(rank, tf.int64) if rank is not None else tf.cast(tf.rank(tensor), tf.int64)
+    none = tf.zeros([MOST_DIMS - (rank if rank is not None else tf.rank(tensor))], tf.int64)
+    return tf.concat([[known], sizes, none], 0)
 
 
 def _doubles(tensor: Any) -> Any:
@@ -134,7 +151,8 @@ def _increasing(tensor: Any, expected: Expectation) -> Any:
     moved = tf.transpose(values, front)
     rises = moved[1:] > moved[:-1] if expected.increasing is True else moved[1:] >= moved[:-1]
     bad = tf.concat([tf.zeros_like(moved[:1], tf.bool), ~rises], 0)
-    return _row("increasing", _shape_of(tensor), tf.transpose(bad, list(np.argsort(front))), values)
+    bad = tf.transpose(bad, list(np.argsort(front)))
+    return _row("increasing", _shape_of(tensor), bad, values, total=tf.size(rises, tf.int64))
 
 
 def _sums(tensor: Any, expected: Expectation) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.checking.expectation import Expectation, dtype_name
+from tensorsleuth.checking.expectation import RAGGED, Expectation, dtype_name
 from tensorsleuth.checking.judge import Array, judge_form, need_numbers
 from tensorsleuth.checking.names import of_this_thread
 from tensorsleuth.checking.native_judge import judge_values
@@ -38,7 +38,9 @@ def judge_ragged(
     """The values lie one after the other; `splits` say where rows begin, the outermost first."""
     dtype = _name_of(values)
     shape = (len(splits[0]) - 1, *(_even(one) for one in splits), *values.shape[1:])
-    report = judge_form(expected, dtype, shape, of_this_thread(), place)
+    report = judge_form(replace(expected, max_elements=None), dtype, shape, of_this_thread(), place)
+    if report is None and expected.max_elements is not None and values.size > expected.max_elements:
+        report = Report("max_elements", size=values.size)
     if report is not None or not expected.of_values:
         return violation(expected, report, name, dtype, shape, place) if report is not None else None
     need_numbers(expected, dtype)
@@ -48,10 +50,10 @@ def judge_ragged(
     return replace(found, positions=tuple(_in_rows(at, splits) for at in found.positions)) if found is not None else None
 
 
-def _even(splits: Array) -> int | None:
+def _even(splits: Array) -> int:
     """The length of all rows, where they have one."""
     lengths = np.diff(splits)
-    return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else None
+    return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else RAGGED
 
 
 def _judge_rows(

@@ -22,6 +22,7 @@ ON_VIOLATION = ("raise", "warn", "record")
 RULES = ("dtype", "rank", "shape", "max_elements", "finite", "between", "one_of", "increasing", "sums_to", "that")
 OF_VALUES = RULES[4:]
 MOST_DIMS, MOST_RANKS = 16, 8
+RAGGED = -1  # the size of a dimension whose rows differ in length
 TOLERANCE, COARSE = 1e-4, 1e-2  # for sums: of what is summed, relative to it where that is more than 1
 COARSE_DTYPES = ("float16", "bfloat16", "float8")
 _DTYPES = {dtype.name for dtype in DTYPES.values()}
@@ -106,7 +107,7 @@ def _one_of(expected: Expectation) -> str:
 
 def dims_words(shape: Iterable[Dim]) -> str:
     """`[batch, 128, …]`; a dimension that may have any size is a star."""
-    words = ("…" if dim is ... else "*" if dim is None else str(dim) for dim in shape)
+    words = ("…" if dim is ... else "*" if dim is None else "ragged" if dim == RAGGED else str(dim) for dim in shape)
     return f"[{', '.join(words)}]"
 
 
@@ -114,7 +115,7 @@ _WORDS: dict[str, Callable[[Expectation], str]] = {
     "dtype": lambda expected: " or ".join(expected.dtype),
     "rank": lambda expected: f"rank {' or '.join(map(str, expected.rank))}" if expected.rank else _axis(expected),
     "shape": lambda expected: f"shape {dims_words(expected.shape or ())}",
-    "max_elements": lambda expected: f"at most {expected.max_elements:,} elements",
+    "max_elements": lambda expected: f"at most {expected.max_elements:,} element{'s' * (expected.max_elements != 1)}",
     "finite": lambda expected: "finite values",
     "between": _between,
     "one_of": _one_of,

@@ -59,13 +59,14 @@ def judged(tensor: Any, name: str, expected: Expectation, place: Place) -> Any:
     sizes = list(shape.as_list()) if shape.rank is not None else None
     judge_static(dtype, sizes, name, expected, place, tensor.graph)
     need_numbers(expected, dtype)
-    if _is_settled(expected, sizes) or expecting.is_saving():
+    settled = is_formed(expected, sizes) and not expected.of_values and not expected.names
+    if settled or expecting.is_saving():
         return tensor
     asked = Asked(expected, name, place, dtype)
     expecting.leave_out_of_saved_models()
     expecting.trace_compiled_apart()
     if expecting.is_compiled(tensor.graph):
-        compiled.insert(tensor, number_of(asked), asked, _act_on)
+        compiled.insert(tensor, number_of(asked), asked, _act_on, form=not is_formed(expected, sizes))
         return tensor
     if _has_kernel(dtype, sizes):
         return expecting.insert(tensor, _planned(asked), f"expect_{_as_op_name(name)}")
@@ -83,16 +84,13 @@ def judge_static(
     finish(violation(expected, report, name, dtype, shape, place) if report is not None else None, expected)
 
 
-def _is_settled(expected: Expectation, sizes: list[int | None] | None) -> bool:
-    """Is there nothing left to be judged when it runs."""
-    if expected.of_values or expected.names:
-        return False
-    asks = bool(expected.rank) or expected.shape is not None or expected.max_elements is not None
-    if not asks:
+def is_formed(expected: Expectation, sizes: list[int | None] | None) -> bool:
+    """Is all that is expected of the shape known already."""
+    if not expected.rank and expected.shape is None and expected.max_elements is None and not expected.least_rank:
         return True
     if sizes is None:
         return False
-    needed = [size for size, dim in paired(expected.shape or (), sizes) if isinstance(dim, int)]
+    needed = [size for size, dim in paired(expected.shape or (), sizes) if dim is not None]
     return None not in needed and (expected.max_elements is None or None not in sizes)
 
 

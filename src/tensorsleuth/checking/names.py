@@ -48,7 +48,7 @@ def bind_all(known: Known, pairs: Sequence[tuple[Any, Any]], place: Place) -> Re
     """The first of the named dimensions that has another size already; sizes that are not known yet do not count."""
     first: dict[str, int] = {}
     for size, dim in pairs:
-        if not isinstance(dim, str) or size is None:
+        if not isinstance(dim, str) or size is None or size < 0:
             continue
         if first.setdefault(dim, size) != size:  # twice in one shape
             return Report("shape", dim=dim, size=first[dim], other=place)

@@ -29,7 +29,7 @@ def written_name(place: Place, function: str = "expect") -> str | None:
 
 def _call(lines: list[str], function: str) -> ast.Call | None:
     text = "".join(lines).strip()
-    for ending in ("", " pass", "\n  pass"):  # of an `if` or a `with`
+    for ending in ("", " pass", "\nfinally: pass"):  # of an `if` or a `with`, of a `try`
         try:
             tree = ast.parse(text + ending)
         except (SyntaxError, ValueError):

@@ -130,7 +130,7 @@ def report_of(found: Found, array: Any = None) -> Report:
     """What native code found, without what only its caller knows."""
     rule, number = RULE_OF_BIT[found.rule], found.found
     if rule in ("rank", "shape", "max_elements"):
-        return Report(rule, size=found.size)
+        return Report(rule)
     positions, values = tuple(found.positions[:number]), tuple(found.values[:number])
     if array is not None and rule == "finite" and array.dtype.kind == "c":
         values = tuple(array.ravel()[list(positions)].tolist())

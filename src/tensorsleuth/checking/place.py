@@ -17,6 +17,7 @@ class Place:
 
     file: str | None = None
     line: int | None = None
+    function: str | None = None
 
     @property
     def code(self) -> str | None:
@@ -61,5 +62,5 @@ def _written(frame: FrameType) -> Place | None:
         found = written((file, line, name))
         if found is None:
             return None
-        file, line, _ = found
-    return None if is_framework(file) else Place(file, line)
+        file, line, name = found
+    return None if is_framework(file) else Place(file, line, name)

@@ -50,9 +50,11 @@ def violation(
         positions=tuple(_unravelled(report, shape, expected)),
         values=tuple(_value(value, dtype, rule) for value in report.values),
         change=_change(report),
+        severity="error" if expected.on_violation == "raise" else "warning",
         file=place.file,
         line=place.line,
         code=place.code,
+        function=place.function,
         other=str(report.other) if report.other is not None else None,
     )
 
@@ -66,7 +68,7 @@ def _found(rule: str, report: Report, dtype: str, shape: Shape | None, expected:
     if rule == "shape":
         return f"{report.dim} = {_size_of(report.dim, shape, expected)}, shape {form}" if report.dim else form
     if rule == "max_elements":
-        return f"{math.prod(shape or ()):,}, shape {form}"
+        return f"{report.size if report.size >= 0 else math.prod(shape or ()):,}, shape {form}"
     return _found_in_values(rule, report)
 
 
@@ -75,14 +77,19 @@ def _found_in_values(rule: str, report: Report) -> str:
         return _not_finite(report)
     if rule == "between":
         odd = f", and {_not_finite(report)}" if report.nan or report.inf else ""
-        return f"values from {shown(report.low)} to {shown(report.high)}{odd}" if report.low == report.low else odd[6:]
+        return f"{_spread('value', report)}{odd}" if report.low == report.low else odd.removeprefix(", and ")
     if rule == "sums_to":
-        return f"sums from {shown(report.low)} to {shown(report.high)}" if report.low == report.low else "sums that are not finite"
+        return _spread("sum", report) if report.low == report.low else "sums that are not finite"
     if rule == "increasing":
         return "values that are not larger than the one before"
     if rule == "one_of":
         return "other values"
     return "False"
+
+
+def _spread(what: str, report: Report) -> str:
+    low, high = shown(report.low), shown(report.high)
+    return f"{what}s from {low} to {high}" if low != high else f"{what}s of {low}"
 
 
 def _not_finite(report: Report) -> str:

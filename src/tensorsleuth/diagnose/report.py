@@ -16,6 +16,7 @@ from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.chain import chain_of
 from tensorsleuth.diagnose.cluster import Found, ran_on, told_as_one
 from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
+from tensorsleuth.diagnose.violations import with_violations
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
@@ -79,7 +80,8 @@ def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Fin
     fatal = [_fatal(process, death)] if death is not None else []
     found = _born(process)
     follows = bool(found) and bool(fatal) and found[0].severity == "error" and fatal[0].cause in OF_BAD_VALUES
-    return [found[0], *fatal, *found[1:]] if follows else [*fatal, *found]
+    ranked = [found[0], *fatal, *found[1:]] if follows else [*fatal, *found]
+    return with_violations(process, ranked)
 
 
 def _born(process: ProcessTrace) -> list[Finding]:

@@ -29,6 +29,7 @@ class Violation:
     line: int | None = None
     where: str | None = None  # which part of the data: `validation`, `element 12`; of a graph, which iteration
     code: str | None = None  # the text of that line
+    function: str | None = None  # that the line is in
     other: str | None = None  # a second place that has to do with it, as file:line: where a dimension got its size
     step: int | None = None  # the training step, where a recording was under way
     times: int = 1  # how often it has been broken at this place, this time included
@@ -76,7 +77,7 @@ class Violation:
         known = {field.name for field in fields(Violation)}
         kept = {name: value for name, value in described.items() if name in known}
         kept["positions"] = tuple(tuple(int(one) for one in at) for at in described.get("positions", ()))
-        kept["values"] = tuple(described.get("values", ()))
+        kept["values"] = tuple(_SPECIAL.get(value, value) for value in described.get("values", ()))
         texts = {name: str(described[name]) for name in ("rule", "name", "expected", "found")}
         return Violation(**kept | texts)
 
@@ -111,6 +112,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+_SPECIAL = {"NaN": math.nan, "∞": math.inf, "−∞": -math.inf}
 
 
 def _special(number: float) -> str:
