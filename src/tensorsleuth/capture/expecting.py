@@ -153,10 +153,14 @@ def watch_failures(find: Callable[[str], Alarm]) -> None:
 
 @cache
 def watch_ends(ended: Callable[[str, Sequence[Any]], Alarm]) -> None:
-    """Hear of functions that have come back, with what went in; what is returned is raised."""
+    """Hear of functions that have come back, with what went in; what is returned is raised, unless they have raised."""
 
     def call_function(self: Any, name: Any, tensor_inputs: Any, num_outputs: Any) -> Any:
-        outputs = real(self, name, tensor_inputs, num_outputs)
+        try:
+            outputs = real(self, name, tensor_inputs, num_outputs)
+        except BaseException:
+            ended(name, tensor_inputs)
+            raise
         alarm = ended(name, tensor_inputs)
         if alarm is not None:
             raise alarm

@@ -59,7 +59,7 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
     trouble: list[str] = []
     for process in trace.processes:
         try:
-            found.append((process, findings_of(process, exit_code)))
+            found.append((process, with_violations(process, findings_of(process, exit_code))))
         except _CONTRADICTIONS as error:
             if os.environ.get("SLEUTH_DEBUG"):
                 raise
@@ -80,8 +80,7 @@ def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Fin
     fatal = [_fatal(process, death)] if death is not None else []
     found = _born(process)
     follows = bool(found) and bool(fatal) and found[0].severity == "error" and fatal[0].cause in OF_BAD_VALUES
-    ranked = [found[0], *fatal, *found[1:]] if follows else [*fatal, *found]
-    return with_violations(process, ranked)
+    return [found[0], *fatal, *found[1:]] if follows else [*fatal, *found]
 
 
 def _born(process: ProcessTrace) -> list[Finding]:

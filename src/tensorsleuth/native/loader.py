@@ -165,6 +165,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_expect_set": (None, [c_int64, c_void_p]),
     "sleuth_expect_tell": (None, [c_void_p]),
     "sleuth_expect_drain": (c_int, [c_int]),
+    "sleuth_expect_sizes": (c_int, []),
     "sleuth_expect_abandon": (None, []),
     "sleuth_expect_judge": (c_int, [c_void_p, c_void_p, c_void_p]),
 }

@@ -183,6 +183,9 @@ SLEUTH_API int sleuth_expect_drain(int milliseconds) {
   return !expect::tellers.load();
 }
 
+// How large the structs are that Python makes: a test holds them equal.
+SLEUTH_API int sleuth_expect_sizes() { return int(sizeof(expect::Plan)) << 16 | int(sizeof(expect::Report)); }
+
 // In a forked child: who held a lock in the parent is not here.
 SLEUTH_API void sleuth_expect_abandon() {
   new (&expect::mutex) std::mutex();
