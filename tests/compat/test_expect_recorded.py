@@ -1,4 +1,4 @@
-"""Violations in a trace: written while recording, told by `why`, `info` and the Python API; with the guard and break points."""
+"""Violations in a trace: told by `why`, `info` and the Python API; with the guard and break points."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def test_they_are_in_the_trace(recorded: Any) -> None:
     trace = recorded(lambda: go_wrong("table"))
     assert [one.name for one in trace.violations[:3]] == ["scores", "compiled scores", "table"]
     first = trace.violations[0]
-    assert first.sentence == "scores: expected values between 0 and 1, found 1 of 2: values from 0.3 to 1.5; first at [1] 1.5"
+    assert (
+        first.sentence
+        == "scores: expected values between 0 and 1, found 1 of 2: values from 0.3 to 1.5; first at [1] 1.5"
+    )
     assert first.file == __file__ and first.code == 'return expect(x * 3, between=(0, 1), name="scores") + 1'
     assert [one.times for one in trace.violations if one.name == "table"] == [*range(1, 21), 32]  # then only some
     assert summarize(trace.path).violations == 34
@@ -59,7 +62,7 @@ def test_they_are_findings(recorded: Any) -> None:
 def test_the_birth_of_a_nan_comes_before_the_expectation_that_saw_it(recorded: Any) -> None:
     @tf.function
     def logarithm(x: Any) -> Any:
-        return expect(tf.math.log(x) * 0.0, finite=True, name="loss")
+        return expect(tf.math.log(x) * x, finite=True, name="loss")
 
     def run() -> None:
         with pytest.raises(ExpectationError):

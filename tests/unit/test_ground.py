@@ -28,6 +28,7 @@ EVERYTHING = {
     "guarding",
     "debugger",
     "breaking",
+    "checking",
 }
 MAY_IMPORT = {
     "model": set(),
@@ -39,6 +40,7 @@ MAY_IMPORT = {
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},
     "show": {"model", "diagnose", "debugger"},
+    "checking": {"model", "native", "capture"},
     "breaking": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},
     "cli": EVERYTHING,

@@ -1,4 +1,4 @@
-"""What `tensorsleuth.expect` needs of TensorFlow's private parts: an op of ours in a graph, the errors and the ends of calls.
+"""What `tensorsleuth.expect` needs of TensorFlow's private parts: an op of ours in graphs, errors and ends of calls.
 
 Nothing is replaced until a graph holds an expectation; then it stays, for that graph may run until the program ends.
 """
@@ -32,7 +32,9 @@ _patches = Patches()
 
 def is_symbolic(thing: Any) -> bool:
     """Is it a tensor of a graph."""
-    return isinstance(thing, ops.Tensor if hasattr(ops, "Tensor") else _tensor_class()) and not isinstance(thing, tf.EagerTensor)
+    return isinstance(thing, ops.Tensor if hasattr(ops, "Tensor") else _tensor_class()) and not isinstance(
+        thing, tf.EagerTensor
+    )
 
 
 @cache
@@ -68,7 +70,7 @@ def register_gradient() -> None:
 
 
 def insert(tensor: Any, number: int, name: str) -> Any:
-    """Have a tensor judged where it is computed. It runs also where nobody takes it, and waits for nothing but its input."""
+    """Have a tensor judged where it is computed. It runs also where nobody takes it, and waits for its input only."""
     register_gradient()
     _, _, op, outputs = op_def_library._apply_op_helper(EXPECT, x=tensor, expectation=number, name=name)
     if execute.must_record_gradient():

@@ -55,11 +55,8 @@ def _into_trace(violation: Violation) -> None:
 
 def error_of(violation: Violation) -> ExpectationError:
     """What to raise: also one of TensorFlow's errors, where that is loaded."""
-    return _class()(violation.told, violation)
-
-
-def _class() -> Any:
-    return _tensorflows() if "tensorflow" in sys.modules else ExpectationError
+    kind = _tensorflows() if "tensorflow" in sys.modules else ExpectationError
+    return kind(violation.told, violation)
 
 
 @cache

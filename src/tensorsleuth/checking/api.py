@@ -55,11 +55,11 @@ def expect(
         name: what to call it in messages.
         on_violation: "raise" ExpectationError; "warn", once for each place; "record": only put it into the trace.
     """
-    asked = dict(
-        dtype=dtype, rank=rank, shape=shape, finite=finite, between=between, one_of=one_of, sums_to=sums_to,
-        increasing=increasing, max_elements=max_elements, that=that, axis=axis, tolerance=tolerance, name=name,
-        on_violation=on_violation,
-    )  # fmt: skip
+    asked = {
+        "dtype": dtype, "rank": rank, "shape": shape, "finite": finite, "between": between, "one_of": one_of,
+        "sums_to": sums_to, "increasing": increasing, "max_elements": max_elements, "that": that, "axis": axis,
+        "tolerance": tolerance, "name": name, "on_violation": on_violation,
+    }  # fmt: skip
     try:
         expected = _kept(**asked)
     except TypeError:  # lists cannot be looked up

@@ -79,7 +79,12 @@ def _ended(name: str, inputs: Sequence[Any]) -> Alarm:
 
 def _report(noted: Any, shape: tuple[int, ...] | None) -> Report:
     fields = compiled_rules.unpack(noted)
-    if RULES[int(fields["rule"]) - 1] == "that" and fields["total"] == 1 and shape is not None and math.prod(shape) != 1:
+    if (
+        RULES[int(fields["rule"]) - 1] == "that"
+        and fields["total"] == 1
+        and shape is not None
+        and math.prod(shape) != 1
+    ):
         return Report("that")  # it spoke for all of the value
     number = min(int(fields["broken"]), compiled_rules.FIRST)
     return Report(

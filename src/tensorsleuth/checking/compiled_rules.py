@@ -19,7 +19,17 @@ from tensorsleuth.model.errors import SleuthError
 
 FIRST, MOST_DIMS = 3, 8
 FORM = len(RULES) + 1  # in the place of a rule: nothing is broken but, maybe, what the shape tells
-_SIZES = {"rule": 1, "broken": 1, "total": 1, "nan": 1, "inf": 1, "low": 1, "high": 1, "positions": FIRST, "values": FIRST}
+_SIZES = {
+    "rule": 1,
+    "broken": 1,
+    "total": 1,
+    "nan": 1,
+    "inf": 1,
+    "low": 1,
+    "high": 1,
+    "positions": FIRST,
+    "values": FIRST,
+}
 _SIZES["shape"] = MOST_DIMS + 1  # the rank, then the sizes
 _FLOATS = ("low", "high", "values")
 FIELDS = sum(_SIZES.values())
@@ -57,7 +67,9 @@ def judged(tensor: Any, expected: Expectation, form: bool) -> Any | None:
 
 
 def _form(tensor: Any) -> Any:
-    return _whole(tf.concat([tf.constant([FORM], tf.int64), tf.zeros([FIELDS - MOST_DIMS - 2], tf.int64), _shape_of(tensor)], 0))
+    return _whole(
+        tf.concat([tf.constant([FORM], tf.int64), tf.zeros([FIELDS - MOST_DIMS - 2], tf.int64), _shape_of(tensor)], 0)
+    )
 
 
 def _whole(row: Any) -> Any:

@@ -47,7 +47,9 @@ def judge_ragged(
     if values.ndim == 1 and (expected.sums_to is not None or expected.increasing):
         return _judge_rows(expected, values, splits, name, place)
     found = judge_array(expected.of_values_only(), values, name, place)
-    return replace(found, positions=tuple(_in_rows(at, splits) for at in found.positions)) if found is not None else None
+    return (
+        replace(found, positions=tuple(_in_rows(at, splits) for at in found.positions)) if found is not None else None
+    )
 
 
 def _even(splits: Array) -> int:
@@ -56,9 +58,7 @@ def _even(splits: Array) -> int:
     return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else RAGGED
 
 
-def _judge_rows(
-    expected: Expectation, values: Array, splits: list[Array], name: str, place: Place
-) -> Violation | None:
+def _judge_rows(expected: Expectation, values: Array, splits: list[Array], name: str, place: Place) -> Violation | None:
     """Each row by itself: what is summed, or increases, ends with it."""
     rows = [values[begin:end] for begin, end in zip(splits[-1], splits[-1][1:])]
     alone = replace(expected.of_values_only(), axis=-1)
@@ -105,4 +105,3 @@ def as_array(thing: Any) -> Array | None:
     if isinstance(thing, bool | int | float | complex | str | bytes | np.generic) or hasattr(thing, "__array__"):
         return np.asarray(thing)
     return None
-

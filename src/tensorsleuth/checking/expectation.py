@@ -176,7 +176,10 @@ def dtype_name(dtype: Any) -> str:
 
 def _dtypes(given: Any) -> tuple[str, ...]:
     try:
-        return tuple(dtype_name(one) for one in (given if isinstance(given, tuple | list) else [given] if given is not None else []))
+        return tuple(
+            dtype_name(one)
+            for one in (given if isinstance(given, tuple | list) else [given] if given is not None else [])
+        )
     except TypeError:
         raise _wrong("dtype", given, "a dtype, its name, or several of them, such as dtype='float32'") from None
 
@@ -188,7 +191,9 @@ def _is_whole(value: Any) -> bool:
 def _ranks(given: Any) -> tuple[int, ...]:
     ranks = tuple(given) if isinstance(given, tuple | list) else (given,) if given is not None else ()
     if not all(_is_whole(rank) and rank >= 0 for rank in ranks) or len(ranks) > MOST_RANKS:
-        raise _wrong("rank", given, f"a whole number of 0 or more, or up to {MOST_RANKS} of them, such as rank=2 or rank=(3, 4)")
+        raise _wrong(
+            "rank", given, f"a whole number of 0 or more, or up to {MOST_RANKS} of them, such as rank=2 or rank=(3, 4)"
+        )
     return tuple(int(rank) for rank in ranks)
 
 
@@ -198,7 +203,9 @@ def _shape(given: Any) -> tuple[Dim, ...] | None:
     if hasattr(given, "as_list"):  # a TensorShape
         given = given.as_list()
     if not isinstance(given, tuple | list) or len(given) > MOST_DIMS or sum(dim is ... for dim in given) > 1:
-        raise _wrong("shape", given, f"a tuple of up to {MOST_DIMS} sizes, such as shape=('batch', 128), with at most one ...")
+        raise _wrong(
+            "shape", given, f"a tuple of up to {MOST_DIMS} sizes, such as shape=('batch', 128), with at most one ..."
+        )
     return tuple(_dim(given, dim) for dim in given)
 
 
@@ -207,7 +214,9 @@ def _dim(shape: Any, dim: Any) -> Dim:
         return dim
     if _is_whole(dim) and dim >= 0:
         return int(dim)
-    raise _wrong("shape", shape, f"{dim!r} is no size: a whole number, a name, None for any size, or ... for any dimensions")
+    raise _wrong(
+        "shape", shape, f"{dim!r} is no size: a whole number, a name, None for any size, or ... for any dimensions"
+    )
 
 
 def _flag(argument: str, given: Any) -> bool:
@@ -225,7 +234,10 @@ def _range(given: Any) -> tuple[float, float] | None:
         return None
     if not isinstance(given, tuple | list) or len(given) != 2 or not all(end is None or _is_real(end) for end in given):
         raise _wrong("between", given, "two numbers, (low, high); None where there is no such end")
-    low, high = (-math.inf if given[0] is None else float(given[0])), (math.inf if given[1] is None else float(given[1]))
+    low, high = (
+        (-math.inf if given[0] is None else float(given[0])),
+        (math.inf if given[1] is None else float(given[1])),
+    )
     if low > high:
         raise _wrong("between", given, f"no value is between them; did you mean ({shown(high)}, {shown(low)})?")
     return low, high
@@ -276,7 +288,9 @@ def _whole(argument: str, given: Any) -> int | None:
 
 def _function(given: Any) -> Callable[[Any], Any] | None:
     if given is not None and not callable(given):
-        raise _wrong("that", given, "a function of the value that says True or False, for all of it or for each element")
+        raise _wrong(
+            "that", given, "a function of the value that says True or False, for all of it or for each element"
+        )
     return given  # type: ignore[no-any-return]
 
 

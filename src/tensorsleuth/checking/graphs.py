@@ -168,7 +168,9 @@ def _report(asked: Asked, view: loader.TensorView, found: native_judge.Found) ->
         return report
     pairs = paired(asked.expected.shape or (), list(range(view.rank)))
     dim = next(dim for axis, dim in pairs if axis == found.axis)
-    return report._replace(dim=dim, size=found.size, other=_asked[found.other].place) if isinstance(dim, str) else report
+    return (
+        report._replace(dim=dim, size=found.size, other=_asked[found.other].place) if isinstance(dim, str) else report
+    )
 
 
 def _shape(view: loader.TensorView) -> tuple[int, ...] | None:
@@ -181,7 +183,11 @@ def _copied(view: loader.TensorView, dtype: str) -> Array | None:
     if shape is None:
         return None
     kind = native_judge.numpy_dtype(dtype)
-    return np.frombuffer(ctypes.string_at(view.data, view.bytes), kind).reshape(shape) if view.bytes else np.zeros(shape, kind)
+    return (
+        np.frombuffer(ctypes.string_at(view.data, view.bytes), kind).reshape(shape)
+        if view.bytes
+        else np.zeros(shape, kind)
+    )
 
 
 def _act_on(asked: Asked, report: Report | None, shape: tuple[int, ...] | None, iteration: int = 0) -> Alarm:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tensorsleuth.checking.expectation import Expectation, dtype_name
+from tensorsleuth.checking.expectation import OF_VALUES, Expectation, dtype_name
 from tensorsleuth.checking.names import Known, bind_all
 from tensorsleuth.checking.place import Place
 from tensorsleuth.checking.report import Report, paired
@@ -37,7 +37,11 @@ def judge_form(
         return Report("rank")
     elements = math.prod(size for size in shape if size is not None)
     whole = None not in shape
-    return Report("max_elements") if whole and expected.max_elements is not None and elements > expected.max_elements else None
+    return (
+        Report("max_elements")
+        if whole and expected.max_elements is not None and elements > expected.max_elements
+        else None
+    )
 
 
 def _judge_shape(expected: Expectation, shape: Sequence[int | None], known: Known, place: Place) -> Report | None:
@@ -60,19 +64,15 @@ def judge_values(expected: Expectation, array: Array) -> Report | None:
 
 def need_numbers(expected: Expectation, dtype: str) -> None:
     """An error where something is asked for that values of a dtype cannot be."""
-    text = dtype in ("string", "object") or dtype.startswith(("str", "bytes"))
-    wrong = [rule for rule in expected.of_values if rule not in ("that", *(("one_of",) if text else ()))]
-    if expected.one_of is not None and isinstance(expected.one_of[0], bytes) is not text:
+    fit = _FIT.get("complex" if dtype.startswith("complex") else dtype, OF_VALUES)
+    wrong = [rule for rule in expected.of_values if rule not in fit]
+    if expected.one_of is not None and isinstance(expected.one_of[0], bytes) is not (dtype == "string"):
         wrong.append("one_of")
-    unfit = text or dtype in ("resource", "variant")
-    if dtype.startswith("complex"):
-        unfit, wrong = True, [rule for rule in wrong if rule != "finite"]
-    if wrong and (unfit or "one_of" in wrong and _is_text(expected) is not text):
+    if wrong:
         raise SleuthError(f"expect({wrong[-1]}=…): values of dtype {dtype} cannot be judged by that.")
 
 
-def _is_text(expected: Expectation) -> bool:
-    return expected.one_of is not None and isinstance(expected.one_of[0], bytes)
+_FIT = {"string": ("one_of", "that"), "complex": ("finite", "that"), "resource": (), "variant": ()}
 
 
 def in_dtype(number: float, array_dtype: np.dtype[Any]) -> float:
@@ -105,7 +105,7 @@ def _range(values: Array) -> dict[str, Any]:
     return {"low": low, "high": high} | _not_finite(values)
 
 
-def _not_finite(values: Array) -> dict[str, int]:
+def _not_finite(values: Array) -> dict[str, Any]:
     nan = np.isnan(values)
     return {"nan": int(nan.sum()), "inf": int((np.isinf(values) & ~nan).sum())}
 
@@ -180,4 +180,3 @@ _RULES: dict[str, Callable[[Expectation, Array], Report | None]] = {
     "sums_to": _sums,
     "that": judge_that,
 }
-

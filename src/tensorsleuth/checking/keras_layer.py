@@ -1,6 +1,6 @@
 """Expectations in Keras's functional models: a layer that hands on what it gets, judged on the way.
 
-One class for each Keras that the program uses. A model that was saved with it needs `import tensorsleuth.keras` to be loaded.
+One class for each Keras that the program uses. To load a model that was saved with it, import tensorsleuth.keras.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def layer_class(package: str) -> Any:
     """The class of a Keras: `keras` or `tf_keras`."""
     keras = importlib.import_module(package)
 
-    class Expect(keras.layers.Layer):  # type: ignore[misc, name-defined]
+    class Expect(keras.layers.Layer):  # type: ignore[name-defined]
         """Hands on what it gets, which has to be as expected."""
 
         def __init__(

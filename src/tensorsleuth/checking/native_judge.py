@@ -13,10 +13,20 @@ from tensorsleuth.checking import judge
 from tensorsleuth.checking.expectation import MOST_DIMS, MOST_RANKS, Expectation, dtype_name
 from tensorsleuth.checking.names import number_of
 from tensorsleuth.checking.report import Report
-from tensorsleuth.model.dtypes import DTYPES, Kind, dtype_of
+from tensorsleuth.model.dtypes import DTYPES, Kind
 from tensorsleuth.native import loader
 
-_BITS = {"rank": 1, "shape": 2, "max_elements": 3, "finite": 4, "between": 5, "one_of": 6, "increasing": 7, "sums_to": 8, "that": 9}
+_BITS = {
+    "rank": 1,
+    "shape": 2,
+    "max_elements": 3,
+    "finite": 4,
+    "between": 5,
+    "one_of": 6,
+    "increasing": 7,
+    "sums_to": 8,
+    "that": 9,
+}
 RULE_OF_BIT = {bit: rule for rule, bit in _BITS.items()}
 NUMBERS = {dtype.name: number for number, dtype in DTYPES.items() if dtype.kind is not Kind.OTHER}
 _ANY, _FIXED, _NAMED = 0, 1, 2
@@ -90,7 +100,8 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
     except TypeError:
         import ml_dtypes  # of TensorFlow; without it nothing has such a dtype
 
-        return np.dtype(getattr(ml_dtypes, dtype))
+        kind: np.dtype[Any] = np.dtype(getattr(ml_dtypes, dtype))
+        return kind
 
 
 def _put_shape(plan: Plan, expected: Expectation) -> None:
@@ -107,7 +118,7 @@ def _put_choices(plan: Plan, expected: Expectation, dtype: np.dtype[Any]) -> Non
         return
     choices = np.unique(np.array([judge.in_dtype(float(one), dtype) for one in expected.one_of]))
     plan.choice_count, plan.choices = len(choices), choices.ctypes.data
-    plan.kept = choices  # type: ignore[attr-defined]  # its memory is pointed to
+    plan.kept = choices  # its memory is pointed to
 
 
 def judge_values(expected: Expectation, array: Any) -> Report | None:
@@ -135,10 +146,7 @@ def report_of(found: Found, array: Any = None) -> Report:
     if array is not None and rule == "finite" and array.dtype.kind == "c":
         values = tuple(array.ravel()[list(positions)].tolist())
     low, high = (found.low, found.high) if found.low <= found.high else (np.nan, np.nan)
-    ranged = {"low": low, "high": high} if rule in ("between", "sums_to") else {}
-    counted = {"nan": found.nan, "inf": found.inf} if rule in ("finite", "between", "sums_to") else {}
-    return Report(rule, found.broken, found.total, positions, values, **ranged, **counted)
-
-
-def dtype_named(number: int) -> str:
-    return dtype_of(number).name
+    report = Report(rule, found.broken, found.total, positions, values)
+    if rule in ("between", "sums_to"):
+        report = report._replace(low=low, high=high)
+    return report._replace(nan=found.nan, inf=found.inf) if rule in ("finite", "between", "sums_to") else report

@@ -13,6 +13,7 @@ from tensorsleuth.checking.expectation import Expectation
 from tensorsleuth.checking.place import Place
 from tensorsleuth.model.errors import SleuthError
 
+
 def judged_tensor(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
     """What to use in the place of a tensor: itself, but in graphs."""
     if isinstance(leaf, tf.EagerTensor):
@@ -68,7 +69,9 @@ def _judged_ragged(leaf: Any, name: str, expected: Expectation, place: Place) ->
 
 def _judged_sparse(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
     if expected.sums_to is not None or expected.increasing:
-        raise SleuthError("expect(sums_to=… or increasing=…): sparse tensors cannot be judged by that. Use tf.sparse.to_dense(x).")
+        raise SleuthError(
+            "expect(sums_to=… or increasing=…): sparse tensors cannot be judged by that. Use tf.sparse.to_dense(x)."
+        )
     if isinstance(leaf.values, tf.EagerTensor):
         found = eager.judge_sparse(expected, tf.array_of(leaf.values), *_indices_and_sizes(leaf), name, place)
         finish(found, expected)

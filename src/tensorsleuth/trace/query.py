@@ -80,7 +80,7 @@ class Queries:
 
     @property
     def violations(self) -> list[Violation]:
-        """What was not as the program said it should be (`expect`), oldest first; of a place that came back often, some."""
+        """What was not as the program expected (`expect`), oldest first; of a place that came back often, some."""
         return [one for process in self.processes for one in process.catalogue.violations]
 
     def source(self, file: str) -> str:
