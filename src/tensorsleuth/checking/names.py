@@ -1,7 +1,7 @@
 """Dimensions that have names: two of one name have one size.
 
 In eager code a name holds in its thread, from the place that says it first until that place is reached again: then a
-new round begins, so that a last batch may be smaller. In a graph it holds for one run, which native/src/expect.cc sees to.
+new round begins, so that a last batch may be smaller. In a graph it holds for one run: see native/src/expect.cc.
 """
 
 from __future__ import annotations
