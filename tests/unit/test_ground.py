@@ -29,6 +29,7 @@ EVERYTHING = {
     "debugger",
     "breaking",
     "checking",
+    "page",
 }
 MAY_IMPORT = {
     "model": set(),
@@ -41,6 +42,7 @@ MAY_IMPORT = {
     "debugger": {"model", "trace", "diagnose"},
     "show": {"model", "diagnose", "debugger"},
     "checking": {"model", "native", "capture"},
+    "page": {"model", "trace", "diagnose", "debugger", "show"},
     "breaking": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},
     "cli": EVERYTHING,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from numbers import Number
 from typing import Any, Literal
 
@@ -47,12 +48,12 @@ class Expectation:
     name: str | None = None
     on_violation: OnViolation = "raise"
 
-    @property
+    @cached_property
     def rules(self) -> tuple[str, ...]:
         """What it asks for, in the order of RULES."""
         return tuple(rule for rule in RULES if getattr(self, rule) != getattr(_NOTHING, rule))
 
-    @property
+    @cached_property
     def of_values(self) -> tuple[str, ...]:
         """What of it can only be told from the values."""
         return tuple(rule for rule in self.rules if rule in OF_VALUES)
@@ -166,6 +167,7 @@ def _wrong(argument: str, value: Any, wanted: str) -> SleuthError:
     return SleuthError(f"expect({argument}={value!r}): {wanted}{'' if wanted.endswith('?') else '.'}")
 
 
+@lru_cache(maxsize=256)
 def dtype_name(dtype: Any) -> str:
     """What TensorFlow calls a dtype of TensorFlow, NumPy or Python, or the name of one; raises TypeError."""
     if isinstance(dtype, str):
