@@ -97,3 +97,16 @@ def test_recorded_and_bare_say_the_same(recorded: Any) -> None:
     bare, watched = said(), []
     recorded(lambda: watched.extend(said()))
     assert bare == watched
+
+
+def test_they_are_alerts_of_the_page(recorded: Any) -> None:
+    from tensorsleuth.page.answers import alerts
+    from tensorsleuth.page.opened import OpenRun
+
+    trace = recorded(lambda: go_wrong("alert"))
+    opened = OpenRun(trace.path)
+    answer = alerts.answer(opened, {"kind": "violation"})
+    counted = {one["kind"]: one for one in answer["counts"]}
+    assert counted["violation"]["count"] == answer["total"] > 0
+    assert counted["violation"]["first"] == answer["items"][0]["id"]
+    assert answer["items"][0]["type"] in ("Mul", "SleuthExpect")  # what was judged

@@ -172,7 +172,7 @@ class Recorder:
 
     def note_violation(self, violation: Violation) -> None:
         """Put it into the trace."""
-        self.catalog.violation(violation.to_json() | {"step": self.steps.number, "time": time.time()})
+        self.catalog.violation(violation.to_json() | {"step": self.steps.number, "clock": time.monotonic_ns()})
 
     def pause_sessions(self, paused: bool) -> None:
         """Look at nothing that sessions run, or at all again."""

@@ -32,6 +32,7 @@ class Violation:
     function: str | None = None  # that the line is in
     other: str | None = None  # a second place that has to do with it, as file:line: where a dimension got its size
     step: int | None = None  # the training step, where a recording was under way
+    clock: int | None = None  # when, by the clock of the trace's rows
     times: int = 1  # how often it has been broken at this place, this time included
 
     @property
@@ -78,6 +79,7 @@ class Violation:
         kept = {name: value for name, value in described.items() if name in known}
         kept["positions"] = tuple(tuple(int(one) for one in at) for at in described.get("positions", ()))
         kept["values"] = tuple(_SPECIAL.get(value, value) for value in described.get("values", ()))
+        kept["clock"] = int(described["clock"]) if described.get("clock") is not None else None
         texts = {name: str(described[name]) for name in ("rule", "name", "expected", "found")}
         return Violation(**kept | texts)
 
