@@ -321,3 +321,29 @@ def test_without_the_native_library(monkeypatch: pytest.MonkeyPatch) -> None:
         for way in (eagerly, in_function, as_statement, in_dataset, in_loop):
             assert np.array_equal(way(lambda x: expect(x, name="x", **expected), good), good)  # noqa: B023
             assert broken(lambda: way(lambda x: expect(x, name="x", **expected), bad)).sentence == f"x: {sentence}"  # noqa: B023  # noqa: E501
+
+
+def test_what_was_traced_before_is_left_out_of_compiled_functions(capfd: pytest.CaptureFixture[str]) -> None:
+    kept = tf.function(lambda x: expect(x, finite=True) * 2).get_concrete_function(tf.TensorSpec([2]))
+    around = tf.function(lambda x: kept(x) + 1, jit_compile=True)
+    outermost = tf.function(lambda x: around(x) - 1)
+    for function in (around, outermost):
+        assert np.isnan(function(tf.constant([1.0, NAN])).numpy()).tolist() == [False, True]
+    assert "expectations in that are not judged there. Call the tf.function itself." in capfd.readouterr().err
+    assert broken(lambda: kept(tf.constant([1.0, NAN]))).positions == ((1,),)
+
+
+def test_bits_are_those_of_check_numerics_and_under_xla_those_without() -> None:
+    from bench.models import Transformer
+
+    def trained(judge: Callable[[Any], Any], jit: bool) -> list[bytes]:
+        model = Transformer(layers=1, width=32, heads=2, sequence=16, batch=2, vocabulary=50)
+        model.judge = judge  # type: ignore[method-assign]
+        step = tf.function(model.one_step, jit_compile=jit)
+        for _ in range(3):
+            step()
+        return [value.tobytes() for value in model.values()]
+
+    judged = trained(lambda x: expect(x, finite=True), False)
+    assert judged == trained(lambda x: tf.debugging.check_numerics(x, "bad"), False)
+    assert trained(lambda x: expect(x, finite=True), True) == trained(lambda x: x, True)

@@ -122,18 +122,19 @@ class Module(tf.Module):
 
 def test_saved_models_load_without_tensorsleuth(tmp_path: Path) -> None:
     module = Module()
-    module.double(tf.ones(1))
+    kept = module.double.get_concrete_function(tf.TensorSpec([1]))  # is saved as it was traced
+    assert "SleuthExpect" in {op.type for op in kept.graph.get_operations()}
     module.compiled(tf.ones(1))
     module.signed(tf.ones(1))
-    tf.saved_model.save(module, str(tmp_path))
+    tf.saved_model.save(module, str(tmp_path), signatures=kept)
     program = (
         "import sys; sys.modules['tensorsleuth'] = None\n"
         "import tensorflow as tf\n"
         f"m = tf.saved_model.load({str(tmp_path)!r})\n"
         "x = tf.constant([float('nan')])\n"
-        "print(m.double(x).numpy(), m.compiled(x).numpy(), m.signed(x + 1).numpy())"
+        "print(*m.signatures['serving_default'](x).values(), m.double(x).numpy(), m.compiled(x).numpy(), m.signed(x + 1).numpy())"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env={**os.environ})
-    assert done.stdout == "[nan] [nan] [nan]\n", done.stderr[-2000:]
+    assert done.stdout == "tf.Tensor([nan], shape=(1,), dtype=float32) [nan] [nan] [nan]\n", done.stderr[-2000:]
     with pytest.raises(ExpectationError):  # what was saved is as it was
         module.double(tf.constant([float("nan")]))

@@ -16,11 +16,12 @@ from tensorflow.python.ops import control_flow_util, gen_resource_variable_ops, 
 from tensorflow.python.saved_model import save, save_context
 
 from tensorsleuth.capture import tf
+from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.patches import Patches, disguise
+from tensorsleuth.capture.stripping import EXPECT, leave_out, runnable
 from tensorsleuth.capture.watcher import Alarm
 from tensorsleuth.model.errors import SleuthError
 
-EXPECT = "SleuthExpect"  # the op of native/src/expect.cc
 STATE = "sleuth_expectation"  # how the variables begin that compiled functions note in
 ABOVE = -1  # what functions are traced under where one around them is compiled, in place of the number of that
 
@@ -128,8 +129,9 @@ def watch_failures(find: Callable[[str], Alarm]) -> None:
         return alarm if alarm is not None else real(status)
 
     def call_function(self: Any, name: Any, tensor_inputs: Any, num_outputs: Any) -> Any:
+        ran = harmless(runnable, name.decode() if isinstance(name, bytes) else name) or name
         try:
-            return real_function(self, name, tensor_inputs, num_outputs)
+            return real_function(self, ran.encode() if isinstance(ran, str) else ran, tensor_inputs, num_outputs)
         except tf.Failures as error:
             alarm = find(str(error))
             if alarm is None:
@@ -214,8 +216,7 @@ def _without_expectations(meta_graph: Any) -> None:
     for nodes in (graph.node, *(function.node_def for function in graph.library.function)):
         for node in nodes:
             if node.op == EXPECT:
-                node.op = "Identity"
-                node.attr.pop("expectation", None)
+                leave_out(node)
     listed = meta_graph.meta_info_def.stripped_op_list.op
     for number in reversed([at for at, op in enumerate(listed) if op.name == EXPECT]):
         del listed[number]

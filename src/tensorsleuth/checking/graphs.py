@@ -17,7 +17,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tensorsleuth.capture import expecting
-from tensorsleuth.capture.complaint import complain
 from tensorsleuth.capture.watcher import Alarm
 from tensorsleuth.checking import compiled, native_judge, python_op
 from tensorsleuth.checking.acting import act, finish
@@ -226,11 +225,4 @@ def _alarm(error: BaseException) -> int:
 def alarm_in(message: str) -> Alarm:
     """What to raise for an error with which our op stopped what ran; None where it is another error."""
     found = _ALARM.search(message)
-    if found is None:
-        if expecting.EXPECT in message and "XLA" in message:
-            complain(
-                "an expectation is in a function that was traced before it came into one that XLA compiles. "
-                "Call the function itself there, not what its get_concrete_function() gave."
-            )
-        return None
-    return _alarms.get(int(found[1]))
+    return _alarms.get(int(found[1])) if found is not None else None

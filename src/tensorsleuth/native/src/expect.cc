@@ -149,7 +149,7 @@ __attribute__((constructor)) void publish() {
   TF_OpDefinitionBuilderAddAttr(op, "T: type");
   TF_OpDefinitionBuilderAddAttr(op, "expectation: int = 0");
   TF_OpDefinitionBuilderAddInput(op, "x: T");
-  TF_OpDefinitionBuilderAddOutput(op, "y: T");
+  TF_OpDefinitionBuilderAddOutput(op, "output: T");  // as Identity has it, which is put in its place where it is left out
   TF_OpDefinitionBuilderSetIsStateful(op, true);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, same_shape);
   Status status;
