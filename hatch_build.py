@@ -33,7 +33,8 @@ class NativeLibraryHook(BuildHookInterface[Any]):
         # Calls TensorFlow's C ABI and nothing of Python's: one wheel for every Python 3 of this platform.
         build_data["tag"] = f"py3-none-{platform_tag()}"
         build_data["pure_python"] = False
-        build_data["artifacts"].append(library.relative_to(self.root).as_posix())
+        for made in (library, library.with_name(native.LOOK)):
+            build_data["artifacts"].append(made.relative_to(self.root).as_posix())
 
     def _add_page(self, build_data: dict[str, Any]) -> None:
         page = load_module(Path(self.root, "web", "build.py"))

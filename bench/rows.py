@@ -34,6 +34,8 @@ ROWS = [
     Row("eager-loop", "250 small eager ops", 1.6, ratio("eager", 3, 15, peers=("tfdbg2", "check_numerics"))),
     Row("guard-transformer", STEP, 1.03, ratio("transformer", 2, 15, "guard", ("again", "check_numerics"))),
     Row("guard-eager", "250 small eager ops", 1.5, ratio("eager", 3, 15, "guard", ("check_numerics",))),
+    Row("expect-transformer", "finite, each layer's output", 1.03, ratio("transformer", 2, 15, "expect", ("again",))),
+    Row("expect-compiled", "the same, compiled", 1.05, ratio("compiled-transformer", 2, 15, "expect", ("again",))),
     Row("keras-cnn", "fit, a batch of 32", 1.10, ratio("keras-cnn", 10, 10)),
     Row("bytes-an-event", "size on disk", 128, bytes_an_event, "B"),
     Row("open-million", "open, list bad tensors", 0.5, open_million, "s"),

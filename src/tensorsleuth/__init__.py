@@ -19,9 +19,16 @@ if TYPE_CHECKING:
         record,
         step,
     )
+    from tensorsleuth.checking.api import expect
     from tensorsleuth.diagnose import diagnose
     from tensorsleuth.guarding.api import Guard, disable_check_numerics, enable_check_numerics, guard
-    from tensorsleuth.model.errors import BreakError, NumericsError, SleuthError
+    from tensorsleuth.model.errors import (
+        BreakError,
+        ExpectationError,
+        ExpectationWarning,
+        NumericsError,
+        SleuthError,
+    )
     from tensorsleuth.trace.reader import Trace, open_trace
 
     open = open_trace
@@ -32,6 +39,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Break": ("tensorsleuth.breaking.api", "Break"),
     "BreakError": ("tensorsleuth.model.errors", "BreakError"),
+    "ExpectationError": ("tensorsleuth.model.errors", "ExpectationError"),
+    "ExpectationWarning": ("tensorsleuth.model.errors", "ExpectationWarning"),
     "Guard": ("tensorsleuth.guarding.api", "Guard"),
     "NumericsError": ("tensorsleuth.model.errors", "NumericsError"),
     "Recording": ("tensorsleuth.capture.api", "Recording"),
@@ -43,6 +52,7 @@ _HOMES = {
     "disable_dump_debug_info": ("tensorsleuth.capture.api", "disable_dump_debug_info"),
     "enable_check_numerics": ("tensorsleuth.guarding.api", "enable_check_numerics"),
     "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
+    "expect": ("tensorsleuth.checking.api", "expect"),
     "gradients": ("tensorsleuth.breaking.selector", "gradients"),
     "guard": ("tensorsleuth.guarding.api", "guard"),
     "hooks": ("tensorsleuth.hooks", ""),
@@ -55,6 +65,8 @@ _HOMES = {
 __all__ = [
     "Break",
     "BreakError",
+    "ExpectationError",
+    "ExpectationWarning",
     "Guard",
     "NumericsError",
     "Recording",
@@ -66,6 +78,7 @@ __all__ = [
     "disable_dump_debug_info",
     "enable_check_numerics",
     "enable_dump_debug_info",
+    "expect",
     "gradients",
     "guard",
     "hooks",

@@ -28,6 +28,7 @@ EVERYTHING = {
     "guarding",
     "debugger",
     "breaking",
+    "checking",
     "page",
 }
 MAY_IMPORT = {
@@ -40,6 +41,7 @@ MAY_IMPORT = {
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},
     "show": {"model", "diagnose", "debugger"},
+    "checking": {"model", "native", "capture"},
     "page": {"model", "trace", "diagnose", "debugger", "show"},
     "breaking": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},

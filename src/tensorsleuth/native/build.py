@@ -17,6 +17,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "src"
 LIBRARY = HERE / "libsleuth.so"
+LOOK = "libsleuth_look.so"  # beside it: what looks at values, for where there is no TensorFlow
+LOOK_SOURCES = ("health*.cc", "rows_look.cc")
 TENSORFLOW = "libtensorflow_framework.so.2"
 
 COMPILE = [
@@ -28,7 +30,7 @@ COMPILE = [
     "-fvisibility-inlines-hidden",
     "-Wall",
 ]
-LINK = ["-shared", "-static-libstdc++", "-static-libgcc", "-Wl,-soname,libsleuth.so", "-Wl,--no-as-needed"]
+LINK = ["-shared", "-static-libstdc++", "-static-libgcc", "-Wl,--no-as-needed"]
 # A symbol that this TensorFlow lacks shows when the library is loaded, not in the middle of training.
 LINK += ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack"]
 # The C++ runtime is linked in and, as all else, kept private, so that it cannot meet TensorFlow's.
@@ -42,12 +44,15 @@ class BuildError(RuntimeError):
 def build(output: Path = LIBRARY) -> Path:
     """Compile the native library to `output`, unless it is newer than all it is made from."""
     newest = newest_source()
-    if not output.exists() or output.stat().st_mtime_ns < newest:
+    look = output.with_name(LOOK)
+    if any(not made.exists() or made.stat().st_mtime_ns < newest for made in (output, look)):
         compiler = find_compiler()
         with tempfile.TemporaryDirectory(dir=output.parent, prefix=".build-") as scratch:
-            library = link(compiler, Path(scratch), compile_sources(compiler, Path(scratch)))
-            os.utime(library, ns=(newest, newest))  # older than what is edited while it compiles
-            library.replace(output)  # in one move: a process that has the old one mapped keeps it
+            objects = compile_sources(compiler, Path(scratch))
+            libraries = {link(compiler, Path(scratch), objects): output, link_look(compiler, Path(scratch)): look}
+            for library, target in libraries.items():
+                os.utime(library, ns=(newest, newest))  # older than what is edited while it compiles
+                library.replace(target)  # in one move: a process that has the old one mapped keeps it
     return output
 
 
@@ -86,8 +91,22 @@ def link(compiler: str, scratch: Path, objects: list[Path]) -> Path:
     stub, exports, library = scratch / TENSORFLOW, scratch / "exports.map", scratch / "libsleuth.so"
     run([compiler, "-shared", "-nostdlib", f"-Wl,-soname,{TENSORFLOW}", "-o", stub, "-x", "c++", os.devnull])
     exports.write_text(EXPORTS)
-    run([compiler, *LINK, f"-Wl,--version-script={exports}", "-o", library, *objects, stub])
+    run([compiler, *LINK, *named(library, exports), *objects, stub])
     return library
+
+
+def link_look(compiler: str, scratch: Path) -> Path:
+    """Link the few objects that need neither TensorFlow nor Python."""
+    library, exports = scratch / LOOK, scratch / "exports.map"
+    sources = [source for pattern in LOOK_SOURCES for source in sorted(SOURCES.glob(pattern))]
+    objects = [scratch / source.with_suffix(".o").name for source in sources]
+    exports.write_text(EXPORTS)
+    run([compiler, *LINK, *named(library, exports), *objects])
+    return library
+
+
+def named(library: Path, exports: Path) -> list[str | Path]:
+    return [f"-Wl,-soname,{library.name}", f"-Wl,--version-script={exports}", "-o", library]
 
 
 def run(command: list[str | Path]) -> None:

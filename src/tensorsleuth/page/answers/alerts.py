@@ -10,9 +10,10 @@ from tensorsleuth.page.failures import failed_places
 from tensorsleuth.page.filters import having
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
+from tensorsleuth.page.violations import violated_places
 from tensorsleuth.trace.ring_reader import Array
 
-KINDS = ("nan", "neg_inf", "pos_inf", "error")
+KINDS = ("nan", "neg_inf", "pos_inf", "violation", "error")
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
@@ -50,6 +51,8 @@ def of_kind(opened: OpenRun, kind: str) -> Array:
 
 def _of_kind(opened: OpenRun, kind: str) -> Array:
     bad = opened.table.bad
+    if kind == "violation":
+        return violated_places(opened)
     if kind == "error":
         return failed_places(opened)
     return bad[having(opened.table, bad, kind)] if kind else bad

@@ -1,0 +1,81 @@
+"""Looks at arrays row by row, with or without TensorFlow: the native kernels, or their twins where there is no library."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorsleuth.model.dtypes import DTYPES
+from tensorsleuth.model.modes import Mode
+from tensorsleuth.native import twin
+
+LIBRARY = Path(__file__).with_name("libsleuth_look.so")
+# Health in rows.h: what one look at a row finds.
+COUNTS = ("elements", "neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
+HEALTH = np.dtype(
+    [*((name, "<u8") for name in COUNTS), *((name, "<f8") for name in ("min", "max", "mean", "std")), ("first_bad", "<u8")]
+)
+Array = npt.NDArray[Any]
+_NUMBERS = {dtype.name: number for number, dtype in DTYPES.items()}
+
+
+@cache
+def load() -> ctypes.CDLL | None:
+    """The library, or None where there is none that fits."""
+    try:
+        library = ctypes.CDLL(str(LIBRARY))
+        library.sleuth_look_rows.argtypes = [ctypes.c_void_p, *[ctypes.c_uint64] * 3, *[ctypes.c_int] * 2, ctypes.c_void_p]
+        library.sleuth_hash_rows.argtypes = [ctypes.c_void_p, *[ctypes.c_uint64] * 2, ctypes.c_void_p]
+    except (OSError, AttributeError):
+        return None
+    library.sleuth_look_rows.restype = library.sleuth_hash_rows.restype = None
+    return library
+
+
+def is_number(dtype: np.dtype[Any]) -> bool:
+    """Can the kernels read it."""
+    return dtype.name in _NUMBERS and dtype.isnative and dtype.kind in "fiubcV"
+
+
+def look_rows(array: Array, mode: Mode = Mode.FULL_HEALTH) -> npt.NDArray[Any]:
+    """One HEALTH for each row of a numeric array; the range is that of the finite values."""
+    rows = np.ascontiguousarray(array)
+    found = np.zeros(len(rows), HEALTH)
+    library = load()
+    if library is None:
+        return _twin(rows, mode, found)
+    each, number = rows[:1].size, _NUMBERS[rows.dtype.name]
+    size = each * rows.itemsize
+    library.sleuth_look_rows(rows.ctypes.data, len(rows), each, size, number, int(mode), found.ctypes.data)
+    return found
+
+
+def hash_rows(array: Array, before: npt.NDArray[np.uint64] | None = None) -> npt.NDArray[np.uint64]:
+    """A number for each row that differs where the bytes of rows do; `before`: that of what else belongs to them."""
+    rows = np.ascontiguousarray(array)
+    hashes = np.zeros(len(rows), np.uint64) if before is None else before.copy()
+    library = load()
+    if library is None:
+        return _hash_slowly(rows, hashes)
+    library.sleuth_hash_rows(rows.ctypes.data, len(rows), rows[:1].nbytes, hashes.ctypes.data)
+    return hashes
+
+
+def _twin(rows: Array, mode: Mode, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    number = _NUMBERS[rows.dtype.name]
+    for place, row in enumerate(rows):
+        found[place] = tuple(twin.look(np.asarray(row), number, mode))
+    return found
+
+
+def _hash_slowly(rows: Array, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    for place, row in enumerate(rows):
+        seeded = hashlib.blake2b(hashes[place].tobytes() + row.tobytes(), digest_size=8)
+        hashes[place] = np.frombuffer(seeded.digest(), np.uint64)[0]
+    return hashes
