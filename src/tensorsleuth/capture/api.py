@@ -20,7 +20,7 @@ from tensorsleuth.trace import rundir
 
 _active: Recording | None = None
 _guardian: Guardian | None = None
-_rider: Rider | None = None
+_riders: Any = None  # capture.riding.Riders, once there has been one
 
 
 class Guardian(Protocol):
@@ -39,16 +39,6 @@ class Guardian(Protocol):
 
     def stand_alone(self) -> None:
         """It has ended."""
-
-
-class Rider(Protocol):
-    """Watches along with whatever recorder there is: break points."""
-
-    def leave(self) -> None:
-        """The recorder is about to be another."""
-
-    def settle(self, recorder: Any) -> None:
-        """It is this one now; None where nobody watches."""
 
 
 class Recording:
@@ -149,7 +139,7 @@ def step(number: int) -> Iterator[None]:
     """Say that what runs in this block is training step `number`."""
     if not isinstance(number, int):
         raise SleuthError(f"step({number!r}): a step is a whole number.")
-    recorder = _recorder()
+    recorder = recorder_now()
     with recorder.steps.said(number) if recorder is not None else contextlib.nullcontext():
         yield
 
@@ -164,8 +154,13 @@ def under_way() -> Recording | None:
     return _active
 
 
+def recorder_now() -> Any:
+    """What watches the program now: the recording, or else the guard, or what riders have in memory."""
+    recorder = _recorder()
+    return recorder if recorder is not None or _riders is None else _riders.recorder
+
+
 def _recorder() -> Any:
-    """What watches the program now: the recording, or else the guard."""
     if _active is not None:
         return _active._recorder
     return _guardian.recorder if _guardian is not None else None
@@ -178,23 +173,37 @@ def set_guardian(guardian: Guardian | None) -> Any:
     return _active._recorder if _active is not None else None
 
 
-def set_rider(rider: Rider | None) -> Any:
-    """Have break points watch along, or not any more. Returns what watches the program now."""
-    global _rider
-    _rider = rider
-    return _recorder()
+def add_rider(rider: Any) -> None:
+    """Have it watch along with whatever recorder there is and will be; where there is none, with one in memory.
+
+    Adding it twice does nothing. See `capture.riding.Rider`.
+    """
+    global _riders
+    if _riders is None:
+        from tensorsleuth.capture.riding import Riders
+
+        _riders = Riders()
+        os.register_at_fork(after_in_child=_riders.abandon)
+    if rider not in _riders:
+        _riders.add(rider, _recorder())
+
+
+def remove_rider(rider: Any) -> None:
+    """Have it watch no more."""
+    if _riders is not None:
+        _riders.remove(rider)
 
 
 @contextlib.contextmanager
 def changing_recorder() -> Iterator[None]:
     """While what watches the program becomes another."""
-    if _rider is not None:
-        harmless(_rider.leave)
+    if _riders is not None:
+        _riders.leave()
     try:
         yield
     finally:
-        if _rider is not None:
-            harmless(_rider.settle, _recorder())
+        if _riders is not None:
+            _riders.settle(_recorder())
 
 
 def _active_like(settings: Settings) -> Recording | None:

@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -58,7 +59,8 @@ class Recorder:
     ) -> None:
         self.folder = folder
         self.settings = settings
-        self.selection = selection or selection_for(settings)
+        self.selection = self._base = selection or selection_for(settings)
+        self._riding: dict[object, Callable[[Selection], Selection]] = {}
         self._session = next(_sessions)
         self._patches = patches.Patches()
         self._seeing = patches.Patches()  # what comes and goes with pauses
@@ -122,15 +124,24 @@ class Recorder:
         self.replayer = Replayer(*watching, saver, lambda: self.steps.number)
         return Flights(self.catalog, self.functions, means.keeper, readings, self.replayer)
 
-    def select(self, selection: Selection) -> None:
-        """Look at other tensors from now on."""
+    def ride(self, rider: object, wrap: Callable[[Selection], Selection] | None) -> None:
+        """Have what a rider asks for looked at as well, from now on; None: not any more."""
+        self._riding.pop(rider, None)
+        if wrap is not None:
+            self._riding[rider] = wrap
+        selection = self._base
+        for wrapping in self._riding.values():
+            selection = wrapping(selection)
+        self._select(selection)
+
+    def _select(self, selection: Selection) -> None:
         self.selection = selection
         self.places.select(selection)
         self.functions.select(selection)
         self.sink.forget_places()
 
     def keep_steps(self, kept: bool) -> None:
-        """Have every call of a function keep what it begins with, so that it can be saved; before `select`."""
+        """Have every call of a function keep what it begins with, so that it can be saved; before `ride`."""
         self.functions.keeps = kept
 
     def save_step(self, call: int) -> bool:
