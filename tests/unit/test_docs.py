@@ -14,8 +14,8 @@ import tensorsleuth
 from tensorsleuth.breaking.breakpoint import ACTIONS
 from tensorsleuth.breaking.hit import Hit
 from tensorsleuth.breaking.naming import OpSeen
-from tensorsleuth.breaking.selector import KINDS
 from tensorsleuth.breaking.words import KNOWN
+from tensorsleuth.capture.selector import KINDS
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.cli import commands
 from tensorsleuth.debugger import filters

@@ -28,6 +28,7 @@ EVERYTHING = {
     "guarding",
     "debugger",
     "breaking",
+    "watching",
 }
 MAY_IMPORT = {
     "model": set(),
@@ -40,6 +41,7 @@ MAY_IMPORT = {
     "debugger": {"model", "trace", "diagnose"},
     "show": {"model", "diagnose", "debugger"},
     "breaking": {"model", "native", "trace", "capture"},
+    "watching": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},
     "cli": EVERYTHING,
     "demo": {API},

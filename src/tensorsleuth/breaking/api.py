@@ -10,9 +10,9 @@ from typing import Any
 from tensorsleuth.breaking.acting import ready_to_record
 from tensorsleuth.breaking.breakpoint import Action, Breakpoint, Predicate, make_breakpoint
 from tensorsleuth.breaking.hit import Hit
-from tensorsleuth.breaking.selector import On
 from tensorsleuth.capture import api as recording
 from tensorsleuth.capture.complaint import complain
+from tensorsleuth.capture.selector import On
 from tensorsleuth.native import loader
 
 PATIENCE = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python

@@ -9,20 +9,19 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.breaking import eager_gradients
 from tensorsleuth.breaking.acting import Acting, ready_to_record
 from tensorsleuth.breaking.bench import MOST, Bench, bench_of
 from tensorsleuth.breaking.breakpoint import Breakpoint
 from tensorsleuth.breaking.hit import Hit, seen_of
 from tensorsleuth.breaking.naming import Names
 from tensorsleuth.breaking.selection import BreakSelection
-from tensorsleuth.breaking.selector import Subject
 from tensorsleuth.breaking.sight import Sight
-from tensorsleuth.breaking.subjects import Subjects, TracedGradients
-from tensorsleuth.capture import patches, tf
+from tensorsleuth.capture import eager_gradients, tf
 from tensorsleuth.capture.complaint import complain, harmless
 from tensorsleuth.capture.recorder import Recorder
+from tensorsleuth.capture.selector import Subject
 from tensorsleuth.capture.sites import caller_line
+from tensorsleuth.capture.subjects import Subjects, TracedGradients
 from tensorsleuth.capture.watcher import Alarm
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.modes import Mode
@@ -36,15 +35,16 @@ MOST_ALARMS = 64
 class Breakpoints:
     """Watches along with the recording that is under way, with the guard, or by itself."""
 
+    alone = True
+
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._all: dict[int, Breakpoint] = {}  # by number
         self._traced = TracedGradients()
-        self.subjects = Subjects(self._traced)
+        self.subjects = Subjects(self._traced, lambda uid: None)
         self.recorder: Recorder | None = None
         self._bench: Bench | None = None
         self._names: Names | None = None
-        self._patches = patches.Patches()
         self._datasets: list[range] = []
         self._alarms: dict[int, BaseException] = {}
         self._alarm_numbers = itertools.count(1)
@@ -111,7 +111,7 @@ class Breakpoints:
             recorder, self.recorder = self.recorder, None
             if recorder is None:
                 return
-            self._patches.undo()
+            recorder.hear_gradients(self, None)
             if self._bench is not None:
                 self._bench.tell(None)
                 self._bench.forget()
@@ -127,14 +127,14 @@ class Breakpoints:
     def _attach(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self._names = Names(recorder.folder)
-        self.subjects = Subjects(self._traced)
+        self.subjects = Subjects(self._traced, recorder.variables.path_of)
         self._datasets = []
         self._bench = bench_of(recorder.sink)
         self._bench.tell(self._saw)
         for point in self._all.values():
             self._set(point, everywhere=point.number == ONE_SHOT)
         recorder.callbacks.breaks = self
-        patches.watch_gradients_of(self._patches, lambda *told: harmless(self._gradients, *told))
+        recorder.hear_gradients(self, self._gradients)
         self._expect_saving()
         self._ride(recorder)
         if any(point.action == "record" for point in self._all.values()) and isinstance(recorder.folder, Path):
@@ -159,7 +159,6 @@ class Breakpoints:
         self._lock = threading.RLock()
         self.acting = Acting(self)
         self._all.clear()
-        self._patches.undo()
         self.recorder = self._bench = None
 
     # ---- which tensors they are about

@@ -44,11 +44,14 @@ class Guardian(Protocol):
 class Recording:
     """A recording under way. Ends with `close()`, with its `with` block, or with the program."""
 
-    def __init__(self, path: Path | None, settings: Settings, recorder: Any, injected: bool = False) -> None:
+    def __init__(
+        self, path: Path | None, settings: Settings, recorder: Any, injected: bool = False, implied: bool = False
+    ) -> None:
         self.path = path  # of the run, None where it could not be made
         self._settings = settings
         self._recorder = recorder
         self._injected = injected
+        self._implied = implied  # nobody asked for it: something else needed one
 
     @property
     def recorder(self) -> Any:
@@ -109,7 +112,23 @@ def record(
     """
     folder = rundir.logdir(os.fspath(logdir) if logdir is not None else None)
     settings = make_settings(folder, mode, circular_buffer_size, op_regex, tensor_dtypes)
+    if _active is not None and _active._implied:
+        _active.close()
     return _active_like(settings) or _start(settings, lambda: rundir.create(folder, sys.argv or ["python"]))
+
+
+def record_lightly() -> Recording | None:
+    """For what needs a recording to write to where none is under way: one that looks at what leaves functions, no more.
+
+    None where one is under way. A `record()` of the user's takes its place.
+    """
+    if _active is not None:
+        return None
+    from tensorsleuth.capture.sentinel import Sentinel
+
+    settings = make_settings(rundir.logdir(None), Mode.CURT_HEALTH)
+    make_run = lambda: rundir.create(Path(settings.logdir), sys.argv or ["python"])  # noqa: E731
+    return _start(settings, make_run, selection=Sentinel(settings, True))
 
 
 def enable_dump_debug_info(
@@ -219,13 +238,13 @@ def _active_like(settings: Settings) -> Recording | None:
     return _active
 
 
-def _start(settings: Settings, make_run: Any, injected: bool = False) -> Recording:
+def _start(settings: Settings, make_run: Any, injected: bool = False, selection: Any = None) -> Recording:
     need_tensorflow()
     with changing_recorder():
-        return _start_recorder(settings, make_run, injected)
+        return _start_recorder(settings, make_run, injected, selection)
 
 
-def _start_recorder(settings: Settings, make_run: Any, injected: bool) -> Recording:
+def _start_recorder(settings: Settings, make_run: Any, injected: bool, light: Any) -> Recording:
     global _active
     from tensorsleuth.capture.recorder import Recorder
 
@@ -234,7 +253,7 @@ def _start_recorder(settings: Settings, make_run: Any, injected: bool) -> Record
         guardian.stand_back()
     try:
         run = make_run()
-        selection = guardian.selection(settings) if guardian is not None else None
+        selection = guardian.selection(settings) if guardian is not None else light
         recorder = Recorder(run / f"p-{time.time_ns()}-{os.getpid()}", settings, selection)
     except Exception as error:  # a disk that is full or read-only, or a mistake of ours
         if guardian is not None:
@@ -243,7 +262,7 @@ def _start_recorder(settings: Settings, make_run: Any, injected: bool) -> Record
             raise
         complain(f"not recording: {type(error).__name__}: {error}; the program goes on.")
         return Recording(None, settings, None)
-    _active = Recording(run, settings, recorder, injected)
+    _active = Recording(run, settings, recorder, injected, implied=light is not None)
     if guardian is not None:
         guardian.join(recorder)
     atexit.register(_active.close)

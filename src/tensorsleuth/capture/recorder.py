@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tensorsleuth.capture import patches, tf
 from tensorsleuth.capture.batches import Batches
@@ -41,7 +42,7 @@ from tensorsleuth.capture.sink import NativeSink
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
 from tensorsleuth.capture.strategies import is_later_replica, task_of_environment, watch_strategies
-from tensorsleuth.capture.watcher import Watcher
+from tensorsleuth.capture.watcher import Alarm, Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 from tensorsleuth.trace.files import Folder
@@ -60,6 +61,7 @@ class Recorder:
         self.folder = folder
         self.settings = settings
         self.selection = self._base = selection or selection_for(settings)
+        self._hearing: dict[object, Callable[[Any, Any], Alarm]] = {}
         self._riding: dict[object, Callable[[Selection], Selection]] = {}
         self._session = next(_sessions)
         self._patches = patches.Patches()
@@ -84,7 +86,8 @@ class Recorder:
         flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
         library = Library(self.catalog, describer, self._session, means.keeper is not None)
         self.functions = Functions(library, selection, means.prober, flight)
-        keras = KerasPatches(self._patches, Batches(self.sink), KerasVariables(self.catalog))
+        self.variables = KerasVariables(self.catalog)
+        keras = KerasPatches(self._patches, Batches(self.sink), self.variables)
         self.places = places = Places(self.catalog, sites, selection, scopes, self._name_devices, keras.look)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
         remote = Remote(self.folder, self.catalog, means.probe == "host")
@@ -139,6 +142,16 @@ class Recorder:
         self.places.select(selection)
         self.functions.select(selection)
         self.sink.forget_places()
+
+    def hear_gradients(self, rider: object, told: Callable[[Any, Any], Alarm] | None) -> None:
+        """Tell a rider of what tapes give, and of what that is the gradient; None: no more."""
+        if told is not None and not self._hearing:
+            patches.watch_gradients_of(self._patches, self._tell_gradients)
+        self._hearing[rider] = told or _deaf
+
+    def _tell_gradients(self, sources: Any, gradients: Any) -> Alarm:
+        alarms = [harmless(told, sources, gradients) for told in list(self._hearing.values())]
+        return next((alarm for alarm in alarms if alarm is not None), None)
 
     def keep_steps(self, kept: bool) -> None:
         """Have every call of a function keep what it begins with, so that it can be saved; before `ride`."""
@@ -237,3 +250,7 @@ class Recorder:
         self._sessions.close()
         self.catalog.meta({"ended": time.time(), "steps": self.steps.count})
         self.catalog.close()
+
+
+def _deaf(sources: Any, gradients: Any) -> Alarm:
+    return None

@@ -18,6 +18,8 @@ from tensorsleuth.trace.plan import memory_plan
 class Rider(Protocol):
     """Watches along with whatever recorder there is."""
 
+    alone: bool  # does it need a recorder where nobody else does
+
     def leave(self) -> None:
         """The recorder is about to be another."""
 
@@ -48,7 +50,9 @@ class Riders:
         """One more, on this recorder; on the one in memory where that is None."""
         self._riders.append(rider)
         try:
-            rider.settle(recorder if recorder is not None else self._own())
+            recorder = self._own() if recorder is None and rider.alone else recorder
+            if recorder is not None:
+                rider.settle(recorder)
         except BaseException:
             self.remove(rider)
             raise
@@ -58,7 +62,7 @@ class Riders:
         if rider in self._riders:
             self._riders.remove(rider)
             rider.leave()
-        if not self._riders:
+        if not any(other.alone for other in self._riders):
             self._give_up()
 
     def leave(self) -> None:
@@ -69,7 +73,8 @@ class Riders:
 
     def settle(self, recorder: Any) -> None:
         """It is this one now; None where nobody else watches."""
-        recorder = recorder if recorder is not None or not self._riders else harmless(self._own)
+        alone = any(rider.alone for rider in self._riders)
+        recorder = harmless(self._own) if recorder is None and alone else recorder
         for rider in self._riders if recorder is not None else ():
             harmless(rider.settle, recorder)
 
