@@ -6,6 +6,7 @@ when the function has come back: the last value, where it was assigned several t
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
@@ -18,6 +19,7 @@ from tensorflow.python.framework import auto_control_deps, op_def_library, ops
 from tensorflow.python.ops import control_flow_util, resource_variable_ops
 from tensorflow.python.saved_model import save_context
 
+from tensorsleuth.capture import tf as own
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.patches import Patches
 
@@ -75,6 +77,9 @@ def put_python(function: Callable[..., None], inputs: Sequence[Any]) -> None:
     tf.numpy_function(function, list(inputs), [])
 
 
+_taking = threading.Lock()
+
+
 class Letterbox:
     """Variables of our own that a compiled function writes; `take` reads what is new in them."""
 
@@ -95,10 +100,10 @@ class Letterbox:
 
     def take(self) -> tuple[int, list[Any]]:
         """How often it was written since it was last asked, and the last values as eager tensors."""
-        with record.stop_recording():
-            count = int(self._count.numpy())
+        with _taking:
+            count = int(array_of(_read(self._count)))
             new, self._taken = count - self._taken, count
-            return new, [slot.take() for slot in self._slots] if new else []
+        return new, [slot.take() for slot in self._slots] if new else []
 
 
 def _slot(tensor: Any) -> _Whole | _Beginning:
@@ -115,7 +120,7 @@ class _Whole:
         self._value.assign(tensor)
 
     def take(self) -> Any:
-        return self._value.read_value()
+        return _read(self._value)
 
 
 class _Beginning:
@@ -135,7 +140,12 @@ class _Beginning:
         self._size.assign(size)
 
     def take(self) -> Any:
-        return self._value.read_value()[: int(self._size.numpy())]
+        return own.as_tensor(array_of(_read(self._value))[: int(array_of(_read(self._size)))])
+
+
+def _read(variable: Any) -> Any:
+    """Its value, unseen by hooks and tapes."""
+    return own.read_handle(variable.handle, variable.dtype.as_datatype_enum)
 
 
 def _variable(value: Any) -> Any:

@@ -67,6 +67,7 @@ class Recorder:
         self._patches = patches.Patches()
         self._seeing = patches.Patches()  # what comes and goes with pauses
         self._told = patches.Patches()  # what only a watcher needs
+        self._heard = patches.Patches()  # what only riders need
         if isinstance(folder, Path):
             folder.mkdir(parents=True, exist_ok=True)
         self._plan = plan or make_plan(settings.circular_buffer_size, settings.mode is Mode.FULL_TENSOR)
@@ -145,9 +146,13 @@ class Recorder:
 
     def hear_gradients(self, rider: object, told: Callable[[Any, Any], Alarm] | None) -> None:
         """Tell a rider of what tapes give, and of what that is the gradient; None: no more."""
-        if told is not None and not self._hearing:
-            patches.watch_gradients_of(self._patches, self._tell_gradients)
-        self._hearing[rider] = told or _deaf
+        self._hearing.pop(rider, None)
+        if told is not None:
+            self._hearing[rider] = told
+        if not self._hearing:
+            self._heard.undo()  # riders leave before anything else changes: what they put on last is taken off first
+        elif not self._heard:
+            patches.watch_gradients_of(self._heard, self._tell_gradients)
 
     def _tell_gradients(self, sources: Any, gradients: Any) -> Alarm:
         alarms = [harmless(told, sources, gradients) for told in list(self._hearing.values())]
@@ -231,6 +236,7 @@ class Recorder:
 
     def abandon(self) -> None:
         """In a forked child: leave TensorFlow as it was, and the parent's files alone."""
+        self._heard.undo()
         self._told.undo()
         self._seeing.undo()
         self._patches.undo()
@@ -250,7 +256,3 @@ class Recorder:
         self._sessions.close()
         self.catalog.meta({"ended": time.time(), "steps": self.steps.count})
         self.catalog.close()
-
-
-def _deaf(sources: Any, gradients: Any) -> Alarm:
-    return None

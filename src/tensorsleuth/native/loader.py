@@ -153,7 +153,6 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
         [c_uint32, c_uint32, POINTER(TensorView), POINTER(TensorView), POINTER(Where)],
     ),
     "sleuth_watch_text": (None, [c_uint32, c_char_p, c_uint64, c_uint32, POINTER(TensorView)]),
-    "sleuth_measure": (None, [c_void_p, c_uint64, c_int, c_uint32, c_void_p]),
     "sleuth_log_tell": (None, [Print]),
     "sleuth_log_drain": (c_int, [c_int]),
     "sleuth_text": (c_uint64, [POINTER(TensorView), c_uint64, POINTER(c_void_p)]),

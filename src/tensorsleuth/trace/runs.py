@@ -28,6 +28,9 @@ class RunSummary:
     bytes: int
     bad: int
     processes: int
+    watched: int = 0  # things
+    looks: int = 0  # at them
+    logged: int = 0  # messages
 
 
 def summarize(run: Path) -> RunSummary:
@@ -35,6 +38,7 @@ def summarize(run: Path) -> RunSummary:
     trace = Trace(run)
     meta = trace.meta
     end = meta.get("ended", {})
+    watched = trace.watched()
     started = float(meta.get("started", 0.0))
     return RunSummary(
         name=run.name,
@@ -49,6 +53,9 @@ def summarize(run: Path) -> RunSummary:
         bytes=_size(run),
         bad=sum(sum(1 for _ in process.bad_rows()) for process in trace.processes),
         processes=len(trace.processes),
+        watched=len(watched),
+        looks=sum(map(len, watched)),
+        logged=len(trace.logs()),
     )
 
 

@@ -154,7 +154,8 @@ def _text(view: loader.TensorView, at: int) -> bytes:
 
 def _say(text: str, file: str | None, line: int | None) -> None:
     with contextlib.suppress(Exception):  # stderr may be closed
-        print(text, file=sys.stderr, flush=True)
+        sys.stderr.write(f"{text}\n")  # at once: lines of threads do not mix
+        sys.stderr.flush()
     harmless(_keep, text, file, line)
 
 

@@ -27,6 +27,7 @@ class Known:
     of_value: Entry | None
     of_update: Entry | None
     before: Any = None  # its value when the step began
+    seen: int = -1  # the step in which it was last looked at
 
     def is_due(self, step: int) -> bool:
         return any(_due(entry, step) for entry in (self.of_value, self.of_update))
@@ -70,9 +71,10 @@ class Variables:
     def ended(self, step: int) -> None:
         """A step has ended, and its number still stands."""
         for known in list(self._known.values()):
-            after = known.read() if known.is_due(step) else None
+            after = known.read() if known.is_due(step) and known.seen != step else None
             if after is not None:
                 self._saw(known, after, step)
+                known.seen = step
             known.before = None
 
     def _saw(self, known: Known, after: Any, step: int) -> None:

@@ -49,9 +49,11 @@ class Wanted:
         """Whether it says that it is about what is inside of functions."""
         return any(selector.kind in ("op", "name", "layer", "gradient") for selector in self.selectors)
 
-    def variable(self, name: str) -> bool:
+    def variable(self, name: str, trainable: bool) -> bool:
+        """A name alone means what is trained: an optimizer has variables of the same names."""
         subject = Subject(name, "variable", variable=name)
-        return any(selector.wants(subject) for selector in self.selectors if selector.kind in ("", "variable"))
+        kinds = ("", "variable") if trainable else ("variable",)
+        return any(selector.wants(subject) for selector in self.selectors if selector.kind in kinds)
 
     def update(self, name: str) -> bool:
         subject = Subject(name, "variable", variable=name)

@@ -62,6 +62,7 @@ class Watches:
     def remove(self, wanted: Wanted) -> bool:
         """Take one away; True where nothing is watched any more."""
         with self._lock:
+            harmless(self._step_ended, self._trained())
             if wanted in self._all:
                 self._all.remove(wanted)
             self._book.drop(wanted)
@@ -112,13 +113,13 @@ class Watches:
 
     def leave(self) -> None:
         with self._lock:
+            trained = self._trained()
             recorder, self.recorder = self.recorder, None
             if recorder is None or self._native is None:
                 return
             recorder.steps.moving = recorder.callbacks.met = None
             recorder.hear_gradients(self, None)
-            trained = recorder.steps.count > recorder.steps.number
-            harmless(self._step_ended, recorder.steps.number if trained else -1)
+            harmless(self._step_ended, trained)
             self._native.watch_activate(False)
             self._native.watch_forget()
             self._met.clear()
@@ -197,17 +198,17 @@ class Watches:
         if name in self._met or recorder is None:
             return
         self._met.add(name)
-        for number, (variable, _) in captured_variables(find(), recorder.variables.path_of).items():
+        for number, (variable, trainable) in captured_variables(find(), recorder.variables.path_of).items():
             ours = LETTERBOX in variable
             if number < len(inputs) and isinstance(inputs[number], tf.EagerTensor) and not ours:
-                self._variable(variable.removesuffix(":0"), inputs[number])
+                self._variable(variable.removesuffix(":0"), inputs[number], trainable)
 
-    def _variable(self, name: str, handle: Any) -> None:
+    def _variable(self, name: str, handle: Any, trainable: bool = True) -> None:
         known, recorder, dtype = self._variables, self.recorder, tf.variable_dtype(handle)
         if known is None or recorder is None or dtype is None:
             return
-        of_value = self._asked("variable", name, [wanted for wanted in self._all if wanted.variable(name)])
-        of_update = self._asked("update", name, [wanted for wanted in self._all if wanted.update(name)])
+        of_value = self._asked("variable", name, [one for one in self._all if one.variable(name, trainable)])
+        of_update = self._asked("update", name, [one for one in self._all if one.update(name)])
         if (of_value or of_update) and DTYPES[dtype].kind is not Kind.OTHER:
             known.add(handle, dtype, of_value, of_update, recorder.steps.number)
 
@@ -257,6 +258,11 @@ class Watches:
         self._step_ended(this)
         if self._variables is not None:
             self._variables.begin(following)
+
+    def _trained(self) -> int:
+        """The step that is under way, where it has trained; else -1."""
+        steps = self.recorder.steps if self.recorder is not None else None
+        return steps.number if steps is not None and steps.count > steps.number else -1
 
     def _step_ended(self, step: int) -> None:
         if self._variables is not None and step >= 0:

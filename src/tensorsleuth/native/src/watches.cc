@@ -149,7 +149,7 @@ void saw(uint32_t series, const TensorView& tensor, const Where& where, const He
   if (!rows.is_open()) return;
   uint32_t what = plans[series].what;
   Watched row = row_of(series, tensor, where, health);
-  row.flags = what & (kWatchScalar | kWatchNorm);
+  row.flags = tensor.dtype == kStringDtype ? 0 : what & (kWatchScalar | kWatchNorm);
   if (step.known) row.before = step.before, row.change = step.change, row.flags |= kWatchCompared;
   if (tensor.dtype != kStringDtype) measure(tensor.data, tensor.elements, tensor.dtype, what, &row);
   write(row, tensor, where, what);
@@ -240,14 +240,5 @@ SLEUTH_API void sleuth_watch_text(uint32_t series, const void* texts, uint64_t b
   row.flags = watches::values.keep(number, texts, bytes) ? uint32_t(kWatchText) : 0u;
   memcpy(place, &row, sizeof row);
   __atomic_store_n(&reinterpret_cast<Watched*>(place)->kind, where.kind, __ATOMIC_RELEASE);
-}
-
-// For tests, and for what is measured where nothing is recorded.
-SLEUTH_API void sleuth_measure(const void* data, uint64_t n, int tf_dtype, uint32_t what, Watched* row) {
-  Health health;
-  look(data, n, tf_dtype, kFull, &health);
-  row->nan = health.nan, row->neg_inf = health.neg_inf, row->pos_inf = health.pos_inf, row->zero = health.zero;
-  row->min = health.min, row->max = health.max, row->elements = n;
-  measure(data, n, tf_dtype, what, row);
 }
 }
