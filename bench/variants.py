@@ -8,6 +8,7 @@ import tensorflow as tf
 
 End = Callable[[], None]
 GUARD, BREAK = "guard", "break"  # in place of a mode
+WATCH, SELDOM = "watch", "seldom"  # all weights and their gradients, in each step; the same, in no step
 
 
 def bare(folder: str, mode: str) -> End:
@@ -16,14 +17,16 @@ def bare(folder: str, mode: str) -> End:
 
 
 def ours(folder: str, mode: str) -> End:
-    """`tensorsleuth.record`, or `guard`, or a break point that nothing comes to, as a user would type it."""
+    """`tensorsleuth.record`, or `guard`, a break point that nothing comes to, a watch; as a user would type it."""
     import tensorsleuth
 
     if mode == GUARD:
         return tensorsleuth.guard().close
-    recording = tensorsleuth.record(folder, mode="FULL_HEALTH" if mode == BREAK else mode)
+    recording = tensorsleuth.record(folder, mode="FULL_HEALTH" if mode in (BREAK, WATCH, SELDOM) else mode)
     if mode == BREAK:
         tensorsleuth.break_when("abs_max > 1e30", then="stop")
+    if mode in (WATCH, SELDOM):
+        tensorsleuth.watch(["variable:.*", "gradient:.*"], every=1 if mode == WATCH else 1 << 40)
     return recording.close
 
 
@@ -47,4 +50,12 @@ def check_numerics(folder: str, mode: str) -> End:
     return end
 
 
-VARIANTS = {"bare": bare, "again": bare, "ours": ours, "tfdbg2": tfdbg2, "check_numerics": check_numerics}
+VARIANTS = {
+    "bare": bare,
+    "again": bare,
+    "ours": ours,
+    "seldom": ours,
+    "each": ours,
+    "tfdbg2": tfdbg2,
+    "check_numerics": check_numerics,
+}

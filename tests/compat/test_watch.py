@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import runpy
 from collections.abc import Callable
 from pathlib import Path
@@ -17,12 +18,14 @@ from tests.compat.kerases import KERASES
 from tests.compat.looking import bits, marked
 
 import tensorsleuth
+from tensorsleuth.capture import api
 from tensorsleuth.model.bins import bin_edges
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.rows import QUANTILES
 from tensorsleuth.native.measure_twin import histogram
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.watched import WatchedSeries
+from tensorsleuth.watching import api as watching
 
 ROOT = Path(__file__).parents[2]
 HERE = os.path.basename(__file__)
@@ -418,12 +421,21 @@ def test_event_files_beside_those_of_the_program(watched: Callable[..., Trace], 
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_examples_of_the_guide_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (ROOT / "docs/watch.md").read_text()
-    parts = [part.partition("```")[0] for part in text.split("```python\n")[1:]]
-    assert len(parts) >= 3
+def test_the_examples_of_the_guide_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "watch.md").read_text(), re.S)
+    assert len(blocks) == 3
     program = tmp_path / "guide.py"
-    program.write_text("\n".join(parts))
+    program.write_text("\n".join(blocks))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLEUTH_LOGDIR", raising=False)
     runpy.run_path(str(program), run_name="__main__")
+    out, err = capfd.readouterr()
+    assert err.count("loss ") == 20 and err.count("i is 2 (the last of 3 times in compiled code)") == 1
+    assert "variable encoder/dense/kernel ('norm', 'histogram', 'value') [ 0 10]" in out
+    assert "(2, 64) (2, 65)" in out and "update encoder/dense/kernel" in out and "tensor MatMul" in out
+    watching._watches._all.clear()
+    recording = api.under_way()
+    assert recording is not None  # the compiled function's point began another
+    recording.close()
