@@ -14,7 +14,7 @@ PYTHON_215 ?= $(shell for python in $(PYTHON) python3.11 python3.10; do \
 	$$python -c 'import sys; sys.exit(sys.version_info >= (3, 12))' 2>/dev/null && echo $$python && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-215 native demo test test-all test-compat lint format bench wheel clean
+.PHONY: help venv venv-215 native page chromium demo test test-all test-page test-compat lint format bench screenshots wheel clean
 
 help:  ## List these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,15 +37,26 @@ $(READY_215): pyproject.toml hatch_build.py
 native: $(READY)  ## Compile the native library, where its sources have changed
 	@$(BIN)/python src/tensorsleuth/native/build.py
 
-demo: native  ## Run a program with a bug, and be told the line
+page: $(READY)  ## Build the page of `sleuth view`, where its sources have changed (needs Node.js 20, npm)
+	@$(BIN)/python web/build.py
+
+chromium:  ## Install Chromium for the browser tests, where it is missing and we may
+	@for name in chromium chromium-headless-shell google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	test "$$(id -u)" = 0 && { apt-get install -qq -y chromium || { apt-get update -qq && apt-get install -qq -y chromium; }; } \
+	|| echo "no Chromium, and it cannot be installed from here: the browser tests will say so"
+
+demo: native page  ## Run a program with a bug, and be told the line
 	$(BIN)/sleuth demo
 
-test: lint native  ## Check and test everything but what takes long
+test: lint native test-page chromium  ## Check and test everything but what takes long
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 	@$(MAKE) --no-print-directory test-compat
 
 test-all: test  ## Also the tests that take long
 	$(BIN)/python -m pytest -m long || test $$? -eq 5  # 5: there is none
+
+test-page: page  ## Check the types of the page's TypeScript and run its unit tests
+	cd web && npm run --silent check && npm test --silent
 
 test-compat:  ## Test the oldest TensorFlow that is supported
 ifneq ($(COMPAT),)
@@ -62,13 +73,17 @@ format: $(READY)  ## Put the style right
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: native  ## Measure against the bare program and its peers (one row: make bench ROW=name)
+bench: native page chromium  ## Measure against the bare program and its peers (one row: make bench ROW=name)
 	$(BIN)/python -m bench $(ROW)
 
+screenshots: native page chromium  ## Make the pictures in docs/images of the demo's main views
+	$(BIN)/python -m tests.browser.snap docs/images
+
 wheel: $(READY)  ## Build the wheel into dist/
-	SLEUTH_REQUIRE_NATIVE=1 $(BIN)/python -m build --wheel --no-isolation --outdir dist
+	SLEUTH_REQUIRE_NATIVE=1 SLEUTH_REQUIRE_PAGE=1 $(BIN)/python -m build --wheel --no-isolation --outdir dist
 
 clean:  ## Remove what was built; the environments stay
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	rm -f src/tensorsleuth/native/libsleuth.so
+	rm -rf src/tensorsleuth/page/static
 	find src tests bench -name __pycache__ -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Puts the compiled native library into the wheel, and the platform into the wheel's name."""
+"""Puts the compiled native library and the built page into the wheel, and the platform into the wheel's name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NATIVE = "src/tensorsleuth/native"
-REQUIRE = "SLEUTH_REQUIRE_NATIVE"  # set by `make wheel`: what is published has the library
+PAGE = "src/tensorsleuth/page/static"
+# Set by `make wheel`: what is published has both.
+REQUIRE = "SLEUTH_REQUIRE_NATIVE"
+REQUIRE_PAGE = "SLEUTH_REQUIRE_PAGE"
 
 
 class NativeLibraryHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        native = load_builder(Path(self.root, NATIVE, "build.py"))
+        if version != "editable":  # there, `make page` builds it in place
+            self._add_page(build_data)
+        native = load_module(Path(self.root, NATIVE, "build.py"))
         try:
             library = native.build(Path(self.root, NATIVE, "libsleuth.so"))
         except native.BuildError as error:
@@ -30,10 +35,23 @@ class NativeLibraryHook(BuildHookInterface[Any]):
         build_data["pure_python"] = False
         build_data["artifacts"].append(library.relative_to(self.root).as_posix())
 
+    def _add_page(self, build_data: dict[str, Any]) -> None:
+        page = load_module(Path(self.root, "web", "build.py"))
+        try:
+            page.build()
+        except page.BuildError as error:
+            if os.environ.get(REQUIRE_PAGE):
+                raise
+            without = (
+                "with the page as it was built before" if page.is_built() else "without it: `sleuth view` will not work"
+            )
+            self.app.display_warning(f"{error}\nGoing on {without}.")
+        build_data["artifacts"].append(f"{PAGE}/**")
 
-def load_builder(path: Path) -> ModuleType:
-    """`native/build.py` on its own: the package around it may not be importable yet."""
-    spec = importlib.util.spec_from_file_location("build_native", path)
+
+def load_module(path: Path) -> ModuleType:
+    """A file on its own: the package around it may not be importable yet."""
+    spec = importlib.util.spec_from_file_location(f"build_{path.parent.name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

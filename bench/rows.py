@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bench import page
 from bench.ratios import peak, ratio, watched
 from bench.reading import bytes_an_event, open_million, why_million
 from bench.row import Bench, Result, Row
@@ -38,5 +39,8 @@ ROWS = [
     Row("bytes-an-event", "size on disk", 128, bytes_an_event, "B"),
     Row("open-million", "open, list bad tensors", 0.5, open_million, "s"),
     Row("why-million", "the verdict", 2.0, why_million, "s"),
+    Row("page-first-paint", "the verdict on screen", 1.5, page.first_paint, "s"),
+    Row("page-filter", "a filter or jump on screen", 0.2, page.filters, "s"),
+    Row("page-memory", "peak of the server", 300, page.memory, "MB"),
     Row("kernel-bandwidth", "of a bare max()", 0.60, kernel_bandwidth, at_least=True),
 ]

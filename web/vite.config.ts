@@ -6,5 +6,5 @@ export default defineConfig({
   plugins: [preact()],
   build: { outDir: "../src/tensorsleuth/page/static", emptyOutDir: true, chunkSizeWarningLimit: 1000, assetsInlineLimit: 0 },
   server: { proxy: { "/api": "http://127.0.0.1:6070" } },
-  test: { environment: "happy-dom", include: ["tests/**/*.test.{ts,tsx}"] },
+  test: { environment: "happy-dom", css: true, include: ["tests/**/*.test.{ts,tsx}"] },
 });

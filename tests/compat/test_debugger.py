@@ -224,10 +224,15 @@ def test_the_screen_opens_on_the_birth(trace: Trace) -> None:
     async def main() -> str:
         app = DebuggerApp(Debugger(trace))
         async with app.run_test(size=(80, 24)) as pilot:
-            await app.workers.wait_for_complete()
-            await pilot.pause(0.3)
-            strips = app.screen._compositor.render_strips()
-            return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+            seen = ""
+            for _ in range(100):  # what it shows comes from other threads
+                await app.workers.wait_for_complete()
+                await pilot.pause(0.3)
+                strips = app.screen._compositor.render_strips()
+                seen = "\n".join("".join(segment.text for segment in strip) for strip in strips)
+                if "Softmax" in seen and "▶" in seen:
+                    break
+            return seen
 
     seen = asyncio.run(main())
     assert "PROBLEM" in seen and f"{FILE}:{marked('log')}" in seen and "─model/head/Log:0─" in seen

@@ -39,7 +39,7 @@ def test_rows_belong_to_their_calls_and_steps(traces: dict[str, Trace]) -> None:
     (process,) = traces["numpy"].processes
     squares = [row for row in process.events if process.tensor(row["tensor"]).name == "Square"]  # type: ignore
     calls = [process.call_of(row) for row in squares]
-    assert len(set(calls)) == 2 and set(calls) <= set(process.step_of_call)
+    assert len(set(calls)) == 2 and set(calls) <= set(process.calls["call"].tolist())
     graph = process.events[process.events["kind"] == EventKind.GRAPH]
     functions = {process.tensor(row["tensor"]).function.name for row in graph if process.call_of(row) is None}  # type: ignore
     assert functions and all("Dataset_map" in name for name in functions)

@@ -429,9 +429,9 @@ def test_closing_lines(fakes: Path) -> None:
     write(Path("train.py"), "import tensorflow")
     said = sleuth("train.py").stderr
     assert re.search(r"^ sleuth  train\.py finished \(exit 0\) in \d+\.\d s", said)
-    assert "sleuth info" in said
+    assert "sleuth view" in said
     elsewhere = sleuth("--logdir", "else where", "train.py").stderr
-    assert "sleuth info --logdir 'else where'" in elsewhere
+    assert "sleuth view --logdir 'else where'" in elsewhere
 
 
 def test_failure_and_no_tensorflow_are_said(place: Path) -> None:

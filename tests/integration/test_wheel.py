@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
 import venv
 import zipfile
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -40,7 +43,7 @@ def try_package(kind: str, project: Path, into: Path, **environment: str) -> sub
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return package("wheel", ROOT, tmp_path_factory.mktemp("wheel"), SLEUTH_REQUIRE_NATIVE="1")
+    return package("wheel", ROOT, tmp_path_factory.mktemp("wheel"), SLEUTH_REQUIRE_NATIVE="1", SLEUTH_REQUIRE_PAGE="1")
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +81,8 @@ def test_wheel_carries_library_and_data(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     assert {LIBRARY, "tensorsleuth/demo/digits.npz", "tensorsleuth/demo/digits_mlp.py"} <= names
+    assert {"tensorsleuth/page/static/index.html", "tensorsleuth/page/report/report.css"} <= names
+    assert [name for name in names if re.fullmatch(r"tensorsleuth/page/static/assets/index-[\w-]+\.js", name)]
     assert not [name for name in names if "__pycache__" in name or ".build-" in name]
 
 
@@ -140,3 +145,63 @@ def test_library_is_compiled_only_when_its_sources_are_newer(tmp_path: Path) -> 
     failed = run(sys.executable, BUILD, output, check=False, env={**os.environ, "CXX": "no-such-compiler"})
     assert failed.returncode == 1
     assert failed.stderr.startswith("error: the native library needs a C++ compiler")
+
+
+def test_installed_wheel_serves_the_page(clean_environment: Path, tmp_path: Path) -> None:
+    bare = without_compiler(clean_environment)
+    make = (
+        "from pathlib import Path; from tensorsleuth.trace import synthetic; synthetic.write(Path('runs/first'), 2000)"
+    )
+    run(clean_environment / "bin" / "python", "-c", make, env=bare, cwd=tmp_path)
+    command = (clean_environment / "bin" / "sleuth", "view", "--logdir", "runs", "--port", "0", "--no-browser")
+    with subprocess.Popen(command, env=bare, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        address = re.findall(r"http://\S+?/", process.stderr.readline())[0]
+        try:
+            index = urlopen(address).read().decode()
+            scripts = re.findall(r'src="\./(assets/[^"]+\.js)"', index)
+            assert len(scripts) == 1 and b"tensors" in urlopen(address + scripts[0]).read()
+            assert json.loads(urlopen(f"{address}api/runs").read())["items"][0]["name"] == "first"
+        finally:
+            process.terminate()
+
+
+def test_source_has_the_page_and_what_it_is_made_of(source: Path) -> None:
+    assert (source / "src" / "tensorsleuth" / "page" / "static" / "index.html").is_file()
+    assert (source / "web" / "src" / "main.tsx").is_file() and (source / "web" / "package-lock.json").is_file()
+    assert not (source / "web" / "node_modules").exists()
+
+
+def without_npm(folder: Path) -> str:
+    """A PATH with this Python and the usual tools, but no npm and no node."""
+    hidden = folder / "bin"
+    hidden.mkdir()
+    for tool in ("sh", "env", "g++", "gcc", "cc", "as", "ld", "ar", "python3", "git"):
+        found = shutil.which(tool)
+        if found:
+            (hidden / tool).symlink_to(found)
+    return str(hidden)
+
+
+@pytest.fixture
+def changed_source(source: Path, tmp_path: Path) -> Path:
+    """Sources of which no page was built."""
+    copy = tmp_path / "changed"
+    shutil.copytree(source, copy)
+    shutil.rmtree(copy / "src" / "tensorsleuth" / "page" / "static")
+    return copy
+
+
+def test_source_builds_without_npm_and_says_what_is_missing(changed_source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = try_package("wheel", changed_source, out, PATH=without_npm(tmp_path), CXX="no-such-compiler")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (
+        "the page needs npm" in done.stdout + done.stderr and "sleuth view` will not work" in done.stdout + done.stderr
+    )
+
+
+def test_published_wheel_is_never_without_page(changed_source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = try_package("wheel", changed_source, out, PATH=without_npm(tmp_path), SLEUTH_REQUIRE_PAGE="1")
+    assert done.returncode != 0 and not list(out.glob("*.whl")) and "the page needs npm" in done.stdout + done.stderr

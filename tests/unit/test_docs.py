@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
+from starlette.routing import Route
 
 import tensorsleuth
 from tensorsleuth.breaking.breakpoint import ACTIONS
@@ -25,6 +27,8 @@ from tensorsleuth.model.coverage import COVERED, NOT_COVERED
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.series import LogMessage
+from tensorsleuth.page.app import api_routes
+from tensorsleuth.page.shelf import Shelf
 from tensorsleuth.show.tui.keys import KEYS, OF_PANES, Key
 from tensorsleuth.trace.columns import COLUMNS
 from tensorsleuth.trace.ops import Op
@@ -65,6 +69,8 @@ COVERAGE = (ROOT / "docs/coverage.md").read_text()
 API = (ROOT / "docs/api.md").read_text()
 DEBUGGER = (ROOT / "docs/debugger.md").read_text()
 WATCH = (ROOT / "docs/watch.md").read_text()
+PAGE = (ROOT / "docs/page.md").read_text()
+HTTP_API = (ROOT / "docs/http-api.md").read_text()
 BREAKPOINTS = (ROOT / "docs/breakpoints.md").read_text()
 
 ASKED = (Trace, Tensors, TensorEvent, Op, Variable, SourceLine, Diagnosis)
@@ -186,6 +192,8 @@ def test_readme_pages_exist() -> None:
         "docs/performance.md",
         "docs/commands.md",
         "docs/debugger.md",
+        "docs/page.md",
+        "docs/http-api.md",
         "docs/breakpoints.md",
         "docs/watch.md",
         "ARCHITECTURE.md",
@@ -232,3 +240,33 @@ def test_option_for_watching_is_documented(option: str) -> None:
 @pytest.mark.parametrize("option", ["--break", "--break-on", "--then"])
 def test_option_for_break_points_is_documented(option: str) -> None:
     assert option in COMMANDS and option in BREAKPOINTS
+
+
+@pytest.mark.parametrize("route", api_routes(Shelf(Path()), asyncio.Event()), ids=lambda route: route.path)
+def test_route_of_the_page_is_documented(route: Route) -> None:
+    assert re.search(rf"^\| `{re.escape(route.path)}` \|", HTTP_API, re.M)
+
+
+def test_filters_of_the_list_are_documented() -> None:
+    told = HTTP_API.partition("**Filters**")[2].partition("## Live")[0]
+    names = ["name", "op", "layer", "from", "to", "health", "file", "line", "graph", "eager", "sort"]
+    assert [name for name in names if f"`{name}`" not in told] == []
+
+
+@pytest.mark.parametrize("option", ["--host", "--port", "--no-browser", "--export", "-o"])
+def test_option_of_the_page_is_documented(option: str) -> None:
+    assert option in PAGE and option in COMMANDS
+
+
+def test_keys_of_the_page_are_documented() -> None:
+    keys = re.findall(r"keys: \[([^]]+)\]", (ROOT / "web/src/state/keys.ts").read_text())
+    panels = re.findall(r'\bkey: "(.)"', (ROOT / "web/src/panels/registry.ts").read_text())
+    named = [key for group in keys for key in re.findall(r'"([^"]+)"', group)]
+    assert len(named) > 5 and len(panels) > 3
+    assert [key for key in [*named, *panels] if f"`{key}`" not in PAGE.partition("## Keys")[2]] == []
+
+
+def test_pictures_exist() -> None:
+    texts = [(ROOT / "README.md", ROOT), *((path, path.parent) for path in (ROOT / "docs").glob("*.md"))]
+    shown = [base / name for path, base in texts for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", path.read_text())]
+    assert shown and [path for path in shown if not path.is_file()] == []

@@ -29,6 +29,7 @@ EVERYTHING = {
     "debugger",
     "breaking",
     "watching",
+    "page",
 }
 MAY_IMPORT = {
     "model": set(),
@@ -40,6 +41,7 @@ MAY_IMPORT = {
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},
     "show": {"model", "diagnose", "debugger"},
+    "page": {"model", "trace", "diagnose", "debugger", "show"},
     "breaking": {"model", "native", "trace", "capture"},
     "watching": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},

@@ -1,3 +1,16 @@
 import { render } from "preact";
+import "./style/index.css";
+import { Page } from "./layout/Page";
+import { findFirst } from "./state/first";
+import { listenToKeys } from "./state/keys";
+import { followLive } from "./state/live";
+import { followTitle } from "./state/title";
+import { followRun, loadRunsInTime } from "./state/run";
 
-render(<main>tensorsleuth</main>, document.getElementById("page") as HTMLElement);
+followRun();
+findFirst();
+followLive();
+listenToKeys();
+followTitle();
+loadRunsInTime();
+render(<Page />, document.getElementById("page") as HTMLElement);

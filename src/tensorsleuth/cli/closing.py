@@ -12,7 +12,7 @@ from tensorsleuth.model.ending import Ending
 from tensorsleuth.show import closing, terminal
 from tensorsleuth.trace import rundir
 
-NEXT = {"debug": "walk it in the terminal", "why --all": "every finding", "info": "what was recorded"}
+NEXT = {"view": "see it in the browser", "debug": "walk it in the terminal", "why --all": "every finding"}
 
 
 def close(run: Path, program: Sequence[str], ending: Ending) -> None:

@@ -23,7 +23,7 @@ def parse_slice(text: str) -> tuple[int | slice, ...]:
         assert isinstance(node, ast.Subscript)
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         return tuple(_part(part) for part in parts)
-    except (SyntaxError, ValueError, AssertionError) as error:
+    except (SyntaxError, ValueError, TypeError, AssertionError, RecursionError, MemoryError) as error:
         raise SleuthError(f"{text!r} is not a slice. For example: [0, :, 3] or [::2]") from error
 
 
@@ -43,7 +43,7 @@ def sliced(value: Array, text: str) -> Array:
         return value
     try:
         return np.asarray(value[parse_slice(text)])
-    except IndexError as error:
+    except (IndexError, ValueError) as error:
         raise SleuthError(f"{text} does not fit a tensor of shape {list(value.shape)}: {error}.") from error
 
 

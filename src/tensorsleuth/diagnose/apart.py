@@ -5,7 +5,6 @@ from __future__ import annotations
 from tensorsleuth.diagnose.case import Case
 from tensorsleuth.model.ops import COLLECTIVES
 from tensorsleuth.trace.observed import Observed
-from tensorsleuth.trace.replicas import Replicas
 
 
 class Apart:
@@ -14,7 +13,7 @@ class Apart:
     def __init__(self, case: Case) -> None:
         self._finder = case.finder
         self._moment = case.birth.moment
-        self._replicas = Replicas(case.process)
+        self._replicas = case.finder.replicas
         self._number = self._replicas.of(case.birth.out)
 
     @property

@@ -134,9 +134,9 @@ class Around:
 
     def _users(self, spot: Spot) -> Iterator[Spot]:
         if spot.function is not None:
-            for number, node in enumerate(spot.function.nodes):
-                if any(source == spot.node for source, _ in node.inputs):
-                    yield Spot(node.type, spot.instance, spot.function, number, call=spot.call)
+            for number in self._moments.flow.users(spot.function, spot.node):
+                kind = spot.function.nodes[number].type
+                yield Spot(kind, spot.instance, spot.function, number, call=spot.call)
             return
         for uid in spot.uids:
             for call in self._moments.calls.consumers(uid)[:MAX_WIDTH]:

@@ -21,6 +21,7 @@ from tensorsleuth.trace.moment import Moment, Moments, Slots
 from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.pipelines import Pipelines
 from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.replicas import Replicas
 from tensorsleuth.trace.variables import Variables
 
 HANDS_OUT = ("IteratorGetNext", "OptionalGetValue")  # what a dataset made
@@ -59,6 +60,7 @@ class BirthFinder:
         self.moments = Moments(process)
         self.variables = Variables(self.moments)
         self.pipelines = Pipelines(self.moments)
+        self.replicas = Replicas(process)
 
     def find(self) -> Iterator[Birth]:
         """The births of each tensor, in the order of the calls; a few of one that bears many, as in a loop."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from tensorsleuth.diagnose.spread import Spread
 from tensorsleuth.model.catalog import Site
@@ -17,17 +18,24 @@ _FUNCTION = re.compile(r"^(?:__(?:inference|forward|backward)_)+(.+?)(?:_\d+)*$"
 MAX_NAMES = 3
 
 
-def chain_of(spread: Spread, variables: dict[int, str]) -> tuple[str, ...]:
+class Hop(NamedTuple):
+    """A stretch of the way, in words, and the tensor that it is about."""
+
+    text: str
+    tensor: Observed | None = None
+
+
+def chain_of(spread: Spread, variables: dict[int, str]) -> tuple[Hop, ...]:
     """One entry a hop: the op, with its line and what it put out where those change; in the end what was spoiled."""
     hops = _hops([one for one in spread.path if one.op not in VIEWS])
     if len(hops) > MAX_HOPS:
         left_out = len(hops) - MAX_HOPS + 1
-        hops = [*hops[: MAX_HOPS - 3], f"… {left_out} more ops …", *hops[-2:]]
-    return (*hops, *_end(spread, variables))
+        hops = [*hops[: MAX_HOPS - 3], Hop(f"… {left_out} more ops …"), *hops[-2:]]
+    return (*hops, *map(Hop, _end(spread, variables)))
 
 
-def _hops(path: list[Observed]) -> list[str]:
-    hops: list[str] = []
+def _hops(path: list[Observed]) -> list[Hop]:
+    hops: list[Hop] = []
     place, badness = "", ""
     for one in path:
         name = f"gradient of {_forward(one)}" if one.is_gradient else one.op
@@ -35,8 +43,8 @@ def _hops(path: list[Observed]) -> list[str]:
         said = [text for text, before in ((here, place), (now, badness)) if text and text != before]
         place, badness = here or place, now
         hop = f"{name} ({', '.join(said)})" if said else name
-        if not hops or hops[-1] != hop:
-            hops.append(hop)
+        if not hops or hops[-1].text != hop:
+            hops.append(Hop(hop, one))
     return hops
 
 

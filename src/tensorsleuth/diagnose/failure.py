@@ -73,6 +73,7 @@ class Death:
     step: int | None
     inputs: tuple[Observed, ...]
     layer: str | None = None
+    numbers: tuple[int | None, ...] = ()  # of the inputs: their places among the events
 
     @property
     def message(self) -> str:
@@ -103,7 +104,8 @@ def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
     site = process.catalogue.sites.get(node.forward.site if node.forward is not None else node.site)
     inputs = tuple(one for slot in slots for one in slot[:1] if one.looked or one.constant)
     layer = layers.of_node(process.catalogue.functions[instance.function], node)
-    return Death(failure, kind, node.type, node.name, site, step, inputs, layer)
+    numbers = tuple(moments.number(one) for one in inputs)
+    return Death(failure, kind, node.type, node.name, site, step, inputs, layer, numbers)
 
 
 def _is_last(process: ProcessTrace, failure: Failure) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from tensorsleuth.trace.reader import Trace, open_trace
 AROUND = 2  # lines of source shown before and after
 MAX_FINDINGS = 20
 MAX_EVIDENCE = 6
-_CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
@@ -56,10 +57,10 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
     """Those of all processes; a trace that contradicts itself costs a line, not the verdict on the others."""
     found: Found = []
     trouble: list[str] = []
-    for process in trace.processes:
+    for number, process in enumerate(trace.processes):
         try:
-            found.append((process, findings_of(process, exit_code)))
-        except _CONTRADICTIONS as error:
+            found.append((process, [replace(one, process=number) for one in findings_of(process, exit_code)]))
+        except CONTRADICTIONS as error:
             if os.environ.get("SLEUTH_DEBUG"):
                 raise
             trouble.append(f"the trace in {process.folder} contradicts itself ({error!r})")
@@ -160,6 +161,7 @@ class _Told:
         case, story = self.case, self.story
         frame = self._frame
         row = case.out.row
+        chain = chain_of(case.spread, _Names(case)) if not self.masked else ()
         return Finding(
             cause=story.cause if story else "origin",
             confidence=story.confidence if story else 0.4,
@@ -177,14 +179,20 @@ class _Told:
             layer=case.layer if self._is_there else None,
             **_batch(case.process, self.call),
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
-            chain=chain_of(case.spread, _Names(case)) if not self.masked else (),
+            chain=tuple(hop.text for hop in chain),
             seen=how_seen(case.process, case.birth.moment.call),
             worker=ran_on(case.out),
             replica=self._apart.replica,
             others=self._apart.others if not self.masked else None,
             source=tuple(_around(case.process, frame)),
             call=self.call if self.call >= 0 else None,
+            tensor=self._number(case.out),
+            hops=tuple(self._number(hop.tensor) if hop.tensor is not None else None for hop in chain),
+            path=tuple(place for one in case.spread.path if (place := self._number(one)) is not None),
         )
+
+    def _number(self, one: Observed) -> int | None:
+        return self.case.finder.moments.number(one)
 
     @cached_property
     def _apart(self) -> Apart:
@@ -216,9 +224,10 @@ class _Told:
         case = self.case
         looked = [one for one in case.inputs if one.constant is not None or (one.row is not None and one.looked)]
         inputs = sorted(looked, key=lambda one: one.row is None)
-        yield from (_piece("in", one) for one in inputs[: MAX_EVIDENCE - 2])
-        yield _piece("out", case.out)
-        yield from (_piece("also", one) for one in (self.story.evidence if self.story is not None else ()))
+        also = self.story.evidence if self.story is not None else ()
+        pieces = [("in", one) for one in inputs[: MAX_EVIDENCE - 2]]
+        for role, one in (*pieces, ("out", case.out), *(("also", one) for one in also)):
+            yield _piece(role, one, self._number(one))
 
 
 class _Names(dict[int, str]):
@@ -236,6 +245,7 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
     frame = death.site.frame if death.site is not None else None
     where = f"{frame.file}:{frame.line}" if frame is not None else "a line that is not known:"
     given = tuple(Evidence("in", "argument", "", text, None, "") for text in death.failure.inputs)
+    seen = tuple(_piece("in", one, number) for one, number in zip(death.inputs, death.numbers, strict=True))
     return Finding(
         cause=death.kind.cause,
         confidence=0.9 if death.kind.fix else 0.5,
@@ -252,10 +262,11 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
         fix=death.kind.fix,
         layer=death.layer,
         **_batch(process, death.failure.call),
-        evidence=(tuple(_piece("in", one) for one in death.inputs) or given)[:MAX_EVIDENCE],
+        evidence=(seen or given)[:MAX_EVIDENCE],
         seen=how_seen(process, death.failure.call),
         source=tuple(_around(process, frame)),
         call=death.failure.call,
+        tensor=next((number for number in death.numbers if number is not None), None),
     )
 
 
@@ -267,7 +278,7 @@ def _batch(process: ProcessTrace, call: int) -> dict[str, Any]:
     return {"phase": batch.phase.name.lower(), "epoch": batch.epoch, "batch": batch.batch}
 
 
-def _piece(role: str, one: Observed) -> Evidence:
+def _piece(role: str, one: Observed, number: int | None = None) -> Evidence:
     constant = ", ".join(f"{value:g}" for value in one.constant or ())
     return Evidence(
         role,
@@ -277,6 +288,7 @@ def _piece(role: str, one: Observed) -> Evidence:
         one.shape,
         describe_health(one.row, one.first_bad) if one.row is not None else constant,
         _line(one.tensor.site),
+        number,
     )
 
 

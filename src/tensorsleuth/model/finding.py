@@ -20,6 +20,7 @@ class Evidence:
     shape: tuple[int, ...] | None
     health: str  # in words
     line: str | None = None  # file:line where it was computed
+    tensor: int | None = None  # its place among the events of the process
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,10 @@ class Finding:
     others: str | None = None  # what became of the other replicas and workers
     source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were when it ran
     call: int | None = None  # the number of the call that it was born in
+    process: int | None = None  # which of the run's
+    tensor: int | None = None  # the place of what was born, among the events of that process
+    hops: tuple[int | None, ...] = ()  # for each entry of the chain the place of its tensor
+    path: tuple[int, ...] = ()  # places of all tensors on the way from birth to symptom
 
     @property
     def when(self) -> str:
@@ -60,8 +65,12 @@ class Finding:
         return ", ".join(part for part in (step, fit) if part)
 
     def to_json(self) -> dict[str, Any]:
+        """As `sleuth why --json` has it: without what only means something beside the trace."""
         described = asdict(self)
-        del described["source"], described["call"]
+        for name in ("source", "call", "process", "tensor", "hops", "path"):
+            del described[name]
+        for piece in described["evidence"]:
+            del piece["tensor"]
         return described
 
 

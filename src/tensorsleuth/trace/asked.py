@@ -6,7 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tensorsleuth.model.rows import CallKind, EventKind
+from tensorsleuth.model.rows import EventKind
+from tensorsleuth.trace.look_up import LookUp
 from tensorsleuth.trace.moment import Moments
 from tensorsleuth.trace.ops import OpIndex
 from tensorsleuth.trace.process import ProcessTrace
@@ -30,17 +31,26 @@ class Asked:
     @cached_property
     def calls(self) -> Array:
         """For each event the call that it belongs to, -1 where there is none."""
-        events = self.process.events
-        in_graph = events["kind"] == EventKind.GRAPH
+        return self.calls_of(self.process.events)
+
+    def calls_of(self, rows: Array) -> Array:
+        """The same for some of the events."""
+        return np.where(rows["kind"] == EventKind.GRAPH, self._joined(rows["step"]), rows["step"].astype(np.int64))
+
+    @cached_property
+    def _joined(self) -> LookUp:
         joined = self.process.call_of_step
         keys = np.fromiter(joined.keys(), np.uint64, len(joined))
-        calls = np.fromiter(joined.values(), np.int64, len(joined))
-        return np.where(in_graph, _look_up(keys, calls, events["step"]), events["step"].astype(np.int64))
+        return LookUp(keys, np.fromiter(joined.values(), np.int64, len(joined)))
 
     @cached_property
     def steps(self) -> Array:
         """For each event its training step, -1 where there is none."""
-        return _look_up(*self._steps_of_calls, self.calls)
+        return self.steps_of(self.calls)
+
+    def steps_of(self, calls: Array) -> Array:
+        """The training step of each call, -1 where there is none."""
+        return self.process.steps_of_calls(calls)
 
     @cached_property
     def epochs(self) -> Array:
@@ -52,16 +62,10 @@ class Asked:
         """For each event its batch in that epoch, -1 where there is none."""
         return self.process.batches.of_calls(self.calls, self.process.batches.batches)
 
-    @cached_property
-    def _steps_of_calls(self) -> tuple[Array, Array]:
-        calls = self.process.calls
-        real = np.isin(calls["kind"], (CallKind.OP, CallKind.FUNCTION))
-        return calls["call"][real].astype(np.int64), calls["step"][real]
-
     @property
     def recorded_steps(self) -> Array:
         """The training steps of this process, in order."""
-        steps = np.unique(self._steps_of_calls[1])
+        steps = np.unique(self.process.steps_of_calls.values)
         return steps[steps >= 0]
 
     @cached_property
@@ -71,13 +75,3 @@ class Asked:
     @cached_property
     def takers(self) -> Takers:
         return Takers(self.moments, self.index)
-
-
-def _look_up(keys: Array, values: Array, asked: Array) -> Array:
-    """The value of each key that is asked for, -1 where there is none; of equal keys the last counts."""
-    if not len(keys):
-        return np.full(len(asked), -1, np.int64)
-    order = np.argsort(keys, kind="stable")
-    keys, values = keys[order], values[order]
-    at = np.searchsorted(keys, asked, "right") - 1
-    return np.where((at >= 0) & (keys[at] == asked), values[at], -1)

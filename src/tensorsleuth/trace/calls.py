@@ -22,7 +22,7 @@ class Index:
     def __init__(self, column: Array, places: Array | None = None) -> None:
         order = np.argsort(column, kind="stable")
         self._sorted = column[order]
-        self._places = order if places is None else places[order]
+        self._places = (order if places is None else places[order]).astype(np.int32, copy=False)
 
     def places(self, value: int) -> Array:
         """Where it stands, in the order of the file."""
@@ -115,12 +115,11 @@ class Calls:
         places = self._eager_uids.places(uid) if uid != NO_UID else NOWHERE
         return int(places[0]) if len(places) else None
 
-    def events(self, call: int, tf_step: int = -1) -> Array:
-        """The rows of a call, or of what a dataset ran under one of TensorFlow's step ids."""
+    def places(self, call: int, tf_step: int = -1) -> Array:
+        """The numbers of the events of a call, or of what a dataset ran under one of TensorFlow's step ids."""
         if call < 0:
             places = [self._graph_steps.places(tf_step)]
         else:
             places = [self._graph_steps.places(step) for step in self._steps.get(call, [])]
             places.append(self._eager_calls.places(call))
-        rows: Array = self.process.events[np.sort(np.concatenate(places))]
-        return rows
+        return np.sort(np.concatenate(places))

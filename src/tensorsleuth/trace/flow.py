@@ -30,6 +30,7 @@ class Flow:
     def __init__(self, process: ProcessTrace) -> None:
         self._catalogue = process.catalogue
         self._slots: dict[tuple[int, int], list[list[Source]]] = {}
+        self._users: dict[int, dict[int, list[int]]] = {}
 
     @cached_property
     def _inner(self) -> dict[tuple[int, int], list[Instance]]:
@@ -53,9 +54,20 @@ class Flow:
             self._slots[instance.id, node] = known
         return known
 
+    def users(self, function: Function, node: int) -> list[int]:
+        """The nodes of a function that take what one of them puts out."""
+        if function.id not in self._users:
+            users = self._users[function.id] = defaultdict(list)
+            for number, taker in enumerate(function.nodes):
+                for source in dict.fromkeys(source for source, _ in taker.inputs):
+                    users[source].append(number)
+        return self._users[function.id].get(node, [])
+
     def returned(self, instance: Instance, output: int) -> list[Source]:
         """What an instance returns as its output number `output`."""
         function = self._catalogue.functions[instance.function]
+        if not 0 <= output < len(function.returns):  # the catalogue contradicts itself
+            return []
         return list(self._resolve(instance, function, *function.returns[output], Source(0)))
 
     def _resolve(

@@ -15,6 +15,7 @@ from tensorsleuth.trace.calls import Calls
 from tensorsleuth.trace.flow import Flow, Source
 from tensorsleuth.trace.observed import Key, Observed, Row, uid_of
 from tensorsleuth.trace.process import ProcessTrace, Tensor
+from tensorsleuth.trace.row_index import RowIndex
 
 MAX_DEPTH = 200  # ops without rows that are looked through
 MAX_MOMENTS = 512  # that are kept in memory
@@ -41,6 +42,10 @@ class Moments:
 
     def of(self, observed: Observed) -> Moment:
         return self.of_call(observed.call) if observed.call >= 0 else self.of_dataset(-1 - observed.call)
+
+    def number(self, observed: Observed) -> int | None:
+        """The place of a tensor among the events of the process; None where it has no row."""
+        return self.of(observed).number(observed.row) if observed.row is not None else None
 
     def _moment(self, key: tuple[int, int]) -> Moment:
         if key not in self._moments:
@@ -76,33 +81,29 @@ class Moment:
         self.calls = moments.calls
         self.call = call  # below 0 for a dataset
         self.process = moments.process
-        self.rows = self.calls.events(call, tf_step)
+        self.places = self.calls.places(call, tf_step)
+        self.rows = self.process.events[self.places]
 
     @property
     def step(self) -> int | None:
         return self.calls.step(self.call) if self.call >= 0 else None
 
     @cached_property
-    def _by_tensor(self) -> dict[int, list[Row]]:
-        rows: dict[int, list[Row]] = defaultdict(list)
-        for row in self.rows:
-            rows[int(row["tensor"])].append(row)
-        return rows
+    def _index(self) -> RowIndex:
+        return RowIndex(self.rows)
 
-    @cached_property
-    def _by_place(self) -> dict[tuple[int, int, int], Row]:
-        """The same by loop frame and iteration too."""
-        columns = (self.rows[name].tolist() for name in ("tensor", "frame", "iteration"))
-        return dict(zip(zip(*columns, strict=True), self.rows, strict=True))
+    def _rows_of(self, tensor: int) -> list[Row]:
+        return [self.rows[at] for at in self._index.of_tensor(tensor)]
 
-    @cached_property
-    def _frames(self) -> set[tuple[int, int]]:
-        return set(zip(self.rows["tensor"].tolist(), self.rows["frame"].tolist(), strict=True))
+    def number(self, row: Row) -> int | None:
+        """The place of one of its rows among the events of the process."""
+        alike = self._index.of_tensor(int(row["tensor"]))
+        return next((int(self.places[at]) for at in alike if self.rows[at].tobytes() == row.tobytes()), None)
 
     def seen(self, tensor: int) -> list[Observed]:
         """What was seen of a tensor: once for each iteration of its loop."""
         described = self.process.tensor(tensor)
-        rows = self._by_tensor.get(tensor, []) if described is not None else []
+        rows = self._rows_of(tensor) if described is not None else []
         return [self._observed(described, row) for row in rows]
 
     def _observed(self, tensor: Any, row: Row) -> Observed:
@@ -223,13 +224,11 @@ class Moment:
 
     def _row_of(self, row: Row | None, source: Source, listed: bool = False) -> Row | None:
         """The row of a source in this call, in the right iteration of its loop; `listed` are those of all."""
-        rows = self._by_tensor.get(source.tensor, [])
-        if not rows or row is None:
-            return _of_loop(rows, listed)
-        frame = int(row["frame"])
-        if (source.tensor, frame) not in self._frames:
-            return _of_loop(rows, listed)
-        return self._by_place.get((source.tensor, frame, int(row["iteration"]) - int(source.earlier)))
+        frame = int(row["frame"]) if row is not None else -1
+        if row is None or not self._index.in_frame(source.tensor, frame):
+            return _of_loop(self._rows_of(source.tensor), listed)
+        at = self._index.at(source.tensor, frame, int(row["iteration"]) - int(source.earlier))
+        return self.rows[at] if at is not None else None
 
     def _passed(self, argument: int) -> Iterator[Observed]:
         uids = self.calls.inputs(self.call) if self.call >= 0 else []

@@ -16,6 +16,7 @@ from tensorsleuth.model.rows import CALL, DEVICE_SHIFT, EVENT, SHAPE, VALUE, Cal
 from tensorsleuth.trace.batches import Batches
 from tensorsleuth.trace.catalog_reader import read_catalogue
 from tensorsleuth.trace.files import Folder
+from tensorsleuth.trace.look_up import LookUp
 from tensorsleuth.trace.replays import has_replays, merge
 from tensorsleuth.trace.ring_reader import Array, RingFile
 from tensorsleuth.trace.values import decode, read_bytes
@@ -110,6 +111,11 @@ class ProcessTrace:
         return len(ring) if ring is not None else 0
 
     @property
+    def epoch(self) -> int:
+        """Nanoseconds to add to a row's time to get the time of day."""
+        return next((ring.epoch for ring in self._rings.values() if ring is not None), 0)
+
+    @property
     def lost(self) -> int:
         """Events that were written over, or never written."""
         ring = self._rings["events"]
@@ -188,32 +194,36 @@ class ProcessTrace:
         last = self.events[-LAST_EVENTS:]
         last = last[last["kind"] == EventKind.GRAPH]
         steps, first = np.unique(last["step"], return_index=True)
-        found: dict[int, int] = {}
-        for step, row in zip(steps.tolist(), last[first], strict=True):
-            call = self._open_call(int(row["tensor"]), set(joined.values())) if step and step not in joined else None
-            if call is not None:
-                found[step] = call
-        return found
+        open_steps = [(step, row) for step, row in zip(steps.tolist(), first) if step and step not in joined]
+        tensors = last["tensor"][[row for _, row in open_steps]].tolist()
+        known = {root: self._open_call(root, joined) for root in {self._root(tensor) for tensor in set(tensors)}}
+        calls = ((step, known[self._root(tensor)]) for (step, _), tensor in zip(open_steps, tensors))
+        return {step: call for step, call in calls if call is not None}
 
-    def _open_call(self, number: int, joined: set[int]) -> int | None:
-        """The last call of the function that a tensor belongs to, where it is joined to no step."""
+    def _root(self, number: int) -> int | None:
+        """The instance that Python or a dataset called, in which a tensor was computed."""
         tensor = self.tensor(number)
         instance = tensor.instance if tensor is not None else None
         for _ in range(MAX_NESTING):  # a hostile catalogue may go round in circles
             if instance is None or instance.parent < 0:
                 break
             instance = self.catalogue.instances.get(instance.parent)
-        if instance is None:
+        return instance.id if instance is not None else None
+
+    def _open_call(self, root: int | None, joined: dict[int, int]) -> int | None:
+        """The last call of an instance, where it is joined to no step."""
+        ops = [op.id for op in self.catalogue.eager.values() if op.instance == root]
+        if root is None or not ops:
             return None
-        ops = [op.id for op in self.catalogue.eager.values() if op.instance == instance.id]
         calls = self.calls[(self.calls["kind"] == CallKind.FUNCTION) & np.isin(self.calls["op"], ops)]["call"]
-        return int(calls[-1]) if len(calls) and int(calls[-1]) not in joined else None
+        return int(calls[-1]) if len(calls) and int(calls[-1]) not in joined.values() else None
 
     @cached_property
-    def step_of_call(self) -> dict[int, int]:
+    def steps_of_calls(self) -> LookUp:
         """Number of a call -> training step."""
-        rows = self.calls[np.isin(self.calls["kind"], (CallKind.OP, CallKind.FUNCTION))]
-        return dict(zip(rows["call"].tolist(), rows["step"].tolist(), strict=True))
+        kinds = self.calls["kind"]
+        real = (kinds == CallKind.OP) | (kinds == CallKind.FUNCTION)
+        return LookUp(self.calls["call"][real].astype(np.int64), self.calls["step"][real])
 
     @cached_property
     def batches(self) -> Batches:
@@ -228,7 +238,7 @@ class ProcessTrace:
     def step_of(self, row: Any) -> int | None:
         """The training step that an event belongs to."""
         call = self.call_of(row)
-        return self.step_of_call.get(call) if call is not None else None
+        return int(self.steps_of_calls(np.array([call]))[0]) if call is not None else None
 
     def device_of(self, row: Any) -> str | None:
         """The logical device that computed an event's tensor, e.g. `/device:CPU:1`."""
@@ -241,16 +251,15 @@ class ProcessTrace:
         return self.shapes[number] if 0 < number < len(self.shapes) else None
 
     @cached_property
-    def _values(self) -> dict[int, tuple[int, int]]:
-        """Number of an event -> offset and size of its value, where that has not been written over."""
+    def _values(self) -> tuple[Array, LookUp]:
+        """Rows of the values that have not been written over, and where to find that of an event by its number."""
         try:
             rows = RingFile(self.folder / "value_rows.bin", VALUE).array
         except TraceError:
-            return {}
+            rows = np.empty(0, VALUE)
         end = int((rows["offset"] + rows["size"]).max(initial=0))
         kept = rows[rows["offset"] + np.uint64(self._value_bound) >= end]
-        places = zip(kept["offset"].tolist(), kept["size"].tolist(), strict=True)
-        return dict(zip(kept["event"].tolist(), places, strict=True))
+        return kept, LookUp(kept["event"].astype(np.int64), np.arange(len(kept)))
 
     @property
     def _value_bound(self) -> int:
@@ -262,13 +271,15 @@ class ProcessTrace:
         ring = self._rings["events"]
         if ring is None or not 0 <= index < len(self.events):
             return None
-        place = self._values.get(int(ring.numbers()[index]))
+        rows, at = self._values
+        place = int(at(ring.numbers()[index : index + 1])[0])
         row = self.events[index]
         shape = self.shape_of(row)
-        if place is None or shape is None:
+        if place < 0 or shape is None:
             return None
+        kept = rows[place]
         try:
-            data = read_bytes(self.folder / "values.bin", place[0] % self._value_bound, place[1])
+            data = read_bytes(self.folder / "values.bin", int(kept["offset"]) % self._value_bound, int(kept["size"]))
         except OSError as error:
             raise TraceError(f"{self.folder / 'values.bin'} cannot be read: {error.strerror}.") from error
         return decode(data, int(row["dtype"]), shape)

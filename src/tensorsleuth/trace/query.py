@@ -83,6 +83,11 @@ class Queries:
         return texts[find_file(texts, file)]
 
 
+def asked_of(trace: Queries) -> list[Asked]:
+    """The processes of a trace, made ready for questions."""
+    return trace._asked
+
+
 def _numbers(asked: Asked, wants: Wanted, when: When, bad: bool | None) -> Array:
     """The numbers of the events that pass every test."""
     events = asked.process.events

@@ -128,7 +128,7 @@ class RingFile:
     @property
     def array(self) -> Array:
         """All rows as one array: the file itself where nothing was written over, else a copy in order."""
-        whole = self._whole()
+        whole = np.asarray(self._whole())  # each row of a memmap is asked for in Python
         return whole[_finished(whole)]
 
     def numbers(self) -> Array:

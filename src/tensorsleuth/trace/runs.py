@@ -47,7 +47,7 @@ def summarize(run: Path) -> RunSummary:
         started=started,
         ended=how_it_ended(end, rundir.is_alive(run)),
         seconds=end["time"] - started if isinstance(end.get("time"), float) else None,
-        steps=max((_steps(process) for process in trace.processes), default=0),
+        steps=max((step_count(process) for process in trace.processes), default=0),
         events=sum(process.event_count for process in trace.processes),
         calls=sum(process.call_count for process in trace.processes),
         bytes=_size(run),
@@ -68,7 +68,7 @@ def how_it_ended(end: dict[str, Any], alive: bool) -> str:
     return "running" if alive else "unknown"
 
 
-def _steps(process: ProcessTrace) -> int:
+def step_count(process: ProcessTrace) -> int:
     """How many steps trained: the recorder counted them; a killed one's calls tell."""
     counted = process.catalogue.meta.get("steps")
     if isinstance(counted, int):

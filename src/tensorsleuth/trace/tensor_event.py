@@ -72,7 +72,7 @@ class TensorEvent:
     def step(self) -> int | None:
         """The training step that it was computed in."""
         if self.row is None:
-            step = self._asked.process.step_of_call.get(self._moment.call)
+            step: int | None = int(self._asked.steps_of(np.array([self._moment.call]))[0])
         else:
             step = self._asked.process.step_of(self.row)
         return step if step is not None and step >= 0 else None
@@ -149,9 +149,8 @@ class TensorEvent:
         """Its place among the events of its process; -1 where it has no row."""
         if self._given_number is not None or self.row is None:
             return self._given_number if self._given_number is not None else -1
-        events, row = self._asked.process.events, self.row
-        same = np.flatnonzero((events["time"] == row["time"]) & (events["tensor"] == row["tensor"]))
-        return next((int(number) for number in same if events[number].tobytes() == row.tobytes()), -1)
+        number = self._moment.number(self.row)
+        return number if number is not None else -1
 
     # ---- around it
 
@@ -213,3 +212,8 @@ class TensorEvent:
             yield TensorEvent(self._asked, op, 0, None, moment)
         for row in rows:
             yield TensorEvent(self._asked, op, int(row["tensor"]) - op.first, row)
+
+
+def moment_of(event: TensorEvent) -> Moment:
+    """The call, or the run of a dataset's function, that a tensor was computed in."""
+    return event._moment

@@ -1,4 +1,5 @@
 /** Asks the server; in an exported page, the answers that came with it. */
+import { answered, unanswered } from "./reach";
 import type { Failure } from "./types";
 
 export type Params = Record<string, string | number | boolean | null | undefined>;
@@ -24,15 +25,24 @@ export function query(params: Params): string {
 export async function get<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
   const address = `api/${path}${query(params)}`;
   const kept = exported()?.[address];
-  if (kept !== undefined) return kept as T;
+  if (kept !== undefined) return unlessFailed<T>(kept as T | Failure);
   if (exported()) throw new RequestFailed("This part was not taken along into the exported page.", "Open the run itself: sleuth view", 404);
   const answer = await fetch(address, { signal: signal ?? null, headers: { accept: "application/json" } }).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
+    unanswered();
     throw new RequestFailed("sleuth view does not answer.", "Start it again in its terminal: sleuth view", 0);
   });
+  answered();
   if (answer.ok) return (await answer.json()) as T;
   const failure = (await answer.json().catch(() => null)) as Failure | null;
   throw new RequestFailed(failure?.error.what ?? `The server answered ${answer.status}.`, failure?.error.next ?? null, answer.status);
+}
+
+/** A question that the run refused is taken along as such. */
+function unlessFailed<T>(kept: T | Failure): T {
+  const failed = (kept as Failure | null)?.error;
+  if (failed) throw new RequestFailed(failed.what, failed.next, 404);
+  return kept as T;
 }
 
 let answers: Record<string, unknown> | null | undefined;

@@ -218,7 +218,7 @@ export interface Timeline {
   begin: number; // of the whole run
   end: number;
   lanes: { id: string; name: string; kind: "thread" | "device" | "worker"; count: number[]; bad: number[]; first: (TensorId | null)[] }[]; // an entry a bin; first: the first bad one, else the first
-  steps: { step: number; from: number; to: number; bad: boolean; name: string }[]; // at most `bins`; empty where there are more: then stepBins
+  steps: { step: number; epoch: number | null; from: number; to: number; bad: boolean; name: string }[]; // at most `bins`; empty where there are more: then stepBins
   stepBins: { first: (number | null)[]; last: (number | null)[]; bad: boolean[] } | null;
 }
 // GET /api/runs/{run}/scalars -> { items: Scalar[] }; the likely loss first
@@ -228,7 +228,7 @@ export interface Scalar {
   label: string; // "loss", where it is known by name; else its line
   count: number;
 }
-// GET /api/runs/{run}/scalars/{op}?points=1000 -> Points
+// GET /api/runs/{run}/scalars/{op}?points=1000&from=&to= -> Points; from, to in seconds since the run began, as the timeline's; not given: all
 export interface Points {
   time: number[];
   step: (number | null)[];
@@ -238,7 +238,8 @@ export interface Points {
   ids: TensorId[];
 }
 
-// GET /api/runs/{run}/graph?id=&up=2&down=2&open=group,group -> Neighbourhood
+// GET /api/runs/{run}/graph?id=&op=&up=2&down=2&open=group,group&close=group -> Neighbourhood; open: besides the groups around the focus and on the finding's way; id: around this tensor, at its moment; op (an OpId, where given):
+//   around that op instead (one that has no row cannot be focused), at the same moment
 export interface Neighbourhood {
   focus: string;
   nodes: GraphNode[];

@@ -1,19 +1,20 @@
 /** What the page shows, kept in its address: `#run=…&tensor=0.17&panel=graph&op=Log`, to be sent to a colleague. */
-import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
+import { computed, signal, type ReadonlySignal } from "@preact/signals";
+
+export type Changes = Record<string, string | number | null>;
 
 const text = signal(location.hash.slice(1));
 
 export const address: ReadonlySignal<URLSearchParams> = computed(() => new URLSearchParams(text.value));
 
 /** Change some of it; null takes a part away. A new entry in the browser's history. */
-export function go(changes: Record<string, string | number | null>): void {
-  const next = new URLSearchParams(text.peek());
-  for (const [key, value] of Object.entries(changes)) {
-    if (value === null || value === "") next.delete(key);
-    else next.set(key, String(value));
-  }
-  if (next.toString() === text.peek()) return;
-  text.value = next.toString();
+export function go(changes: Changes): void {
+  move(changes, "pushState");
+}
+
+/** The same without an entry: for what changes by itself, or many times a second (typing, arrow keys). */
+export function drift(changes: Changes): void {
+  move(changes, "replaceState");
 }
 
 /** One part of the address as a signal. */
@@ -21,8 +22,31 @@ export function part(key: string): ReadonlySignal<string | null> {
   return computed(() => address.value.get(key));
 }
 
-effect(() => {
-  if (text.value !== location.hash.slice(1)) history.pushState(null, "", `#${text.value}`);
-});
-addEventListener("popstate", () => (text.value = location.hash.slice(1)));
-addEventListener("hashchange", () => (text.value = location.hash.slice(1)));
+/** The address with some of it changed: for links. */
+export function href(changes: Changes): string {
+  return `#${changed(changes)}`;
+}
+
+function move(changes: Changes, how: "pushState" | "replaceState"): void {
+  const next = changed(changes);
+  if (next === text.peek()) return;
+  text.value = next;
+  try {
+    history[how](null, "", `#${next}`);
+  } catch {
+    // a page in a sandbox may not; a browser refuses too many a second: the page still moves
+  }
+}
+
+function changed(changes: Changes): string {
+  const next = new URLSearchParams(text.peek());
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === null || value === "") next.delete(key);
+    else next.set(key, String(value));
+  }
+  return next.toString();
+}
+
+const follow = (): void => void (text.value = location.hash.slice(1));
+addEventListener("popstate", follow);
+addEventListener("hashchange", follow);

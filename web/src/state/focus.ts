@@ -1,11 +1,32 @@
 /** What every panel looks at: the run, and the tensor in focus. */
+import { computed, type ReadonlySignal } from "@preact/signals";
 import type { TensorId } from "../api/types";
-import { go, part } from "./address";
+import { drift, go, part } from "./address";
+import { first } from "./first";
+import { runName } from "./name";
+import { verdict } from "./run";
 
-export const runName = part("run");
-export const focus = part("tensor");
+export { runName };
+
+const chosen = part("tensor");
+
+/** The tensor that was chosen; until then, where the first finding was born. */
+export const meant: ReadonlySignal<TensorId | null> = computed(() => chosen.value ?? verdict.value?.findings[0]?.tensor ?? null);
+
+/** The same; in a healthy run, until one is chosen, its loss. */
+export const focus: ReadonlySignal<TensorId | null> = computed(() => meant.value ?? healthy());
+
+function healthy(): TensorId | null {
+  if (verdict.value === null || verdict.value.findings.length > 0) return null;
+  return first.value?.run === runName.value ? (first.value?.tensor ?? null) : null;
+}
 
 /** Every panel follows. */
 export function setFocus(tensor: TensorId | null): void {
-  go({ tensor });
+  go({ tensor, src: null });
+}
+
+/** The same for arrow keys: without an entry in the browser's history for each step. */
+export function slideFocus(tensor: TensorId): void {
+  drift({ tensor, src: null });
 }

@@ -1,0 +1,1 @@
+"""The page: a web page over a trace."""

@@ -1,0 +1,37 @@
+"""Every question that the page asks of a run, one file each. The routes are those of web/src/api/types.ts."""
+
+from __future__ import annotations
+
+from tensorsleuth.page.answers import (
+    alerts,
+    compare,
+    graph,
+    history,
+    run,
+    scalars,
+    source,
+    tensor,
+    tensors,
+    timeline,
+    value,
+    verdict,
+)
+from tensorsleuth.page.question import Question
+
+QUESTIONS: tuple[Question, ...] = (
+    Question("", run.answer, "the run: program, end, what was recorded and what was not"),
+    Question("verdict", verdict.answer, "what went wrong, as `sleuth why` tells it"),
+    Question("tensors", tensors.answer, "the list of tensors"),
+    Question("tensors/at", tensors.answer_at, "where a tensor stands in that list"),
+    Question("alerts", alerts.answer, "bad tensors and errors, by kind"),
+    Question("next", alerts.answer_next, "the next bad tensor, or the one before"),
+    Question("timeline", timeline.answer, "when what was computed, by thread and device; the steps"),
+    Question("scalars", scalars.answer, "single numbers that are computed again and again, the likely loss first"),
+    Question("scalars/{op}", scalars.answer_points, "one of them over time"),
+    Question("sources/{file}", source.answer, "a file as it was when it ran, with the health of each line"),
+    Question("graph", graph.answer, "the ops around one, at one moment"),
+    Question("compare", compare.answer, "this run and another: the first tensor at which they part"),
+    Question("tensors/{id}/history", history.answer, "the same tensor over the run"),
+    Question("tensors/{id}/value", value.answer, "what was in it"),
+    Question("tensors/{id}", tensor.answer, "one tensor, what went in and what took it"),
+)

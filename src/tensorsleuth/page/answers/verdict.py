@@ -1,0 +1,41 @@
+"""What went wrong, as `sleuth why` tells it, with the tensors that it is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorsleuth.model.finding import Finding
+from tensorsleuth.page import ids
+from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.page.question import Answer, Parameters
+
+
+def answer(opened: OpenRun, asked: Parameters) -> Answer:
+    """A Verdict of types.ts."""
+    found = opened.diagnosis
+    return {
+        "verdict": found.verdict,
+        "blind": found.blind,
+        "findings": [told(opened, one) for one in found.findings],
+        "masked": [told(opened, one) for one in found.masked],
+    }
+
+
+def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
+    """A Finding of types.ts."""
+    evidence = [
+        {**said, "tensor": tensor_id(finding, piece.tensor)}
+        for said, piece in zip(finding.to_json()["evidence"], finding.evidence, strict=True)
+    ]
+    hops = finding.hops or (None,) * len(finding.chain)
+    chain = [{"text": text, "tensor": tensor_id(finding, hop)} for text, hop in zip(finding.chain, hops, strict=True)]
+    return finding.to_json() | {
+        "evidence": evidence,
+        "chain": chain,
+        "tensor": tensor_id(finding, finding.tensor),
+        "place": opened.sources.place(finding.file, finding.line, finding.function),
+    }
+
+
+def tensor_id(finding: Finding, number: int | None) -> str | None:
+    return ids.name_of(finding.process, number) if number is not None and finding.process is not None else None

@@ -1,0 +1,1 @@
+"""Finds what two runs have in common, and where they part."""

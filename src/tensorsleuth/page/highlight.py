@@ -1,0 +1,40 @@
+"""Python source as HTML: Pygments' tokens as spans, each line apart. What a trace says is escaped, whatever it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from pygments.lexers.python import PythonLexer
+from pygments.token import STANDARD_TYPES, _TokenType
+
+LARGEST = 400_000  # letters of a file that is coloured
+
+
+def highlighted(text: str) -> list[str]:
+    """The lines of a file; a token over several lines is closed and opened again at each end."""
+    lines = [""]
+    for css, value in _tokens(text):
+        first, *rest = value.split("\n")
+        lines[-1] += _span(css, first)
+        lines += [_span(css, part) for part in rest]
+    return lines[:-1] if text.endswith("\n") or not text else lines
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    if len(text) > LARGEST:
+        yield "", text
+        return
+    for _, kind, value in PythonLexer().get_tokens_unprocessed(text):
+        yield _css(kind), value
+
+
+def _css(kind: _TokenType) -> str:
+    """The class of a token, or of the nearest kind of token above it that has one."""
+    while kind not in STANDARD_TYPES and kind.parent is not None:
+        kind = kind.parent
+    return str(STANDARD_TYPES.get(kind, ""))
+
+
+def _span(css: str, text: str) -> str:
+    return f'<span class="{css}">{escape(text)}</span>' if css and text.strip() else escape(text)

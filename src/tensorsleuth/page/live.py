@@ -1,0 +1,83 @@
+"""A run that goes on: server-sent events, for as long as somebody listens."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+
+from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.page.replies import encoded
+
+PAUSE = 0.5  # seconds between two looks: at most two events a second
+ENDED_PAUSE = 2.0  # the same, of a run that has ended: it may be joined by another program
+HEART_BEAT = 15.0  # seconds of silence after which a comment is sent, so that nothing on the way gives up
+VERDICT_SHARE = 10  # a verdict is asked for at most so often that it takes a tenth of the time
+CHANGE = ("cursor", "tensors", "bad", "steps", "lastStep", "status", "live")
+
+Ask = Callable[[], dict[str, Any]]
+
+
+@dataclass
+class Follower:
+    """Looks at one run for one listener, and says what is new."""
+
+    run: Ask
+    verdict: Ask
+    seen: dict[str, Any] | None = None
+    judged: bytes | None = None
+    bad: object = None
+    rest_until: float = field(default=0.0)
+
+    def news(self, now: Callable[[], float] = time.monotonic) -> list[tuple[str, bytes]]:
+        """The events since the last look."""
+        run = self.run()
+        change = {key: run[key] for key in CHANGE}
+        events = [("change", encoded(change))] if change != self.seen else []
+        self.seen = change
+        return events + self._verdict(change, now)
+
+    def _verdict(self, change: dict[str, Any], now: Callable[[], float]) -> list[tuple[str, bytes]]:
+        """A verdict rests on what is bad and on how the program ended: it is asked for again where these changed."""
+        ground = (change["bad"], change["status"])
+        begun = now()
+        if ground == self.bad or (begun < self.rest_until and change["live"]):
+            return []
+        verdict = encoded(self.verdict())
+        self.rest_until = now() + VERDICT_SHARE * (now() - begun)
+        self.bad, before, self.judged = ground, self.judged, verdict
+        return [("verdict", verdict)] if verdict != before else []
+
+    @property
+    def pause(self) -> float:
+        return PAUSE if self.seen is None or self.seen["live"] else ENDED_PAUSE
+
+
+async def events(follower: Follower, turn: asyncio.Lock, stopping: asyncio.Event) -> AsyncIterator[bytes]:
+    """The stream, until the listener goes (then this is cancelled) or the server stops."""
+    yield b"retry: 1000\n\n"
+    quiet_since = time.monotonic()
+    while not stopping.is_set():
+        try:
+            async with turn:
+                news = await run_in_threadpool(follower.news)
+        except SleuthError:  # the run was deleted: who asks again is told so
+            return
+        for kind, data in news:
+            yield b"event: %s\ndata: %s\n\n" % (kind.encode(), data)
+        if news or time.monotonic() - quiet_since > HEART_BEAT:
+            quiet_since = time.monotonic()
+            if not news:
+                yield b": still here\n\n"
+        await _until(stopping, follower.pause)
+
+
+async def _until(event: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except asyncio.TimeoutError:
+        return

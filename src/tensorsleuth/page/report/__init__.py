@@ -1,0 +1,1 @@
+"""`sleuth report`: a run on one sheet of HTML, without a script."""

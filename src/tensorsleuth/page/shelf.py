@@ -1,0 +1,69 @@
+"""The runs that are open. A name from a request is looked up among the runs that there are; it never becomes a path."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tensorsleuth.page.answers import QUESTIONS
+from tensorsleuth.page.errors import NoSuchThing
+from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.page.question import Answer, Parameters, Question
+from tensorsleuth.trace import rundir
+
+ROOM = 3  # runs kept open: the one looked at, the one it is compared with, the one before
+
+
+def question_at(path: str) -> Question:
+    """The question with that path; "" is about the run itself."""
+    return next(question for question in QUESTIONS if question.path == path)
+
+
+@dataclass
+class Book:
+    """An open run, and whose turn it is to ask it: those who wait hold no thread, and may go away."""
+
+    opened: OpenRun
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def ask(self, question: Question, asked: Parameters) -> Answer:
+        """The answer, of the run as it is now."""
+        with self.opened.lock:
+            self.opened.refresh()
+            return question.answer(self.opened, asked)
+
+
+class Shelf:
+    """The open runs of a log directory; beyond `room`, the one that was asked longest ago is let go."""
+
+    def __init__(self, logdir: Path, room: int = ROOM) -> None:
+        self.logdir = logdir
+        self.room = room
+        self._books: OrderedDict[str, Book] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(self, name: str) -> Book:
+        """The run of that name, opened where it was not."""
+        path = self.path(name)
+        with self._lock:
+            book = self._books.pop(name, None) or Book(OpenRun(path))
+            self._books[name] = book
+            while len(self._books) > self.room:
+                self._books.popitem(last=False)
+            return book
+
+    def path(self, name: str) -> Path:
+        """Where a run lies; it may have been deleted since it was opened."""
+        for path in rundir.list_runs(self.logdir):
+            if path.name == name:
+                return path
+        with self._lock:
+            self._books.pop(name, None)
+        raise NoSuchThing(f"There is no run {name!r} here.", "Choose another in the list of runs.")
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._books)

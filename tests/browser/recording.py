@@ -1,0 +1,37 @@
+"""Runs for the browser tests, recorded by real programs; once for all workers of a test session."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+
+
+def sleuth(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tensorsleuth.cli.main", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **QUIET}, check=False)
+    assert done.returncode in (0, 1) or not check, f"{command} failed:\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """The folder, filled by whichever worker of the session comes first."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{folder}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            part = folder.with_name(f"{folder.name}.part")
+            part.mkdir()
+            make(part)
+            part.rename(folder)
+    return folder
+
+
+def demo(logdir: Path) -> None:
+    """The run of `sleuth demo`."""
+    sleuth("demo", "--logdir", logdir)

@@ -1,0 +1,82 @@
+"""The real server over a log directory, and requests as any program can send them."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.page.built import PageFile
+from tensorsleuth.page.safety import Guarding, guarding
+from tensorsleuth.page.server import Server, listen
+from tensorsleuth.page.shelf import Shelf
+
+FILES = {
+    "index.html": PageFile(b"<!doctype html><title>page</title>", "text/html"),
+    "assets/index-abc.js": PageFile(b"let answer = 42;" * 1000, "text/javascript"),
+}
+
+
+@dataclass
+class Answer:
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        packed = self.headers.get("content-encoding") == "gzip"
+        return json.loads(gzip.decompress(self.body) if packed else self.body, parse_constant=_no_constant)
+
+
+@dataclass
+class Serving:
+    server: Server
+    shelf: Shelf
+    guarding: Guarding
+    port: int
+    thread: threading.Thread
+
+    def connect(self, timeout: float = 20) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
+    def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        connection = self.connect()
+        try:
+            connection.request(method, path, headers={name.replace("_", "-"): text for name, text in headers.items()})
+            answer = connection.getresponse()
+            named = {name.lower(): text for name, text in answer.getheaders()}
+            return Answer(answer.status, named, answer.read())
+        finally:
+            connection.close()
+
+    def stop(self, patience: float = 10) -> None:
+        self.server.should_exit = True
+        self.thread.join(patience)
+
+
+@contextmanager
+def serving(
+    logdir: Path, host: str = "127.0.0.1", room: int = 3, files: dict[str, PageFile] = FILES
+) -> Iterator[Serving]:
+    bound = listen(host, 0)
+    port = bound.getsockname()[1]
+    guard, shelf = guarding(host, port), Shelf(logdir, room)
+    server = Server(shelf, files, guard)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+    thread.start()
+    running = Serving(server, shelf, guard, port, thread)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+def _no_constant(name: str) -> object:
+    raise AssertionError(f"{name} is not JSON")

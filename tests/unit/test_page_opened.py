@@ -1,0 +1,164 @@
+"""A run that is open: it grows, it is deleted, it has several processes, it failed."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from tests.unit import little_run
+from tests.unit.asked import ask
+
+from tensorsleuth.diagnose import report
+from tensorsleuth.model.finding import Diagnosis
+from tensorsleuth.model.modes import Mode
+from tensorsleuth.native.loader import Plan, files_in
+from tensorsleuth.page import opened as opening
+from tensorsleuth.page import runs
+from tensorsleuth.page.answers.live import change
+from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.trace import journal, rundir, synthetic
+from tensorsleuth.trace.reader import Trace
+
+
+@pytest.fixture
+def little(tmp_path: Path) -> Path:
+    return little_run.write(tmp_path / "little", tmp_path / "train.py")
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "PATIENCE", 0.0)
+    monkeypatch.setattr(opening, "SHARE", 0)
+
+
+# ---- growing
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_that_grows(tmp_path: Path, recorder: ctypes.CDLL) -> None:
+    folder = tmp_path / "run" / "p-1"
+    folder.mkdir(parents=True)
+    meta = {"version": 1, "program": ["train.py"], "started": time.time(), "pid": os.getpid(), "ended": None}
+    (tmp_path / "run" / rundir.META).write_text(json.dumps(meta))
+    plan = Plan(*files_in(folder), 1, 512, 50, 1, 512, 50, 0)
+    assert recorder.sleuth_open(ctypes.byref(plan)) == 0
+    recorder.hammer(1, 0, 100, 1 << 40, Mode.FULL_HEALTH, 5)
+    opened = OpenRun(tmp_path / "run")
+    first = change(opened)
+    assert (first["cursor"], first["tensors"], first["bad"], first["lastStep"]) == (1, 100, 0, None)
+    assert first["live"] and first["status"] == "running"
+    assert not opened.refresh() and opened.cursor == 1, "nothing was written since"
+    recorder.hammer(1, 100, 50, 120, Mode.FULL_HEALTH, 5)
+    assert opened.refresh()
+    second = change(opened)
+    assert (second["cursor"], second["tensors"], second["bad"]) == (2, 150, 1)
+    assert ask(opened, "alerts")["total"] == 1 and ask(opened, "tensors", begin=149)["total"] == 150
+    recorder.sleuth_close()
+
+
+def test_a_run_is_read_again_after_a_while_only(little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("tensorsleuth.page.opened.time.monotonic", lambda: now[0])
+    opened = OpenRun(little)
+    (little / "p-1700000000000000000-77" / "debug.json").write_text("{}")
+    assert not opened.refresh()
+    now[0] += opening.PATIENCE + 0.1
+    assert opened.refresh() and not opened.refresh()
+
+
+def test_reading_takes_a_part_of_the_time_only(little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("tensorsleuth.page.opened.time.monotonic", lambda: now[0])
+    opened = OpenRun(little)
+    opened._cost = 1.0
+    (little / "p-1700000000000000000-77" / "debug.json").write_text("{}")
+    now[0] += 9.0
+    assert not opened.refresh()
+    now[0] += 1.1
+    assert opened.refresh()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_the_verdict_is_found_again_only_where_it_may_differ(little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Trace] = []
+
+    def diagnose(trace: Trace) -> Diagnosis:
+        asked.append(trace)
+        return report.diagnose(trace)
+
+    monkeypatch.setattr(opening, "diagnose", diagnose)
+    opened = OpenRun(little)
+    ask(opened, "verdict")
+    (little / "p-1700000000000000000-77" / "debug.json").write_text("{}")
+    assert opened.refresh()
+    ask(opened, "verdict")
+    assert len(asked) == 1
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_that_is_deleted(little: Path) -> None:
+    opened = OpenRun(little)
+    ask(opened, "tensors")
+    shutil.rmtree(little)
+    opened.refresh()
+    assert ask(opened, "")["tensors"] == 0 and ask(opened, "verdict")["verdict"] == "healthy"
+    assert ask(opened, "timeline")["lanes"] == [] and ask(opened, "alerts")["counts"] == []
+
+
+# ---- several processes
+
+
+def test_processes_are_told_in_the_order_of_time(tmp_path: Path) -> None:
+    run = little_run.write(tmp_path / "one", tmp_path / "train.py")
+    other = little_run.write(tmp_path / "two", tmp_path / "train.py")
+    (second,) = other.glob("p-*")
+    second = second.rename(run / "p-1700000000000000001-78")
+    catalog = journal.Journal(second / "catalog.journal", 1 << 20)
+    catalog.append("meta", {"pid": 78, "task": {"type": "worker", "index": 1, "of": 2}})
+    catalog.close()
+    opened = OpenRun(run)
+    assert ask(opened, "")["tensors"] == 72 and len(ask(opened, "")["processes"]) == 2
+    rows = ask(opened, "tensors", end=4)["items"]
+    assert [row["id"] for row in rows] == ["0.0", "1.0", "0.1", "1.1"]
+    largest = ask(opened, "tensors", op="Mul", sort="max", descending="true", end=2)["items"]
+    assert [row["id"] for row in largest] == ["0.27", "1.27"]
+    assert ask(opened, "next", id="0.20")["id"] == "1.20" and ask(opened, "next", id="1.20")["id"] == "0.21"
+    names = [lane["name"] for lane in ask(opened, "timeline")["lanes"]]
+    assert names == ["process 77, CPU:0", "process 77, thread 1", "worker 1 of 2, CPU:0", "worker 1 of 2, thread 1"]
+    assert {finding["tensor"] for finding in ask(opened, "verdict")["findings"]} <= {"0.20", "1.20"}
+    assert ask(opened, "tensors/1.20")["inputs"][0]["id"] == "1.19"
+    assert ask(opened, "tensors/1.20/history")["ids"] == ["1.2", "1.11", "1.20", "1.29"]
+    assert ask(opened, "graph", id="0.20", op="1.4")["focus"] == "1.4"
+
+
+# ---- a call that raised
+
+
+def test_errors_are_alerts(little: Path) -> None:
+    (folder,) = little.glob("p-*")
+    catalog = journal.Journal(folder / "catalog.journal", 1 << 20)
+    catalog.append("failure", {"call": 4, "op": 1, "type": "InvalidArgumentError", "message": "no", "inputs": []})
+    catalog.append("failure", {"call": 900, "op": 1, "type": "InvalidArgumentError", "message": "no", "inputs": []})
+    catalog.close()
+    alerts = ask(OpenRun(little), "alerts", kind="error")
+    assert alerts["counts"][-1] == {"kind": "error", "count": 1, "first": "0.35"} and alerts["total"] == 1
+
+
+# ---- the list of runs
+
+
+def test_the_list_of_runs(tmp_path: Path, little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synthetic.write(tmp_path / "long", 3000, 2)
+    page = runs.list_runs(tmp_path, {})
+    assert [(run["name"], run["tensors"], run["bad"], run["steps"]) for run in page["items"]] == [
+        ("little", 36, 10, 4), ("long", 3000, 2, 3),
+    ]  # fmt: skip
+    assert page["items"][0] == {name: ask(OpenRun(little), "")[name] for name in page["items"][0]}
+    monkeypatch.setattr(runs, "summarize", lambda run: pytest.fail("counted before"))
+    assert runs.list_runs(tmp_path, {"begin": "1"})["items"] == page["items"][1:]
+    assert runs.list_runs(tmp_path / "absent", {}) == {"begin": 0, "end": 0, "total": 0, "items": []}

@@ -1,0 +1,43 @@
+/** The panels of the page, and where each stands. A new one is one line here. */
+import type { ComponentType } from "preact";
+import type { Run } from "../api/types";
+import { Alerts } from "./alerts/Alerts";
+import { ComparePanel } from "./compare/ComparePanel";
+import { GraphPanel } from "./graph/GraphPanel";
+import { RunsPanel } from "./runs/RunsPanel";
+import { Source } from "./source/Source";
+import { Stack } from "./stack/Stack";
+import { TensorPanel } from "./tensor/TensorPanel";
+import { Tensors } from "./tensors/Tensors";
+import { TimelinePanel } from "./timeline/TimelinePanel";
+import { TimelineTools } from "./timeline/TimelineTools";
+
+export interface Panel {
+  id: string;
+  title: string;
+  component: ComponentType;
+  /** Stands in the box's head, beside the title. */
+  tools?: ComponentType;
+  /** Columns of the page; where it is narrow, middle and right become one. "strip" stands above them all, "whole" in place of all others. */
+  region: "strip" | "left" | "middle" | "right" | "whole";
+  /** Which of the column's boxes; panels that share one are tabs. */
+  row: 0 | 1;
+  /** Brings it to the front. */
+  key?: string;
+  /** As high as what is in it; stands on top of its column. */
+  compact?: boolean;
+  /** What the run must have recorded for it; else the page says which mode does. */
+  needs?: keyof Run["records"];
+}
+
+export const PANELS: Panel[] = [
+  { id: "alerts", title: "Alerts", component: Alerts, region: "left", row: 0, compact: true },
+  { id: "tensors", title: "Tensors", component: Tensors, region: "left", row: 1, key: "l" },
+  { id: "timeline", title: "Timeline", component: TimelinePanel, tools: TimelineTools, region: "strip", row: 0, key: "t" },
+  { id: "tensor", title: "Tensor", component: TensorPanel, region: "middle", row: 0, key: "i" },
+  { id: "graph", title: "Graph", component: GraphPanel, region: "middle", row: 1, key: "g" },
+  { id: "source", title: "Source", component: Source, region: "right", row: 0, key: "s" },
+  { id: "stack", title: "Stack trace", component: Stack, region: "right", row: 1, key: "c" },
+  { id: "runs", title: "Runs", component: RunsPanel, region: "whole", row: 0 },
+  { id: "compare", title: "Compare", component: ComparePanel, region: "whole", row: 0 },
+];

@@ -1,0 +1,140 @@
+/** What the timeline shows: the stretch of time, the bins that are here, the scalar over them. */
+import { batch, computed, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
+import { exported, type RequestFailed } from "../../api/client";
+import type { Points, Scalar, Timeline } from "../../api/types";
+import { drift, part } from "../../state/address";
+import { ofRun, runName } from "../../state/name";
+import { cursor } from "../../state/run";
+import { Latest } from "./latest";
+import { isWhole, type View, within } from "./view";
+
+export const BINS = 1200; // the same for every width: so a question has one address, and an exported page the answer
+export const POINTS = 1000;
+const PAUSE = 140; // ms without a wheel or a drag after which finer bins are asked for
+
+export const bins = signal<Timeline | null>(null);
+export const points = signal<Points | null>(null);
+export const scalars = signal<Scalar[]>([]);
+export const trouble = signal<RequestFailed | null>(null);
+export const asTable = signal(false); // for those who do not see the drawing
+export const turned = signal<ReadonlySet<string>>(new Set()); // groups of lanes that the reader opened
+
+const time = part("time");
+const wanted = part("scalar");
+const zoomed = signal<View | null>(parse(time.peek()));
+
+export const whole: ReadonlySignal<View> = computed(() => (bins.value ? { from: bins.value.begin, to: Math.max(bins.value.end, bins.value.begin + 1e-6) } : { from: 0, to: 1 }));
+/** Follows the program where nothing was zoomed. */
+export const view: ReadonlySignal<View> = computed(() => (zoomed.value ? within(zoomed.value, whole.value) : whole.value));
+/** The one that was chosen, else the likely loss; null: none, or that one was turned off. */
+export const scalar: ReadonlySignal<Scalar | null> = computed(() => {
+  if (wanted.value === "none") return null;
+  return scalars.value.find((one) => one.op === wanted.value) ?? scalars.value[0] ?? null;
+});
+
+export function setView(next: View | null): void {
+  zoomed.value = next === null || isWhole(next, whole.peek()) ? null : next;
+}
+
+export function chooseScalar(op: string): void {
+  drift({ scalar: op });
+}
+
+export function turn(group: string): void {
+  const next = new Set(turned.peek());
+  if (!next.delete(group)) next.add(group);
+  turned.value = next;
+}
+
+/** From now on ask for what is on screen. */
+export function followTimeline(): () => void {
+  const stops = [followRun(), followAddress(), writeAddress(), askBins(), askScalars(), askPoints()];
+  return () => stops.forEach((stop) => stop());
+}
+
+function followRun(): () => void {
+  let before: string | null = null;
+  return effect(() => {
+    const now = runName.value;
+    batch(() => {
+      bins.value = points.value = trouble.value = null;
+      scalars.value = [];
+      if (before !== null && now !== before) zoomed.value = null;
+    });
+    before = now;
+  });
+}
+
+function followAddress(): () => void {
+  return effect(() => {
+    const asked = parse(time.value);
+    if (written(asked) !== untracked(() => written(zoomed.value))) zoomed.value = asked;
+  });
+}
+
+/** An entry a zoom would bury the reader's history: the address drifts, when the hand has come to rest. */
+function writeAddress(): () => void {
+  let timer: ReturnType<typeof setTimeout>;
+  const stop = effect(() => {
+    const text = written(zoomed.value);
+    clearTimeout(timer);
+    timer = setTimeout(() => drift({ time: text }), PAUSE);
+  });
+  return () => (clearTimeout(timer), stop());
+}
+
+const stretch = (): { from: number | null; to: number | null } => ({ from: zoomed.value?.from ?? null, to: zoomed.value?.to ?? null });
+
+function askBins(): () => void {
+  const latest = new Latest<Timeline>(
+    (answer) => batch(() => ((bins.value = answer), (trouble.value = null))),
+    (error) => void (bins.peek() || (trouble.value = error)),
+  );
+  const stop = effect(() => {
+    void cursor.value;
+    const path = ofRun("timeline");
+    const { from, to } = stretch();
+    if (exported() && untracked(() => bins.value)) return; // it took along the whole run, and no more
+    const early = untracked(() => bins.value === null);
+    if (path) latest.ask(path, early && exported() ? { bins: BINS } : { from, to, bins: BINS }, early ? 0 : PAUSE);
+  });
+  return () => (latest.stop(), stop());
+}
+
+function askScalars(): () => void {
+  const latest = new Latest<{ items: Scalar[] }>((answer) => (scalars.value = answer.items), () => undefined);
+  const stop = effect(() => {
+    void cursor.value;
+    const path = ofRun("scalars");
+    if (path) latest.ask(path, {}, 0);
+  });
+  return () => (latest.stop(), stop());
+}
+
+function askPoints(): () => void {
+  const latest = new Latest<Points>((answer) => (points.value = answer), () => undefined);
+  let before: string | null = null;
+  const stop = effect(() => {
+    void cursor.value;
+    const op = scalar.value?.op ?? null;
+    const { from, to } = stretch();
+    if (op !== before) points.value = null;
+    const early = op !== before;
+    before = op;
+    const path = op === null ? null : ofRun(`scalars/${encodeURIComponent(op)}`);
+    if (path === null || (exported() && !early)) return latest.stop();
+    latest.ask(path, exported() ? { points: POINTS } : { points: POINTS, from, to }, early ? 0 : PAUSE);
+  });
+  return () => (latest.stop(), stop());
+}
+
+/** "1.25..3.5" in the address. */
+export function parse(text: string | null): View | null {
+  const parts = (text ?? "").split("..");
+  const [from, to] = parts.map((part) => (part === "" ? NaN : Number(part)));
+  return parts.length === 2 && from! >= 0 && to! > from! && to! < Infinity ? { from: from!, to: to! } : null;
+}
+
+export function written(stretch: View | null): string | null {
+  return stretch && `${Number(stretch.from.toFixed(7))}..${Number(stretch.to.toFixed(7))}`;
+}

@@ -1,0 +1,65 @@
+/** Steps as bands on the ruler: one each where they are few enough to tell apart, else stretches of many. */
+import type { Timeline } from "../../api/types";
+import { toX, type View } from "./view";
+
+export interface Band {
+  left: number;
+  right: number;
+  first: number;
+  last: number;
+  bad: boolean;
+  epoch: number | null;
+  name: string;
+}
+
+/** What is on screen, in pixels, in the order of time. */
+export function bands(timeline: Pick<Timeline, "from" | "to" | "steps" | "stepBins">, view: View, width: number): Band[] {
+  const all = timeline.stepBins ? fromBins(timeline, view, width) : fromSteps(timeline, view, width);
+  return all.filter((band) => band.right >= 0 && band.left <= width);
+}
+
+function fromSteps(timeline: Pick<Timeline, "steps">, view: View, width: number): Band[] {
+  return timeline.steps.map(({ step, epoch, from, to, bad, name }) => ({
+    left: toX(view, width, from), right: toX(view, width, to), first: step, last: step, bad, epoch, name,
+  }));
+}
+
+function fromBins(timeline: Pick<Timeline, "from" | "to" | "stepBins">, view: View, width: number): Band[] {
+  const { first, last, bad } = timeline.stepBins!;
+  const seconds = (timeline.to - timeline.from) / first.length;
+  return first.flatMap((step, bin) => {
+    if (step === null) return [];
+    const from = timeline.from + bin * seconds;
+    return [{ left: toX(view, width, from), right: toX(view, width, from + seconds), first: step, last: last[bin] ?? step, bad: bad[bin] ?? false, epoch: null, name: "" }];
+  });
+}
+
+/** Which bands carry a number, and which, so that numbers do not touch: round ones, `room` pixels apart at least. */
+export function numbered(all: readonly Band[], room: number): { x: number; step: number }[] {
+  if (all.length === 0) return [];
+  const [one, other] = [all[0]!, all[all.length - 1]!];
+  const every = nice(Math.ceil((room * (other.last - one.first)) / Math.max(other.right - one.left, 1)));
+  let free = -Infinity;
+  return all.flatMap(({ left, first, last }) => {
+    const step = Math.ceil(first / every) * every;
+    if (step > last || left < free) return [];
+    free = left + room;
+    return [{ x: left, step }];
+  });
+}
+
+function nice(least: number): number {
+  if (!Number.isFinite(least) || least <= 1) return 1;
+  const power = 10 ** Math.floor(Math.log10(least));
+  return ([1, 2, 5].find((many) => many * power >= least) ?? 10) * power;
+}
+
+/** Where a new epoch begins: a line across all lanes. */
+export function epochs(all: readonly Band[]): { x: number; epoch: number }[] {
+  let before: number | null = null;
+  return all.flatMap((band) => {
+    const begins = band.epoch !== null && band.epoch !== before;
+    before = band.epoch ?? before;
+    return begins ? [{ x: band.left, epoch: band.epoch! }] : [];
+  });
+}

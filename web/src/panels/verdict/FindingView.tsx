@@ -1,0 +1,56 @@
+/** One finding in full: where, when, what to change, how sure, how it spread, what was seen. */
+import type { Finding } from "../../api/types";
+import { setFocus } from "../../state/focus";
+import { showPanel } from "../../state/panels";
+import { Chain } from "./Chain";
+import { Evidence } from "./Evidence";
+import { circumstances, placeOf, sureness } from "./words";
+
+export function FindingView({ finding }: { finding: Finding }) {
+  return (
+    <div class="finding">
+      <div class="finding-main">
+        <Where finding={finding} />
+        {finding.fix !== null && (
+          <p class="finding-row">
+            <span class="finding-label">Change</span>
+            <span class="finding-fix">{finding.fix}</span>
+          </p>
+        )}
+        <Row label="Sure" text={sureness(finding)} />
+        <Row label="Seen" text={finding.seen} />
+        <Row label="Others" text={finding.others} />
+      </div>
+      <div class="finding-side">
+        <Chain finding={finding} />
+        <Evidence finding={finding} />
+      </div>
+    </div>
+  );
+}
+
+function Row({ label, text }: { label: string; text: string | null }) {
+  if (text === null || text === "") return null;
+  return (
+    <p class="finding-row">
+      <span class="finding-label">{label}</span>
+      <span class="quiet">{text}</span>
+    </p>
+  );
+}
+
+function Where({ finding }: { finding: Finding }) {
+  const open = (): void => {
+    if (finding.tensor !== null) setFocus(finding.tensor);
+    showPanel("source", { src: finding.place ? `${finding.place.file}:${finding.place.line}` : null });
+  };
+  return (
+    <div class="where">
+      <p class="where-place">
+        {finding.place ? <button class="link mono" onClick={open} title={finding.file ?? ""}>{placeOf(finding)}</button> : <span class="mono">{placeOf(finding)}</span>}
+        {circumstances(finding).map((words) => <span key={words} class="quiet">{words}</span>)}
+      </p>
+      {finding.code !== null && <pre class="where-code">{finding.code.trim()}</pre>}
+    </div>
+  );
+}

@@ -1,0 +1,22 @@
+/** No finding: what that rests on, or why nothing could be found. */
+import type { Run, Verdict } from "../../api/types";
+import { many } from "../../widgets/format";
+
+export function Healthy({ run, said }: { run: Run; said: Verdict }) {
+  const { mark, words } = inWords(run, said);
+  return (
+    <header class="verdict-head">
+      <span class={`mark ${mark === "Healthy" ? "mark-ok" : "mark-plain"}`}>{mark}</span>
+      <h2 class="verdict-summary">{words}</h2>
+    </header>
+  );
+}
+
+export function inWords(run: Run, said: Verdict): { mark: string; words: string } {
+  const seen = `${run.steps ? `${many(run.steps, "step")}, ` : ""}${many(run.tensors, "tensor")}`;
+  if (run.tensors === 0 && run.live) return { mark: "Starting", words: "The program runs; TensorFlow has computed nothing yet. This page follows it." };
+  if (run.tensors === 0) return { mark: "Nothing recorded", words: "TensorFlow computed nothing in this run that was recorded. Was it used? sleuth info says what was seen." };
+  if (said.blind !== null) return { mark: "Unknown", words: `Mode ${said.blind} looks at no values. Record with FULL_HEALTH, which is the default.` };
+  if (run.live) return { mark: "Healthy", words: `${seen} so far, no bad value that matters.` };
+  return { mark: "Healthy", words: `${seen}, no bad value that matters.` };
+}

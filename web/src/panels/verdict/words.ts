@@ -1,0 +1,47 @@
+/** A finding in words, as `sleuth why` has them in the terminal. */
+import type { Finding } from "../../api/types";
+import { when } from "../../widgets/format";
+
+/** The summary, with the name of the file only. */
+export function headline(finding: Finding): string {
+  return finding.file ? finding.summary.replaceAll(finding.file, base(finding.file)) : finding.summary;
+}
+
+export function placeOf(finding: Finding): string {
+  if (finding.file === null) return `${finding.name ?? finding.op ?? "?"}, from no line that is known`;
+  return `${base(finding.file)}:${finding.line}${finding.function ? ` in ${finding.function}` : ""}`;
+}
+
+/** When and where else: step, layer, phase, replica, worker. */
+export function circumstances(finding: Finding): string[] {
+  const loop = finding.iteration ? `iteration ${finding.iteration} of its loop` : null;
+  const layer = finding.layer ? `layer ${finding.layer}` : null;
+  const op = finding.op && finding.file !== null ? `op ${finding.op}` : null;
+  const phase = finding.phase && finding.phase !== "train" ? finding.phase : null;
+  const moment = when({ step: finding.step, epoch: finding.epoch, batch: finding.batch });
+  return [moment, loop, op, layer, phase, finding.replica, finding.worker].filter((words): words is string => Boolean(words));
+}
+
+export function sureness(finding: Finding): string {
+  const share = `${Math.round(finding.confidence * 100)} %`;
+  if (finding.cause === "origin") return "of the line: what went in was finite, what came out was not. The reason is not known";
+  if (finding.confidence >= 0.9) return `yes (${share}): what was seen there explains it, and nothing before it was bad`;
+  return finding.confidence >= 0.7 ? `fairly (${share}): it fits what was seen` : `not very (${share}): others may fit as well`;
+}
+
+/** Where a piece of evidence was made, unless that is the finding's own line. */
+export function lineOf(line: string | null, finding: Finding): string {
+  if (!line || line === `${finding.file}:${finding.line}`) return "";
+  const cut = line.lastIndexOf(":");
+  const [file, number] = [line.slice(0, cut), line.slice(cut + 1)];
+  return file === finding.file ? `line ${number}` : `${base(file)}:${number}`;
+}
+
+/** A hop as it is shown: the finding's own file need not be named again. */
+export function hopWords(text: string, finding: Finding): string {
+  return finding.file === null ? text : text.replace(`(${base(finding.file)}:`, "(line ");
+}
+
+export function base(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1);
+}

@@ -1,0 +1,32 @@
+/** Which panels are in front. The address has those that were asked for, the latest first: `panel=stack.graph`. */
+import { computed, type ReadonlySignal } from "@preact/signals";
+import { PANELS, type Panel } from "../panels/registry";
+import { go, part } from "./address";
+
+const MOST = 6;
+const asked = part("panel");
+const filled = part("whole");
+
+const recent: ReadonlySignal<string[]> = computed(() => asked.value?.split(".") ?? []);
+
+/** The panel that has the page for itself. */
+export const whole: ReadonlySignal<Panel | null> = computed(() => PANELS.find((panel) => panel.id === filled.value) ?? null);
+
+/** Of panels that share a box, the one that was asked for last, else the first. */
+export function inFront(tabs: Panel[]): Panel {
+  const id = recent.value.find((name) => tabs.some((tab) => tab.id === name));
+  return tabs.find((tab) => tab.id === id) ?? (tabs[0] as Panel);
+}
+
+/** Bring a panel to the front, with other changes of the address where there are any. */
+export function showPanel(id: string, changes: Record<string, string | number | null> = {}): void {
+  const alone = PANELS.find((panel) => panel.id === id)?.region === "whole";
+  const order = [id, ...recent.peek().filter((name) => name !== id)].slice(0, MOST);
+  const stays = whole.peek() === null || whole.peek()?.id === id ? filled.peek() : null;
+  go(alone ? { ...changes, whole: id } : { ...changes, panel: order.join("."), whole: stays });
+}
+
+/** Give a panel the whole page, or take that back. */
+export function fill(id: string | null): void {
+  go({ whole: id });
+}

@@ -1,0 +1,74 @@
+import { cleanup, fireEvent, render } from "@testing-library/preact";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Verdict } from "../src/panels/verdict/Verdict";
+import { part } from "../src/state/address";
+import { run, verdict } from "../src/state/run";
+import { aFinding, aRun, aVerdict } from "./fixtures/run";
+import { arrive } from "./fixtures/server";
+
+beforeEach(() => arrive("run=r"));
+afterEach(() => {
+  cleanup();
+  run.value = null;
+  verdict.value = null;
+});
+
+function shown(said = aVerdict(), of = aRun()) {
+  run.value = of;
+  verdict.value = said;
+  return render(<Verdict />);
+}
+
+test("a finding says what, where, when, what to change and how sure it is", () => {
+  const text = shown().container.textContent ?? "";
+  for (const part of ["digits_mlp.py:79 takes log(0)", "in cross_entropy", "step 2, epoch 0, batch 2", "layer loss", "compute the loss from the logits", "yes (96 %)", "73 zeros of 1,000", "line 73"]) expect(text).toContain(part);
+  expect(text).not.toContain("/site"); // the name of the file is enough
+});
+
+test("a hop of the chain, and a piece of evidence, move the focus", () => {
+  const { getByText } = shown();
+  fireEvent.click(getByText("Mul (NaN)"));
+  expect(part("tensor").value).toBe("0.1682");
+  fireEvent.click(getByText("Softmax"));
+  expect(part("tensor").value).toBe("0.1680");
+});
+
+test("its place opens the source", () => {
+  fireEvent.click(shown().getByText("digits_mlp.py:79 in cross_entropy"));
+  expect([part("panel").value, part("src").value, part("tensor").value]).toEqual(["source", "0:79", "0.1681"]);
+});
+
+test("several findings are gone through one by one", () => {
+  const other = aFinding({ summary: "another one", tensor: "0.9", file: null });
+  const { getByLabelText, container } = shown(aVerdict({ findings: [aFinding(), other] }));
+  expect(container.textContent).toContain("1 of 2");
+  fireEvent.click(getByLabelText("Next finding"));
+  expect(container.textContent).toContain("another one");
+  expect(part("tensor").value).toBe("0.9");
+});
+
+test("it can be made small", () => {
+  const { getByText, queryByText } = shown();
+  fireEvent.click(getByText("Less"));
+  expect(queryByText("Change")).toBeNull();
+  fireEvent.click(getByText("More"));
+  expect(queryByText("Change")).not.toBeNull();
+});
+
+test.each([
+  [aRun(), {}, "Healthy", "50 steps, 18,900 tensors, no bad value that matters."],
+  [aRun({ live: true }), {}, "Healthy", "so far"],
+  [aRun(), { blind: "SHAPE" }, "Unknown", "Mode SHAPE looks at no values. Record with FULL_HEALTH"],
+  [aRun({ tensors: 0, live: true }), {}, "Starting", "nothing yet"],
+  [aRun({ tensors: 0 }), {}, "Nothing recorded", "sleuth info"],
+])("without a finding it says what that rests on", (of, change, mark, words) => {
+  const text = shown(aVerdict({ findings: [], ...change }), of).container.textContent ?? "";
+  expect(text).toContain(mark);
+  expect(text).toContain(words);
+});
+
+test("what limits it is told: masked, not covered, damaged", () => {
+  const of = aRun({ notCovered: [{ what: "worker 2", why: "it was not recorded", site: null }], trouble: ["events.bin: torn at row 7"] });
+  const text = shown(aVerdict({ findings: [], masked: [aFinding({ op: "Sqrt" })] }), of).container.textContent ?? "";
+  for (const part of ["1 bad value masked, no harm done", "Sqrt at digits_mlp.py:79", "worker 2", "it was not recorded", "The trace is damaged", "torn at row 7"]) expect(text).toContain(part);
+});
