@@ -29,6 +29,25 @@ def ratio(
     return measure
 
 
+def watched(workload: str, steps: int, rounds: int, every: int) -> Callable[[Bench], Result]:
+    """A recording that watches every so many steps, against one that does not.
+
+    A round is too short for that many steps: of steps in which nothing is looked at and of those in which everything
+    is, each measured by itself, the average.
+    """
+
+    def measure(bench: Bench) -> Result:
+        variants = {"ours": "FULL_HEALTH", "seldom": "seldom", "each": "watch"}
+        samples = interleave(bench, workload, steps, variants, bench.rounds(rounds))
+        plain = samples.rounds["ours"]
+        ratios = {v: median(_per_round(samples.rounds[v], plain, "wall")) for v in ("seldom", "each")}
+        ours = ratios["seldom"] + (ratios["each"] - ratios["seldom"]) / every
+        result = {"bare_s": median(s["wall"] for s in plain) / steps, "rounds": len(plain), "also": ratios}
+        return result | {"ours": ours, "failed": samples.failed}
+
+    return measure
+
+
 def peak(workload: str, steps: int, peers: tuple[str, ...] = ("tfdbg2",)) -> Callable[[Bench], Result]:
     """Peak resident memory against that of the bare process: new processes each time, for it can only rise."""
 

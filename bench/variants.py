@@ -10,6 +10,7 @@ from bench.models import Transformer
 
 End = Callable[[], None]
 GUARD, BREAK, EXPECT = "guard", "break", "expect"  # in place of a mode
+WATCH, SELDOM = "watch", "seldom"  # all weights and their gradients, in each step; the same, in no step
 
 
 def bare(folder: str, mode: str) -> End:
@@ -18,7 +19,7 @@ def bare(folder: str, mode: str) -> End:
 
 
 def ours(folder: str, mode: str) -> End:
-    """`tensorsleuth.record`, `guard`, a break point that nothing comes to, or expectations, as a user would type it."""
+    """As a user would type it: `record`, `guard`, a break point that nothing comes to, expectations, a watch."""
     import tensorsleuth
 
     if mode == GUARD:
@@ -26,9 +27,11 @@ def ours(folder: str, mode: str) -> End:
     if mode == EXPECT:
         Transformer.judge = staticmethod(lambda x: tensorsleuth.expect(x, finite=True))
         return lambda: None
-    recording = tensorsleuth.record(folder, mode="FULL_HEALTH" if mode == BREAK else mode)
+    recording = tensorsleuth.record(folder, mode="FULL_HEALTH" if mode in (BREAK, WATCH, SELDOM) else mode)
     if mode == BREAK:
         tensorsleuth.break_when("abs_max > 1e30", then="stop")
+    if mode in (WATCH, SELDOM):
+        tensorsleuth.watch(["variable:.*", "gradient:.*"], every=1 if mode == WATCH else 1 << 40)
     return recording.close
 
 
@@ -52,4 +55,12 @@ def check_numerics(folder: str, mode: str) -> End:
     return end
 
 
-VARIANTS = {"bare": bare, "again": bare, "ours": ours, "tfdbg2": tfdbg2, "check_numerics": check_numerics}
+VARIANTS = {
+    "bare": bare,
+    "again": bare,
+    "ours": ours,
+    "seldom": ours,
+    "each": ours,
+    "tfdbg2": tfdbg2,
+    "check_numerics": check_numerics,
+}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tensorsleuth import hooks, keras
     from tensorsleuth.breaking.api import Break, break_when
-    from tensorsleuth.breaking.selector import gradients
     from tensorsleuth.capture.api import (
         Recording,
         disable_dump_debug_info,
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
         record,
         step,
     )
+    from tensorsleuth.capture.selector import gradients
     from tensorsleuth.checking.api import expect
     from tensorsleuth.diagnose import diagnose
     from tensorsleuth.guarding.api import Guard, disable_check_numerics, enable_check_numerics, guard
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         SleuthError,
     )
     from tensorsleuth.trace.reader import Trace, open_trace
+    from tensorsleuth.watching.api import Watch, watch
+    from tensorsleuth.watching.log import log
 
     open = open_trace
 
@@ -46,6 +48,7 @@ _HOMES = {
     "Recording": ("tensorsleuth.capture.api", "Recording"),
     "SleuthError": ("tensorsleuth.model.errors", "SleuthError"),
     "Trace": ("tensorsleuth.trace.reader", "Trace"),
+    "Watch": ("tensorsleuth.watching.api", "Watch"),
     "break_when": ("tensorsleuth.breaking.api", "break_when"),
     "diagnose": ("tensorsleuth.diagnose", ""),  # the package itself, which can be called
     "disable_check_numerics": ("tensorsleuth.guarding.api", "disable_check_numerics"),
@@ -53,13 +56,15 @@ _HOMES = {
     "enable_check_numerics": ("tensorsleuth.guarding.api", "enable_check_numerics"),
     "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
     "expect": ("tensorsleuth.checking.api", "expect"),
-    "gradients": ("tensorsleuth.breaking.selector", "gradients"),
+    "gradients": ("tensorsleuth.capture.selector", "gradients"),
     "guard": ("tensorsleuth.guarding.api", "guard"),
     "hooks": ("tensorsleuth.hooks", ""),
     "keras": ("tensorsleuth.keras", ""),
+    "log": ("tensorsleuth.watching.log", "log"),
     "open": ("tensorsleuth.trace.reader", "open_trace"),
     "record": ("tensorsleuth.capture.api", "record"),
     "step": ("tensorsleuth.capture.api", "step"),
+    "watch": ("tensorsleuth.watching.api", "watch"),
 }
 
 __all__ = [
@@ -72,6 +77,7 @@ __all__ = [
     "Recording",
     "SleuthError",
     "Trace",
+    "Watch",
     "break_when",
     "diagnose",
     "disable_check_numerics",
@@ -83,9 +89,11 @@ __all__ = [
     "guard",
     "hooks",
     "keras",
+    "log",
     "open",
     "record",
     "step",
+    "watch",
 ]
 
 

@@ -56,6 +56,15 @@ def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     points = list(breaking._breaks._all.values()) if breaking._breaks is not None else []
     for point in points:
         breaking._remove(point)
+    from tensorsleuth.watching import api as watching
+
+    still = list(watching._watches._all) if watching._watches is not None else []
+    if watching._watches is not None:
+        watching._watches._all.clear()
+        for entry in watching._watches._book.entries():
+            entry.asked.clear()
+        watching._leave()  # what was watched at a point stays watched for as long as the program runs
+    assert not still, "something is still watched"
     assert not points, "a break point is still set"
     assert left is None, "a recording is still under way"
     assert guard is None, "a guard is still on duty"

@@ -338,7 +338,7 @@ def test_bits_are_those_of_check_numerics_and_under_xla_those_without() -> None:
 
     def trained(judge: Callable[[Any], Any], jit: bool) -> list[bytes]:
         model = Transformer(layers=1, width=32, heads=2, sequence=16, batch=2, vocabulary=50)
-        model.judge = judge  # type: ignore[method-assign]
+        model.judge = judge
         step = tf.function(model.one_step, jit_compile=jit)
         for _ in range(3):
             step()

@@ -23,6 +23,8 @@ PARTS = (
     "session_runs.cc",
     "shapes.cc",
     "values.cc",
+    "measure.cc",
+    "watches.cc",
     "health.cc",
     "health_portable.cc",
     "health_float8.cc",

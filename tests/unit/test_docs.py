@@ -16,8 +16,8 @@ import tensorsleuth
 from tensorsleuth.breaking.breakpoint import ACTIONS
 from tensorsleuth.breaking.hit import Hit
 from tensorsleuth.breaking.naming import OpSeen
-from tensorsleuth.breaking.selector import KINDS
 from tensorsleuth.breaking.words import KNOWN
+from tensorsleuth.capture.selector import KINDS, WATCHED_KINDS
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.cli import commands
 from tensorsleuth.debugger import filters
@@ -26,6 +26,7 @@ from tensorsleuth.debugger.commands import all_commands
 from tensorsleuth.model.coverage import COVERED, NOT_COVERED
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.series import LogMessage
 from tensorsleuth.page.app import api_routes
 from tensorsleuth.page.shelf import Shelf
 from tensorsleuth.show.tui.keys import KEYS, OF_PANES, Key
@@ -35,6 +36,8 @@ from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.tensor_event import SourceLine, TensorEvent
 from tensorsleuth.trace.tensors import Tensors
 from tensorsleuth.trace.variable_use import Variable
+from tensorsleuth.trace.watched import WatchedSeries
+from tensorsleuth.watching.wanted import WHATS
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,6 +68,7 @@ KERAS = (ROOT / "docs/keras.md").read_text()
 COVERAGE = (ROOT / "docs/coverage.md").read_text()
 API = (ROOT / "docs/api.md").read_text()
 DEBUGGER = (ROOT / "docs/debugger.md").read_text()
+WATCH = (ROOT / "docs/watch.md").read_text()
 PAGE = (ROOT / "docs/page.md").read_text()
 HTTP_API = (ROOT / "docs/http-api.md").read_text()
 BREAKPOINTS = (ROOT / "docs/breakpoints.md").read_text()
@@ -191,6 +195,7 @@ def test_readme_pages_exist() -> None:
         "docs/page.md",
         "docs/http-api.md",
         "docs/breakpoints.md",
+        "docs/watch.md",
         "ARCHITECTURE.md",
     ):
         assert link in readme and (ROOT / link).exists(), link
@@ -215,6 +220,21 @@ def test_action_is_documented(action: str) -> None:
 @pytest.mark.parametrize("name", sorted(public_names(Hit) | public_names(OpSeen) - {"tensor", "where"}))
 def test_field_of_a_hit_is_documented(name: str) -> None:
     assert f"`{name}`" in BREAKPOINTS
+
+
+@pytest.mark.parametrize("what", [*WHATS, *(f"{kind}:" for kind in WATCHED_KINDS if kind)])
+def test_what_can_be_watched_is_documented(what: str) -> None:
+    assert f'| `"{what}' in WATCH
+
+
+@pytest.mark.parametrize("name", sorted(public_names(WatchedSeries) | public_names(LogMessage)))
+def test_field_of_what_was_watched_is_documented(name: str) -> None:
+    assert re.search(rf"`{name}(\(\w*\))?`", WATCH), name
+
+
+@pytest.mark.parametrize("option", ["--watch", "--watch-every"])
+def test_option_for_watching_is_documented(option: str) -> None:
+    assert option in COMMANDS and option in WATCH
 
 
 @pytest.mark.parametrize("option", ["--break", "--break-on", "--then"])

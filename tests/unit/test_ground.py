@@ -29,6 +29,7 @@ EVERYTHING = {
     "debugger",
     "breaking",
     "checking",
+    "watching",
     "page",
 }
 MAY_IMPORT = {
@@ -44,6 +45,7 @@ MAY_IMPORT = {
     "checking": {"model", "native", "capture"},
     "page": {"model", "trace", "diagnose", "debugger", "show"},
     "breaking": {"model", "native", "trace", "capture"},
+    "watching": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},
     "cli": EVERYTHING,
     "demo": {API},

@@ -10,9 +10,9 @@ from typing import Any
 from tensorsleuth.breaking.acting import ready_to_record
 from tensorsleuth.breaking.breakpoint import Action, Breakpoint, Predicate, make_breakpoint
 from tensorsleuth.breaking.hit import Hit
-from tensorsleuth.breaking.selector import On
 from tensorsleuth.capture import api as recording
 from tensorsleuth.capture.complaint import complain
+from tensorsleuth.capture.selector import On
 from tensorsleuth.native import loader
 
 PATIENCE = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
@@ -69,32 +69,28 @@ def break_when(condition: str | Predicate, on: On = None, then: Action = "pause"
     from tensorsleuth.breaking.breakpoints import Breakpoints
 
     if point.action == "record":
-        ready_to_record(recording.set_rider(_breaks))
+        ready_to_record(recording.recorder_now())
     if _breaks is None:
         _breaks = Breakpoints()
         atexit.register(_end)
         os.register_at_fork(after_in_child=_breaks.abandon)
     if point.action == "pause":
         _breaks.acting.pauses.expect()
-    current = recording.set_rider(None)
-    try:
-        _breaks.add(point, current)
-    finally:
-        recording.set_rider(_breaks)
+    _breaks.add(point)
+    recording.add_rider(_breaks)
     return Break(point)
 
 
 def _remove(point: Breakpoint) -> None:
     if _breaks.remove(point):
-        recording.set_rider(None)
+        recording.remove_rider(_breaks)
 
 
 def _end() -> None:
     """The program ends: nothing may call into Python any more."""
-    recording.set_rider(None)
     try:
         _breaks.acting.close()
-        _breaks.leave()
+        recording.remove_rider(_breaks)
         native = loader.load()
         if native is not None:
             native.break_drain(PATIENCE)

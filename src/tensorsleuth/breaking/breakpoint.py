@@ -11,8 +11,8 @@ from typing import Any
 from tensorsleuth.breaking.condition import ALWAYS, Condition, parse
 from tensorsleuth.breaking.hit import KEPT_BYTES, Hit
 from tensorsleuth.breaking.naming import OpSeen
-from tensorsleuth.breaking.selector import On, Selector, Subject, read_selectors
 from tensorsleuth.capture.complaint import complain
+from tensorsleuth.capture.selector import On, Selector, Subject, read_selectors
 from tensorsleuth.model import ops
 from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
 from tensorsleuth.model.errors import SleuthError

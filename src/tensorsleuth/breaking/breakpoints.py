@@ -6,29 +6,26 @@ import itertools
 import os
 import re
 import threading
+from pathlib import Path
 from typing import Any
 
-from tensorsleuth.breaking import eager_gradients
 from tensorsleuth.breaking.acting import Acting, ready_to_record
 from tensorsleuth.breaking.bench import MOST, Bench, bench_of
 from tensorsleuth.breaking.breakpoint import Breakpoint
 from tensorsleuth.breaking.hit import Hit, seen_of
 from tensorsleuth.breaking.naming import Names
-from tensorsleuth.breaking.selection import BreakSelection, Nothing
-from tensorsleuth.breaking.selector import Subject
+from tensorsleuth.breaking.selection import BreakSelection
 from tensorsleuth.breaking.sight import Sight
-from tensorsleuth.breaking.subjects import Subjects, TracedGradients
-from tensorsleuth.capture import patches, tf
+from tensorsleuth.capture import eager_gradients, tf
 from tensorsleuth.capture.complaint import complain, harmless
 from tensorsleuth.capture.recorder import Recorder
-from tensorsleuth.capture.settings import Settings, make_settings
+from tensorsleuth.capture.selector import Subject
 from tensorsleuth.capture.sites import caller_line
+from tensorsleuth.capture.subjects import Subjects, TracedGradients
 from tensorsleuth.capture.watcher import Alarm
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import EventKind
-from tensorsleuth.trace.memory import MemoryFolder, PrivateFolder, memory_folder
-from tensorsleuth.trace.plan import memory_plan
 
 _STOPPED = re.compile(r"tensorsleuth: stopped by hit (\d+) of break_when")
 ONE_SHOT = MOST - 1  # the number of "go on until"
@@ -38,17 +35,16 @@ MOST_ALARMS = 64
 class Breakpoints:
     """Watches along with the recording that is under way, with the guard, or by itself."""
 
+    alone = True
+
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._all: dict[int, Breakpoint] = {}  # by number
         self._traced = TracedGradients()
-        self.subjects = Subjects(self._traced)
+        self.subjects = Subjects(self._traced, lambda uid: None)
         self.recorder: Recorder | None = None
-        self._folder: MemoryFolder | PrivateFolder | None = None  # of a recorder of its own
         self._bench: Bench | None = None
         self._names: Names | None = None
-        self._base: Any = None  # the selection of the recorder without us
-        self._patches = patches.Patches()
         self._datasets: list[range] = []
         self._alarms: dict[int, BaseException] = {}
         self._alarm_numbers = itertools.count(1)
@@ -57,17 +53,15 @@ class Breakpoints:
 
     # ---- which there are
 
-    def add(self, point: Breakpoint, recorder: Any) -> None:
-        """Watch for one more."""
+    def add(self, point: Breakpoint) -> None:
+        """Watch for one more, from when there is a recorder."""
         with self._lock:
             point.number = self._free_number()
             self._all[point.number] = point
-            if self.recorder is None:
-                self.settle(recorder)
-            else:
+            if self.recorder is not None:
                 self._set(point)
                 self._expect_saving()
-                self.recorder.select(BreakSelection(self.recorder.settings, self._base, self))
+                self._ride(self.recorder)
 
     def _free_number(self) -> int:
         """None is used again before the tensors' sets are forgotten."""
@@ -77,12 +71,13 @@ class Breakpoints:
             return used
         if len(points) >= ONE_SHOT:
             raise SleuthError(f"{len(points)} break points are set already: remove some first.")
-        recorder = self.recorder if self._folder is None else None
+        recorder = self.recorder
         self.leave()
         self._all = dict(enumerate(points))
         for number, point in self._all.items():
             point.number = number
-        self.settle(recorder)
+        if recorder is not None:
+            self.settle(recorder)
         return len(self._all)
 
     def remove(self, point: Breakpoint) -> bool:
@@ -111,51 +106,43 @@ class Breakpoints:
     # ---- where they watch
 
     def leave(self) -> None:
-        """Stop watching through this recorder; one of our own is given up."""
+        """Stop watching through this recorder."""
         with self._lock:
             recorder, self.recorder = self.recorder, None
-            folder, self._folder = self._folder, None
             if recorder is None:
                 return
-            self._patches.undo()
+            recorder.hear_gradients(self, None)
             if self._bench is not None:
                 self._bench.tell(None)
                 self._bench.forget()
             recorder.callbacks.breaks = None
-            if folder is not None:
-                recorder.close()
-                folder.close()
-            else:
-                recorder.select(self._base)
+            recorder.ride(self, None)
 
-    def settle(self, recorder: Recorder | None) -> None:
-        """Watch through this recorder, or through one of our own where there is none."""
+    def settle(self, recorder: Recorder) -> None:
+        """Watch through this recorder."""
         with self._lock:
-            if self.recorder is not None or not self._all:
-                return
-            if recorder is None:
-                self._folder = memory_folder()
-                settings = Settings("", Mode.NO_TENSOR, probe=make_settings(".").probe)
-                recorder = Recorder(self._folder, settings, Nothing(settings), memory_plan())
-            self._attach(recorder)
+            if self.recorder is None and self._all:
+                self._attach(recorder)
 
     def _attach(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self._names = Names(recorder.folder)
-        self.subjects = Subjects(self._traced)
+        self.subjects = Subjects(self._traced, recorder.variables.path_of)
         self._datasets = []
         self._bench = bench_of(recorder.sink)
         self._bench.tell(self._saw)
         for point in self._all.values():
             self._set(point, everywhere=point.number == ONE_SHOT)
-        self._base = recorder.selection
         recorder.callbacks.breaks = self
-        patches.watch_gradients_of(self._patches, lambda *told: harmless(self._gradients, *told))
+        recorder.hear_gradients(self, self._gradients)
         self._expect_saving()
-        recorder.select(BreakSelection(recorder.settings, self._base, self))
-        if any(point.action == "record" for point in self._all.values()) and self._folder is None:
+        self._ride(recorder)
+        if any(point.action == "record" for point in self._all.values()) and isinstance(recorder.folder, Path):
             harmless(ready_to_record, recorder)
         self.acting.joined(recorder)
+
+    def _ride(self, recorder: Recorder) -> None:
+        recorder.ride(self, lambda base: BreakSelection(recorder.settings, base, self))
 
     def _expect_saving(self) -> None:
         """Where steps may have to be saved, keep what each begins with."""
@@ -172,10 +159,7 @@ class Breakpoints:
         self._lock = threading.RLock()
         self.acting = Acting(self)
         self._all.clear()
-        self._patches.undo()
-        if self.recorder is not None and self._folder is not None:
-            self.recorder.abandon()
-        self.recorder = self._folder = self._bench = None
+        self.recorder = self._bench = None
 
     # ---- which tensors they are about
 

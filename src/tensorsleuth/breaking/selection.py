@@ -12,14 +12,6 @@ from tensorsleuth.model.modes import Mode
 
 
 @dataclass(frozen=True)
-class Nothing(Selection):
-    """Looks at nothing: break points that watch by themselves add what they need."""
-
-    def look(self, op: str, dtype: int) -> Mode | None:
-        return None
-
-
-@dataclass(frozen=True)
 class BreakSelection(Selection):
     """What a recording looks at, and what break points ask for beyond it."""
 
@@ -30,9 +22,11 @@ class BreakSelection(Selection):
         return _closer(self.base.look(op, dtype), self.breaks.look_at_eager(op, dtype))
 
     def in_eager(self, op: str, first: int, outputs: int) -> None:
+        self.base.in_eager(op, first, outputs)
         self.breaks.placed_eager(op, first, outputs)
 
     def refused(self, function: str, why: str) -> None:
+        self.base.refused(function, why)
         self.breaks.refused(function, why)
 
     def in_function(self, definition: Definition) -> LookInGraph:

@@ -20,7 +20,7 @@ from tensorsleuth.trace import rundir
 
 _active: Recording | None = None
 _guardian: Guardian | None = None
-_rider: Rider | None = None
+_riders: Any = None  # capture.riding.Riders, once there has been one
 
 
 class Guardian(Protocol):
@@ -41,24 +41,17 @@ class Guardian(Protocol):
         """It has ended."""
 
 
-class Rider(Protocol):
-    """Watches along with whatever recorder there is: break points."""
-
-    def leave(self) -> None:
-        """The recorder is about to be another."""
-
-    def settle(self, recorder: Any) -> None:
-        """It is this one now; None where nobody watches."""
-
-
 class Recording:
     """A recording under way. Ends with `close()`, with its `with` block, or with the program."""
 
-    def __init__(self, path: Path | None, settings: Settings, recorder: Any, injected: bool = False) -> None:
+    def __init__(
+        self, path: Path | None, settings: Settings, recorder: Any, injected: bool = False, implied: bool = False
+    ) -> None:
         self.path = path  # of the run, None where it could not be made
         self._settings = settings
         self._recorder = recorder
         self._injected = injected
+        self._implied = implied  # nobody asked for it: something else needed one
 
     @property
     def recorder(self) -> Any:
@@ -119,7 +112,23 @@ def record(
     """
     folder = rundir.logdir(os.fspath(logdir) if logdir is not None else None)
     settings = make_settings(folder, mode, circular_buffer_size, op_regex, tensor_dtypes)
+    if _active is not None and _active._implied:
+        _active.close()
     return _active_like(settings) or _start(settings, lambda: rundir.create(folder, sys.argv or ["python"]))
+
+
+def record_lightly() -> Recording | None:
+    """For what needs a recording to write to where none is under way: one that looks at what leaves functions, no more.
+
+    None where one is under way. A `record()` of the user's takes its place.
+    """
+    if _active is not None:
+        return None
+    from tensorsleuth.capture.sentinel import Sentinel
+
+    settings = make_settings(rundir.logdir(None), Mode.CURT_HEALTH)
+    make_run = lambda: rundir.create(Path(settings.logdir), sys.argv or ["python"])  # noqa: E731
+    return _start(settings, make_run, selection=Sentinel(settings, True))
 
 
 def enable_dump_debug_info(
@@ -149,7 +158,7 @@ def step(number: int) -> Iterator[None]:
     """Say that what runs in this block is training step `number`."""
     if not isinstance(number, int):
         raise SleuthError(f"step({number!r}): a step is a whole number.")
-    recorder = _recorder()
+    recorder = recorder_now()
     with recorder.steps.said(number) if recorder is not None else contextlib.nullcontext():
         yield
 
@@ -164,13 +173,13 @@ def under_way() -> Recording | None:
     return _active
 
 
-def watching() -> Any:
-    """The recorder of the recording under way, or else the guard's; None where nobody watches."""
-    return _recorder()
+def recorder_now() -> Any:
+    """What watches the program now: the recording, or else the guard, or what riders have in memory."""
+    recorder = _recorder()
+    return recorder if recorder is not None or _riders is None else _riders.recorder
 
 
 def _recorder() -> Any:
-    """What watches the program now: the recording, or else the guard."""
     if _active is not None:
         return _active._recorder
     return _guardian.recorder if _guardian is not None else None
@@ -183,23 +192,37 @@ def set_guardian(guardian: Guardian | None) -> Any:
     return _active._recorder if _active is not None else None
 
 
-def set_rider(rider: Rider | None) -> Any:
-    """Have break points watch along, or not any more. Returns what watches the program now."""
-    global _rider
-    _rider = rider
-    return _recorder()
+def add_rider(rider: Any) -> None:
+    """Have it watch along with whatever recorder there is and will be; where there is none, with one in memory.
+
+    Adding it twice does nothing. See `capture.riding.Rider`.
+    """
+    global _riders
+    if _riders is None:
+        from tensorsleuth.capture.riding import Riders
+
+        _riders = Riders()
+        os.register_at_fork(after_in_child=_riders.abandon)
+    if rider not in _riders:
+        _riders.add(rider, _recorder())
+
+
+def remove_rider(rider: Any) -> None:
+    """Have it watch no more."""
+    if _riders is not None:
+        _riders.remove(rider)
 
 
 @contextlib.contextmanager
 def changing_recorder() -> Iterator[None]:
     """While what watches the program becomes another."""
-    if _rider is not None:
-        harmless(_rider.leave)
+    if _riders is not None:
+        _riders.leave()
     try:
         yield
     finally:
-        if _rider is not None:
-            harmless(_rider.settle, _recorder())
+        if _riders is not None:
+            _riders.settle(_recorder())
 
 
 def _active_like(settings: Settings) -> Recording | None:
@@ -215,13 +238,13 @@ def _active_like(settings: Settings) -> Recording | None:
     return _active
 
 
-def _start(settings: Settings, make_run: Any, injected: bool = False) -> Recording:
+def _start(settings: Settings, make_run: Any, injected: bool = False, selection: Any = None) -> Recording:
     need_tensorflow()
     with changing_recorder():
-        return _start_recorder(settings, make_run, injected)
+        return _start_recorder(settings, make_run, injected, selection)
 
 
-def _start_recorder(settings: Settings, make_run: Any, injected: bool) -> Recording:
+def _start_recorder(settings: Settings, make_run: Any, injected: bool, light: Any) -> Recording:
     global _active
     from tensorsleuth.capture.recorder import Recorder
 
@@ -230,7 +253,7 @@ def _start_recorder(settings: Settings, make_run: Any, injected: bool) -> Record
         guardian.stand_back()
     try:
         run = make_run()
-        selection = guardian.selection(settings) if guardian is not None else None
+        selection = guardian.selection(settings) if guardian is not None else light
         recorder = Recorder(run / f"p-{time.time_ns()}-{os.getpid()}", settings, selection)
     except Exception as error:  # a disk that is full or read-only, or a mistake of ours
         if guardian is not None:
@@ -239,7 +262,7 @@ def _start_recorder(settings: Settings, make_run: Any, injected: bool) -> Record
             raise
         complain(f"not recording: {type(error).__name__}: {error}; the program goes on.")
         return Recording(None, settings, None)
-    _active = Recording(run, settings, recorder, injected)
+    _active = Recording(run, settings, recorder, injected, implied=light is not None)
     if guardian is not None:
         guardian.join(recorder)
     atexit.register(_active.close)

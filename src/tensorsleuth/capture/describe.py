@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -123,10 +124,11 @@ def _captures(graph: Any) -> dict[str, dict[str, Any]]:
     return captures
 
 
-def captured_variables(graph: Any) -> dict[int, tuple[str, bool]]:
+def captured_variables(graph: Any, path_of: Callable[[int | None], str | None]) -> dict[int, tuple[str, bool]]:
     """The variables that a graph captures, by number of the argument: their names, and whether they are trainable."""
     captures = ((int(number), captured) for number, captured in _captures(graph).items())
-    return {number: (one["variable"], one["trainable"]) for number, one in captures if "variable" in one}
+    variables = [(number, one) for number, one in captures if "variable" in one]
+    return {number: (path_of(one["uid"]) or one["variable"], one["trainable"]) for number, one in variables}
 
 
 def _captured(outer: Any, variable: Any) -> dict[str, Any]:

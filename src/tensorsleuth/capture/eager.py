@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorsleuth.capture import tf
@@ -56,6 +56,7 @@ class EagerCallbacks:
         self._proven: set[str] = set()  # copies that have run
         self.watcher: Watcher | None = None
         self.breaks: Breaks | None = None
+        self.met: Callable[[str, Callable[[], Any], Sequence[Any]], None] | None = None  # a function is about to run
         self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
 
     def intern(self, op: str | bytes, outputs: int, forward: int) -> Place:
@@ -134,6 +135,8 @@ class EagerCallbacks:
         number, began = self._sink.next_call(), time.monotonic_ns()
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
+        if self.met is not None:
+            harmless(self.met, name, find, inputs)
         flight = self._begin_flight(number, name, find, inputs) if task is None else None
         if watched is None:
             return FunctionCall(name, name, inputs, number, began, place, None, flight)

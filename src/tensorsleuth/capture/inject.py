@@ -12,7 +12,8 @@ from tensorsleuth.capture.complaint import complain
 from tensorsleuth.capture.settings import make_settings
 from tensorsleuth.model.errors import SleuthError
 
-BREAKING = "tensorsleuth.breaking.injected"  # by name: it stands above us, and most programs do without
+# By name: they stand above us, and most programs do without.
+RIDERS = {"SLEUTH_BREAKS": "tensorsleuth.breaking.injected", "SLEUTH_WATCHES": "tensorsleuth.watching.injected"}
 
 
 def start() -> None:
@@ -21,7 +22,8 @@ def start() -> None:
         run = Path(os.environ["SLEUTH_RUN"])
         wanted = json.loads(os.environ.get("SLEUTH_SETTINGS") or "{}")
         start_injected(run, make_settings(run.parent, **wanted))
-        if os.environ.get("SLEUTH_BREAKS"):
-            importlib.import_module(BREAKING).start()
+        for setting, module in RIDERS.items():
+            if os.environ.get(setting):
+                importlib.import_module(module).start()
     except SleuthError as error:
         complain(f"not recording: {error}")

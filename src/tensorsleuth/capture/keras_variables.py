@@ -24,6 +24,16 @@ class KerasVariables:
         for variable, path, role in keras.variables(model):
             self._note(variable, path, role)
 
+    def path_of(self, uid: int | None) -> str | None:
+        """What Keras calls the variable with this handle, as far as it is known."""
+        noted = self._noted.get(-1 if uid is None else uid)
+        return noted[0] if noted is not None else None
+
+    def named(self, variable: Any) -> None:
+        """A tape is asked about a variable: one of Keras 3 knows its path, whenever it was made."""
+        if isinstance(getattr(variable, "path", None), str):
+            self._note(variable, keras.path(variable), "")
+
     def _note(self, variable: Any, path: str, role: str) -> None:
         uid = keras.uid(variable)
         if uid is not None and self._noted.get(uid) != (path, role):

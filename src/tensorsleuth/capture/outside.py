@@ -21,7 +21,7 @@ _OWN = re.compile(
     "|Resource(Apply|SparseApply|Gather|Scatter|StridedSliceAssign|CountUpTo).*"
     "|(Stateful)?PartitionedCall|(Stateless)?(If|While|Case)|SymbolicGradient|XlaLaunch"
     "|Assert|TensorArray.*|Stack.*|Rng(ReadAnd)?Skip|Stateful(Uniform|Standard|Truncated|Random|Binomial).*"
-    "|LookupTable(Find|Size|Export).*|.*HashTable.*|Sleuth.*)$"
+    "|LookupTable(Find|Size|Export).*|.*HashTable.*|Sleuth(?!Log$|Point$).*)$"
 )
 _RANDOM = re.compile("Random|Multinomial|TruncatedNormal|ParameterizedTruncatedNormal")
 

@@ -7,8 +7,10 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tensorsleuth.capture import patches, tf
 from tensorsleuth.capture.batches import Batches
@@ -40,7 +42,7 @@ from tensorsleuth.capture.sink import NativeSink
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
 from tensorsleuth.capture.strategies import is_later_replica, task_of_environment, watch_strategies
-from tensorsleuth.capture.watcher import Watcher
+from tensorsleuth.capture.watcher import Alarm, Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.trace.catalog_writer import CatalogWriter
@@ -59,11 +61,14 @@ class Recorder:
     ) -> None:
         self.folder = folder
         self.settings = settings
-        self.selection = selection or selection_for(settings)
+        self.selection = self._base = selection or selection_for(settings)
+        self._hearing: dict[object, Callable[[Any, Any], Alarm]] = {}
+        self._riding: dict[object, Callable[[Selection], Selection]] = {}
         self._session = next(_sessions)
         self._patches = patches.Patches()
         self._seeing = patches.Patches()  # what comes and goes with pauses
         self._told = patches.Patches()  # what only a watcher needs
+        self._heard = patches.Patches()  # what only riders need
         if isinstance(folder, Path):
             folder.mkdir(parents=True, exist_ok=True)
         self._plan = plan or make_plan(settings.circular_buffer_size, settings.mode is Mode.FULL_TENSOR)
@@ -83,7 +88,8 @@ class Recorder:
         flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
         library = Library(self.catalog, describer, self._session, means.keeper is not None)
         self.functions = Functions(library, selection, means.prober, flight)
-        keras = KerasPatches(self._patches, Batches(self.sink), KerasVariables(self.catalog))
+        self.variables = KerasVariables(self.catalog)
+        keras = KerasPatches(self._patches, Batches(self.sink), self.variables)
         self.places = places = Places(self.catalog, sites, selection, scopes, self._name_devices, keras.look)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
         remote = Remote(self.folder, self.catalog, means.probe == "host")
@@ -123,15 +129,38 @@ class Recorder:
         self.replayer = Replayer(*watching, saver, lambda: self.steps.number)
         return Flights(self.catalog, self.functions, means.keeper, readings, self.replayer)
 
-    def select(self, selection: Selection) -> None:
-        """Look at other tensors from now on."""
+    def ride(self, rider: object, wrap: Callable[[Selection], Selection] | None) -> None:
+        """Have what a rider asks for looked at as well, from now on; None: not any more."""
+        self._riding.pop(rider, None)
+        if wrap is not None:
+            self._riding[rider] = wrap
+        selection = self._base
+        for wrapping in self._riding.values():
+            selection = wrapping(selection)
+        self._select(selection)
+
+    def _select(self, selection: Selection) -> None:
         self.selection = selection
         self.places.select(selection)
         self.functions.select(selection)
         self.sink.forget_places()
 
+    def hear_gradients(self, rider: object, told: Callable[[Any, Any], Alarm] | None) -> None:
+        """Tell a rider of what tapes give, and of what that is the gradient; None: no more."""
+        self._hearing.pop(rider, None)
+        if told is not None:
+            self._hearing[rider] = told
+        if not self._hearing:
+            self._heard.undo()  # riders leave before anything else changes: what they put on last is taken off first
+        elif not self._heard:
+            patches.watch_gradients_of(self._heard, self._tell_gradients)
+
+    def _tell_gradients(self, sources: Any, gradients: Any) -> Alarm:
+        alarms = [harmless(told, sources, gradients) for told in list(self._hearing.values())]
+        return next((alarm for alarm in alarms if alarm is not None), None)
+
     def keep_steps(self, kept: bool) -> None:
-        """Have every call of a function keep what it begins with, so that it can be saved; before `select`."""
+        """Have every call of a function keep what it begins with, so that it can be saved; before `ride`."""
         self.functions.keeps = kept
 
     def save_step(self, call: int) -> bool:
@@ -212,6 +241,7 @@ class Recorder:
 
     def abandon(self) -> None:
         """In a forked child: leave TensorFlow as it was, and the parent's files alone."""
+        self._heard.undo()
         self._told.undo()
         self._seeing.undo()
         self._patches.undo()

@@ -115,9 +115,8 @@ def _frames(frame: FrameType | None) -> Iterator[FrameKey]:
 
 def caller_line() -> tuple[str | None, int | None]:
     """File and line of the program that is running now."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if is_user(frame.f_code.co_filename):
-            return frame.f_code.co_filename, frame.f_lineno
-        frame = frame.f_back
+    for frame in _frames(sys._getframe(1)):
+        found = written(frame)
+        if found is not None and is_user(found[0]):
+            return found[0], found[1]
     return None, None

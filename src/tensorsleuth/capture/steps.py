@@ -21,6 +21,7 @@ class Steps:
         self._trained = False  # gradients of this step have been computed
         self._said = 0  # how many `with step(n)` are open
         self._used = -1
+        self.moving: Callable[[int, int], None] | None = None  # told of this step (-1: it has not trained) and the next
         announce(0)
 
     @property
@@ -93,5 +94,7 @@ class Steps:
             self._trained = False
 
     def _move(self, number: int) -> None:
+        if self.moving is not None and number != self._number:
+            self.moving(self._number if self._used >= self._number else -1, number)
         self._number = number
         self._announce(number)

@@ -48,7 +48,7 @@ def finish(violation: Violation | None, expected: Expectation) -> None:
 
 
 def _into_trace(violation: Violation) -> None:
-    recorder = recording.watching()
+    recorder = recording.recorder_now()
     if recorder is not None:
         recorder.note_violation(violation)
 

@@ -41,12 +41,16 @@ def new_run(logdir: Path, program: Sequence[str], join: str | None = None) -> Pa
 
 
 def watch(
-    program: Sequence[str], run: Path | None, settings: Mapping[str, object], breaks: Sequence[object] = ()
+    program: Sequence[str],
+    run: Path | None,
+    settings: Mapping[str, object],
+    breaks: Sequence[object] = (),
+    watched: Sequence[object] = (),
 ) -> Ending:
     """Run a program to its end, recorded into `run`."""
     environment = dict(os.environ) if run is None else injected(run, settings)
-    if breaks and run is not None:
-        environment["SLEUTH_BREAKS"] = json.dumps(breaks)
+    riders = {"SLEUTH_BREAKS": breaks, "SLEUTH_WATCHES": watched}
+    environment |= {name: json.dumps(asked) for name, asked in riders.items() if asked and run is not None}
     with child.signals_held() as mask:
         pid = child.spawn([sys.executable, *program], environment, mask)
         if run is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tensorsleuth.cli import breaks, child, launch, options, settings
+from tensorsleuth.cli import breaks, child, launch, options, settings, watching
 from tensorsleuth.cli.closing import close
 
 
@@ -38,6 +38,7 @@ class ProgramCommand(click.Command):
 @options.logdir
 @settings.recording
 @breaks.breaking
+@watching.watching
 @options.quiet
 @click.option("--join", metavar="NAME", help="Record into the run of this name, together with others that do.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
@@ -49,6 +50,8 @@ def command(
     conditions: tuple[str, ...],
     break_on: tuple[str, ...],
     then: str,
+    watched: tuple[str, ...],
+    watch_every: int,
     **recording: Any,
 ) -> None:
     """Run a program, unedited, and record what its tensors were.
@@ -62,12 +65,14 @@ def command(
     sleuth run --op-regex '(MatMul|Log)' --logdir /scratch/runs train.py
     sleuth run --join mnist worker.py     # the same in each worker's terminal: one run, one verdict
     sleuth run --break 'grad_norm > 100' --then pause train.py
+    sleuth run --watch 'encoder/.*/kernel' --watch 'gradient:.*' --watch-every 100 train.py
     """
     launch.check_program(program)
     wanted = settings.checked(logdir, recording)
     points = breaks.checked(conditions, break_on, then)
+    watches = watching.checked(watched, watch_every)
     run = launch.new_run(logdir, program, join)
-    ending = launch.watch(program, run, wanted, points)
+    ending = launch.watch(program, run, wanted, points, watches)
     if run is not None and not quiet:
         close(run, program, ending)
     child.end_as(ending)

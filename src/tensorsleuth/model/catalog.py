@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tensorsleuth.model.replay import Replay
+from tensorsleuth.model.series import LogMessage, Series
 from tensorsleuth.model.violation import Violation
 
 
@@ -137,6 +138,8 @@ class Catalogue:
     replays: dict[int, Replay] = field(default_factory=dict)  # by call
     not_covered: list[dict[str, Any]] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
+    series: dict[int, Series] = field(default_factory=dict)  # what is watched
+    logs: list[LogMessage] = field(default_factory=list)
 
     def running(self) -> Iterator[tuple[Instance, Function]]:
         """Every place where a function is called from, with the function."""

@@ -63,7 +63,7 @@ _ROWS = (
     (33, "float4_e2m1fn", 1, Kind.OTHER),
 )
 
-RESOURCE, VARIANT = 20, 21
+STRING, RESOURCE, VARIANT = 7, 20, 21
 
 DTYPES = {row[0]: DType(*row) for row in _ROWS}
 

@@ -9,6 +9,8 @@ from enum import IntEnum, IntFlag
 
 import numpy as np
 
+from tensorsleuth.model.bins import BINS
+
 # One tensor that was computed.
 #
 #  0        8        16     20    24     28    32     34    35   36
@@ -68,6 +70,38 @@ VALUE = np.dtype(
     ]
 )
 
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+# What a watched tensor was, once; a row of watched.bin.
+WATCHED = np.dtype(
+    [
+        ("time", "<u8"),
+        ("step", "<i8"),  # the training step
+        ("run", "<u8"),  # as `step` of EVENT
+        ("series", "<u4"),  # in the catalogue
+        ("iteration", "<u4"),  # of the innermost loop
+        ("shape", "<u4"),
+        ("thread", "<u2"),
+        ("dtype", "u1"),
+        ("kind", "u1"),  # EventKind; 0 is a row that was never finished
+        ("flags", "<u4"),  # What
+        ("kept", "<u4"),  # how many of the first dimension, of an image; how many texts
+        ("elements", "<u8"),
+        ("nan", "<u8"),
+        ("neg_inf", "<u8"),
+        ("pos_inf", "<u8"),
+        ("zero", "<u8"),
+        ("min", "<f8"),  # these four of the finite values
+        ("max", "<f8"),
+        ("sum", "<f8"),
+        ("norm", "<f8"),
+        ("before", "<f8"),  # of a variable: its norm before the step
+        ("change", "<f8"),  # and the norm of what the step added
+        ("quantiles", "<f8", (len(QUANTILES),)),
+        ("bins", "<u4", (BINS,)),  # between min and max, all of one width
+    ]
+)
+
 # A shape, named by the number of its row plus one.
 SHAPE = np.dtype([("rank", "<u8"), ("dims", "<u8", (8,)), ("kind", "<u8")])
 
@@ -95,6 +129,20 @@ class EventFlag(IntFlag):
     DEVICE = 64  # summarised on the device, not by the host's kernel
     VALUE = 128  # its value is in values.bin
     STEADY = 256  # evaluated once, while the graph was optimised
+
+
+class What(IntFlag):
+    """What is asked for of a watched tensor; in a row: what there is."""
+
+    SCALAR = 1
+    NORM = 2
+    HISTOGRAM = 4
+    QUANTILES = 8
+    IMAGE = 16
+    TEXT = 32
+    VALUE = 64
+    EXACT = 128  # the quantiles are not taken from the histogram
+    COMPARED = 256  # `before` and `change` are filled in
 
 
 class CallKind(IntEnum):

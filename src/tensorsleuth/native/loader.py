@@ -114,6 +114,9 @@ class Health(ctypes.Structure):
 # Called on the thread that computed a tensor, where a condition on it holds; not 0: the hit for which to stop.
 Hit = ctypes.CFUNCTYPE(c_int, c_int, POINTER(TensorView), POINTER(Where), POINTER(Health))
 
+# Number of a message, how many values it has, they themselves.
+Print = ctypes.CFUNCTYPE(None, c_int64, c_int, POINTER(TensorView))
+
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_open": (c_int, [POINTER(Plan)]),
     "sleuth_close": (None, []),
@@ -138,6 +141,22 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_break_change": (c_double, []),
     "sleuth_break_take_stop": (c_int, []),
     "sleuth_break_judge": (None, [c_uint64, POINTER(TensorView), POINTER(Where)]),
+    "sleuth_watch_open": (c_int, [c_char_p, c_char_p, c_char_p, c_uint64, c_uint64, c_uint64]),
+    "sleuth_watch_activate": (None, [c_int]),
+    "sleuth_watch_set": (None, [c_uint32, c_int64, c_uint32]),
+    "sleuth_watch_on": (None, [c_uint32, c_uint32]),
+    "sleuth_watch_forget": (None, []),
+    "sleuth_watch_due": (c_int, [c_uint32]),
+    "sleuth_watch_rows": (c_uint64, []),
+    "sleuth_watch_saw": (None, [c_uint32, POINTER(TensorView), POINTER(Where)]),
+    "sleuth_watch_variable": (
+        None,
+        [c_uint32, c_uint32, POINTER(TensorView), POINTER(TensorView), POINTER(Where)],
+    ),
+    "sleuth_watch_text": (None, [c_uint32, c_char_p, c_uint64, c_uint32, POINTER(TensorView)]),
+    "sleuth_log_tell": (None, [Print]),
+    "sleuth_log_drain": (c_int, [c_int]),
+    "sleuth_text": (c_uint64, [POINTER(TensorView), c_uint64, POINTER(c_void_p)]),
     "sleuth_call_of_step": (c_uint64, [c_uint64]),
     "sleuth_latest_call": (c_uint64, []),
     "sleuth_open_values": (c_int, [c_char_p, c_char_p, c_uint64]),

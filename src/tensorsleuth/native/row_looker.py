@@ -1,4 +1,4 @@
-"""Looks at arrays row by row, with or without TensorFlow: the native kernels, or their twins where there is no library."""
+"""Looks at arrays row by row, without TensorFlow: the native kernels, or their twins where there is no library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ LIBRARY = Path(__file__).with_name("libsleuth_look.so")
 # Health in rows.h: what one look at a row finds.
 COUNTS = ("elements", "neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
 HEALTH = np.dtype(
-    [*((name, "<u8") for name in COUNTS), *((name, "<f8") for name in ("min", "max", "mean", "std")), ("first_bad", "<u8")]
+    [
+        *((name, "<u8") for name in COUNTS),
+        *((name, "<f8") for name in ("min", "max", "mean", "std")),
+        ("first_bad", "<u8"),
+    ]
 )
 Array = npt.NDArray[Any]
 _NUMBERS = {dtype.name: number for number, dtype in DTYPES.items()}
@@ -30,7 +34,12 @@ def load() -> ctypes.CDLL | None:
     """The library, or None where there is none that fits."""
     try:
         library = ctypes.CDLL(str(LIBRARY))
-        library.sleuth_look_rows.argtypes = [ctypes.c_void_p, *[ctypes.c_uint64] * 3, *[ctypes.c_int] * 2, ctypes.c_void_p]
+        library.sleuth_look_rows.argtypes = [
+            ctypes.c_void_p,
+            *[ctypes.c_uint64] * 3,
+            *[ctypes.c_int] * 2,
+            ctypes.c_void_p,
+        ]
         library.sleuth_hash_rows.argtypes = [ctypes.c_void_p, *[ctypes.c_uint64] * 2, ctypes.c_void_p]
     except (OSError, AttributeError):
         return None

@@ -33,4 +33,5 @@ def _numbers(summary: Summary | None) -> list[str]:
         return []
     steps = [of(summary.steps, "step")] if summary.steps else []
     bad = [f"{of(summary.bad, 'bad one')}"] if summary.bad else []
-    return [*steps, f"{of(summary.events, 'tensor')} watched", *bad]
+    logged = [f"{of(summary.logged, 'message')} logged"] if summary.logged else []
+    return [*steps, f"{of(summary.events, 'tensor')} watched", *bad, *logged]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rich.table import Table
 from rich.text import Text
 
-from tensorsleuth.show.amounts import age, count, duration, moment, printable, size
+from tensorsleuth.show.amounts import age, count, duration, moment, of, printable, size
 from tensorsleuth.show.runs_table import verdict
 from tensorsleuth.show.summary import Summary
 
@@ -25,7 +25,7 @@ def run_info(summary: Summary, meta: Mapping[str, object], now: float) -> Table:
 
 
 def _lines(summary: Summary, meta: Mapping[str, object], now: float) -> dict[str, str]:
-    return {
+    lines = {
         "program": summary.program,
         "in": str(meta.get("cwd", "")),
         "python": str(meta.get("python", "")),
@@ -40,3 +40,8 @@ def _lines(summary: Summary, meta: Mapping[str, object], now: float) -> dict[str
         "size": size(summary.bytes),
         "folder": str(summary.path),
     }
+    if summary.watched:
+        lines["watched"] = f"{of(summary.watched, 'thing')}, {of(summary.looks, 'look')}"
+    if summary.logged:
+        lines["logged"] = of(summary.logged, "message")
+    return lines

@@ -19,6 +19,7 @@ from tensorsleuth.model.catalog import (
     Site,
 )
 from tensorsleuth.model.replay import Outcome, Replay
+from tensorsleuth.model.series import LogMessage, Series
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.trace import journal
 from tensorsleuth.trace.files import open_regular
@@ -101,9 +102,22 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         catalogue.scopes.setdefault(int(fields["graph"]), {}).update(paths)
     elif kind == "variable":
         catalogue.variables[int(fields["uid"])] = str(fields["name"]), str(fields["role"])
+    elif kind == "series":
+        place = _place(fields)
+        catalogue.series[int(fields["id"])] = Series(
+            int(fields["id"]), str(fields["kind"]), str(fields["name"]), *place
+        )
+    elif kind == "log":
+        message = float(fields["time"]), int(fields["step"]), str(fields["message"])
+        catalogue.logs.append(LogMessage(*message, *_place(fields)))
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)
+
+
+def _place(fields: dict[str, Any]) -> tuple[str | None, int | None]:
+    file, line = fields["file"], fields["line"]
+    return (None if file is None else str(file)), (None if line is None else int(line))
 
 
 def _drop_strays(catalogue: Catalogue) -> int:

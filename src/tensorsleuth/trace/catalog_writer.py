@@ -92,6 +92,14 @@ class CatalogWriter:
         """What a variable is called, where its own name does not say; `role` is `optimizer`, `metric` or empty."""
         self._write("variable", {"uid": uid, "name": name, "role": role})
 
+    def series(self, fields: dict[str, Any]) -> None:
+        """Something that is watched."""
+        self._write("series", fields)
+
+    def log(self, fields: dict[str, Any]) -> None:
+        """What the program logged."""
+        self._write("log", fields)
+
     def step(self, fields: dict[str, Any]) -> None:
         self._write("step", fields)
 

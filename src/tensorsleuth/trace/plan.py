@@ -16,6 +16,8 @@ MEMORY_CALL_BYTES = 8 << 20
 WINDOW_ROWS = 65_536  # pinned before and after the first bad value
 CHUNK_ROWS = 4096
 SMALL_CHUNK_ROWS = 512  # both make chunks of whole pages
+WATCHED_CHUNK_ROWS, WATCHED_CHUNKS = 512, 606  # of what is watched: 128 MiB, 310,000 rows
+WATCHED_VALUE_BYTES = 256 << 20
 UNBOUNDED_CHUNKS = 1 << 17  # half a billion rows
 
 

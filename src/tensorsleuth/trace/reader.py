@@ -13,11 +13,13 @@ import numpy as np
 
 from tensorsleuth.model.errors import TraceError
 from tensorsleuth.model.rows import EVENT
+from tensorsleuth.model.series import LogMessage
 from tensorsleuth.trace import rundir
 from tensorsleuth.trace.process import ProcessTrace, Tensor
 from tensorsleuth.trace.query import Queries
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.served import processes_of
+from tensorsleuth.trace.watched import WatchedSeries, select
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,18 @@ class Trace(Queries):
     def not_covered(self) -> list[dict[str, Any]]:
         """What the program did that was not recorded, and why."""
         return [entry for process in self.processes for entry in process.catalogue.not_covered]
+
+    def watched(self, name: str | None = None, kind: str | None = None) -> list[WatchedSeries]:
+        """What was watched (docs/watch.md), each thing with its numbers over the steps.
+
+        `kind` is tensor, variable, gradient, update, or point (what the program watched by a name of its own).
+        """
+        return select(self.processes, name, kind)
+
+    def logs(self) -> list[LogMessage]:
+        """What the program logged with `tensorsleuth.log`, oldest first."""
+        messages = [message for process in self.processes for message in process.catalogue.logs]
+        return sorted(messages, key=lambda message: message.time)
 
     def bad(self) -> Iterator[BadTensor]:
         """The tensors that held a NaN or an infinity, oldest first."""

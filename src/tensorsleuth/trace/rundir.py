@@ -20,6 +20,7 @@ from tensorsleuth.trace.files import open_regular
 DEFAULT_LOGDIR = "sleuth_runs"
 META = "run.json"
 TENSORFLOW_SEEN = "tensorflow.seen"  # left by capture/autostart.py once TensorFlow was imported
+TENSORBOARD = "tensorboard"  # a folder: what is watched, as event files
 SHARED = "shared"  # a folder: what processes of the run have to tell each other
 _LONGEST_META = 4_000_000  # bytes; a longer run.json is not ours
 _LATEST = 1e11  # seconds; a run that started later did not
@@ -107,7 +108,7 @@ def is_run(folder: Path) -> bool:
 
 def foreign_files(run: Path) -> list[str]:
     """What lies in a run folder without belonging to a run."""
-    ours = (META, TENSORFLOW_SEEN, SHARED)
+    ours = (META, TENSORFLOW_SEEN, SHARED, TENSORBOARD)
     names = [path.name for path in run.iterdir()]
     return sorted(name for name in names if name not in ours and not name.startswith(("p-", f".{META}.")))
 

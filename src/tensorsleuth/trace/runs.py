@@ -29,6 +29,9 @@ class RunSummary:
     bad: int
     processes: int
     violations: int = 0
+    watched: int = 0  # things
+    looks: int = 0  # at them
+    logged: int = 0  # messages
 
 
 def summarize(run: Path) -> RunSummary:
@@ -36,6 +39,7 @@ def summarize(run: Path) -> RunSummary:
     trace = Trace(run)
     meta = trace.meta
     end = meta.get("ended", {})
+    watched = trace.watched()
     started = float(meta.get("started", 0.0))
     return RunSummary(
         name=run.name,
@@ -51,6 +55,9 @@ def summarize(run: Path) -> RunSummary:
         bad=sum(sum(1 for _ in process.bad_rows()) for process in trace.processes),
         processes=len(trace.processes),
         violations=_violations(trace),
+        watched=len(watched),
+        looks=sum(map(len, watched)),
+        logged=len(trace.logs()),
     )
 
 

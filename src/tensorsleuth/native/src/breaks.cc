@@ -9,6 +9,7 @@
 
 #include "change.h"
 #include "health.h"
+#include "tensor_map.h"
 
 namespace sleuth::breaks {
 
@@ -50,8 +51,7 @@ struct Seen {
   }
 };
 
-constexpr int kPageBits = 12, kPages = 1 << (32 - kPageBits), kPage = 1 << kPageBits;
-std::atomic<std::atomic<uint64_t>*> pages[kPages];
+TensorMap<uint64_t> sets;  // which conditions each tensor has
 std::atomic<uint64_t> everywhere{0};
 std::atomic<const Condition*> conditions[64];
 std::mutex mutex;
@@ -156,17 +156,10 @@ bool holds(const Condition& condition, const Seen& seen) {
   return top == 1 && is_true(stack[0]);
 }
 
-std::atomic<uint64_t>& set_of(uint32_t tensor) {
-  auto& page = pages[tensor >> kPageBits];
-  if (!page.load(std::memory_order_acquire)) page = new std::atomic<uint64_t>[kPage]{};  // for good: probes may read it
-  return page.load()[tensor & (kPage - 1)];
-}
-
 }  // namespace
 
 uint64_t look_up(uint32_t tensor) {
-  std::atomic<uint64_t>* page = pages[tensor >> kPageBits].load(std::memory_order_acquire);
-  uint64_t own = page ? page[tensor & (kPage - 1)].load(std::memory_order_relaxed) : 0;
+  uint64_t own = sets.get(tensor);
   return (own & kNotGuards) | ((own | everywhere.load(std::memory_order_relaxed)) & active.load(std::memory_order_relaxed));
 }
 
@@ -236,7 +229,7 @@ SLEUTH_API void sleuth_break_activate(int number, int on, int everywhere) {
 
 SLEUTH_API void sleuth_break_on(uint32_t tensor, uint64_t set) {
   std::lock_guard<std::mutex> lock(breaks::mutex);
-  breaks::set_of(tensor) = set;
+  breaks::sets.put(tensor, set);
 }
 
 // Forgets which conditions tensors have; their ids are about to mean something else.
@@ -244,9 +237,7 @@ SLEUTH_API void sleuth_break_forget() {
   std::lock_guard<std::mutex> lock(breaks::mutex);
   breaks::active = breaks::everywhere = 0;
   breaks::closely_until = -1;
-  for (auto& page : breaks::pages)
-    if (auto* sets = page.load())
-      for (int i = 0; i < breaks::kPage; ++i) sets[i] = 0;
+  breaks::sets.clear();
   forget_changes();
 }
 

@@ -12,6 +12,7 @@
 #include "health.h"
 #include "python_abi.h"
 #include "session.h"
+#include "watches.h"
 
 namespace sleuth {
 namespace {
@@ -205,7 +206,7 @@ bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t ca
   uint8_t look = dtype < kDtypes ? place.looks[dtype] : kDoNotLook;
   if (look == kDoNotLook) return false;
   Where where{call, place.first + std::min(index, place.outputs - 1), uint32_t(uid), uint32_t(uid >> 32), kEager};
-  if (!is_handle(int(dtype))) look = uint8_t(breaks::closer(look, breaks::asked(where.tensor)));
+  if (!is_handle(int(dtype))) look = uint8_t(watches::closer(breaks::closer(look, breaks::asked(where.tensor)), watches::asked(where.tensor)));
   TensorView view{nullptr, 0, 0, int(dtype), 0, {}};
   Buffer buffer;
   if (look == kNoTensor) return note(view, look, where);

@@ -1,8 +1,6 @@
 #include "health.h"
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
+#include "plain_floats.h"
 
 namespace sleuth {
 
@@ -12,23 +10,6 @@ void look_at(const char* data, int tf_dtype, int look, Health& all);
 namespace avx2 {
 void look_at(const char* data, int tf_dtype, int look, Health& all);
 }
-
-namespace {
-
-// TensorFlow's threads flush subnormals to zero, and a user may trap on NaN. For the time of a look, neither.
-struct PlainFloats {
-#if defined(__x86_64__)
-  unsigned before = _mm_getcsr();
-  PlainFloats() { _mm_setcsr(0x1f80); }
-  ~PlainFloats() { _mm_setcsr(before); }
-#elif defined(__aarch64__)
-  uint64_t before;
-  PlainFloats() { asm volatile("mrs %0, fpcr\n\tmsr fpcr, xzr" : "=&r"(before)); }
-  ~PlainFloats() { asm volatile("msr fpcr, %0" : : "r"(before)); }
-#endif
-};
-
-}  // namespace
 
 int best_isa() {
 #if defined(__x86_64__)

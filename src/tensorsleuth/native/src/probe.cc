@@ -16,6 +16,7 @@
 #include "session.h"
 #include "session_runs.h"
 #include "tf_abi.h"
+#include "watches.h"
 
 namespace sleuth {
 namespace {
@@ -110,7 +111,8 @@ bool look_at(TF_OpKernelContext* context, const TF_Tensor* tensor, const Probe& 
   if (probe.run) where.step = runs::join(probe.run, where.step);
   if (probe.run && where.step == runs::kUnwatched) return true;
   bool bad = note(view_of(tensor), probe.look, where, probe.flags | (steady ? kSteady : 0));
-  return !(bad && where.step && guard::strict() && !(breaks::asked(probe.tensor) & breaks::kNotGuards));
+  bool others = breaks::asked(probe.tensor) & breaks::kNotGuards || watches::not_guards(probe.tensor);
+  return !(bad && where.step && guard::strict() && !others);
 }
 
 void compute_probe(void* kernel, TF_OpKernelContext* context) {

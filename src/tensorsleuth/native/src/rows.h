@@ -41,6 +41,30 @@ struct Value {
 };
 static_assert(sizeof(Value) == 32, "model/rows.py says 32");
 
+constexpr int kBins = 64, kQuantiles = 5;
+struct Watched {  // what a watched tensor was, once
+  uint64_t time;
+  int64_t step;  // the training step
+  uint64_t run;  // as Event::step
+  uint32_t series, iteration, shape;
+  uint16_t thread;
+  uint8_t dtype, kind;  // kind: as Event's
+  uint32_t flags, kept;  // kept: how many of the first dimension, of an image; how many texts
+  uint64_t elements, nan, neg_inf, pos_inf, zero;
+  double min, max, sum, norm;  // of the finite values
+  double before, change;       // of a variable: its norm before the step, the norm of what the step added
+  double quantiles[kQuantiles];
+  uint32_t bins[kBins];
+};
+static_assert(sizeof(Watched) == 432, "model/rows.py says 432");
+
+// What is asked for of a watched tensor; in a row: what there is. watching/what.py has the same numbers.
+enum WatchWhat : uint32_t {
+  kWatchScalar = 1, kWatchNorm = 2, kWatchHistogram = 4, kWatchQuantiles = 8, kWatchImage = 16, kWatchText = 32, kWatchValue = 64,
+  kWatchExact = 128,   // the quantiles are exact
+  kWatchCompared = 256  // `before` and `change` are filled in
+};
+
 enum EventKind : uint8_t { kEager = 1, kGraph = 2 };
 enum CallKind : uint8_t { kOp = 1, kFunction = 2, kMoreInputs = 3, kJoin = 4, kFailed = 5, kEnded = 6, kReplaying = 7, kReplayed = 8,
                           kBatch = 9 };

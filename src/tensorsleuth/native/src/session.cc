@@ -13,6 +13,7 @@
 #include "session_runs.h"
 #include "shapes.h"
 #include "values.h"
+#include "watches.h"
 
 namespace sleuth {
 namespace {
@@ -26,15 +27,6 @@ std::atomic<int64_t> training_step{-1};
 Ring events, calls;
 Shapes shapes;
 Values values;
-
-struct Writing {
-  bool ok;
-  explicit Writing(uint64_t session) {
-    writers.fetch_add(1, std::memory_order_acquire);
-    ok = session && current.load(std::memory_order_acquire) == session;
-  }
-  ~Writing() { writers.fetch_sub(1, std::memory_order_release); }
-};
 
 uint32_t clamp(uint64_t count, uint32_t* flags) {
   if (count <= 0xFFFFFFFFull) return uint32_t(count);
@@ -119,6 +111,7 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
 void forget_in_child() {
   guard::abandon();
   breaks::abandon();
+  watches::abandon();
   runs::abandon();
   current = 0;
   writers = 0;
@@ -130,6 +123,15 @@ void forget_in_child() {
 
 }  // namespace
 
+Writing::Writing() {
+  writers.fetch_add(1, std::memory_order_acquire);
+  ok = current.load(std::memory_order_acquire) != 0;
+}
+
+Writing::~Writing() { writers.fetch_sub(1, std::memory_order_release); }
+
+uint32_t shape_number(int rank, const int64_t* dims) { return shapes.number(rank, dims); }
+
 bool recording(uint64_t session) { return session && current.load(std::memory_order_relaxed) == session; }
 
 uint64_t next_call() { return calls_made.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -137,7 +139,7 @@ uint64_t next_call() { return calls_made.fetch_add(1, std::memory_order_relaxed)
 namespace {
 
 bool look_and_write(const TensorView& tensor, int what, const Where& where, uint32_t flags, Health* health, bool* bad) {
-  Writing writing(current.load(std::memory_order_relaxed));
+  Writing writing;
   if (!writing.ok) return false;
   what = guard::closer(what, tensor.elements);
   if (what >= kCurt) look(tensor.data, tensor.elements, tensor.dtype, what, health);
@@ -157,9 +159,14 @@ bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags
   Health health;
   bool bad = false;
   uint64_t asked = breaks::asked(where.tensor);
-  what = breaks::closer(what, asked);
-  if (look_and_write(tensor, what, where, flags, &health, &bad) && asked)
-    breaks::judge(asked, health, tensor, where);  // which may take as long as the user likes: nobody waits for us now
+  uint32_t series = tensor.data || !tensor.elements ? watches::asked(where.tensor) : 0;
+  what = watches::closer(breaks::closer(what, asked), series);
+  if (!look_and_write(tensor, what, where, flags, &health, &bad)) return bad;
+  if (series) {
+    Writing writing;
+    if (writing.ok) watches::saw(series, tensor, where, health);
+  }
+  if (asked) breaks::judge(asked, health, tensor, where);  // which may take as long as the user likes: nobody waits for us now
   return bad;
 }
 
@@ -167,7 +174,7 @@ void note_summary(const double* counts, const double* moments, const TensorView&
   uint64_t asked = breaks::asked(where.tensor);
   Health health = health_of(counts, moments, look);
   {
-    Writing writing(current.load(std::memory_order_relaxed));
+    Writing writing;
     if (!writing.ok) return;
     write_event(health, tensor, look, where, kDevice);
   }
@@ -175,7 +182,7 @@ void note_summary(const double* counts, const double* moments, const TensorView&
 }
 
 void note_call(const Call& call) {
-  Writing writing(current.load(std::memory_order_relaxed));
+  Writing writing;
   uint64_t number;
   if (writing.ok && call.kind == kJoin) guard::joined(call.tf_step, call.call);
   char* place = writing.ok ? calls.claim(&number) : nullptr;
@@ -229,6 +236,7 @@ SLEUTH_API void sleuth_close() {
   calls.close();
   shapes.close();
   values.close();
+  watches::close();
 }
 
 SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }

@@ -30,12 +30,19 @@ struct SessionPlan {
 
 inline thread_local bool busy = false;  // our own code runs on this thread: its ops are not the program's
 
+struct Writing {  // counts itself, so that closing can wait for those under way
+  bool ok;  // whether there is a recording to write to
+  Writing();
+  ~Writing();
+};
+
 bool recording(uint64_t session);
 int64_t step_now();  // the training step
 bool note(const TensorView& tensor, int look, const Where& where, uint32_t flags = 0);  // true where it is bad
 // `counts`: DebugNumericSummaryV2's FULL_HEALTH: id, device, dtype, rank, elements, -inf, +inf, nan, -, 0, +.
 // `moments`: min, max, mean, std, first_bad.
 void note_summary(const double* counts, const double* moments, const TensorView& tensor, int look, const Where& where);
+uint32_t shape_number(int rank, const int64_t* dims);
 void note_call(const Call& call);
 uint64_t next_call();
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tensorsleuth.breaking.selector import Subject
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.describe import captured_variables, forward_op, made_op
 from tensorsleuth.capture.instrument import Placed, candidates
+from tensorsleuth.capture.selector import Subject
 from tensorsleuth.model import ops
 from tensorsleuth.model.layers import layer_of
 
@@ -67,8 +67,9 @@ class Family:
 class Subjects:
     """Names the tensors of functions as they are put in place."""
 
-    def __init__(self, traced: TracedGradients) -> None:
+    def __init__(self, traced: TracedGradients, path_of: Callable[[int | None], str | None]) -> None:
         self._traced = traced
+        self._path_of = path_of  # what Keras calls a variable, by the number of its handle
         self._families: dict[int, Family] = {}
 
     def of(self, placed: Placed) -> Iterator[tuple[int, str, int, Subject]]:
@@ -108,7 +109,8 @@ class Subjects:
     def _family(self, placed: Placed) -> Family:
         parent = self._families.get(placed.parent)
         gradients = dict(self._traced.of(placed.graph))
-        family = Family(placed.definition, None, captured_variables(placed.graph), bool(gradients), gradients=gradients)
+        variables = captured_variables(placed.graph, self._path_of)
+        family = Family(placed.definition, None, variables, bool(gradients), gradients=gradients)
         if parent is None:
             return family
         node = parent.definition.proto.node_def[placed.node]

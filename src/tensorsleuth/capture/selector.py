@@ -1,4 +1,4 @@
-"""What a break point looks at: `on="layer:encoder/.*"`, `on="gradient:.*kernel"`, `on="MatMul"`."""
+"""Which tensors are meant: `"layer:encoder/.*"`, `"gradient:.*kernel"`, `"MatMul"`; of break points, of watches."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ KINDS = {
     "variable": "the values of variables, where they are read",
     "gradient": "gradients of variables, of layers",
 }
+WATCHED_KINDS = KINDS | {"update": "what a step adds to variables"}
 On = str | Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A tensor, as far as break points choose by it."""
+    """A tensor, as far as it is chosen by it."""
 
     name: str  # of its op; of an eager op: its type
     type: str
@@ -54,7 +55,7 @@ class Selector:
             return subject.gradient_of
         if self.kind == "layer":
             return (subject.layer,)
-        if self.kind == "variable":
+        if self.kind in ("variable", "update"):
             return (subject.variable,)
         if self.kind == "name":
             return (subject.name,)
@@ -77,26 +78,39 @@ def read_selectors(on: On, of_gradients: bool = False, of_variables: bool = Fals
     return tuple(_selector(text, implied) for text in texts)
 
 
-def _selector(text: str, implied: str) -> Selector:
+def read_watched(tensors: str | Sequence[str]) -> tuple[Selector, ...]:
+    """The same for what is to be watched."""
+    texts = [tensors] if isinstance(tensors, str) else tensors
+    if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
+        raise SleuthError(
+            f"watch({tensors!r}): say which tensors by a text such as 'encoder/.*/kernel' or 'gradient:.*', or a list "
+            "of such; to watch one tensor here, give it a name: watch(x, name='x')."
+        )
+    return tuple(_selector(text, "", WATCHED_KINDS, "watch") for text in texts)
+
+
+def _selector(text: str, implied: str, kinds: dict[str, str] = KINDS, word: str = "on") -> Selector:
     kind, colon, pattern = text.partition(":")
     if not colon or not kind.isidentifier():
         kind, pattern = implied, text
-    if kind not in KINDS:
-        near = difflib.get_close_matches(kind, [kind for kind in KINDS if kind], 1)
+    if kind not in kinds:
+        near = difflib.get_close_matches(kind, [kind for kind in kinds if kind], 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise SleuthError(f"on {text!r} has no kind {kind!r}.{hint} The kinds are {', '.join(filter(None, KINDS))}.")
+        named = ", ".join(filter(None, kinds))
+        raise SleuthError(f"{word} {text!r} has no kind {kind!r}.{hint} The kinds are {named}.")
     if implied and kind != implied:
         words = {"gradient": "grad_norm is the norm of gradients", "variable": "change is that of variables"}
         raise SleuthError(f"on is {text!r}, but {words[implied]}: leave the {kind!r} out, or ask for norm.")
-    return Selector(kind, _compiled(kind, pattern))
+    return Selector(kind, _compiled(kind, pattern, word))
 
 
-def _compiled(kind: str, pattern: str) -> re.Pattern[str]:
+def _compiled(kind: str, pattern: str, word: str) -> re.Pattern[str]:
     """An op's type has to match as a whole; of other names some scopes in a row: `dense` is in `model/dense/MatMul`."""
     try:
         re.compile(pattern)
         return re.compile(pattern if kind == "op" else f"(?:.*/)?(?:{pattern.strip('/')})(?:/.*)?")
     except re.error as error:
         raise SleuthError(
-            f"on {pattern!r} is not a regular expression: {error}. To take it as it is, pass re.escape({pattern!r})."
+            f"{word} {pattern!r} is not a regular expression: {error}. "
+            f"To take it as it is, pass re.escape({pattern!r})."
         ) from None

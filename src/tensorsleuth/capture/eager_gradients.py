@@ -25,6 +25,17 @@ def pairs(sources: Any, gradients: Any) -> Iterator[tuple[Any, Any]]:
 
 def value_of(source: Any) -> Any | None:
     """The value of a variable, as an eager tensor."""
+    variable = _variable(source)
+    return tf.read_variable(variable) if variable is not None else None
+
+
+def handle_of(source: Any) -> Any | None:
+    """The handle of a variable, as an eager tensor."""
+    handle = getattr(_variable(source), "handle", None)
+    return handle if isinstance(handle, tf.EagerTensor) else None
+
+
+def _variable(source: Any) -> Any | None:
     variable = getattr(source, "value", source)  # Keras 3 keeps TensorFlow's in it
     variable = variable if isinstance(variable, tf.Variable) else source
-    return tf.read_variable(variable) if isinstance(variable, tf.Variable) else None
+    return variable if isinstance(variable, tf.Variable) else None

@@ -1,0 +1,23 @@
+// TensorFlow's threads flush subnormals to zero, and a user may trap on NaN. For the time of a look, neither.
+#pragma once
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+namespace sleuth {
+
+struct PlainFloats {
+#if defined(__x86_64__)
+  unsigned before = _mm_getcsr();
+  PlainFloats() { _mm_setcsr(0x1f80); }
+  ~PlainFloats() { _mm_setcsr(before); }
+#elif defined(__aarch64__)
+  uint64_t before;
+  PlainFloats() { asm volatile("mrs %0, fpcr\n\tmsr fpcr, xzr" : "=&r"(before)); }
+  ~PlainFloats() { asm volatile("msr fpcr, %0" : : "r"(before)); }
+#endif
+};
+
+}  // namespace sleuth

@@ -1,0 +1,197 @@
+"""What was watched, read back: a series for each thing, with its numbers over the steps as NumPy columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.model.bins import BINS, bin_edges
+from tensorsleuth.model.errors import SleuthError, TraceError
+from tensorsleuth.model.rows import QUANTILES, VALUE, WATCHED, What
+from tensorsleuth.model.series import KINDS, Series
+from tensorsleuth.trace.plan import WATCHED_VALUE_BYTES
+from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.ring_reader import Array, RingFile
+from tensorsleuth.trace.values import decode, read_bytes
+
+COLUMNS = ("step", "time", "iteration", "elements", "nan", "neg_inf", "pos_inf", "zero", "min", "max", "sum", "norm")
+
+
+class WatchedRows:
+    """The rows of one process, and what was kept beside them."""
+
+    def __init__(self, folder: Any) -> None:
+        self._folder = folder
+        self._ring = RingFile(folder / "watched.bin", WATCHED)
+        self.rows, self.numbers = self._ring.array, self._ring.numbers()
+        self.epoch = self._ring.epoch
+        self.damage = self._ring.damage
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[int, int]]:
+        """Number of a row -> offset and size of what was kept, where that has not been written over."""
+        try:
+            kept = RingFile(self._folder / "watched_value_rows.bin", VALUE).array
+        except TraceError:
+            return {}
+        end = int((kept["offset"] + kept["size"]).max(initial=0))
+        kept = kept[kept["offset"] + np.uint64(WATCHED_VALUE_BYTES) >= end]
+        places = zip(kept["offset"].tolist(), kept["size"].tolist(), strict=True)
+        return dict(zip(kept["event"].tolist(), places, strict=True))
+
+    def kept(self, at: int) -> bytes | None:
+        """What was kept of the tensor of a row."""
+        place = self._places.get(int(self.numbers[at]))
+        if place is None:
+            return None
+        return read_bytes(self._folder / "watched_values.bin", place[0] % WATCHED_VALUE_BYTES, place[1])
+
+
+class WatchedSeries:
+    """One watched thing, over the steps."""
+
+    def __init__(self, process: ProcessTrace, series: Series, rows: WatchedRows, at: Array) -> None:
+        self.name, self.kind, self.tag = series.name, series.kind, series.tag
+        self.file, self.line = series.file, series.line
+        self._process, self._source, self._at = process, rows, at
+        self.rows = rows.rows[at]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}: {', '.join(self.what)} at {len(self):,} steps>"
+
+    @cached_property
+    def what(self) -> tuple[str, ...]:
+        """What there is of it: scalar, norm, histogram, quantiles, image, text, value."""
+        flags = int(np.bitwise_or.reduce(self.rows["flags"], initial=0))
+        return tuple(str(one.name).lower() for one in What if one & flags and one < What.EXACT)
+
+    @property
+    def steps(self) -> Array:
+        """The training step of each look."""
+        return self.rows["step"]
+
+    @property
+    def norm(self) -> Array:
+        """The L2 norm, of the finite values."""
+        return self.rows["norm"]
+
+    @property
+    def scalar(self) -> Array:
+        """The value, where the tensor has one element; else NaN."""
+        rows = self.rows
+        value = np.where((rows["elements"] == 1) & (rows["nan"] == 0), rows["sum"], np.nan)
+        value = np.where((rows["elements"] == 1) & (rows["pos_inf"] > 0), np.inf, value)
+        return np.where((rows["elements"] == 1) & (rows["neg_inf"] > 0), -np.inf, value)
+
+    @property
+    def mean(self) -> Array:
+        """The mean of the finite values; NaN where there are none."""
+        rows = self.rows
+        finite = (rows["elements"] - rows["nan"] - rows["neg_inf"] - rows["pos_inf"]).astype(np.float64)
+        return np.asarray(np.divide(rows["sum"], finite, out=np.full(len(rows), np.nan), where=finite > 0))
+
+    @property
+    def ratio(self) -> Array:
+        """Of a variable, or an update: ‖what the step added‖ / ‖the value before it‖; NaN where that is not known."""
+        rows = self.rows
+        known = (rows["flags"] & What.COMPARED != 0) & (rows["before"] > 0)
+        return np.asarray(np.divide(rows["change"], rows["before"], out=np.full(len(rows), np.nan), where=known))
+
+    @property
+    def histogram(self) -> Array:
+        """How many values are in each of 64 bins between the smallest and the largest: a row for each look."""
+        return self.rows["bins"]
+
+    @property
+    def edges(self) -> Array:
+        """The 65 edges of the bins, a row for each look."""
+        both = zip(self.rows["min"].tolist(), self.rows["max"].tolist(), strict=True)
+        found = [bin_edges(low, high) for low, high in both]
+        return np.array(found).reshape(len(self), BINS + 1)
+
+    @property
+    def quantiles(self) -> dict[float, Array]:
+        """Quantile -> its values: exact for up to 65,536 elements, else taken from the histogram."""
+        return {at: self.rows["quantiles"][:, number] for number, at in enumerate(QUANTILES)}
+
+    def value(self, look: int = -1) -> Array | None:
+        """The whole tensor, where it was kept."""
+        return self._array(look, What.VALUE)
+
+    def image(self, look: int = -1) -> Array | None:
+        """Images as [N, H, W, C], at most four of a batch, where they were kept."""
+        array = self._array(look, What.IMAGE)
+        if array is None or not 2 <= array.ndim <= 4:
+            return None
+        several = array.ndim == 4 or (array.ndim == 3 and array.shape[2] > 4)
+        array = array if several else array[np.newaxis]
+        return array if array.ndim == 4 else array[..., np.newaxis]
+
+    def texts(self, look: int = -1) -> list[str]:
+        """The texts of a tensor of strings, at most 64, each of at most 4096 bytes."""
+        data, texts, at = self._kept(look, What.TEXT) or b"", [], 0
+        while at + 4 <= len(data):
+            size = int.from_bytes(data[at : at + 4], "little")
+            texts.append(data[at + 4 : at + 4 + size].decode(errors="replace"))
+            at += 4 + size
+        return texts
+
+    def _kept(self, look: int, what: What) -> bytes | None:
+        if not -len(self) <= look < len(self):
+            raise SleuthError(f"{self.name} was looked at {len(self):,} times: there is no look {look}.")
+        return self._source.kept(int(self._at[look])) if self.rows["flags"][look] & what else None
+
+    def _array(self, look: int, what: What) -> Array | None:
+        data = self._kept(look, what)
+        shape = self._process.shape_of(self.rows[look])
+        if data is None or shape is None:
+            return None
+        part = (int(self.rows["kept"][look]), *shape[1:]) if _several(shape, self.rows["flags"][look]) else shape
+        return decode(data, int(self.rows["dtype"][look]), part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Columns, for pandas: pandas.DataFrame(series.to_dict())."""
+        columns = {name: self.rows[name] for name in COLUMNS}
+        columns["time"] = (self.rows["time"].astype(np.int64) + self._source.epoch) / 1e9
+        return {"name": np.full(len(self), self.name), "kind": np.full(len(self), self.kind), **columns} | {
+            "mean": self.mean,
+            "scalar": self.scalar,
+            "ratio": self.ratio,
+        }
+
+
+def _several(shape: tuple[int, ...], flags: int) -> bool:
+    """Were only the first images of a batch kept; native/src/watches.cc."""
+    return not flags & What.VALUE and (len(shape) == 4 or (len(shape) == 3 and shape[2] > 4))
+
+
+def watched_in(process: ProcessTrace) -> Iterator[WatchedSeries]:
+    """The series of one process, in the order in which they were first met."""
+    try:
+        rows = WatchedRows(process.folder)
+    except TraceError:
+        return  # nothing was watched
+    for number, series in sorted(process.catalogue.series.items()):
+        at = np.flatnonzero(rows.rows["series"] == number)
+        if len(at):
+            yield WatchedSeries(process, series, rows, at)
+
+
+def select(processes: list[ProcessTrace], name: str | None, kind: str | None) -> list[WatchedSeries]:
+    """Those of that name (a regular expression that matches in whole, or from scope to scope) and kind."""
+    if kind is not None and kind not in KINDS:
+        raise SleuthError(f"There is no kind {kind!r} of watched things; the kinds are {', '.join(KINDS)}.")
+    try:
+        pattern = re.compile(f"(?:.*/)?(?:{name})(?:/.*)?") if name is not None else None
+    except re.error as error:
+        raise SleuthError(f"name {name!r} is not a regular expression: {error}.") from None
+    found = (series for process in processes for series in watched_in(process))
+    named = (one for one in found if pattern is None or pattern.fullmatch(one.name) or one.name == name)
+    return [one for one in named if kind is None or one.kind == kind]

@@ -1,0 +1,56 @@
+"""A tensor that is watched at a point in the code: eager, in a graph, in a graph that XLA compiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorsleuth.capture import graph_points
+from tensorsleuth.capture.complaint import complain, harmless
+from tensorsleuth.capture.sites import caller_line
+from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.model.rows import What
+from tensorsleuth.native import loader
+from tensorsleuth.watching.series import Entry
+from tensorsleuth.watching.wanted import Wanted
+from tensorsleuth.watching.watches import Watches
+
+MOST_TEXTS, MOST_BYTES = 64, 4096  # native/src/watches.cc
+
+_wanted: dict[tuple[str, int, What], Wanted] = {}
+
+
+def look(watches: Watches, value: Any, name: str, every: int, what: What) -> None:
+    """Look at it now, where code is eager; else whenever the graph runs."""
+    if graph_points.is_keras_input(value):
+        raise SleuthError(
+            f"watch(name={name!r}): this is a stand-in of Keras, which has no value until the model is called. Watch "
+            "it in the call() of a layer, or by the layer's name: watch('layer:…')."
+        )
+    wanted = _wanted.setdefault((name, every, what), Wanted(name, (), every, what))
+    entry = watches.series("point", name, [wanted], *caller_line())
+    if entry is None:
+        return
+    if graph_points.in_function() and graph_points.is_tensor(value):
+        harmless(_in_graph, watches, entry, graph_points.as_tensor(value))
+    else:
+        harmless(_eager, watches, entry, value)
+
+
+def _in_graph(watches: Watches, entry: Entry, tensor: Any) -> None:
+    if loader.load() is None or graph_points.is_saving():
+        return
+    if not graph_points.is_compiled():
+        graph_points.put_op("SleuthPoint", [tensor], entry.series.number)
+    elif tensor.dtype.name == "string":
+        complain(f"watch(name={entry.series.name!r}): XLA has no texts; it is not watched there.")
+    else:
+        graph_points.post([tensor], lambda count, values: watches.saw(entry, values[0]))
+
+
+def _eager(watches: Watches, entry: Entry, value: Any) -> None:
+    tensor = graph_points.as_tensor(value)
+    if tensor.dtype.name == "string":
+        flat = graph_points.array_of(tensor).reshape(-1)[:MOST_TEXTS]
+        watches.saw_texts(entry, [bytes(text)[:MOST_BYTES] for text in flat.tolist()], tensor.shape.as_list())
+    else:
+        watches.saw(entry, tensor)

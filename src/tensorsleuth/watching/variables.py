@@ -1,0 +1,91 @@
+"""Watched variables: looked at when a training step has ended, and compared to what they were when it began.
+
+So it is the same for eager code, functions, loops, Keras and XLA, and for every optimizer, however it writes. Values
+from before are held by reference: whoever writes the variable leaves them alone, at the cost of a copy in such steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from weakref import ref
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.sink import tensor_view
+from tensorsleuth.model.rows import EventKind
+from tensorsleuth.native import loader
+from tensorsleuth.watching.series import Entry
+
+
+@dataclass
+class Known:
+    """A variable that is watched."""
+
+    handle: Callable[[], Any]  # a weak reference
+    dtype: int
+    of_value: Entry | None
+    of_update: Entry | None
+    before: Any = None  # its value when the step began
+    seen: int = -1  # the step in which it was last looked at
+
+    def is_due(self, step: int) -> bool:
+        return any(_due(entry, step) for entry in (self.of_value, self.of_update))
+
+    def read(self) -> Any | None:
+        """Its value, sharing its memory; None where there is none."""
+        handle = self.handle()
+        try:
+            return tf.read_handle(handle, self.dtype) if handle is not None else None
+        except tf.Failures:  # not initialised yet
+            return None
+
+
+class Variables:
+    """The watched variables, by the numbers of their handles."""
+
+    def __init__(self, native: loader.Native) -> None:
+        self._native = native
+        self._known: dict[int, Known] = {}
+
+    def add(self, handle: Any, dtype: int, of_value: Entry | None, of_update: Entry | None, step: int) -> None:
+        """Watch one, from the step on that is under way; one that is watched already, for these series."""
+        known = self._known.get(handle._id)
+        if known is None or known.handle() is not handle:
+            known = self._known[handle._id] = Known(ref(handle), dtype, of_value, of_update)
+        known.of_value, known.of_update = of_value, of_update
+        if known.before is None:
+            self._begin(known, step)
+
+    def begin(self, step: int) -> None:
+        """A step begins."""
+        for uid, known in list(self._known.items()):
+            if known.handle() is None:
+                del self._known[uid]
+            else:
+                self._begin(known, step)
+
+    def _begin(self, known: Known, step: int) -> None:
+        known.before = known.read() if known.is_due(step) else None
+
+    def ended(self, step: int) -> None:
+        """A step has ended, and its number still stands."""
+        for known in list(self._known.values()):
+            after = known.read() if known.is_due(step) and known.seen != step else None
+            if after is not None:
+                self._saw(known, after, step)
+                known.seen = step
+            known.before = None
+
+    def _saw(self, known: Known, after: Any, step: int) -> None:
+        entries = known.of_value, known.of_update
+        numbers = [entry.series.number if entry is not None and _due(entry, step) else 0 for entry in entries]
+        view, array = tensor_view(after)
+        before, earlier = tensor_view(known.before) if known.before is not None else (None, None)
+        where = loader.Where(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
+        self._native.watch_variable(*numbers, view, before, where)
+        del array, earlier  # held their memory until here
+
+
+def _due(entry: Entry | None, step: int) -> bool:
+    return entry is not None and entry.every > 0 and step >= 0 and step % entry.every == 0
