@@ -1,4 +1,4 @@
-"""Looks at arrays row by row, with or without TensorFlow: the native kernels, or their twins where there is no library."""
+"""Looks at arrays row by row, with or without TensorFlow: the native kernels, or their twins where there are none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ LIBRARY = Path(__file__).with_name("libsleuth_look.so")
 # Health in rows.h: what one look at a row finds.
 COUNTS = ("elements", "neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
 HEALTH = np.dtype(
-    [*((name, "<u8") for name in COUNTS), *((name, "<f8") for name in ("min", "max", "mean", "std")), ("first_bad", "<u8")]
+    [
+        *((name, "<u8") for name in COUNTS),
+        *((name, "<f8") for name in ("min", "max", "mean", "std")),
+        ("first_bad", "<u8"),
+    ]
 )
 Array = npt.NDArray[Any]
 _NUMBERS = {dtype.name: number for number, dtype in DTYPES.items()}
@@ -30,8 +34,17 @@ def load() -> ctypes.CDLL | None:
     """The library, or None where there is none that fits."""
     try:
         library = ctypes.CDLL(str(LIBRARY))
-        library.sleuth_look_rows.argtypes = [ctypes.c_void_p, *[ctypes.c_uint64] * 3, *[ctypes.c_int] * 2, ctypes.c_void_p]
+        library.sleuth_look_rows.argtypes = [
+            ctypes.c_void_p,
+            *[ctypes.c_uint64] * 3,
+            *[ctypes.c_int] * 2,
+            ctypes.c_void_p,
+        ]
         library.sleuth_hash_rows.argtypes = [ctypes.c_void_p, *[ctypes.c_uint64] * 2, ctypes.c_void_p]
+        library.sleuth_crc32c.argtypes, library.sleuth_crc32c.restype = (
+            [ctypes.c_char_p, ctypes.c_uint64],
+            ctypes.c_uint32,
+        )
     except (OSError, AttributeError):
         return None
     library.sleuth_look_rows.restype = library.sleuth_hash_rows.restype = None
@@ -65,6 +78,27 @@ def hash_rows(array: Array, before: npt.NDArray[np.uint64] | None = None) -> npt
         return _hash_slowly(rows, hashes)
     library.sleuth_hash_rows(rows.ctypes.data, len(rows), rows[:1].nbytes, hashes.ctypes.data)
     return hashes
+
+
+def crc32c(data: bytes) -> int:
+    """The checksum that TFRecord files have."""
+    library = load()
+    return int(library.sleuth_crc32c(data, len(data))) if library is not None else _crc32c_slowly(data)
+
+
+@cache
+def _crc_table() -> tuple[int, ...]:
+    table = list(range(256))
+    for _ in range(8):
+        table = [one >> 1 ^ (0x82F63B78 if one & 1 else 0) for one in table]
+    return tuple(table)
+
+
+def _crc32c_slowly(data: bytes) -> int:
+    crc, table = 0xFFFFFFFF, _crc_table()
+    for byte in data:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
 
 
 def _twin(rows: Array, mode: Mode, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
