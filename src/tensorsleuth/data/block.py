@@ -15,7 +15,7 @@ from tensorsleuth.model.modes import Mode
 from tensorsleuth.native.row_looker import hash_rows, is_number, look_rows
 
 Array = npt.NDArray[Any]
-BLOCK_BYTES = 1 << 20  # stays in the cache while the checks go over it
+BLOCK_BYTES = 4 << 20  # large enough that Python costs little, small enough for the cache
 GROUP_BYTES = 8192  # rows are looked at in groups of about this size
 EXACT = 2**53  # whole numbers up to here are doubles
 
@@ -65,18 +65,14 @@ class Piece:
     @cached_property
     def health(self) -> Array:
         """What the native kernel sees in each group of rows, the last one being shorter."""
-        whole = len(self.array) - len(self.array) % self.rows_a_group
-        groups = self.array[:whole].reshape(whole // self.rows_a_group, -1) if whole else self.array[:0].reshape(0, 1)
-        rest = self.array[whole:].reshape(1, -1) if whole < len(self.array) else self.array[:0].reshape(0, 1)
-        return np.concatenate([look_rows(groups, Mode.FULL_HEALTH), look_rows(rest, Mode.FULL_HEALTH)])
+        return look_rows(self.array, Mode.FULL_HEALTH, self.rows_a_group)
 
     @cached_property
     def range(self) -> tuple[float, float] | None:
         """The least and the greatest of the finite values."""
-        seen = self.health[self.health["pos"] + self.health["zero"] + self.health["neg"] > 0]
-        if not len(seen):
+        low, high = (float(pick(self.health[end])) for pick, end in ((_least, "min"), (_greatest, "max")))
+        if np.isnan(low):
             return None
-        low, high = float(seen["min"].min()), float(seen["max"].max())
         if self.array.dtype.kind in "iu" and max(abs(low), abs(high)) >= EXACT:
             return int(self.array.min()), int(self.array.max())
         return (int(low), int(high)) if self.array.dtype.kind in "iub" else (low, high)
@@ -98,6 +94,14 @@ class Piece:
         if kind in "US":
             return np.asarray(np.char.str_len(self.array) == 0)
         return missing_objects(self.array) if kind in "OT" else np.zeros(self.array.shape, bool)
+
+
+def _least(values: Array) -> Any:
+    return np.fmin.reduce(values, initial=np.nan)
+
+
+def _greatest(values: Array) -> Any:
+    return np.fmax.reduce(values, initial=np.nan)
 
 
 def missing_objects(array: Array) -> npt.NDArray[np.bool_]:
@@ -155,6 +159,7 @@ class Source(Protocol):
     columns: tuple[Column, ...]
     rows: int | None  # where known before reading
     notes: list[str]  # what is not looked at, and why
+    ours: bool  # is all of the reading ours, so that another thread may do it
 
     def blocks(self) -> Iterator[Block]: ...
 
@@ -167,6 +172,7 @@ class Facts:
     columns: tuple[Column, ...]
     rows: int | None = None
     notes: list[str] = field(default_factory=list)
+    ours: bool = False
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
@@ -177,6 +183,6 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def rows_a_block(arrays: Mapping[str, Any]) -> int:
-    """How many rows make about a megabyte."""
+    """How many rows make a block."""
     bytes_a_row = sum(int(np.prod(array.shape[1:])) * array.dtype.itemsize for array in arrays.values())
     return int(max(1, BLOCK_BYTES // max(1, bytes_a_row)))

@@ -35,6 +35,11 @@ class Case:
     def parts(self) -> tuple[str, ...]:
         return tuple(self.columns)
 
+    def hashed(self, part: str) -> bool:
+        """Are rows of that part compared."""
+        asked = self.schema is None or self.schema.duplicates is None or self.schema.duplicates < 1
+        return part != AGAINST and (VALIDATION in self.parts or (part == DATA and asked))
+
     @property
     def inputs(self) -> tuple[str, ...]:
         """The columns that every part has and that are not labels: what makes rows the same."""

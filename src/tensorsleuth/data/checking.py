@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from tensorsleuth.data.ahead import looked_ahead
 from tensorsleuth.data.block import Block, Source
 from tensorsleuth.data.check import AGAINST, DATA, VALIDATION, Case, Check
 from tensorsleuth.data.checks import checks
@@ -27,14 +28,16 @@ def check(
     names = {part: bind(schema, source.columns) for part, source in sources.items()}
     case = Case(schema, {part: renamed(source, names[part]) for part, source in sources.items()})
     running = [kind(case) for kind in checks()]
-    rows = {part: _read(part, source, names[part], running, progress) for part, source in sources.items()}
+    rows = {part: _read(part, source, names[part], running, progress, case) for part, source in sources.items()}
     return _report(case, sources, rows, running, time.perf_counter() - began)
 
 
-def _read(part: str, source: Source, names: dict[str, str], running: list[Check], progress: Progress | None) -> int:
+def _read(
+    part: str, source: Source, names: dict[str, str], running: list[Check], progress: Progress | None, case: Case
+) -> int:
     shown_to = [check for check in running if part in check.parts]
-    rows = 0
-    for block in part_blocks(part, source, names):
+    rows, blocks = 0, part_blocks(part, source, names)
+    for block in looked_ahead(blocks, case.inputs, case.hashed(part)) if source.ours else blocks:
         for check in shown_to:
             check.see(block)
         rows = max(rows, block.start + block.rows)

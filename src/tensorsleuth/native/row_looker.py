@@ -56,16 +56,18 @@ def is_number(dtype: np.dtype[Any]) -> bool:
     return dtype.name in _NUMBERS and dtype.isnative and dtype.kind in "fiubcV"
 
 
-def look_rows(array: Array, mode: Mode = Mode.FULL_HEALTH) -> npt.NDArray[Any]:
-    """One HEALTH for each row of a numeric array; the range is that of the finite values."""
-    rows = np.ascontiguousarray(array)
-    found = np.zeros(len(rows), HEALTH)
-    library = load()
+def look_rows(array: Array, mode: Mode = Mode.FULL_HEALTH, together: int = 1) -> npt.NDArray[Any]:
+    """One HEALTH for each row of a numeric array, or for so many rows together; the range is that of finite values."""
+    flat, each = np.ascontiguousarray(array).reshape(-1), max(1, array[:1].size) * together
+    found = np.zeros(-(-flat.size // each), HEALTH)
+    library, number = load(), _NUMBERS[array.dtype.name]
     if library is None:
-        return _twin(rows, mode, found)
-    each, number = rows[:1].size, _NUMBERS[rows.dtype.name]
-    size = each * rows.itemsize
-    library.sleuth_look_rows(rows.ctypes.data, len(rows), each, size, number, int(mode), found.ctypes.data)
+        return _twin(flat, each, mode, found)
+    whole, size, start = flat.size // each, each * flat.itemsize, flat.ctypes.data
+    library.sleuth_look_rows(start, whole, each, size, number, int(mode), found.ctypes.data)
+    if whole < len(found):  # the last is shorter
+        rest = flat.size - whole * each
+        library.sleuth_look_rows(start + whole * size, 1, rest, 0, number, int(mode), found[whole:].ctypes.data)
     return found
 
 
@@ -101,10 +103,9 @@ def _crc32c_slowly(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def _twin(rows: Array, mode: Mode, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    number = _NUMBERS[rows.dtype.name]
-    for place, row in enumerate(rows):
-        found[place] = tuple(twin.look(np.asarray(row), number, mode))
+def _twin(flat: Array, each: int, mode: Mode, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    for place in range(len(found)):
+        found[place] = tuple(twin.look(flat[place * each : (place + 1) * each], _NUMBERS[flat.dtype.name], mode))
     return found
 
 

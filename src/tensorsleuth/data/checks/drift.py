@@ -1,8 +1,8 @@
 """Two sets look alike: the shares of ranges of values, or of categories, are about the same.
 
 Numbers by the population stability index over tenths of the first set, with the largest distance between the two
-distributions (Kolmogorov and Smirnov) beside it; categories by the largest difference of a share. Both allow for what chance does to
-samples of that size.
+distributions (Kolmogorov and Smirnov) beside it; categories by the largest difference of a share.
+Both allow for what chance does to samples of that size.
 """
 
 from __future__ import annotations

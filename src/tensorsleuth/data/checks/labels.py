@@ -53,7 +53,7 @@ class Labels(FeatureCheck):
     def _count(self, state: Classes, feature: Label, piece: Piece, counted: Any) -> None:
         state.total += piece.array.size
         known = feature.names
-        wrong = ~among(piece.array, known) if known is not None else _negative(piece)
+        wrong = _outside(piece, feature.classes) if known is not None else _negative(piece)
         state.add(piece, piece.array, wrong & ~piece.missing)
         values, counts = np.unique(
             counted[~Piece(counted).missing].astype(str if counted.dtype.kind in "OST" else counted.dtype),
@@ -128,6 +128,12 @@ def _hot(feature: Feature, piece: Piece) -> int:
         if declared or (isinstance(feature, Label) and feature.classes is None and piece.array.dtype.kind == "f")
         else 0
     )
+
+
+def _outside(piece: Piece, classes: Any) -> Any:
+    if isinstance(classes, int) and piece.array.dtype.kind in "iu":
+        return (piece.array < 0) | (piece.array >= classes)
+    return ~among(piece.array, tuple(range(classes)) if isinstance(classes, int) else classes)
 
 
 def _negative(piece: Piece) -> Any:

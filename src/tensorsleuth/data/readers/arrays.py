@@ -32,7 +32,7 @@ class ArraySource(Facts):
             for name, array in arrays.items()
         ]
         super().__init__(title, tuple(columns), max((_length(array) for array in arrays.values()), default=0))
-        self._arrays = arrays
+        self._arrays, self.ours = arrays, True
 
     def blocks(self) -> Iterator[Block]:
         step, rows = rows_a_block({name: array for name, array in self._arrays.items() if array.shape}), self.rows or 0

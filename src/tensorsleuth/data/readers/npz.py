@@ -11,6 +11,7 @@ import numpy as np
 
 from tensorsleuth.data.block import Array, Block
 from tensorsleuth.data.readers.arrays import ArraySource, Rows
+from tensorsleuth.data.readers.mapped import Mapped
 from tensorsleuth.data.readers.trouble import bad_file, read_errors
 from tensorsleuth.data.schema import Schema
 
@@ -68,7 +69,7 @@ def _header(path: Path, info: zipfile.ZipInfo, stream: IO[bytes]) -> Header:
     return Header(shape, fortran, dtype, stream.tell())
 
 
-def _mapped(path: Path, info: zipfile.ZipInfo, header: Header) -> Array:
+def _mapped(path: Path, info: zipfile.ZipInfo, header: Header) -> Rows:
     """The array where it lies in the file."""
     if not np.prod(header.shape):
         return np.zeros(header.shape, header.dtype)
@@ -77,8 +78,9 @@ def _mapped(path: Path, info: zipfile.ZipInfo, header: Header) -> Array:
         local = file.read(LOCAL_HEADER)
     lengths = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
     offset = info.header_offset + LOCAL_HEADER + lengths + header.size
-    order: Any = "F" if header.fortran else "C"
-    return np.memmap(path, header.dtype, "r", offset, header.shape, order)
+    if header.fortran and len(header.shape) > 1:
+        return np.memmap(path, header.dtype, "r", offset, header.shape, "F")
+    return Mapped(path, header.dtype, header.shape, offset)
 
 
 class Unpacked:

@@ -1,0 +1,42 @@
+"""An array where it lies in a file: nothing is copied, and no more is in memory than the system likes to keep."""
+
+from __future__ import annotations
+
+import mmap
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.data.block import Array
+
+POPULATE_READ = 22  # of madvise, from Linux 5.14 on: maps many pages at once, where each would be a fault of its own
+
+
+class Mapped:
+    """Rows of an array in a file, in C order."""
+
+    def __init__(self, path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> None:
+        self.shape, self.dtype = shape, dtype
+        self._offset = offset
+        self._bytes_a_row = int(np.prod(shape[1:])) * dtype.itemsize
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        count = int(np.prod(shape))
+        if offset + count * dtype.itemsize > len(self._map):
+            raise EOFError(f"it ends {offset + count * dtype.itemsize - len(self._map):,} bytes early")
+        self._array = np.frombuffer(self._map, dtype, count, offset).reshape(shape)
+
+    def __getitem__(self, rows: slice) -> Array:
+        start, stop, _ = rows.indices(self.shape[0])
+        self._bring(self._offset + start * self._bytes_a_row, max(0, stop - start) * self._bytes_a_row)
+        return self._array[rows]
+
+    def _bring(self, start: int, size: int) -> None:
+        first = start - start % mmap.PAGESIZE
+        with suppress(OSError, ValueError):  # an older system: pages come one by one
+            self._map.madvise(POPULATE_READ, first, size + start - first)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        return self._array
