@@ -12,6 +12,18 @@ AGAIN = ("again", "tfdbg2")
 STEP = "one training step, its function traced beforehand"
 
 
+def checked_pipeline(bench: Bench) -> Result:
+    from bench.data import checked_pipeline
+
+    return checked_pipeline(bench)
+
+
+def data_check_npz(bench: Bench) -> Result:
+    from bench.data import data_check_npz
+
+    return data_check_npz(bench)
+
+
 def kernel_bandwidth(bench: Bench) -> Result:
     from bench.kernel import measure
 
@@ -37,5 +49,7 @@ ROWS = [
     Row("bytes-an-event", "size on disk", 128, bytes_an_event, "B"),
     Row("open-million", "open, list bad tensors", 0.5, open_million, "s"),
     Row("why-million", "the verdict", 2.0, why_million, "s"),
+    Row("checked-pipeline", "an epoch of a tf.data pipeline", 1.05, checked_pipeline),
+    Row("data-check-npz", "speed of min + max of 1 GB of .npz", 0.5, data_check_npz, at_least=True),
     Row("kernel-bandwidth", "of a bare max()", 0.60, kernel_bandwidth, at_least=True),
 ]

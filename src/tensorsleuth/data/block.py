@@ -117,11 +117,16 @@ class Block:
     pieces: Mapping[str, Piece]
     part: str = "data"  # or validation, against
     whole: bool = True  # does it have every column
+    count: int | None = None  # of rows, where no piece shows it
     _hashes: dict[tuple[str, ...], npt.NDArray[np.uint64] | None] = field(default_factory=dict, repr=False)
 
     @property
     def rows(self) -> int:
-        return max((len(piece.array) for piece in self.pieces.values() if not piece.ragged), default=0)
+        return (
+            self.count
+            if self.count is not None
+            else max((len(piece.array) for piece in self.pieces.values() if not piece.ragged), default=0)
+        )
 
     def hashes(self, names: tuple[str, ...]) -> npt.NDArray[np.uint64] | None:
         """A number for each row that differs where these columns do; None where the block has not all of them whole."""

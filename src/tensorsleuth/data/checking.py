@@ -52,7 +52,7 @@ def part_blocks(part: str, source: Source, names: dict[str, str]) -> Iterator[Bl
     """The blocks of a source under the schema's names."""
     for block in source.blocks():
         pieces = {names.get(name, name): piece for name, piece in block.pieces.items()}
-        yield Block(block.start, pieces, part, block.whole)
+        yield Block(block.start, pieces, part, block.whole, block.count)
 
 
 def renamed(source: Source, names: dict[str, str]) -> Any:

@@ -43,5 +43,6 @@ class Tally:
 
 
 def plain_value(value: Any) -> Any:
-    """Without NumPy around it."""
-    return value.item() if isinstance(value, np.generic) else value
+    """Without NumPy around it, and bytes as the text that they are."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value

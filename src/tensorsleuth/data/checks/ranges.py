@@ -75,10 +75,11 @@ def words(between: tuple[float, float]) -> str:
 
 
 def _advice(between: tuple[float, float], low: float, high: float) -> str:
-    if between in ((0, 1), (-1, 1)) and low >= 0 and 1 < high <= 255:
-        scale = "x / 255" if between == (0, 1) else "x / 127.5 - 1"
+    least, greatest = float(between[0]), float(between[1])
+    if greatest == 1.0 and low >= 0 and 1 < high <= 255:
+        scale = "x / 255" if least == 0.0 else "x / 127.5 - 1"
         return f"It looks like bytes that were not scaled: {scale}."
-    if between == (0, 1) and low >= -1 and high <= 1:
+    if least == 0.0 and greatest == 1.0 and low >= -1 and high <= 1:
         return "It looks scaled to -1 … 1: (x + 1) / 2, or change the schema."
     return "Find out where these come from; clip or drop them, or change the schema."
 

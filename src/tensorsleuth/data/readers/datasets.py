@@ -24,7 +24,7 @@ class DatasetSource(Facts):
 
         self._dataset = dataset
         leaves = list(parts(dataset.element_spec))
-        columns = tuple(Column(name, _dtype(spec), _shape(spec), named) for name, spec, named in leaves)
+        columns = columns_of(leaves)
         super().__init__(
             "the data set",
             columns,
@@ -38,14 +38,19 @@ class DatasetSource(Facts):
         return batches(elements) if self.batched or self._odd else stacked(elements)
 
 
+def columns_of(leaves: Sequence[tuple[str, Any, bool]]) -> tuple[Column, ...]:
+    """The parts of an element, as far as its spec knows them."""
+    return tuple(Column(name, _dtype(spec), _shape(spec), named) for name, spec, named in leaves)
+
+
 def batches(elements: Iterator[dict[str, Any]]) -> Iterator[Block]:
     """A block for each element, which is a batch."""
     start = 0
     for element in elements:
         pieces = {name: piece_of(leaf, start) for name, leaf in element.items()}
-        block = Block(start, pieces, whole=not any(piece.ragged for piece in pieces.values()))
-        yield block
-        start += _rows(element)
+        rows = _rows(element)
+        yield Block(start, pieces, whole=not any(piece.ragged for piece in pieces.values()), count=rows)
+        start += rows
 
 
 def stacked(elements: Iterator[dict[str, Any]]) -> Iterator[Block]:

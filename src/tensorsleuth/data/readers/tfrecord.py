@@ -102,7 +102,7 @@ def _text(value: bytes) -> Any:
 def _block(examples: Sequence[dict[str, Array]], start: int) -> Block:
     names = sorted({name for example in examples for name in example})
     pieces = {name: _piece([example.get(name) for example in examples], start) for name in names}
-    return Block(start, pieces, whole=not any(piece.ragged for piece in pieces.values()))
+    return Block(start, pieces, whole=not any(piece.ragged for piece in pieces.values()), count=len(examples))
 
 
 def _piece(rows: Sequence[Array | None], start: int) -> Piece:

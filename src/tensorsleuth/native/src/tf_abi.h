@@ -40,6 +40,7 @@ void TF_OpKernelConstruction_GetAttrInt64(TF_OpKernelConstruction*, const char*,
 void TF_OpKernelConstruction_GetAttrTypeList(TF_OpKernelConstruction*, const char*, int*, int most, TF_Status*);
 void TF_OpKernelConstruction_Failure(TF_OpKernelConstruction*, TF_Status*);
 
+int TF_NumInputs(TF_OpKernelContext*);
 void TF_GetInput(TF_OpKernelContext*, int, TF_Tensor**, TF_Status*);
 void TF_SetOutput(TF_OpKernelContext*, int, const TF_Tensor*, TF_Status*);
 TF_Tensor* TF_AllocateOutput(TF_OpKernelContext*, int, int dtype, const int64_t* dims, int rank, size_t bytes, TF_Status*);
