@@ -28,7 +28,7 @@ class Feature:
 
     dtype: str | None = None  # float32, int64, string…; or any of a kind: float, int, number
     shape: tuple[Dimension, ...] | None = None  # a number, a name (equal names are equal sizes), None for any size
-    between: tuple[float, float] | None = None  # both included; None or an infinity: no bound
+    between: tuple[float | None, float | None] | None = None  # both included; None or an infinity: no bound
     one_of: tuple[Any, ...] | None = None
     finite: bool = True  # no infinities; NaN count as missing
     missing: float = 0.0  # the share of the values that may be NaN, None or empty
@@ -43,6 +43,12 @@ class Feature:
         self._settle("between", _bounds(self.between))
         self._settle("one_of", None if self.one_of is None else tuple(_listed(self.one_of, "one_of")))
         self._settle("missing", _share(self.missing, "missing"))
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest value there may be."""
+        low, high = self.between or (None, None)
+        return -math.inf if low is None else low, math.inf if high is None else high
 
     def _settle(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

@@ -49,7 +49,13 @@ class DuplicateColumns(Check):
     def _candidates(self, block: Block) -> Iterator[Spot]:
         for name, piece in block.pieces.items():
             feature = self.case.feature(name)
-            if feature is None or feature.duplicate or piece.ragged or piece.array.ndim not in (1, 2):
+            if (
+                feature is None
+                or feature.duplicate
+                or piece.ragged
+                or piece.array.ndim not in (1, 2)
+                or not len(piece.array)
+            ):
                 continue
             width = 1 if piece.array.ndim == 1 else piece.array.shape[1]
             yield from ((name, column) for column in range(width if width <= WIDEST else 0))
@@ -83,10 +89,9 @@ class DuplicateColumns(Check):
 
 def _alike(block: Block, spots: Iterator[Spot]) -> Iterator[Twins]:
     """Columns with equal hashes in the first block."""
-    found: dict[tuple[str, int], list[Spot]] = {}
-    for name, column in spots:
-        values = _column(block, (name, column))
-        found.setdefault((values.dtype.kind, _hash(values)), []).append((name, column))
+    found: dict[int, list[Spot]] = {}
+    for spot in spots:
+        found.setdefault(_hash(_column(block, spot)), []).append(spot)
     for spots_alike in found.values():
         if len(spots_alike) > 1:
             values = _column(block, spots_alike[0])

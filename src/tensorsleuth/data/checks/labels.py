@@ -105,9 +105,11 @@ class Labels(FeatureCheck):
 
     def _imbalance(self, name: str, feature: Label, state: Classes) -> Iterator[Violation]:
         expected = feature.balance if feature.balance is not None else 0.01 if self.case.schema is None else 0.0
-        if len(state.counts) < 2:
+        known = feature.names
+        ranked = [pair for pair in state.counts.most_common() if known is None or pair[0] in known]
+        if len(ranked) < 2:
             return
-        (most, often), (rare, seldom) = (lambda ranked: (ranked[0], ranked[-1]))(state.counts.most_common())
+        (most, often), (rare, seldom) = ranked[0], ranked[-1]
         if seldom < expected * often:
             found = f"{seldom:,} of class {shown(rare)}, {often:,} of class {shown(most)}"
             change = "Weigh the classes (class_weight), or gather more of the rare one."

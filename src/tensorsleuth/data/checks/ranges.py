@@ -50,16 +50,14 @@ class Ranges(FeatureCheck):
 
     def judge(self, name: str, feature: Feature, state: Outside) -> Iterator[Violation]:
         if state.broken:
-            assert feature.between is not None
             found = f"values from {shown(state.low)} to {shown(state.high)}"
-            change = _advice(feature.between, state.low, state.high)
-            yield Violation("between", name, f"values {words(feature.between)}", found, change=change, **state.told())
+            change = _advice(feature.bounds, state.low, state.high)
+            yield Violation("between", name, f"values {words(feature.bounds)}", found, change=change, **state.told())
 
 
 def bounds(feature: Feature, piece: Piece) -> tuple[float, float]:
     """The range as numbers of the data's type: 0.1 is not exceeded by the float32 of that name."""
-    assert feature.between is not None
-    low, high = feature.between
+    low, high = feature.bounds
     if piece.array.dtype.kind not in "fV":
         return low, high
     with np.errstate(over="ignore"):

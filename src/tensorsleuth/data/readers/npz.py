@@ -36,16 +36,21 @@ class NpzSource(ArraySource):
         self._path = path
 
     def blocks(self) -> Iterator[Block]:
-        with read_errors(self._path):
-            yield from super().blocks()
+        try:
+            with read_errors(self._path):
+                yield from super().blocks()
+        finally:
+            for array in self._arrays.values():
+                if isinstance(array, Unpacked):
+                    array.close()
 
 
 def open_file(path: Path, schema: Schema | None = None) -> ArraySource:
-    archive = zipfile.ZipFile(path)
-    members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
-    if not members:
-        raise bad_file(path, "holds no arrays", "It is a zip file, but nothing in it ends in .npy.")
-    return NpzSource(path, {info.filename.removesuffix(".npy"): _member(path, archive, info) for info in members})
+    with zipfile.ZipFile(path) as archive:
+        members = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+        if not members:
+            raise bad_file(path, "holds no arrays", "It is a zip file, but nothing in it ends in .npy.")
+        return NpzSource(path, {info.filename.removesuffix(".npy"): _member(path, archive, info) for info in members})
 
 
 def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Rows:
@@ -56,7 +61,7 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Rows
     if header.fortran and len(header.shape) > 1:  # its rows lie scattered
         with archive.open(info) as stream:
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
-    return Unpacked(archive, info, header)
+    return Unpacked(path, info, header)
 
 
 def _header(path: Path, info: zipfile.ZipInfo, stream: IO[bytes]) -> Header:
@@ -86,9 +91,10 @@ def _mapped(path: Path, info: zipfile.ZipInfo, header: Header) -> Rows:
 class Unpacked:
     """A compressed array, read from its first row to its last."""
 
-    def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, header: Header) -> None:
+    def __init__(self, path: Path, info: zipfile.ZipInfo, header: Header) -> None:
         self.shape, self.dtype = header.shape, header.dtype
-        self._archive, self._info, self._header = archive, info, header
+        self._path, self._info, self._header = path, info, header
+        self._archive: zipfile.ZipFile | None = None
         self._stream: IO[bytes] | None = None
         self._row = 0
         self._bytes_a_row = int(np.prod(header.shape[1:])) * header.dtype.itemsize
@@ -107,13 +113,19 @@ class Unpacked:
 
     def _rewind(self) -> None:
         """Back to the first row: blocks are read in order, and may be read again from the start."""
-        if self._stream is not None:
-            self._stream.close()
+        self.close()
+        self._archive = zipfile.ZipFile(self._path)
         self._stream = self._archive.open(self._info)
         self._stream.seek(self._header.size)
         self._row = 0
 
+    def close(self) -> None:
+        for one in (self._stream, self._archive):
+            if one is not None:
+                one.close()
+        self._stream = self._archive = None
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         """Of a single value."""
-        with self._archive.open(self._info) as stream:
+        with zipfile.ZipFile(self._path) as archive, archive.open(self._info) as stream:
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))

@@ -29,7 +29,7 @@ uint64_t hash(const char* p, uint64_t bytes, uint64_t seed) {
     b = mix(word(p + 16) ^ kTwo, word(p + 24) ^ b);
     c = mix(word(p + 32) ^ kThree, word(p + 40) ^ c);
   }
-  for (; left >= 8; p += 8, left -= 8) a = mix(word(p) ^ kTwo, a ^ kOne);
+  for (; left >= 8; p += 8, left -= 8) a = mix(word(p) ^ kTwo, a ^ kThree);  // not kOne, which would cancel out where nothing was mixed in
   char rest[8] = {};
   std::memcpy(rest, p, left);
   b = mix(word(rest) ^ kThree, b ^ kOne);
