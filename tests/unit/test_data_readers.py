@@ -50,9 +50,8 @@ def write(data: Any, folder: Path, kind: str) -> Any:
     elif kind == "parquet":
         data.to_parquet(path)
     elif kind == "npz":
-        np.savez(
-            path, **{name: array.astype(str) if name == "city" else array for name, array in arrays_of(data).items()}
-        )
+        texts: Any = {"city": arrays_of(data)["city"].astype(str)}
+        np.savez(path, **arrays_of(data) | texts)
     return {"frame": data, "arrays": arrays_of(data)}.get(kind, path)
 
 

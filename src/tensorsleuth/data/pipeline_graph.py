@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
+from tensorsleuth.capture.complaint import complain
 from tensorsleuth.data.element import violations
 from tensorsleuth.data.naming import bind, parts
 from tensorsleuth.data.pipeline_native import NativeWay
@@ -48,13 +50,29 @@ class Looker:
             place += len(inner)
 
     def judge(self, index: int, arrays: list[Any]) -> tuple[int, str]:
-        """What to do with an element, and what to say of it."""
-        element = dict(zip(self.names, arrays))
+        """What to do with an element, and what to say of it. A mistake of ours lets it pass."""
+        try:
+            return self._judge(index, arrays)
+        except Warning as warning:  # the program turns warnings into errors
+            return FAIL, f"tensorsleuth: {warning}"
+        except Exception as error:
+            complain(
+                f"an element of a pipeline was not checked ({type(error).__name__}: {error}); the program goes on."
+            )
+            return PASS, ""
+
+    def _judge(self, index: int, arrays: list[Any]) -> tuple[int, str]:
+        element = {name: _array(value) for name, value in zip(self.names, arrays)}
         found = violations(self.schema, index, element, self.batched, self.loose)
         if not found:
             return PASS, ""
         text = self.verdicts.note(index, element, found)
         return (FAIL, text) if text else (DROP if self.verdicts.drops else PASS, "")
+
+
+def _array(value: Any) -> Any:
+    """A scalar comes as itself; text as objects, which keep their length."""
+    return np.array(value, object) if isinstance(value, (bytes, str)) else np.asarray(value)
 
 
 def attach(dataset: Any, schema: Schema, verdicts: Verdicts) -> Any:
