@@ -270,7 +270,7 @@ def test_the_framing_is_tensorflows(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:random")
 def test_the_examples_of_the_page_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
@@ -278,6 +278,6 @@ def test_the_examples_of_the_page_run(
     names: dict[str, object] = {}
     for number, example in enumerate(BLOCKS, 1):
         exec(compile(example, f"docs/data.md, example {number}", "exec"), names)
-    said = capsys.readouterr().out
+    said = capfd.readouterr().out
     for part in ("BROKEN", "x / 255", "They count from 1", "= training row", "stability index", "set aside: [12]"):
         assert part in said, part
