@@ -19,13 +19,20 @@ if TYPE_CHECKING:
         record,
         step,
     )
+    from tensorsleuth.checking.api import expect
     from tensorsleuth.data.feature import Feature, Label
     from tensorsleuth.data.pipeline import checked
     from tensorsleuth.data.report import DataError, DataReport
     from tensorsleuth.data.schema import Schema
     from tensorsleuth.diagnose import diagnose
     from tensorsleuth.guarding.api import Guard, disable_check_numerics, enable_check_numerics, guard
-    from tensorsleuth.model.errors import BreakError, NumericsError, SleuthError
+    from tensorsleuth.model.errors import (
+        BreakError,
+        ExpectationError,
+        ExpectationWarning,
+        NumericsError,
+        SleuthError,
+    )
     from tensorsleuth.trace.reader import Trace, open_trace
 
     open = open_trace
@@ -39,6 +46,8 @@ _HOMES = {
     "DataError": ("tensorsleuth.data.report", "DataError"),
     "DataReport": ("tensorsleuth.data.report", "DataReport"),
     "Feature": ("tensorsleuth.data.feature", "Feature"),
+    "ExpectationError": ("tensorsleuth.model.errors", "ExpectationError"),
+    "ExpectationWarning": ("tensorsleuth.model.errors", "ExpectationWarning"),
     "Guard": ("tensorsleuth.guarding.api", "Guard"),
     "Label": ("tensorsleuth.data.feature", "Label"),
     "NumericsError": ("tensorsleuth.model.errors", "NumericsError"),
@@ -53,6 +62,7 @@ _HOMES = {
     "disable_dump_debug_info": ("tensorsleuth.capture.api", "disable_dump_debug_info"),
     "enable_check_numerics": ("tensorsleuth.guarding.api", "enable_check_numerics"),
     "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
+    "expect": ("tensorsleuth.checking.api", "expect"),
     "gradients": ("tensorsleuth.breaking.selector", "gradients"),
     "guard": ("tensorsleuth.guarding.api", "guard"),
     "hooks": ("tensorsleuth.hooks", ""),
@@ -67,6 +77,8 @@ __all__ = [
     "BreakError",
     "DataError",
     "DataReport",
+    "ExpectationError",
+    "ExpectationWarning",
     "Feature",
     "Guard",
     "Label",
@@ -82,6 +94,7 @@ __all__ = [
     "disable_dump_debug_info",
     "enable_check_numerics",
     "enable_dump_debug_info",
+    "expect",
     "gradients",
     "guard",
     "hooks",

@@ -29,6 +29,7 @@ EVERYTHING = {
     "debugger",
     "breaking",
     "data",
+    "checking",
 }
 MAY_IMPORT = {
     "model": set(),
@@ -41,6 +42,7 @@ MAY_IMPORT = {
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},
     "show": {"model", "diagnose", "debugger"},
+    "checking": {"model", "native", "capture"},
     "breaking": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},
     "cli": EVERYTHING,

@@ -164,6 +164,11 @@ def under_way() -> Recording | None:
     return _active
 
 
+def watching() -> Any:
+    """The recorder of the recording under way, or else the guard's; None where nobody watches."""
+    return _recorder()
+
+
 def _recorder() -> Any:
     """What watches the program now: the recording, or else the guard."""
     if _active is not None:

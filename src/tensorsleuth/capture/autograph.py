@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from tensorflow.python.autograph.impl import api
-
 from tensorsleuth.trace.catalog_writer import FrameKey
 
 _GENERATED = "__autograph_generated_file"  # how the names of such files begin
@@ -35,6 +33,8 @@ def written(frame: FrameKey) -> FrameKey | None:
 @cache
 def _lines(path: str) -> dict[int, FrameKey]:
     """What each line of a generated file was made of."""
+    from tensorflow.python.autograph.impl import api  # where TensorFlow has not been imported, nothing is generated
+
     with api._TRANSPILER._cache_lock:
         factories = [one for kinds in list(api._TRANSPILER._cache._cache.values()) for one in kinds.values()]
     for factory in factories:

@@ -42,6 +42,7 @@ from tensorsleuth.capture.steps import Steps
 from tensorsleuth.capture.strategies import is_later_replica, task_of_environment, watch_strategies
 from tensorsleuth.capture.watcher import Watcher
 from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.violation import Violation
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import TracePlan, make_plan
@@ -168,6 +169,10 @@ class Recorder:
     def _forward_pass(self) -> None:
         if not is_later_replica():
             self.steps.forward_pass()
+
+    def note_violation(self, violation: Violation) -> None:
+        """Put it into the trace."""
+        self.catalog.violation(violation.to_json() | {"step": self.steps.number, "time": time.time()})
 
     def pause_sessions(self, paused: bool) -> None:
         """Look at nothing that sessions run, or at all again."""

@@ -46,6 +46,7 @@ __all__ = [
     "ops",
     "pywrap_tfe",
     "session",
+    "tf",
     "traceback_utils",
 ]
 
@@ -344,6 +345,22 @@ def read_variable(variable: Any) -> Any | None:
             return variable.read_value()
     except (TypeError, ValueError, AttributeError, tf.errors.OpError):
         return None
+
+
+def convert(value: Any) -> Any:
+    """A tensor of a value or a variable, as TensorFlow's own ops would have it."""
+    return tf.convert_to_tensor(value)
+
+
+def numpy_function(function: Callable[..., Any], inputs: list[Any], name: str) -> Any:
+    """Call Python from a graph; it gives a whole number."""
+    return tf.numpy_function(function, inputs, tf.int64, stateful=True, name=name)
+
+
+def after(done: Any, tensor: Any) -> Any:
+    """The tensor, as soon as something else is done."""
+    with tf.control_dependencies([done]):
+        return tf.identity(tensor)
 
 
 def array_of(tensor: Any) -> Any:

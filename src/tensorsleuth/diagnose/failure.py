@@ -16,6 +16,7 @@ RECENT = 3  # calls at the end among which the one is that the program died of
 UNKNOWN = "tensorflow-error"
 LOST = "worker-lost"
 OF_BAD_VALUES = (UNKNOWN, "singular-matrix")  # errors that a NaN further up may have led to
+OF_AN_EXPECTATION = "tensorsleuth: violation "  # what stopped it is a finding of its own; see native/src/expect.cc
 _MARKS = re.compile(r"\{\{(function_node|node) [^}]*\}\}\s*")
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 
@@ -84,7 +85,7 @@ class Death:
 
 def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
     """The TensorFlow error that the program died of; None where it ended well, or of something else."""
-    failures = process.catalogue.failures
+    failures = [one for one in process.catalogue.failures if OF_AN_EXPECTATION not in one.message]
     if not exit_code or not failures or not _is_last(process, failures[-1]):
         return None
     failure = failures[-1]

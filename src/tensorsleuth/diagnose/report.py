@@ -16,6 +16,7 @@ from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.chain import chain_of
 from tensorsleuth.diagnose.cluster import Found, ran_on, told_as_one
 from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
+from tensorsleuth.diagnose.violations import with_violations
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
@@ -58,7 +59,7 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
     trouble: list[str] = []
     for process in trace.processes:
         try:
-            found.append((process, findings_of(process, exit_code)))
+            found.append((process, with_violations(process, findings_of(process, exit_code))))
         except _CONTRADICTIONS as error:
             if os.environ.get("SLEUTH_DEBUG"):
                 raise

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tensorsleuth.model.finding import Finding
+    from tensorsleuth.model.violation import Violation
 
 
 class SleuthError(Exception):
     """What went wrong, what was expected, one next step: the message is shown as it is."""
+
+    ag_pass_through = True  # AutoGraph would replace it with an error of its own
 
 
 class NumericsError(SleuthError, ArithmeticError):
@@ -21,6 +24,29 @@ class NumericsError(SleuthError, ArithmeticError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+class ExpectationError(SleuthError, ValueError):
+    """A tensor is not as `expect` was told. `violation` says what, where, and how many of its elements."""
+
+    _keras_call_info_injected = True  # Keras would replace it with an error of its own
+
+    def __init__(self, message: str, violation: Violation | None = None) -> None:
+        super().__init__(message)
+        self.violation = violation
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+ExpectationError.__module__ = "tensorsleuth"  # as users know it
+
+
+class ExpectationWarning(UserWarning):
+    """The same, where `on_violation` is "warn"."""
+
+
+ExpectationWarning.__module__ = "tensorsleuth"
 
 
 class TraceError(SleuthError):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 SHOWN = 3  # positions and values in a sentence
@@ -30,7 +31,23 @@ class Violation:
     severity: str = "error"  # or "warning": looks wrong, need not be
     file: str | None = None
     line: int | None = None
-    where: str | None = None  # which part of the data: `validation`, `element 12`
+    where: str | None = None  # which part of the data: `validation`, `element 12`; of a graph, which iteration
+    code: str | None = None  # the text of that line
+    function: str | None = None  # that the line is in
+    other: str | None = None  # a second place that has to do with it, as file:line: where a dimension got its size
+    step: int | None = None  # the training step, where a recording was under way
+    times: int = 1  # how often it has been broken at this place, this time included
+
+    @property
+    def place(self) -> str:
+        """`train.py:12`, the name of the file only; empty where no line is known."""
+        return f"{os.path.basename(self.file)}:{self.line}" if self.file else ""
+
+    @property
+    def told(self) -> str:
+        """All of it, for people: a sentence, then the line that asked for it, then what to change."""
+        at = f"\n  {self.file}:{self.line}" + (f"\n    {self.code}" if self.code else "") if self.file else ""
+        return f"{self.sentence}.{at}" + (f"\n  {self.change}" if self.change else "")
 
     @property
     def amount(self) -> str:
@@ -57,6 +74,16 @@ class Violation:
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}: " if self.file else ""
         return f"{place}{self.sentence}." + (f" {self.change}" if self.change else "")
+
+    @staticmethod
+    def from_json(described: dict[str, Any]) -> Violation:
+        """What `to_json` made; raises ValueError, TypeError or KeyError where it is something else."""
+        known = {field.name for field in fields(Violation)}
+        kept = {name: value for name, value in described.items() if name in known}
+        kept["positions"] = tuple(tuple(int(one) for one in at) for at in described.get("positions", ()))
+        kept["values"] = tuple(_SPECIAL.get(value, value) for value in described.get("values", ()))
+        texts = {name: str(described[name]) for name in ("rule", "name", "expected", "found")}
+        return Violation(**kept | texts)
 
     def to_json(self) -> dict[str, Any]:
         described = asdict(self)
@@ -91,6 +118,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+_SPECIAL = {"NaN": math.nan, "∞": math.inf, "−∞": -math.inf}
 
 
 def _special(number: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from ctypes import (
     POINTER,
     c_char_p,
@@ -184,6 +185,12 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_held_join": (None, [c_uint64]),
     "sleuth_held_clear": (None, []),
     "sleuth_held_forget": (None, []),
+    "sleuth_expect_set": (None, [c_int64, c_void_p]),
+    "sleuth_expect_tell": (None, [c_void_p]),
+    "sleuth_expect_drain": (c_int, [c_int]),
+    "sleuth_expect_sizes": (c_int, []),
+    "sleuth_expect_abandon": (None, []),
+    "sleuth_expect_judge": (c_int, [c_void_p, c_void_p, c_void_p]),
 }
 _UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_python_ready": (c_int, []),
@@ -222,6 +229,11 @@ def load() -> Native | None:
     except (OSError, AttributeError):
         return None
     return native if native.python_ready() else None
+
+
+def load_if_there() -> Native | None:
+    """The library where TensorFlow has been imported; it needs what that has loaded, and must not load it by itself."""
+    return load() if hasattr(sys.modules.get("tensorflow"), "__version__") else None
 
 
 def why_not() -> str:

@@ -34,6 +34,7 @@ def _lines(summary: Summary, meta: Mapping[str, object], now: float) -> dict[str
         "steps": count(summary.steps),
         "tensors": count(summary.events),
         "bad": count(summary.bad),
+        **({"violations": count(summary.violations)} if summary.violations else {}),
         "calls": count(summary.calls),
         "processes": count(summary.processes),
         "size": size(summary.bytes),

@@ -34,7 +34,11 @@ def verdict(summary: Summary) -> Text:
     """What can be said from the numbers alone."""
     if summary.bad is None or not summary.events:
         return Text(UNKNOWN)
-    return Text(f"{short_count(summary.bad)} bad", "red") if summary.bad else Text("healthy", "green")
+    broken = (
+        f"{short_count(summary.violations)} violation{'s' * (summary.violations != 1)}" if summary.violations else ""
+    )
+    said = ", ".join(part for part in (f"{short_count(summary.bad)} bad" if summary.bad else "", broken) if part)
+    return Text(said, "red") if said else Text("healthy", "green")
 
 
 def _row(summary: Summary, now: float) -> list[Text]:

@@ -89,6 +89,8 @@ def sureness(finding: Finding) -> str:
     """How sure, and of what."""
     if finding.cause == "origin":
         return "of the line: what went in was finite, what came out was not. The reason is not known"
+    if finding.cause == "violation":
+        return "yes: it was judged there"
     if finding.confidence >= 0.9:
         return "yes: what was seen there explains it, and nothing before it was bad"
     return "fairly: it fits what was seen" if finding.confidence >= 0.7 else "not very: others may fit as well"

@@ -19,6 +19,7 @@ from tensorsleuth.model.catalog import (
     Site,
 )
 from tensorsleuth.model.replay import Outcome, Replay
+from tensorsleuth.model.violation import Violation
 from tensorsleuth.trace import journal
 from tensorsleuth.trace.files import open_regular
 
@@ -87,6 +88,8 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         call, op = _ints(fields, "call", "op")
         inputs = tuple(str(text) for text in fields["inputs"])
         catalogue.failures.append(Failure(call, op, str(fields["type"]), str(fields["message"]), inputs))
+    elif kind == "violation":
+        catalogue.violations.append(Violation.from_json(fields))
     elif kind == "dataset":
         catalogue.datasets[int(fields["instance"])] = str(fields["type"]), int(fields["site"])
     elif kind == "replay":

@@ -73,6 +73,13 @@ class CatalogWriter:
     def failure(self, fields: dict[str, Any]) -> None:
         self._write("failure", fields)
 
+    def violation(self, fields: dict[str, Any]) -> None:
+        """Something that is not as the program said it should be; the text of its file goes along."""
+        with self._lock:
+            if isinstance(fields.get("file"), str):
+                self._file(fields["file"])
+            self._write("violation", fields)
+
     def dataset(self, fields: dict[str, Any]) -> None:
         """Which dataset runs an instance, and where that was made."""
         self._write("dataset", fields)

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.model.rows import EventFlag
+from tensorsleuth.model.violation import Violation
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ops import ARGUMENT, Op
 from tensorsleuth.trace.process import ProcessTrace
@@ -76,6 +77,11 @@ class Queries:
     def variables(self) -> list[Variable]:
         """The variables that the program's functions use, with the ops that read and write them."""
         return [variable for asked in self._asked for variable in variables_of(asked)]
+
+    @property
+    def violations(self) -> list[Violation]:
+        """What was not as the program expected (`expect`), oldest first; of a place that came back often, some."""
+        return [one for process in self.processes for one in process.catalogue.violations]
 
     def source(self, file: str) -> str:
         """The text of a file of the program, as it was when it ran; the end of its path will do."""

@@ -28,6 +28,7 @@ class RunSummary:
     bytes: int
     bad: int
     processes: int
+    violations: int = 0
 
 
 def summarize(run: Path) -> RunSummary:
@@ -49,6 +50,7 @@ def summarize(run: Path) -> RunSummary:
         bytes=_size(run),
         bad=sum(sum(1 for _ in process.bad_rows()) for process in trace.processes),
         processes=len(trace.processes),
+        violations=_violations(trace),
     )
 
 
@@ -67,6 +69,15 @@ def _steps(process: ProcessTrace) -> int:
     if isinstance(counted, int):
         return counted
     return int(process.calls["step"].max(initial=-1)) + 1 if len(process.calls) else 0
+
+
+def _violations(trace: Trace) -> int:
+    """How often something was not as expected; the trace has the first of each place, then counts."""
+    times: dict[tuple[object, ...], int] = {}
+    for one in trace.violations:
+        key = one.file, one.line, one.name, one.rule
+        times[key] = max(times.get(key, 0), one.times)
+    return sum(times.values())
 
 
 def _size(run: Path) -> int:

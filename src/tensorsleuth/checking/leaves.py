@@ -1,0 +1,43 @@
+"""Takes structures apart, and puts them together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Judge = Callable[[Any, str], Any]  # of a leaf and its path; gives what to use in its place
+
+
+def map_leaves(thing: Any, judge: Judge, path: str = "") -> Any:
+    """The same structure with every leaf judged; the very same object where every leaf is."""
+    if isinstance(thing, Mapping):
+        changed = {key: map_leaves(value, judge, f"{path}[{key!r}]") for key, value in thing.items()}
+        return thing if all(changed[key] is thing[key] for key in thing) else _like_mapping(thing, changed)
+    if isinstance(thing, list | tuple):
+        items = [map_leaves(value, judge, _item_path(thing, path, at)) for at, value in enumerate(thing)]
+        return thing if all(one is was for one, was in zip(items, thing)) else _like_sequence(thing, items)
+    return thing if thing is None else judge(thing, path)
+
+
+def is_structure(thing: Any) -> bool:
+    return isinstance(thing, Mapping | list | tuple)
+
+
+def _item_path(thing: Any, path: str, at: int) -> str:
+    fields = getattr(thing, "_fields", None)
+    return f"{path}.{fields[at]}" if fields else f"{path}[{at}]"
+
+
+def _like_mapping(thing: Any, changed: dict[Any, Any]) -> Any:
+    if type(thing) is dict:
+        return changed
+    try:
+        return type(thing)(changed)
+    except TypeError:  # a defaultdict and its like
+        made = thing.copy()
+        made.update(changed)
+        return made
+
+
+def _like_sequence(thing: Any, items: list[Any]) -> Any:
+    return type(thing)(*items) if hasattr(thing, "_fields") else type(thing)(items)
