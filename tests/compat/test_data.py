@@ -13,8 +13,8 @@ import tensorflow as tf
 
 import tensorsleuth
 from tensorsleuth import Feature, Label, Schema, SleuthError
+from tensorsleuth.checking import acting
 from tensorsleuth.data.readers import open_source
-from tensorsleuth.data.verdicts import DataWarning
 from tensorsleuth.native import loader
 
 SCHEMA = Schema({"image": Feature("float32", shape=("batch", 8, 8), between=(0, 1)), "label": Label(classes=10)})
@@ -102,13 +102,16 @@ def test_record_keeps_index_and_content(shape: str, way: str) -> None:
 
 
 def test_warn_says_it_once_for_each_rule(way: str) -> None:
+    acting._warned.clear()
     checked = tensorsleuth.checked(SCHEMA, on_violation="warn")
     data = slices().repeat(3).apply(checked)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert sum(1 for _ in data) == 3 * ROWS
-    mine = [str(one.message) for one in said if one.category is DataWarning]
-    assert len(mine) == 2 and "image (element 37)" in mine[0] and "Said once" in mine[0] and checked.count == 6
+    mine = [one for one in said if one.category is tensorsleuth.ExpectationWarning]
+    assert len(mine) == 2 and "image (element 37)" in str(mine[0].message) and checked.count == 6
+    assert mine[0].filename == __file__, "it names the line that asked for it"
+    acting._warned.clear()  # else it is summed up when the program ends
 
 
 def test_skip_leaves_out_and_keeps_the_order(way: str) -> None:
@@ -187,9 +190,13 @@ def test_wrong_arguments() -> None:
 
 
 def test_while_it_is_recorded(tmp_path: Path) -> None:
-    with tensorsleuth.record(tmp_path), pytest.raises(tf.errors.OpError, match="expected finite values"):
+    with tensorsleuth.record(tmp_path) as recording, pytest.raises(tf.errors.OpError, match="expected finite values"):
         for _ in slices().batch(10).apply(tensorsleuth.checked(SCHEMA)):
             pass
+    assert recording.path is not None
+    (violation,) = tensorsleuth.open(recording.path).violations
+    assert violation.rule == "finite" and violation.where == "element 3" and violation.file == __file__
+    assert violation.code is not None and "tensorsleuth.checked(SCHEMA)" in violation.code
 
 
 def test_keras_sequences() -> None:

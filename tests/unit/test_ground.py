@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "capture": {"model", "native", "trace"},
     "integrations": {"capture", "model", "trace", "diagnose", "debugger", "show"},
     "checks": {"model", "capture"},
-    "data": {"model", "native", "capture", "show"},
+    "data": {"model", "native", "capture", "checking", "show"},
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},
     "show": {"model", "diagnose", "debugger"},

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tensorsleuth.checking.acting import act
+from tensorsleuth.checking.place import calling_place
 from tensorsleuth.data.aside import Aside
 from tensorsleuth.data.block import Array
 from tensorsleuth.model.errors import SleuthError
@@ -18,10 +19,6 @@ ACTIONS = ("raise", "warn", "record", "skip", "set_aside")
 KEPT = 5  # elements whose content is kept
 KEPT_BYTES = 1 << 26
 LISTED = 100  # elements whose violations are kept
-
-
-class DataWarning(UserWarning):
-    """Data that breaks its schema, in a pipeline that was told to go on."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class Verdicts:
         self.count = 0
         self.elements: list[BadElement] = []
         self.aside = Aside(Path(aside)) if aside is not None else None
-        self._said: set[tuple[str, str]] = set()
+        self.place = calling_place()
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -54,21 +51,16 @@ class Verdicts:
         return self.action in ("skip", "set_aside")
 
     def note(self, index: int, element: Mapping[str, Array], found: Sequence[Violation]) -> str | None:
-        """Keep what is to be kept; the text to raise, where that is asked for."""
+        """Keep what is to be kept, put it into the trace; the text to raise, where that is asked for."""
+        found = [replace(one, file=self.place.file, line=self.place.line, code=self.place.code) for one in found]
         with self._lock:
             self.count += 1
             self._keep(index, element, found)
             if self.aside is not None:
                 self.aside.add(index, element, found)
-            new = [one for one in found if (one.name, one.rule) not in self._said]
-            self._said |= {(one.name, one.rule) for one in new}
-        if self.action == "raise":
-            return "\n".join(f"tensorsleuth: {violation}" for violation in found)
-        if self.action == "warn" and new:
-            warnings.warn(
-                "\n".join([*map(str, new), "Said once for each; counted from now on."]), DataWarning, stacklevel=2
-            )
-        return None
+        for violation in found:
+            act(violation, "warn" if self.action == "warn" else "record")
+        return "\n".join(f"tensorsleuth: {one.told}" for one in found) if self.action == "raise" else None
 
     def _keep(self, index: int, element: Mapping[str, Array], found: Sequence[Violation]) -> None:
         if len(self.elements) >= LISTED:
