@@ -35,6 +35,8 @@ class DuplicateRows(Check):
         return (schema.duplicates or 0.0) if schema is not None else 0.0
 
     def end(self) -> Iterator[Violation]:
+        if self._sample.all_differ:
+            return
         hashes, places = self._sample.sorted()
         again = np.flatnonzero(hashes[1:] == hashes[:-1]) + 1 if len(hashes) else np.zeros(0, np.int64)
         if len(again) > self._allowed() * len(hashes):

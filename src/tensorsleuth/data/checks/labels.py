@@ -54,13 +54,9 @@ class Labels(FeatureCheck):
         state.total += piece.array.size
         known = feature.names
         wrong = _outside(piece, feature.classes) if known is not None else _negative(piece)
-        state.add(piece, piece.array, wrong & ~piece.missing)
-        values, counts = np.unique(
-            counted[~Piece(counted).missing].astype(str if counted.dtype.kind in "OST" else counted.dtype),
-            return_counts=True,
-        )
+        state.add(piece, piece.array, wrong if piece.array.dtype.kind in "iub" else wrong & ~piece.missing)
         if len(state.counts) < MOST:
-            state.counts.update(dict(zip((plain_value(value) for value in values), counts.tolist())))
+            state.counts.update(count_values(counted))
 
     def _look_at_hot(self, state: Classes, piece: Piece) -> None:
         sums = piece.array.sum(axis=-1, dtype=np.float64)
@@ -116,6 +112,16 @@ class Labels(FeatureCheck):
             severity = "error" if feature.balance is not None else "warning"
             text = f"the rarest class to have {expected:.4g} of the most frequent one or more"
             yield Violation("balance", name, text, found, change=change, severity=severity)
+
+
+def count_values(array: Any) -> dict[Any, int]:
+    """How often each value comes; what is missing is none."""
+    if array.dtype.kind in "iu" and array.size and array.min() >= 0 and array.max() < MOST:
+        often = np.bincount(array.reshape(-1).astype(np.int64))
+        return {int(value): int(often[value]) for value in np.flatnonzero(often)}
+    flat = array[~Piece(array).missing]
+    values, counts = np.unique(flat.astype(str) if flat.dtype.kind in "OST" else flat, return_counts=True)
+    return dict(zip((plain_value(value) for value in values), counts.tolist()))
 
 
 def _hot(feature: Feature, piece: Piece) -> int:

@@ -28,6 +28,8 @@ class Overlap(Check):
 
     def end(self) -> Iterator[Violation]:
         train, validation = self._samples[DATA], self._samples[VALIDATION]
+        if not validation.rows:
+            return
         each = max(train.one_in, validation.one_in)  # what both have kept
         known, rows = train.sorted(each)
         asked, places = validation.sorted(each)
