@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -102,6 +105,22 @@ def test_the_bar_is_shown_for_long_work_only(monkeypatch: pytest.MonkeyPatch) ->
         bar._last -= 10
         bar.show("train.npz", 50, 100)
         assert bar._bar.tasks[0].completed == 50 and bar._bar.tasks[0].total == 100
+
+
+@pytest.mark.parametrize("pack", [np.savez, np.savez_compressed])
+def test_a_large_file_takes_little_memory(pack: Any, tmp_path: Path) -> None:
+    rows = np.zeros((60_000, 1000), np.float32)  # 240 MB
+    rows[:, 0] = np.arange(len(rows))
+    rows[-1, -1] = np.nan
+    pack(tmp_path / "large.npz", x=rows)
+    program = (
+        "import resource\nfrom tensorsleuth.data.checking import check\n"
+        "found = [one.positions for one in check(None, 'large.npz') if one.rule == 'finite']\n"
+        "print(found, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path)
+    found, _, peak = done.stdout.rpartition(" ")
+    assert found == "[((59999, 999),)]" and int(peak) < 160, done.stdout
 
 
 @pytest.mark.parametrize("command", ["check", "infer"])

@@ -13,6 +13,12 @@ from tensorsleuth.data.block import Array
 
 POPULATE_READ = 22  # of madvise, from Linux 5.14 on: maps many pages at once, where each would be a fault of its own
 
+BEHIND = 4  # blocks that stay
+
+
+def _page(place: int) -> int:
+    return place - place % mmap.PAGESIZE
+
 
 class Mapped:
     """Rows of an array in a file, in C order."""
@@ -20,6 +26,7 @@ class Mapped:
     def __init__(self, path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> None:
         self.shape, self.dtype = shape, dtype
         self._offset = offset
+        self._done = _page(offset)
         self._bytes_a_row = int(np.prod(shape[1:])) * dtype.itemsize
         with path.open("rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -34,9 +41,17 @@ class Mapped:
         return self._array[rows]
 
     def _bring(self, start: int, size: int) -> None:
-        first = start - start % mmap.PAGESIZE
+        first = _page(start)
         with suppress(OSError, ValueError):  # an older system: pages come one by one
             self._map.madvise(POPULATE_READ, first, size + start - first)
+        self._let_go(first, _page(start - BEHIND * size))
+
+    def _let_go(self, first: int, until: int) -> None:
+        """Of what was read a while ago, nothing stays in memory; where it is asked for again, it comes back."""
+        done = self._done if self._done <= first else _page(self._offset)
+        if until > done:
+            self._map.madvise(mmap.MADV_DONTNEED, done, until - done)
+        self._done = max(done, until)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
         return self._array
