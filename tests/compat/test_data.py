@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import warnings
 from pathlib import Path
@@ -288,3 +289,20 @@ def test_the_examples_of_the_page_run(
     said = capfd.readouterr().out
     for part in ("BROKEN", "x / 255", "They count from 1", "= training row", "stability index", "set aside: [12]"):
         assert part in said, part
+
+
+def test_the_end_of_a_pipeline_inside_of_another_is_no_deadlock(way: str) -> None:
+    """The collector may find a pipeline that still runs while it is called in a thread of another one."""
+    schema, most = Schema({"x": Feature(between=(0, 1))}), gc.get_threshold()
+    gc.set_threshold(20)  # as often as can be
+    try:
+        for _ in range(15):
+            left = tf.data.Dataset.range(10_000).map(lambda i: tf.cast(i, tf.float32) + 2.0)
+            running = iter(left.apply(tensorsleuth.checked(schema, on_violation="record")).prefetch(4))
+            next(running)
+            cycle: list[Any] = [running]
+            cycle.append(cycle)
+            del running, cycle
+    finally:
+        gc.set_threshold(*most)
+    assert gc.isenabled()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from tensorsleuth.data.once import once
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.native.row_looker import hash_rows, is_number, look_rows
 
@@ -58,16 +58,16 @@ class Piece:
     def numeric(self) -> bool:
         return is_number(self.array.dtype)
 
-    @cached_property
+    @once
     def rows_a_group(self) -> int:
         return max(1, GROUP_BYTES // max(1, self.array[:1].nbytes))
 
-    @cached_property
+    @once
     def health(self) -> Array:
         """What the native kernel sees in each group of rows, the last one being shorter."""
         return look_rows(self.array, Mode.FULL_HEALTH, self.rows_a_group)
 
-    @cached_property
+    @once
     def range(self) -> tuple[float, float] | None:
         """The least and the greatest of the finite values."""
         low, high = (float(pick(self.health[end])) for pick, end in ((_least, "min"), (_greatest, "max")))
@@ -83,7 +83,7 @@ class Piece:
             first = int(group) * self.rows_a_group
             yield first, self.array[first : first + self.rows_a_group]
 
-    @cached_property
+    @once
     def missing(self) -> npt.NDArray[np.bool_]:
         """Which values are not there: NaN, NaT, None, or empty text."""
         kind = self.array.dtype.kind

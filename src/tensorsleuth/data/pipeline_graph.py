@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tensorsleuth.capture.complaint import complain
+from tensorsleuth.data.calm import no_collection
 from tensorsleuth.data.element import violations
 from tensorsleuth.data.naming import bind, parts
 from tensorsleuth.data.pipeline_native import NativeWay
@@ -52,7 +53,8 @@ class Looker:
     def judge(self, index: int, arrays: list[Any]) -> tuple[int, str]:
         """What to do with an element, and what to say of it. A mistake of ours lets it pass."""
         try:
-            return self._judge(index, arrays)
+            with no_collection():
+                return self._judge(index, arrays)
         except Warning as warning:  # the program turns warnings into errors
             return FAIL, f"tensorsleuth: {warning}"
         except Exception as error:
