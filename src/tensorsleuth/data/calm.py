@@ -1,7 +1,7 @@
 """Keeps Python's collector quiet while a thread of a pipeline runs our code.
 
-A collection there may find the iterator of another pipeline, whose end waits for its threads; and one of those may wait for a lock
-that the collecting thread holds. What is to be collected is collected a moment later, elsewhere.
+A collection there may find the iterator of another pipeline, whose end waits for its threads; and one of those may wait
+for a lock that the collecting thread holds. What is to be collected is collected a moment later, elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A property that is found once and kept. Unlike functools.cached_property before Python 3.12, it holds no lock meanwhile.
+"""A property that is found once and kept, without the lock that functools.cached_property holds before Python 3.12.
 
-That lock is shared by all objects of a class: threads would wait for each other, and a pipeline's thread that waits for it
-while the collector, in a thread that holds it, waits for that pipeline to end, would wait forever.
+That lock is shared by all objects of a class: threads would wait for each other, and a pipeline's thread that waits for
+it while the collector, in a thread that holds it, waits for that pipeline to end, would wait forever.
 """
 
 from __future__ import annotations
