@@ -13,6 +13,18 @@ AGAIN = ("again", "tfdbg2")
 STEP = "one training step, its function traced beforehand"
 
 
+def checked_pipeline(bench: Bench) -> Result:
+    from bench.data import checked_pipeline
+
+    return checked_pipeline(bench)
+
+
+def data_check_npz(bench: Bench) -> Result:
+    from bench.data import data_check_npz
+
+    return data_check_npz(bench)
+
+
 def kernel_bandwidth(bench: Bench) -> Result:
     from bench.kernel import measure
 
@@ -44,5 +56,7 @@ ROWS = [
     Row("page-first-paint", "the verdict on screen", 1.5, page.first_paint, "s"),
     Row("page-filter", "a filter or jump on screen", 0.2, page.filters, "s"),
     Row("page-memory", "peak of the server", 300, page.memory, "MB"),
+    Row("checked-pipeline", "an epoch of a tf.data pipeline", 1.05, checked_pipeline),
+    Row("data-check-npz", "speed of min + max of 1 GB of .npz", 0.5, data_check_npz, at_least=True),
     Row("kernel-bandwidth", "of a bare max()", 0.60, kernel_bandwidth, at_least=True),
 ]

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     )
     from tensorsleuth.capture.selector import gradients
     from tensorsleuth.checking.api import expect
+    from tensorsleuth.data.feature import Feature, Label
+    from tensorsleuth.data.pipeline import checked
+    from tensorsleuth.data.report import DataError, DataReport
+    from tensorsleuth.data.schema import Schema
     from tensorsleuth.diagnose import diagnose
     from tensorsleuth.guarding.api import Guard, disable_check_numerics, enable_check_numerics, guard
     from tensorsleuth.model.errors import (
@@ -41,15 +45,21 @@ __version__ = "0.1.0"
 _HOMES = {
     "Break": ("tensorsleuth.breaking.api", "Break"),
     "BreakError": ("tensorsleuth.model.errors", "BreakError"),
+    "DataError": ("tensorsleuth.data.report", "DataError"),
+    "DataReport": ("tensorsleuth.data.report", "DataReport"),
+    "Feature": ("tensorsleuth.data.feature", "Feature"),
     "ExpectationError": ("tensorsleuth.model.errors", "ExpectationError"),
     "ExpectationWarning": ("tensorsleuth.model.errors", "ExpectationWarning"),
     "Guard": ("tensorsleuth.guarding.api", "Guard"),
+    "Label": ("tensorsleuth.data.feature", "Label"),
     "NumericsError": ("tensorsleuth.model.errors", "NumericsError"),
     "Recording": ("tensorsleuth.capture.api", "Recording"),
+    "Schema": ("tensorsleuth.data.schema", "Schema"),
     "SleuthError": ("tensorsleuth.model.errors", "SleuthError"),
     "Trace": ("tensorsleuth.trace.reader", "Trace"),
     "Watch": ("tensorsleuth.watching.api", "Watch"),
     "break_when": ("tensorsleuth.breaking.api", "break_when"),
+    "checked": ("tensorsleuth.data.pipeline", "checked"),
     "diagnose": ("tensorsleuth.diagnose", ""),  # the package itself, which can be called
     "disable_check_numerics": ("tensorsleuth.guarding.api", "disable_check_numerics"),
     "disable_dump_debug_info": ("tensorsleuth.capture.api", "disable_dump_debug_info"),
@@ -70,15 +80,21 @@ _HOMES = {
 __all__ = [
     "Break",
     "BreakError",
+    "DataError",
+    "DataReport",
     "ExpectationError",
     "ExpectationWarning",
+    "Feature",
     "Guard",
+    "Label",
     "NumericsError",
     "Recording",
+    "Schema",
     "SleuthError",
     "Trace",
     "Watch",
     "break_when",
+    "checked",
     "diagnose",
     "disable_check_numerics",
     "disable_dump_debug_info",

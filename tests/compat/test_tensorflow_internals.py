@@ -227,6 +227,12 @@ def test_ops_that_take_functions_are_found() -> None:
     assert op_def_registry.get("no such op") is None
 
 
+def test_an_op_is_put_into_a_graph_by_name() -> None:
+    with tf.Graph().as_default() as graph:
+        packed = private.apply_op("Pack", values=[tf.constant(1), tf.constant(2)], axis=0)
+    assert packed.op.type == "Pack" and packed.op.graph is graph and packed.shape == [2]
+
+
 def test_a_constant_can_be_read_from_its_node() -> None:
     with tf.Graph().as_default() as graph:
         tf.constant([1.5, 2.5])

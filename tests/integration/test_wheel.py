@@ -19,6 +19,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "src" / "tensorsleuth" / "native" / "build.py"
 LIBRARY = "tensorsleuth/native/libsleuth.so"
+LOOK = "tensorsleuth/native/libsleuth_look.so"
 
 
 def run(

@@ -20,6 +20,10 @@ from tensorsleuth.breaking.words import KNOWN
 from tensorsleuth.capture.selector import KINDS, WATCHED_KINDS
 from tensorsleuth.capture.settings import Settings
 from tensorsleuth.cli import commands
+from tensorsleuth.data.feature import Label
+from tensorsleuth.data.readers import suffixes
+from tensorsleuth.data.verdicts import ACTIONS as ON_VIOLATION
+from tensorsleuth.data.verdicts import BadElement
 from tensorsleuth.debugger import filters
 from tensorsleuth.debugger.command import Command
 from tensorsleuth.debugger.commands import all_commands
@@ -196,6 +200,7 @@ def test_readme_pages_exist() -> None:
         "docs/http-api.md",
         "docs/breakpoints.md",
         "docs/watch.md",
+        "docs/data.md",
         "ARCHITECTURE.md",
     ):
         assert link in readme and (ROOT / link).exists(), link
@@ -270,3 +275,38 @@ def test_pictures_exist() -> None:
     texts = [(ROOT / "README.md", ROOT), *((path, path.parent) for path in (ROOT / "docs").glob("*.md"))]
     shown = [base / name for path, base in texts for name in re.findall(r"!\[[^]]*\]\(([^)]+)\)", path.read_text())]
     assert shown and [path for path in shown if not path.is_file()] == []
+
+
+DATA = (ROOT / "docs/data.md").read_text()
+
+
+def rules() -> list[str]:
+    """Every name that a violation of data can have."""
+    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/data/checks").glob("*.py")]
+    return sorted({name for text in texts for name in re.findall(r'Violation\(\s*"([a-z_-]+)"', text)})
+
+
+@pytest.mark.parametrize("rule", rules())
+def test_rule_of_data_is_documented(rule: str) -> None:
+    assert f"| `{rule}` |" in DATA and len(rules()) > 12
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Label)])
+def test_field_of_a_feature_is_documented(field: str) -> None:
+    assert f"`{field}`" in DATA.partition("## What a schema says")[2]
+
+
+@pytest.mark.parametrize(
+    "word", [*(f'"{action}"' for action in ON_VIOLATION), *(one.name for one in fields(BadElement)), *suffixes()]
+)
+def test_word_about_data_is_documented(word: str) -> None:
+    assert f"`{word}`" in DATA or f"{word} " in DATA or f"`{word}" in DATA
+
+
+@pytest.mark.parametrize("name", ["check", "infer"])
+def test_command_about_data_is_documented(name: str) -> None:
+    from tensorsleuth.cli.data import command
+
+    row = next(line for line in COMMANDS.splitlines() if line.startswith(f"| `sleuth data {name}"))
+    options = {flag for option in command.commands[name].params for flag in option.opts if flag.startswith("--")}
+    assert {flag for flag in options if f"`{flag}" not in row} <= {"--output"}

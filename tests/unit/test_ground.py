@@ -28,6 +28,7 @@ EVERYTHING = {
     "guarding",
     "debugger",
     "breaking",
+    "data",
     "checking",
     "watching",
     "page",
@@ -39,6 +40,7 @@ MAY_IMPORT = {
     "capture": {"model", "native", "trace"},
     "integrations": {"capture", "model", "trace", "diagnose", "debugger", "show"},
     "checks": {"model", "capture"},
+    "data": {"model", "native", "capture", "checking", "show"},
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},
     "show": {"model", "diagnose", "debugger"},
@@ -53,7 +55,7 @@ MAY_IMPORT = {
     API: EVERYTHING,
 }
 MAY_NOT_IMPORT = {"capture": re.compile(r"trace\..*reader"), "diagnose": re.compile(r"trace\..*writer")}
-MAY_IMPORT_TENSORFLOW = {"native", "capture", "integrations", "checks", "demo"}
+MAY_IMPORT_TENSORFLOW = {"native", "capture", "integrations", "checks", "data", "demo"}
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -20,7 +20,7 @@ from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session, session
 from tensorflow.python.eager import backprop, context, core, execute, record
 from tensorflow.python.eager.polymorphic_function import atomic_function, concrete_function
-from tensorflow.python.framework import constant_op, errors_impl, op_def_registry, ops, tensor_util
+from tensorflow.python.framework import constant_op, errors_impl, op_def_library, op_def_registry, ops, tensor_util
 from tensorflow.python.ops import gradients_util, resource_variable_ops, script_ops
 from tensorflow.python.util import traceback_utils
 
@@ -433,3 +433,8 @@ def run_function(name: str, inputs: list[Any], outputs: int, device: str) -> lis
     attrs = ("executor_type", "", "config_proto", runtime.function_call_options.config_proto_serialized)
     ran: list[Any] = _execute(runtime._handle, device, name, inputs, attrs, outputs)
     return ran
+
+
+def apply_op(name: str, **inputs: Any) -> Any:
+    """Put an op of ours into the graph that is being built; its library must be loaded."""
+    return op_def_library.apply_op(name, **inputs)

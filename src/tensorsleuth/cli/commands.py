@@ -6,7 +6,10 @@ from importlib import import_module
 
 import click
 
-NAMES = ("run", "why", "view", "report", "debug", "demo", "save-step", "replay", "runs", "info", "rm", "doctor")
+NAMES = (
+    *("run", "why", "view", "report", "debug", "demo", "save-step", "replay"),
+    *("data", "runs", "info", "rm", "doctor"),
+)
 
 
 def load(name: str) -> click.Command | None:

@@ -11,6 +11,10 @@ from typing import Any
 SHOWN = 3  # positions and values in a sentence
 
 
+class Remark(str):
+    """In the place of a value: words about it, shown as they are."""
+
+
 @dataclass(frozen=True)
 class Violation:
     """What was expected, how many elements broke it, the first few positions and values, where, and what to change."""
@@ -102,6 +106,8 @@ def shown(value: Any) -> str:
         return _special(number) if not math.isfinite(number) else f"{number:.6g}"
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
+    if isinstance(value, Remark):
+        return str(value)
     text = repr(value) if isinstance(value, str) else "" if value is None else str(value)
     return text if len(text) <= 32 else f"{text[:31]}…"
 

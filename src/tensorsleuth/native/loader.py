@@ -9,6 +9,7 @@ from ctypes import (
     c_char_p,
     c_double,
     c_int,
+    c_int32,
     c_int64,
     c_uint8,
     c_uint16,
@@ -111,6 +112,25 @@ class Health(ctypes.Structure):
     ]
 
 
+class Rule(ctypes.Structure):
+    """Rule in checked.cc."""
+
+    _fields_ = [
+        ("rank", c_int32),
+        ("look", c_int32),
+        ("nan", c_int32),
+        ("inf", c_int32),
+        ("low", c_double),
+        ("high", c_double),
+        ("dims", c_int64 * 8),
+        ("known", POINTER(c_double)),
+        ("known_count", c_int64),
+    ]
+
+
+# Called with the plan, the number of an element that may break it, and its parts; writes why, answers what to do.
+Tell = ctypes.CFUNCTYPE(c_int, c_int64, c_int64, c_int, POINTER(TensorView), c_void_p, c_int)
+
 # Called on the thread that computed a tensor, where a condition on it holds; not 0: the hit for which to stop.
 Hit = ctypes.CFUNCTYPE(c_int, c_int, POINTER(TensorView), POINTER(Where), POINTER(Health))
 
@@ -157,6 +177,9 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_log_tell": (None, [Print]),
     "sleuth_log_drain": (c_int, [c_int]),
     "sleuth_text": (c_uint64, [POINTER(TensorView), c_uint64, POINTER(c_void_p)]),
+    "sleuth_checked_tell": (None, [Tell]),
+    "sleuth_checked_plan": (c_int64, [POINTER(Rule), c_int]),
+    "sleuth_checked_drain": (c_int, [c_int]),
     "sleuth_call_of_step": (c_uint64, [c_uint64]),
     "sleuth_latest_call": (c_uint64, []),
     "sleuth_open_values": (c_int, [c_char_p, c_char_p, c_uint64]),

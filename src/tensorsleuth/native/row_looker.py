@@ -1,4 +1,4 @@
-"""Looks at arrays row by row, without TensorFlow: the native kernels, or their twins where there is no library."""
+"""Looks at arrays row by row, with or without TensorFlow: the native kernels, or their twins where there are none."""
 
 from __future__ import annotations
 
@@ -41,6 +41,10 @@ def load() -> ctypes.CDLL | None:
             ctypes.c_void_p,
         ]
         library.sleuth_hash_rows.argtypes = [ctypes.c_void_p, *[ctypes.c_uint64] * 2, ctypes.c_void_p]
+        library.sleuth_crc32c.argtypes, library.sleuth_crc32c.restype = (
+            [ctypes.c_char_p, ctypes.c_uint64],
+            ctypes.c_uint32,
+        )
     except (OSError, AttributeError):
         return None
     library.sleuth_look_rows.restype = library.sleuth_hash_rows.restype = None
@@ -52,16 +56,18 @@ def is_number(dtype: np.dtype[Any]) -> bool:
     return dtype.name in _NUMBERS and dtype.isnative and dtype.kind in "fiubcV"
 
 
-def look_rows(array: Array, mode: Mode = Mode.FULL_HEALTH) -> npt.NDArray[Any]:
-    """One HEALTH for each row of a numeric array; the range is that of the finite values."""
-    rows = np.ascontiguousarray(array)
-    found = np.zeros(len(rows), HEALTH)
-    library = load()
+def look_rows(array: Array, mode: Mode = Mode.FULL_HEALTH, together: int = 1) -> npt.NDArray[Any]:
+    """One HEALTH for each row of a numeric array, or for so many rows together; the range is that of finite values."""
+    flat, each = np.ascontiguousarray(array).reshape(-1), max(1, array[:1].size) * together
+    found = np.zeros(-(-flat.size // each), HEALTH)
+    library, number = load(), _NUMBERS[array.dtype.name]
     if library is None:
-        return _twin(rows, mode, found)
-    each, number = rows[:1].size, _NUMBERS[rows.dtype.name]
-    size = each * rows.itemsize
-    library.sleuth_look_rows(rows.ctypes.data, len(rows), each, size, number, int(mode), found.ctypes.data)
+        return _twin(flat, each, mode, found)
+    whole, size, start = flat.size // each, each * flat.itemsize, flat.ctypes.data
+    library.sleuth_look_rows(start, whole, each, size, number, int(mode), found.ctypes.data)
+    if whole < len(found):  # the last is shorter
+        rest = flat.size - whole * each
+        library.sleuth_look_rows(start + whole * size, 1, rest, 0, number, int(mode), found[whole:].ctypes.data)
     return found
 
 
@@ -76,10 +82,30 @@ def hash_rows(array: Array, before: npt.NDArray[np.uint64] | None = None) -> npt
     return hashes
 
 
-def _twin(rows: Array, mode: Mode, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    number = _NUMBERS[rows.dtype.name]
-    for place, row in enumerate(rows):
-        found[place] = tuple(twin.look(np.asarray(row), number, mode))
+def crc32c(data: bytes) -> int:
+    """The checksum that TFRecord files have."""
+    library = load()
+    return int(library.sleuth_crc32c(data, len(data))) if library is not None else _crc32c_slowly(data)
+
+
+@cache
+def _crc_table() -> tuple[int, ...]:
+    table = list(range(256))
+    for _ in range(8):
+        table = [one >> 1 ^ (0x82F63B78 if one & 1 else 0) for one in table]
+    return tuple(table)
+
+
+def _crc32c_slowly(data: bytes) -> int:
+    crc, table = 0xFFFFFFFF, _crc_table()
+    for byte in data:
+        crc = crc >> 8 ^ table[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
+
+
+def _twin(flat: Array, each: int, mode: Mode, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    for place in range(len(found)):
+        found[place] = tuple(twin.look(flat[place * each : (place + 1) * each], _NUMBERS[flat.dtype.name], mode))
     return found
 
 

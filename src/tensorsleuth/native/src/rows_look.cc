@@ -29,12 +29,39 @@ uint64_t hash(const char* p, uint64_t bytes, uint64_t seed) {
     b = mix(word(p + 16) ^ kTwo, word(p + 24) ^ b);
     c = mix(word(p + 32) ^ kThree, word(p + 40) ^ c);
   }
-  for (; left >= 8; p += 8, left -= 8) a = mix(word(p) ^ kTwo, a ^ kOne);
+  for (; left >= 8; p += 8, left -= 8) a = mix(word(p) ^ kTwo, a ^ kThree);  // not kOne, which would cancel out where nothing was mixed in
   char rest[8] = {};
   std::memcpy(rest, p, left);
   b = mix(word(rest) ^ kThree, b ^ kOne);
   return mix(mix(a ^ kTwo, b ^ kThree) ^ bytes, c ^ kOne);
 }
+
+// CRC-32C, as TFRecord files have it: the polynomial of Castagnoli, bit-reversed.
+struct Table {
+  uint32_t of[256];
+  Table() {
+    for (uint32_t i = 0; i < 256; ++i) {
+      of[i] = i;
+      for (int bit = 0; bit < 8; ++bit) of[i] = of[i] >> 1 ^ (of[i] & 1 ? 0x82f63b78u : 0);
+    }
+  }
+};
+
+uint32_t crc_by_table(const unsigned char* p, uint64_t bytes) {
+  static const Table table;
+  uint32_t crc = ~0u;
+  for (uint64_t i = 0; i < bytes; ++i) crc = crc >> 8 ^ table.of[(crc ^ p[i]) & 255];
+  return ~crc;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) uint32_t crc_by_instruction(const unsigned char* p, uint64_t bytes) {
+  uint64_t crc = ~0u;
+  for (; bytes >= 8; p += 8, bytes -= 8) crc = __builtin_ia32_crc32di(crc, word(reinterpret_cast<const char*>(p)));
+  for (; bytes; ++p, --bytes) crc = __builtin_ia32_crc32qi(uint32_t(crc), *p);
+  return ~uint32_t(crc);
+}
+#endif
 
 }  // namespace
 }  // namespace sleuth
@@ -51,5 +78,12 @@ SLEUTH_API void sleuth_look_rows(const char* data, uint64_t rows, uint64_t eleme
 // `hashes` begins with the hash of what else belongs to each row, or 0.
 SLEUTH_API void sleuth_hash_rows(const char* data, uint64_t rows, uint64_t bytes, uint64_t* hashes) {
   for (uint64_t i = 0; i < rows; ++i) hashes[i] = sleuth::hash(data + i * bytes, bytes, hashes[i]);
+}
+
+SLEUTH_API uint32_t sleuth_crc32c(const unsigned char* data, uint64_t bytes) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("sse4.2")) return sleuth::crc_by_instruction(data, bytes);
+#endif
+  return sleuth::crc_by_table(data, bytes);
 }
 }

@@ -1,0 +1,193 @@
+"""How data reaches the checks: a stretch of rows at a time, from whatever holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorsleuth.data.once import once
+from tensorsleuth.model.modes import Mode
+from tensorsleuth.native.row_looker import hash_rows, is_number, look_rows
+
+Array = npt.NDArray[Any]
+BLOCK_BYTES = 4 << 20  # large enough that Python costs little, small enough for the cache
+GROUP_BYTES = 8192  # rows are looked at in groups of about this size
+EXACT = 2**53  # whole numbers up to here are doubles
+
+
+@dataclass(frozen=True)
+class Column:
+    """A part of a data set, as far as it is known before reading."""
+
+    name: str
+    dtype: str | None = None
+    shape: tuple[int | None, ...] | None = None
+    named: bool = True  # is the name the user's own, or only a place in a tuple
+
+
+class Piece:
+    """The rows of one column that a block has."""
+
+    def __init__(
+        self, array: Array, shape: tuple[int, ...] | None = None, start: int = 0, dtype: str | None = None,
+        places: Array | None = None, typed: bool = True,
+    ) -> None:  # fmt: skip
+        self.array = array
+        self.shape = array.shape if shape is None else shape  # of the whole array that this is cut from
+        self.start = start
+        self.dtype = dtype or dtype_name(array.dtype)  # what the source says that it is
+        self.typed = typed  # has the source types, or only text
+        self.places = places  # of ragged and sparse data: row and place of each of its values
+
+    @property
+    def ragged(self) -> bool:
+        return self.places is not None
+
+    def at(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        """Where in the whole a value of this piece is."""
+        if self.places is not None:
+            return tuple(int(place) for place in self.places[index[0]])
+        return (self.start + int(index[0]), *(int(place) for place in index[1:])) if self.shape else ()
+
+    @property
+    def numeric(self) -> bool:
+        return is_number(self.array.dtype)
+
+    @once
+    def rows_a_group(self) -> int:
+        return max(1, GROUP_BYTES // max(1, self.array[:1].nbytes))
+
+    @once
+    def health(self) -> Array:
+        """What the native kernel sees in each group of rows, the last one being shorter."""
+        return look_rows(self.array, Mode.FULL_HEALTH, self.rows_a_group)
+
+    @once
+    def range(self) -> tuple[float, float] | None:
+        """The least and the greatest of the finite values."""
+        low, high = (float(pick(self.health[end])) for pick, end in ((_least, "min"), (_greatest, "max")))
+        if np.isnan(low):
+            return None
+        if self.array.dtype.kind in "iu" and max(abs(low), abs(high)) >= EXACT:
+            return int(self.array.min()), int(self.array.max())
+        return (int(low), int(high)) if self.array.dtype.kind in "iub" else (low, high)
+
+    def rows_where(self, groups: npt.NDArray[np.bool_]) -> Iterator[tuple[int, Array]]:
+        """The rows of those groups, each with the place of its first row here."""
+        for group in np.flatnonzero(groups):
+            first = int(group) * self.rows_a_group
+            yield first, self.array[first : first + self.rows_a_group]
+
+    @once
+    def missing(self) -> npt.NDArray[np.bool_]:
+        """Which values are not there: NaN, NaT, None, or empty text."""
+        kind = self.array.dtype.kind
+        if kind in "fcV":
+            return np.isnan(self.array)
+        if kind in "mM":
+            return np.isnat(self.array)
+        if kind in "US":
+            return np.asarray(np.char.str_len(self.array) == 0)
+        return missing_objects(self.array) if kind in "OT" else np.zeros(self.array.shape, bool)
+
+
+def _least(values: Array) -> Any:
+    return np.fmin.reduce(values, initial=np.nan)
+
+
+def _greatest(values: Array) -> Any:
+    return np.fmax.reduce(values, initial=np.nan)
+
+
+def missing_objects(array: Array) -> npt.NDArray[np.bool_]:
+    flat = [value is None or value in ("", b"") or value != value for value in array.reshape(-1).tolist()]
+    return np.array(flat, bool).reshape(array.shape)
+
+
+@dataclass
+class Block:
+    """A stretch of rows: the same rows of every column, where columns are as long."""
+
+    start: int
+    pieces: Mapping[str, Piece]
+    part: str = "data"  # or validation, against
+    whole: bool = True  # does it have every column
+    count: int | None = None  # of rows, where no piece shows it
+    _hashes: dict[tuple[str, ...], npt.NDArray[np.uint64] | None] = field(default_factory=dict, repr=False)
+
+    @property
+    def rows(self) -> int:
+        return (
+            self.count
+            if self.count is not None
+            else max((len(piece.array) for piece in self.pieces.values() if not piece.ragged), default=0)
+        )
+
+    def hashes(self, names: tuple[str, ...]) -> npt.NDArray[np.uint64] | None:
+        """A number for each row that differs where these columns do; None where the block has not all of them whole."""
+        if names not in self._hashes:
+            pieces = [self.pieces.get(name) for name in names]
+            whole = all(piece is not None and not piece.ragged and len(piece.array) == self.rows for piece in pieces)
+            self._hashes[names] = (
+                _hashed([piece.array for piece in pieces if piece is not None]) if whole and names else None
+            )
+        return self._hashes[names]
+
+
+def _hashed(arrays: list[Array]) -> npt.NDArray[np.uint64]:
+    hashes: npt.NDArray[np.uint64] | None = None
+    for array in arrays:
+        hashes = hash_rows(array if array.dtype.kind not in "OUST" else _text_numbers(array), hashes)
+    assert hashes is not None
+    return hashes
+
+
+def _text_numbers(array: Array) -> npt.NDArray[np.uint64]:
+    """A number for each text, the same in every block."""
+    found, places = np.unique(array.astype(str), return_inverse=True)
+    each = [
+        int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+        for text in found
+    ]
+    return np.array(each, np.uint64)[places].reshape(array.shape)
+
+
+class Source(Protocol):
+    """What a reader makes of the user's data."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: int | None  # where known before reading
+    notes: list[str]  # what is not looked at, and why
+    ours: bool  # is all of the reading ours, so that another thread may do it
+
+    def blocks(self) -> Iterator[Block]: ...
+
+
+@dataclass
+class Facts:
+    """What most sources are: a title, columns, and a function that reads."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: int | None = None
+    notes: list[str] = field(default_factory=list)
+    ours: bool = False
+
+
+def dtype_name(dtype: np.dtype[Any]) -> str:
+    """float32, string, datetime64…"""
+    if dtype.kind in "OUST":
+        return "string"
+    return dtype.name.partition("[")[0] if dtype.kind in "mM" else dtype.name
+
+
+def rows_a_block(arrays: Mapping[str, Any]) -> int:
+    """How many rows make a block."""
+    bytes_a_row = sum(int(np.prod(array.shape[1:])) * array.dtype.itemsize for array in arrays.values())
+    return int(max(1, BLOCK_BYTES // max(1, bytes_a_row)))

@@ -1,0 +1,67 @@
+"""Every value is one of those declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorsleuth.data.block import Array, Piece
+from tensorsleuth.data.check import FeatureCheck
+from tensorsleuth.data.feature import Feature
+from tensorsleuth.data.tally import Tally
+from tensorsleuth.model.violation import Violation, shown
+
+LISTED = 6
+
+
+class Categories(FeatureCheck):
+    def wants(self, feature: Feature, piece: Piece) -> bool:
+        return feature.one_of is not None
+
+    def look(self, state: Tally, feature: Feature, piece: Piece) -> None:
+        assert feature.one_of is not None
+        state.total += piece.array.size
+        strange = ~among(piece.array, feature.one_of) & ~piece.missing
+        if strange.any():
+            state.add(piece, piece.array, strange)
+
+    def judge(self, name: str, feature: Feature, state: Tally) -> Iterator[Violation]:
+        if state.broken:
+            assert feature.one_of is not None
+            found = "others, such as " + ", ".join(shown(one) for one in dict.fromkeys(state.values))
+            change = _advice(state.values, feature.one_of)
+            yield Violation("one_of", name, listed(feature.one_of), found, change=change, **state.told())
+
+
+def among(array: Array, known: tuple[Any, ...]) -> npt.NDArray[np.bool_]:
+    """Which values are known. Bytes are the text that they are in UTF-8."""
+    if array.dtype.kind in "OSUT":
+        texts = set(known)
+        flat = [
+            (one.decode("utf-8", "backslashreplace") if isinstance(one, bytes) else one) in texts
+            for one in array.reshape(-1).tolist()
+        ]
+        return np.array(flat, bool).reshape(array.shape)
+    numbers = [one for one in known if isinstance(one, (int, float))]
+    return np.asarray(np.isin(array, np.array(numbers))) if numbers else np.zeros(array.shape, bool)
+
+
+def listed(known: tuple[Any, ...]) -> str:
+    more = f" … ({len(known):,} in all)" if len(known) > LISTED else ""
+    return "one of " + ", ".join(shown(one) for one in known[:LISTED]) + more
+
+
+def _advice(values: list[Any], known: tuple[Any, ...]) -> str:
+    texts = {str(one).strip().lower(): one for one in known}
+    for value in values:
+        close = get_close_matches(str(value).strip().lower(), list(texts), 1, 0.75) if isinstance(value, str) else []
+        if close:
+            return f"Is {shown(value)} meant to be {shown(texts[close[0]])}? Put it right, or add it to one_of."
+    return "Put them right, or add them to one_of."
+
+
+CHECK = Categories

@@ -1,0 +1,62 @@
+"""Features that are to have a mean near 0 have one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tensorsleuth.data.block import Piece
+from tensorsleuth.data.check import FeatureCheck
+from tensorsleuth.data.feature import Feature
+from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.violation import Violation, shown
+from tensorsleuth.native.row_looker import look_rows
+
+NEAR = 0.1  # of the deviation
+
+
+class Moments:
+    """Count, mean and sum of squared distances from it, put together a block at a time."""
+
+    def __init__(self) -> None:
+        self.count, self.mean, self.squares = 0, 0.0, 0.0
+
+    def add(self, count: int, mean: float, std: float) -> None:
+        if count:
+            everything, apart = self.count + count, mean - self.mean
+            self.squares += std * std * count + apart * apart * (self.count * count / everything)
+            self.mean += apart * count / everything
+            self.count = everything
+
+    @property
+    def std(self) -> float:
+        return math.sqrt(self.squares / self.count) if self.count else 0.0
+
+    @property
+    def near_zero(self) -> bool:
+        return abs(self.mean) <= NEAR * self.std
+
+
+class Centred(FeatureCheck):
+    def wants(self, feature: Feature, piece: Piece) -> bool:
+        return feature.centred and piece.numeric
+
+    def begin(self, feature: Feature, piece: Piece) -> Moments:
+        return Moments()
+
+    def look(self, state: Moments, feature: Feature, piece: Piece) -> None:
+        add_moments(state, piece)
+
+    def judge(self, name: str, feature: Feature, state: Moments) -> Iterator[Violation]:
+        if state.count and not state.near_zero:
+            found = f"a mean of {shown(state.mean)} with a deviation of {shown(state.std)}"
+            change = "Subtract the mean of the training data, from all parts alike."
+            yield Violation("centred", name, "a mean near 0", found, change=change)
+
+
+def add_moments(state: Moments, piece: Piece) -> None:
+    found = look_rows(piece.array.reshape(1, -1), Mode.FULL_NUMERICS)[0]
+    state.add(int(found["neg"] + found["zero"] + found["pos"]), float(found["mean"]), float(found["std"]))
+
+
+CHECK = Centred

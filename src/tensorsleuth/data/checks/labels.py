@@ -1,0 +1,158 @@
+"""Labels are classes that there are, every class is there, and none is rare beyond what was said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.data.block import Piece
+from tensorsleuth.data.check import FeatureCheck
+from tensorsleuth.data.checks.categories import among, listed
+from tensorsleuth.data.feature import Feature, Label
+from tensorsleuth.data.tally import Tally, plain_value
+from tensorsleuth.model.violation import Violation, shown
+
+MOST = 10_000  # classes that are counted
+SHOWN = 5
+
+
+class Classes(Tally):
+    """How often each class comes, and what is none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[Any] = Counter()
+        self.hot = 0  # width of one-hot rows; 0: they are not
+        self.sums = Tally()
+
+
+class Labels(FeatureCheck):
+    def wants(self, feature: Feature, piece: Piece) -> bool:
+        return (
+            isinstance(feature, Label)
+            and not piece.ragged
+            and (piece.array.dtype.kind in "iubOUST" or _hot(feature, piece) > 0)
+        )
+
+    def begin(self, feature: Feature, piece: Piece) -> Classes:
+        return Classes()
+
+    def look(self, state: Classes, feature: Feature, piece: Piece) -> None:
+        assert isinstance(feature, Label)
+        state.hot = _hot(feature, piece)
+        if state.hot:
+            self._look_at_hot(state, piece)
+        elif piece.array.ndim > 2:  # a class for each pixel: they are counted a sample of the time
+            self._count(state, feature, piece, piece.array[:1])
+        else:
+            self._count(state, feature, piece, piece.array)
+
+    def _count(self, state: Classes, feature: Label, piece: Piece, counted: Any) -> None:
+        state.total += piece.array.size
+        known = feature.names
+        wrong = _outside(piece, feature.classes) if known is not None else _negative(piece)
+        state.add(piece, piece.array, wrong if piece.array.dtype.kind in "iub" else wrong & ~piece.missing)
+        if len(state.counts) < MOST:
+            state.counts.update(count_values(counted))
+
+    def _look_at_hot(self, state: Classes, piece: Piece) -> None:
+        sums = piece.array.sum(axis=-1, dtype=np.float64)
+        state.sums.total += len(sums)
+        state.sums.add(piece, sums, ~(np.abs(sums - 1) < 1e-3))
+        values, counts = np.unique(piece.array.argmax(axis=-1), return_counts=True)
+        state.counts.update(dict(zip(values.tolist(), counts.tolist())))
+
+    def judge(self, name: str, feature: Feature, state: Classes) -> Iterator[Violation]:
+        assert isinstance(feature, Label)
+        if state.broken:
+            yield self._strange(name, feature, state)
+        if state.sums.broken:
+            told = state.sums.told()
+            yield Violation(
+                "label", name, "rows that add up to 1", "other sums", change="Is each row one-hot, or shares?", **told
+            )
+        yield from self._gaps(name, feature, state)
+        yield from self._imbalance(name, feature, state)
+
+    def _strange(self, name: str, feature: Label, state: Classes) -> Violation:
+        several = sorted({one for one in state.counts if isinstance(one, int)})
+        found = "others, such as " + ", ".join(shown(one) for one in dict.fromkeys(state.values))
+        many = feature.classes if isinstance(feature.classes, int) else None
+        expected = f"classes 0 to {many - 1}" if many else listed(feature.names) if feature.names else "classes from 0"
+        change = "Put the labels right, or change classes in the schema."
+        if many and several and several[0] == 1 and several[-1] == many:
+            change = "They count from 1: subtract 1."
+        return Violation("label", name, expected, found, change=change, **state.told())
+
+    def _gaps(self, name: str, feature: Label, state: Classes) -> Iterator[Violation]:
+        known = feature.names or _implied(state)
+        absent = [one for one in known if one not in state.counts and str(one) not in state.counts]
+        if absent and state.counts:
+            more = ", …" if len(absent) > SHOWN else ""
+            found = (
+                f"none of {len(absent):,} of {len(known):,} ({', '.join(shown(one) for one in absent[:SHOWN])}{more})"
+            )
+            change = "Was the data cut or filtered? A class that is never seen is never learned."
+            severity = "warning" if self.case.schema is None and len(absent) > len(known) / 2 else "error"
+            yield Violation("label-gap", name, "rows of every class", found, change=change, severity=severity)
+
+    def _imbalance(self, name: str, feature: Label, state: Classes) -> Iterator[Violation]:
+        expected = feature.balance if feature.balance is not None else 0.01 if self.case.schema is None else 0.0
+        known = feature.names
+        ranked = [pair for pair in state.counts.most_common() if known is None or pair[0] in known]
+        if len(ranked) < 2:
+            return
+        (most, often), (rare, seldom) = ranked[0], ranked[-1]
+        if seldom < expected * often:
+            found = f"{seldom:,} of class {shown(rare)}, {often:,} of class {shown(most)}"
+            change = "Weigh the classes (class_weight), or gather more of the rare one."
+            severity = "error" if feature.balance is not None else "warning"
+            text = f"the rarest class to have {expected:.4g} of the most frequent one or more"
+            yield Violation("balance", name, text, found, change=change, severity=severity)
+
+
+def count_values(array: Any) -> dict[Any, int]:
+    """How often each value comes; what is missing is none."""
+    if array.dtype.kind in "iu" and array.size and array.min() >= 0 and array.max() < MOST:
+        often = np.bincount(array.reshape(-1).astype(np.int64))
+        return {int(value): int(often[value]) for value in np.flatnonzero(often)}
+    flat = array[~Piece(array).missing]
+    values, counts = np.unique(flat.astype(str) if flat.dtype.kind in "OST" else flat, return_counts=True)
+    return dict(zip((plain_value(value) for value in values), counts.tolist()))
+
+
+def _hot(feature: Feature, piece: Piece) -> int:
+    """The classes of one-hot rows."""
+    if piece.array.ndim != 2 or piece.array.shape[1] < 2 or not piece.numeric:
+        return 0
+    declared = (
+        isinstance(feature, Label) and isinstance(feature.classes, int) and feature.classes == piece.array.shape[1]
+    )
+    return (
+        int(piece.array.shape[1])
+        if declared or (isinstance(feature, Label) and feature.classes is None and piece.array.dtype.kind == "f")
+        else 0
+    )
+
+
+def _outside(piece: Piece, classes: Any) -> Any:
+    if isinstance(classes, int) and piece.array.dtype.kind in "iu":
+        return (piece.array < 0) | (piece.array >= classes)
+    return ~among(piece.array, tuple(range(classes)) if isinstance(classes, int) else classes)
+
+
+def _negative(piece: Piece) -> Any:
+    return piece.array < 0 if piece.array.dtype.kind == "i" else np.zeros(piece.array.shape, bool)
+
+
+def _implied(state: Classes) -> tuple[Any, ...]:
+    """Without a word about classes: those between the ones that are there."""
+    numbers = [one for one in state.counts if isinstance(one, int)]
+    dense = numbers and len(numbers) == len(state.counts) and max(numbers) < 4 * len(numbers) and min(numbers) <= 1
+    return tuple(range(min(numbers), max(numbers) + 1)) if dense and min(numbers) >= 0 else ()
+
+
+CHECK = Labels

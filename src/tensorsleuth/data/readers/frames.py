@@ -1,0 +1,73 @@
+"""pandas frames, a stretch of rows at a time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.data.block import Array, Block, Column, Facts, Piece, dtype_name
+from tensorsleuth.data.schema import Schema
+
+ROWS = 16_384
+
+
+class FrameSource(Facts):
+    """A frame in memory."""
+
+    def __init__(self, frame: Any) -> None:
+        columns = tuple(Column(str(name), column_dtype(frame[name].dtype), (len(frame),)) for name in frame.columns)
+        super().__init__("the frame", columns, len(frame))
+        self._frame = frame
+
+    def blocks(self) -> Iterator[Block]:
+        for start in range(0, max(1, len(self._frame)), ROWS):
+            yield frame_block(self._frame.iloc[start : start + ROWS], start, len(self._frame))
+
+
+def frame_block(frame: Any, start: int, rows: int | None = None, typed: bool = True) -> Block:
+    """The rows of a frame as a block."""
+    shape = None if rows is None else (rows,)
+    pieces = {
+        str(name): Piece(values(frame[name]), shape, start, column_dtype(frame[name].dtype), typed=typed)
+        for name in frame.columns
+    }
+    return Block(start, pieces)
+
+
+def values(series: Any) -> Array:
+    """A column as an array: what is missing becomes NaN in numbers, None in text."""
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind in "fiubcmM":
+        return np.asarray(series.to_numpy())
+    kind = getattr(series.dtype, "kind", "O")
+    if kind in "fiu":
+        holes = bool(series.isna().any())
+        return np.asarray(series.to_numpy(dtype="float64" if holes else series.dtype.numpy_dtype, na_value=np.nan))
+    if kind == "M":
+        return np.asarray(
+            series.dt.tz_convert(None).to_numpy() if getattr(series.dtype, "tz", None) else series.to_numpy()
+        )
+    array = np.empty(len(series), object)
+    array[:] = [None if missing else value for value, missing in zip(series.tolist(), series.isna().tolist())]
+    return array
+
+
+def column_dtype(dtype: Any) -> str:
+    """The name of a column's type, as a schema has it."""
+    if isinstance(dtype, np.dtype):
+        return dtype_name(dtype)
+    kind, plain = getattr(dtype, "kind", "O"), getattr(dtype, "numpy_dtype", None)
+    if kind in "fiub" and plain is not None:
+        return dtype_name(plain)
+    return "datetime64" if kind == "M" else "string"
+
+
+def takes(data: Any) -> bool:
+    pandas = sys.modules.get("pandas")  # a frame is there only where pandas is
+    return pandas is not None and isinstance(data, pandas.DataFrame)
+
+
+def open_data(data: Any, schema: Schema | None = None) -> FrameSource:
+    return FrameSource(data)

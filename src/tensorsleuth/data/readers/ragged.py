@@ -1,0 +1,18 @@
+"""Rows of different lengths: their values one after the other, with the row and place of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorsleuth.data.block import Array, Piece
+
+
+def ragged_piece(values: Array, lengths: npt.NDArray[Any], start: int, dtype: str | None = None) -> Piece:
+    """`lengths`: how many of the values each row has."""
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    first = np.cumsum(lengths) - lengths
+    places = np.stack([start + rows, np.arange(len(rows)) - first[rows]], axis=1)
+    return Piece(values, values.shape, start, dtype, places)

@@ -1,0 +1,47 @@
+"""Sequence and PyDataset of Keras, both Keras: what has a length and gives a batch by its number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.data.block import Block, Column, Facts, Piece, dtype_name
+from tensorsleuth.data.naming import parts
+from tensorsleuth.data.schema import Schema
+from tensorsleuth.model.errors import SleuthError
+
+KINDS = ("Sequence", "PyDataset")
+
+
+class SequenceSource(Facts):
+    """Batches by number. One pass, in order; `on_epoch_end` is not called, so the data stay as they are."""
+
+    def __init__(self, sequence: Any) -> None:
+        self._sequence = sequence
+        if not len(sequence):
+            raise SleuthError(f"{type(sequence).__name__} has no batches: its len() is 0.")
+        first = {name: (np.asarray(leaf), named) for name, leaf, named in parts(sequence[0])}
+        columns = [
+            Column(name, dtype_name(array.dtype), (None, *array.shape[1:]), named)
+            for name, (array, named) in first.items()
+        ]
+        super().__init__(f"the {type(sequence).__name__}", tuple(columns))
+
+    def blocks(self) -> Iterator[Block]:
+        start = 0
+        for number in range(len(self._sequence)):
+            arrays = {name: np.asarray(leaf) for name, leaf, _ in parts(self._sequence[number])}
+            block = Block(start, {name: Piece(array, array.shape, start) for name, array in arrays.items()})
+            yield block
+            start += block.rows
+
+
+def takes(data: Any) -> bool:
+    kinds = {kind.__name__ for kind in type(data).__mro__ if "keras" in kind.__module__}
+    return any(kind in kinds for kind in KINDS)
+
+
+def open_data(data: Any, schema: Schema | None = None) -> SequenceSource:
+    return SequenceSource(data)

@@ -1,0 +1,46 @@
+"""How far long work has got; nothing where it is short."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+PATIENCE = 0.5  # seconds before a bar is shown
+OFTEN = 0.1  # seconds between changes
+
+
+class Bar:
+    """A bar for each thing that is read, which goes when the work is done."""
+
+    def __init__(self, console: Console) -> None:
+        columns = (
+            TextColumn(" {task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[rows]} rows"),
+            TimeRemainingColumn(),
+        )
+        self._bar = Progress(*columns, console=console, transient=True)
+        self._tasks: dict[str, TaskID] = {}
+        self._began = self._last = time.monotonic()
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def show(self, title: str, rows: int, total: int | None) -> None:
+        now = time.monotonic()
+        if now - self._began < PATIENCE or now - self._last < OFTEN:
+            return
+        self._last = now
+        if not self._tasks:
+            self._bar.start()
+        if title not in self._tasks:
+            self._tasks[title] = self._bar.add_task(title, total=total, rows="0")
+        self._bar.update(self._tasks[title], completed=rows, rows=f"{rows:,}")
