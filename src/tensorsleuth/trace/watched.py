@@ -55,6 +55,7 @@ class WatchedSeries:
     """One watched thing, over the steps."""
 
     def __init__(self, process: ProcessTrace, series: Series, rows: WatchedRows, at: Array) -> None:
+        self.number = series.number
         self.name, self.kind, self.tag = series.name, series.kind, series.tag
         self.file, self.line = series.file, series.line
         self._process, self._source, self._at = process, rows, at
