@@ -77,7 +77,9 @@ def _quantiles(series: WatchedSeries) -> dict[float, Array]:
 
 def _ridges(series: WatchedSeries) -> list[dict[str, Any]]:
     """Some of the histograms, evenly apart, oldest first."""
-    shown = np.flatnonzero((series.rows["flags"] & What.HISTOGRAM != 0) & np.isfinite(series.rows["min"]))
+    rows = series.rows
+    ranged = np.isfinite(rows["min"]) & np.isfinite(rows["max"])
+    shown = np.flatnonzero((rows["flags"] & What.HISTOGRAM != 0) & ranged)
     shown = shown[np.unique(np.linspace(0, len(shown) - 1, min(RIDGES, len(shown))).astype(np.int64))]
     return [_ridge(row) for row in series.rows[shown]]
 
@@ -90,7 +92,7 @@ def _ridge(row: Any) -> dict[str, Any]:
 def _images(series: WatchedSeries) -> list[str]:
     """Those of the latest look, as addresses that hold the picture itself."""
     images = series.image() if "image" in series.what else None
-    if images is None or images[0].nbytes > LARGEST_IMAGE or images.shape[3] > 4:
+    if images is None or not len(images) or images[0].nbytes > LARGEST_IMAGE or images.shape[3] > 4:
         return []
     pictures = (png.encode(png.as_bytes(image)) for image in images[:4])
     return [f"data:image/png;base64,{base64.b64encode(picture).decode()}" for picture in pictures]
