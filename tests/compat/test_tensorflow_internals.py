@@ -19,8 +19,9 @@ from tensorflow.python.ops import gen_math_ops, gradients_util
 from tensorflow.python.util import traceback_utils
 from tests.compat.looking import marked
 
-from tensorsleuth.capture import autograph, patches, strategies
+from tensorsleuth.capture import autograph, graph_points, patches, strategies
 from tensorsleuth.capture import tf as private
+from tensorsleuth.capture.patches import Patches
 
 
 def calls_of(monkeypatch: pytest.MonkeyPatch, entry: str) -> list[tuple[Any, ...]]:
@@ -418,3 +419,34 @@ def test_a_session_optimizes_on_the_thread_that_runs_it_and_leaves_its_nodes_nam
         name = called.op.get_attr("f").name
         definition = private.function_in(graph, name)
         assert definition is not None and definition.signature.name == name
+
+
+def test_ops_that_have_to_run_in_no_order() -> None:
+    from tensorflow.python.framework import auto_control_deps
+
+    assert isinstance(auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS, frozenset)
+
+
+def test_the_end_of_each_call_of_a_function_is_counted() -> None:
+    from tensorflow.python.eager.polymorphic_function import polymorphic_function
+
+    patches, ended = Patches(), list[str]()
+    graph_points._watch_calls(patches, lambda: ended.append("call"))
+    double = polymorphic_function.function(lambda x: x * 2)
+    double(tf.constant(1)), double(tf.constant(2))
+    patches.undo()
+    double(tf.constant(3))
+    assert ended == ["call", "call"]
+
+
+def test_a_graph_knows_that_it_will_be_compiled() -> None:
+    seen: list[bool] = []
+
+    def inner(x: Any) -> Any:
+        seen.append(graph_points.is_compiled())
+        return x
+
+    for compiled in (False, True):
+        traced = tf.function(inner)  # one that was traced before is not traced again
+        tf.function(lambda x, traced=traced: traced(x), jit_compile=compiled)(tf.constant(1))
+    assert seen == [False, True]

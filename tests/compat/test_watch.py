@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -23,6 +24,9 @@ from tensorsleuth.model.bins import bin_edges
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.rows import QUANTILES
 from tensorsleuth.native.measure_twin import histogram
+from tensorsleuth.page.answers import watched as told
+from tensorsleuth.page.errors import NoSuchThing
+from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.watched import WatchedSeries
 from tensorsleuth.watching import api as watching
@@ -418,6 +422,30 @@ def test_event_files_beside_those_of_the_program(watched: Callable[..., Trace], 
     events = events_in(logs)
     assert [event.step for event in events.Tensors("own")] == [0, 1, 2]
     assert [event.step for event in events.Scalars("norm/encoder/dense/kernel")] == [0, 1, 2]
+
+
+def test_what_the_page_is_told(watched: Callable[..., Trace]) -> None:
+    program = Program()
+
+    def action() -> None:
+        program.function(50)
+        tensorsleuth.watch(tf.constant(X[:3, :3]), name="picture", what="image")
+
+    trace = watched(action, ["encoder/dense/kernel", "gradient:.*"])
+    opened = OpenRun(trace.path)
+    listed = told.answer(opened, {})["items"]
+    ids = {(one["kind"], one["name"]): one["id"] for one in listed}
+    assert [one["looks"] for one in listed if one["kind"] != "point"] == [50, 50]
+    series = told.answer_series(opened, {"series": ids["variable", "encoder/dense/kernel"], "points": "10"})
+    assert len(series["step"]) == 10 and (series["step"][0], series["step"][-1]) == (0, 49)
+    assert series["norm"][-1] == pytest.approx(float(np.linalg.norm(program.values[50].astype(np.float64))))
+    assert len(series["ridges"]) == 40 and sum(series["ridges"][-1]["bins"]) == 12
+    assert series["ridges"][-1]["max"] == program.values[50].max() and series["scalar"][0] is None
+    picture = told.answer_series(opened, {"series": ids["point", "picture"]})["images"]
+    assert len(picture) == 1 and picture[0].startswith("data:image/png;base64,")
+    with pytest.raises(NoSuchThing, match="no such series"):
+        told.answer_series(opened, {"series": "9.9"})
+    json.dumps(series)
 
 
 @pytest.mark.filterwarnings("ignore")

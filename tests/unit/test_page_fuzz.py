@@ -47,6 +47,9 @@ def asked(opened: OpenRun) -> Iterator[tuple[str, dict[str, str]]]:
     yield "compare", {"with": opened.name}
     for op in [*opened.table.ops[:2], *opened.table.ops[-1:]]:
         yield "scalars/{op}", {"op": f"{op.process}.{op.first}"}
+    for series in ("0.1", "1.1", "9.9"):
+        yield "watched/{series}", {"series": series}
+    yield from ((path, {"file": "0"}) for path in ("watched", "logs"))
     yield from ((path, {"file": "0"}) for path in ("", "verdict", "alerts", "timeline", "scalars", "sources/{file}"))
 
 

@@ -11,6 +11,7 @@ from tensorsleuth.page.question import Answer
 ROWS = 100  # of a page of the list of tensors: SIZE in web/src/panels/tensors/pages.ts
 NEAR = 20  # rows above and below the one in focus that come into sight with it
 MOST = 40  # tensors whose panels are taken along
+SERIES = 20  # watched things
 FILES = 6  # source files, each as it stands for the tensors above
 LONGEST = 5000  # lines of a file that is taken along for every tensor
 
@@ -23,6 +24,7 @@ def take(asking: Asking) -> None:
     chosen = list(_unique(_of_findings(verdict)))[:MOST]
     for tensor in chosen:
         _panels(asking, run, tensor)
+    _watched(asking)
     for tensor in _unique(_around(asking, chosen)):
         _panels(asking, run, tensor)
         if len(chosen) >= MOST:
@@ -43,6 +45,15 @@ def _first_screen(asking: Asking) -> None:
     asking("alerts", begin=0, end=1)
     asking("tensors", begin=0, end=ROWS)
     asking("tensors", begin=0, end=ROWS, health="bad")
+
+
+def _watched(asking: Asking) -> None:
+    """What the program watched, the first of it, and the end of what it logged."""
+    watched = asking("watched")
+    for series in watched.get("items", [])[:SERIES]:
+        asking(f"watched/{series['id']}", points=400)
+    if watched.get("logs"):
+        asking("logs", begin=max(watched["logs"] - ROWS, 0), end=watched["logs"])
 
 
 def _of_findings(verdict: Answer) -> Iterator[str | None]:

@@ -19,7 +19,7 @@ from tensorsleuth.trace.process import ProcessTrace, Tensor
 from tensorsleuth.trace.query import Queries
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.served import processes_of
-from tensorsleuth.trace.watched import WatchedSeries, select
+from tensorsleuth.trace.watched import WatchedSeries, select, trouble_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Trace(Queries):
     @property
     def trouble(self) -> list[str]:
         """What of the trace could not be read, in words."""
-        return [line for process in self.processes for line in process.trouble]
+        return [line for process in self.processes for line in [*process.trouble, *trouble_in(process)]]
 
     @property
     def not_covered(self) -> list[dict[str, Any]]:

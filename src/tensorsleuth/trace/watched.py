@@ -55,6 +55,7 @@ class WatchedSeries:
     """One watched thing, over the steps."""
 
     def __init__(self, process: ProcessTrace, series: Series, rows: WatchedRows, at: Array) -> None:
+        self.number = series.number
         self.name, self.kind, self.tag = series.name, series.kind, series.tag
         self.file, self.line = series.file, series.line
         self._process, self._source, self._at = process, rows, at
@@ -172,12 +173,22 @@ def _several(shape: tuple[int, ...], flags: int) -> bool:
     return not flags & What.VALUE and (len(shape) == 4 or (len(shape) == 3 and shape[2] > 4))
 
 
+def trouble_in(process: ProcessTrace) -> list[str]:
+    """What of what was watched could not be read, in words."""
+    if not (process.folder / "watched.bin").exists():
+        return []
+    try:
+        return WatchedRows(process.folder).damage
+    except TraceError as error:
+        return [str(error)]
+
+
 def watched_in(process: ProcessTrace) -> Iterator[WatchedSeries]:
     """The series of one process, in the order in which they were first met."""
     try:
         rows = WatchedRows(process.folder)
     except TraceError:
-        return  # nothing was watched
+        return  # nothing was watched; or `trouble_in` says why it cannot be read
     for number, series in sorted(process.catalogue.series.items()):
         at = np.flatnonzero(rows.rows["series"] == number)
         if len(at):

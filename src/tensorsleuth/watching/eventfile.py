@@ -13,10 +13,10 @@ import numpy as np
 
 from tensorsleuth.capture.event_files import EventFile
 from tensorsleuth.model.rows import QUANTILES, What
+from tensorsleuth.trace import png
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.rundir import TENSORBOARD
 from tensorsleuth.trace.watched import WatchedRows, WatchedSeries
-from tensorsleuth.watching import png
 from tensorsleuth.watching.series import Book
 
 PAUSE = 2.0  # seconds between two writings, at least: what a kill can lose here; the trace loses nothing

@@ -11,6 +11,7 @@ import { TensorPanel } from "./tensor/TensorPanel";
 import { Tensors } from "./tensors/Tensors";
 import { TimelinePanel } from "./timeline/TimelinePanel";
 import { TimelineTools } from "./timeline/TimelineTools";
+import { WatchedPanel } from "./watched/WatchedPanel";
 
 export interface Panel {
   id: string;
@@ -36,6 +37,7 @@ export const PANELS: Panel[] = [
   { id: "timeline", title: "Timeline", component: TimelinePanel, tools: TimelineTools, region: "strip", row: 0, key: "t" },
   { id: "tensor", title: "Tensor", component: TensorPanel, region: "middle", row: 0, key: "i" },
   { id: "graph", title: "Graph", component: GraphPanel, region: "middle", row: 1, key: "g" },
+  { id: "watched", title: "Watched", component: WatchedPanel, region: "middle", row: 1, key: "w" },
   { id: "source", title: "Source", component: Source, region: "right", row: 0, key: "s" },
   { id: "stack", title: "Stack trace", component: Stack, region: "right", row: 1, key: "c" },
   { id: "runs", title: "Runs", component: RunsPanel, region: "whole", row: 0 },

@@ -15,6 +15,7 @@ from tensorsleuth.page.answers import (
     timeline,
     value,
     verdict,
+    watched,
 )
 from tensorsleuth.page.question import Question
 
@@ -28,6 +29,9 @@ QUESTIONS: tuple[Question, ...] = (
     Question("timeline", timeline.answer, "when what was computed, by thread and device; the steps"),
     Question("scalars", scalars.answer, "single numbers that are computed again and again, the likely loss first"),
     Question("scalars/{op}", scalars.answer_points, "one of them over time"),
+    Question("watched", watched.answer, "what the program watched: each thing, and what there is of it"),
+    Question("watched/{series}", watched.answer_series, "one of them over the steps"),
+    Question("logs", watched.answer_logs, "what the program logged"),
     Question("sources/{file}", source.answer, "a file as it was when it ran, with the health of each line"),
     Question("graph", graph.answer, "the ops around one, at one moment"),
     Question("compare", compare.answer, "this run and another: the first tensor at which they part"),
