@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
 from collections.abc import Callable
@@ -203,7 +204,8 @@ def test_named_sizes_hold_for_one_run(jit: bool) -> None:
     for size in (2, 4, 3):
         run(tf.zeros([size, 3]), tf.zeros(size))
     found = broken(lambda: run(tf.zeros([2, 3]), tf.zeros(5)))
-    assert found.expected.startswith("batch = 2 as at test_expect.py:") and found.found == "batch = 5, shape [5]"
+    assert re.match("batch = (2|5) as at test_expect.py:", found.expected)  # either may be computed first
+    assert found.found in ("batch = 5, shape [5]", "batch = 2, shape [2, 3]")
     assert found.other == found.expected.rpartition(" ")[2] and found.line != int(found.other.rpartition(":")[2])
     run(tf.zeros([5, 3]), tf.zeros(5))
 

@@ -211,3 +211,11 @@ def test_a_violation_comes_back_from_json() -> None:
     made = broken(VALUES, finite=True, name="x")
     again = Violation.from_json(made.to_json())
     assert again.sentence == made.sentence and again.positions == made.positions
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_names_end_with_the_function_that_runs(size: int) -> None:
+    if size == 4:
+        expect(np.zeros(size), shape=("once",))  # another place than that of the test before
+    else:
+        expect(np.zeros(size), shape=("once",))

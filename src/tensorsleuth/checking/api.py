@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from tensorsleuth.checking import eager
 from tensorsleuth.checking.acting import finish
-from tensorsleuth.checking.expectation import Expectation, Increasing, OnViolation, make_expectation
+from tensorsleuth.checking.asking import make_expectation
+from tensorsleuth.checking.expectation import Expectation, Increasing, OnViolation
 from tensorsleuth.checking.leaves import is_structure, map_leaves
 from tensorsleuth.checking.naming import written_name
 from tensorsleuth.checking.place import Place, calling_place

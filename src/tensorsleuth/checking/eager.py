@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorsleuth.checking.expectation import RAGGED, Expectation, dtype_name
 from tensorsleuth.checking.judge import Array, judge_form, need_numbers
-from tensorsleuth.checking.names import of_this_thread
+from tensorsleuth.checking.names import Known, of_this_thread
 from tensorsleuth.checking.native_judge import judge_values
 from tensorsleuth.checking.place import Place
 from tensorsleuth.checking.report import Report, violation
@@ -21,11 +21,15 @@ Sizes = tuple[Any, ...]
 def judge_array(expected: Expectation, array: Array, name: str, place: Place) -> Violation | None:
     """The first thing that is not as expected of an array."""
     dtype, shape = _name_of(array), array.shape
-    report = judge_form(expected, dtype, shape, of_this_thread(), place)
+    report = judge_form(expected, dtype, shape, _names(expected), place)
     if report is None and expected.of_values:
         need_numbers(expected, dtype)
         report = judge_values(expected, array)
     return violation(expected, report, name, dtype, shape, place) if report is not None else None
+
+
+def _names(expected: Expectation) -> Known:
+    return of_this_thread() if expected.names else {}
 
 
 def _name_of(array: Array) -> str:
@@ -38,7 +42,7 @@ def judge_ragged(
     """The values lie one after the other; `splits` say where rows begin, the outermost first."""
     dtype = _name_of(values)
     shape = (len(splits[0]) - 1, *(_even(one) for one in splits), *values.shape[1:])
-    report = judge_form(replace(expected, max_elements=None), dtype, shape, of_this_thread(), place)
+    report = judge_form(replace(expected, max_elements=None), dtype, shape, _names(expected), place)
     if report is None and expected.max_elements is not None and values.size > expected.max_elements:
         report = Report("max_elements", size=values.size)
     if report is not None or not expected.of_values:
@@ -88,7 +92,7 @@ def judge_sparse(
 ) -> Violation | None:
     """Only the values that are there are judged; the shape is that of the whole."""
     dtype = _name_of(values)
-    report: Report | None = judge_form(expected, dtype, sizes, of_this_thread(), place)
+    report: Report | None = judge_form(expected, dtype, sizes, _names(expected), place)
     if report is not None:
         return violation(expected, report, name, dtype, sizes, place)
     found = judge_array(expected.of_values_only(), values, name, place)

@@ -2,54 +2,23 @@
 
 from __future__ import annotations
 
-import atexit
 import ctypes
-import itertools
-import os
 import re
-import threading
-from ctypes import CFUNCTYPE, POINTER, c_int64, c_uint64
-from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from tensorsleuth.capture import expecting
-from tensorsleuth.capture.watcher import Alarm
 from tensorsleuth.checking import compiled, native_judge, python_op
-from tensorsleuth.checking.acting import act, finish
+from tensorsleuth.checking.acting import finish
 from tensorsleuth.checking.expectation import Expectation
-from tensorsleuth.checking.judge import Array, judge_form, judge_that, need_numbers
+from tensorsleuth.checking.judge import judge_form, need_numbers
 from tensorsleuth.checking.names import Known
 from tensorsleuth.checking.place import Place
-from tensorsleuth.checking.report import Report, paired, violation
+from tensorsleuth.checking.report import paired, violation
+from tensorsleuth.checking.telling import Asked, act_on, alarm_in, judged_by_python, listen, number_of
 from tensorsleuth.native import loader
 
-PATIENCE = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
-MOST_ALARMS = 256
-_ALARM = re.compile(r"tensorsleuth: violation (\d+) of an expectation")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """An expectation of one tensor of one graph."""
-
-    expected: Expectation
-    name: str
-    place: Place
-    dtype: str
-
-
-_numbers: dict[Asked, int] = {}
-_asked: dict[int, Asked] = {}
-_next = itertools.count(1)
-_lock = threading.Lock()
 _static_names: WeakKeyDictionary[Any, Known] = WeakKeyDictionary()  # by the outermost graph
-
-
-# ---- while a graph is made
 
 
 def judged(tensor: Any, name: str, expected: Expectation, place: Place) -> Any:
@@ -65,7 +34,7 @@ def judged(tensor: Any, name: str, expected: Expectation, place: Place) -> Any:
     expecting.leave_out_of_saved_models()
     expecting.trace_compiled_apart()
     if expecting.is_compiled(tensor.graph):
-        compiled.insert(tensor, number_of(asked), asked, _act_on, form=not is_formed(expected, sizes))
+        compiled.insert(tensor, number_of(asked), asked, act_on, form=not is_formed(expected, sizes))
         return tensor
     if _has_kernel(dtype, sizes):
         return expecting.insert(tensor, _planned(asked), f"expect_{_as_op_name(name)}")
@@ -101,128 +70,11 @@ def _as_op_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]+", "_", name).strip("_.") or "tensor"
 
 
-def number_of(asked: Asked) -> int:
-    with _lock:
-        if asked not in _numbers:
-            _numbers[asked] = next(_next)
-            _asked[_numbers[asked]] = asked
-        return _numbers[asked]
-
-
 def _planned(asked: Asked) -> int:
     """The number under which native code knows what is asked."""
     number = number_of(asked)
     native = loader.load()
     assert native is not None
     native.expect_set(number, ctypes.byref(native_judge.plan_of(asked.expected, asked.dtype)))
-    _listen()
+    listen()
     return number
-
-
-# ---- where something is not as expected
-
-
-_Tell = CFUNCTYPE(c_int64, c_int64, POINTER(loader.TensorView), POINTER(native_judge.Found), c_uint64, c_int64)
-_alarms: dict[int, BaseException] = {}
-_alarm_numbers = itertools.count(1)
-
-
-@cache
-def _listen() -> Any:
-    """Hear of violations from native code; returns what must stay alive for that."""
-    expecting.watch_failures(alarm_in)
-    native = loader.load()
-    assert native is not None
-    told = _Tell(_told)
-    native.expect_tell(ctypes.cast(told, ctypes.c_void_p))
-    atexit.register(_end)
-    os.register_at_fork(after_in_child=native.expect_abandon)
-    return told
-
-
-def _end() -> None:
-    """The program ends: nothing may call into Python any more."""
-    native = loader.load()
-    assert native is not None
-    native.expect_tell(None)
-    native.expect_drain(PATIENCE)
-
-
-def _told(number: int, view: Any, found: Any, step: int, iteration: int) -> int:
-    """On the thread that computed the tensor. Nothing may be raised from here; returns the number of what to raise."""
-    try:
-        asked = _asked[number]
-        error = _act_on(asked, _report(asked, view[0], found[0]), _shape(view[0]), iteration)
-    except Exception as raised:  # of the user's function, or a warning that is an error
-        error = raised
-    return _alarm(error) if error is not None else 0
-
-
-def _report(asked: Asked, view: loader.TensorView, found: native_judge.Found) -> Report | None:
-    if native_judge.RULE_OF_BIT[found.rule] == "that":
-        array = _copied(view, asked.dtype)
-        return judge_that(asked.expected, array) if array is not None else None
-    report = native_judge.report_of(found)
-    if report.rule != "shape" or found.other < 0 or found.axis < 0:
-        return report
-    pairs = paired(asked.expected.shape or (), list(range(view.rank)))
-    dim = next(dim for axis, dim in pairs if axis == found.axis)
-    return (
-        report._replace(dim=dim, size=found.size, other=_asked[found.other].place) if isinstance(dim, str) else report
-    )
-
-
-def _shape(view: loader.TensorView) -> tuple[int, ...] | None:
-    return tuple(view.dims[: view.rank]) if view.rank <= 8 else None
-
-
-def _copied(view: loader.TensorView, dtype: str) -> Array | None:
-    """The value, to keep if one likes: TensorFlow uses its memory again."""
-    shape = _shape(view)
-    if shape is None:
-        return None
-    kind = native_judge.numpy_dtype(dtype)
-    return (
-        np.frombuffer(ctypes.string_at(view.data, view.bytes), kind).reshape(shape)
-        if view.bytes
-        else np.zeros(shape, kind)
-    )
-
-
-def _act_on(asked: Asked, report: Report | None, shape: tuple[int, ...] | None, iteration: int = 0) -> Alarm:
-    """Do what is to be done; what to raise for it."""
-    if report is None:
-        return None
-    broken = violation(asked.expected, report, asked.name, asked.dtype, shape, asked.place)
-    if iteration:
-        broken = replace(broken, where=f"iteration {iteration} of its loop")
-    return act(broken, asked.expected.on_violation)
-
-
-def judged_by_python(asked: Asked, array: Array) -> int:
-    """Judge where there is no kernel; the number of what to raise, or 0."""
-    from tensorsleuth.checking.judge import judge_values
-
-    try:
-        known: Known = {}
-        report = judge_form(asked.expected, asked.dtype, array.shape, known, asked.place)
-        report = report if report is not None else judge_values(asked.expected, array)
-        error = _act_on(asked, report, array.shape)
-    except Exception as raised:
-        error = raised
-    return _alarm(error) if error is not None else 0
-
-
-def _alarm(error: BaseException) -> int:
-    with _lock:
-        number = next(_alarm_numbers)
-        _alarms[number] = error
-        while len(_alarms) > MOST_ALARMS:
-            _alarms.pop(next(iter(_alarms)))
-    return number
-
-
-def alarm_in(message: str) -> Alarm:
-    """What to raise for an error with which our op stopped what ran; None where it is another error."""
-    found = _ALARM.search(message)
-    return _alarms.get(int(found[1])) if found is not None else None

@@ -11,7 +11,8 @@ from functools import cache
 from typing import Any
 
 from tensorsleuth.checking import graphs
-from tensorsleuth.checking.expectation import Expectation, dtype_name, make_expectation
+from tensorsleuth.checking.asking import make_expectation
+from tensorsleuth.checking.expectation import Expectation, dtype_name
 from tensorsleuth.checking.place import Place
 from tensorsleuth.model.errors import SleuthError
 

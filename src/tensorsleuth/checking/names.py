@@ -1,16 +1,20 @@
 """Dimensions that have names: two of one name have one size.
 
 In eager code a name holds in its thread, from the place that says it first until that place is reached again: then a
-new round begins, so that a last batch may be smaller. In a graph it holds for one run: see native/src/expect.cc.
+new round begins, so that a last batch may be smaller. It ends with the outermost of the program's own functions that
+run: a test, a cell of a notebook, a thread's target. In a graph it holds for one run: see native/src/expect.cc.
 """
 
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 from collections.abc import Callable, Sequence
+from types import CodeType, FrameType
 from typing import Any
 
+from tensorsleuth.capture.sites import is_user
 from tensorsleuth.checking.place import Place
 from tensorsleuth.checking.report import Report
 
@@ -37,11 +41,23 @@ def bind(known: Known, name: str, size: int, place: Place) -> Report | None:
 
 
 def of_this_thread() -> Known:
-    """What eager code has said."""
-    if not hasattr(_here, "known"):
-        _here.known = {}
+    """What eager code has said since the outermost of the program's own functions was called."""
+    root = _outermost()
+    if getattr(_here, "root", None) != root:
+        _here.root, _here.known = root, {}
     known: Known = _here.known
     return known
+
+
+def _outermost() -> tuple[int, CodeType] | None:
+    """What tells a call of a function from others, without keeping it alive."""
+    frame: FrameType | None = sys._getframe(2)
+    found = None
+    while frame is not None:
+        if is_user(frame.f_code.co_filename):
+            found = id(frame), frame.f_code
+        frame = frame.f_back
+    return found
 
 
 def bind_all(known: Known, pairs: Sequence[tuple[Any, Any]], place: Place) -> Report | None:
