@@ -20,9 +20,9 @@ expect.set_options(timeout=20_000)
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Not for the session: while it is open, no other test of this process could run an event loop."""
+    """Not for longer: while it is open, no other test of this process could run an event loop."""
     if os.environ.get("SLEUTH_NO_BROWSER") == "1":
         pytest.skip("SLEUTH_NO_BROWSER=1")
     if executable() is None:
