@@ -95,6 +95,19 @@ def test_a_compiled_function_in_another(said: Said) -> None:
     assert said() == ["> inner 1", "> inner 2"]
 
 
+def test_a_function_that_ran_uncompiled_and_then_in_a_compiled_one(said: Said) -> None:
+    @tf.function
+    def inner(x: Any) -> Any:
+        tensorsleuth.log("> inner {x:.0f}", x=x)
+        return x + 1.0
+
+    outer = tf.function(lambda x: inner(x) * 2.0, jit_compile=True)
+    inner(tf.constant(1.0))
+    assert outer(tf.constant(2.0)).numpy() == 6.0
+    inner(tf.constant(3.0))
+    assert said() == ["> inner 1", "> inner 2", "> inner 3"]
+
+
 def test_dtypes_and_texts(said: Said) -> None:
     @tf.function
     def show(x: Any) -> None:

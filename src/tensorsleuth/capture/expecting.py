@@ -176,7 +176,7 @@ def watch_ends(ended: Callable[[str, Sequence[Any]], Alarm]) -> None:
 
 @cache
 def trace_compiled_apart() -> None:
-    """Have functions traced once more where they are called in what XLA compiles: expectations look different there."""
+    """Have functions traced once more where they are called in what XLA compiles: ops of ours look different there."""
 
     def make_function_context(scope_type: Any = None) -> Any:
         made = real(scope_type)

@@ -21,6 +21,7 @@ from tensorflow.python.saved_model import save_context
 
 from tensorsleuth.capture import tf as own
 from tensorsleuth.capture.complaint import harmless
+from tensorsleuth.capture.expecting import trace_compiled_apart
 from tensorsleuth.capture.patches import Patches
 
 LETTERBOX = "sleuth_letterbox"  # what variables of ours are called
@@ -67,6 +68,7 @@ def put_op(op: str, inputs: Sequence[Any], number: int) -> None:
     """Have an op of ours run whenever the graph that is being made does; a list of inputs is one argument."""
     if op in UNORDERED and not auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS >= UNORDERED:
         auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS |= UNORDERED
+    trace_compiled_apart()
     given = inputs[0] if op in UNORDERED else list(inputs)
     with record.stop_recording(), tf.device("CPU:0"):
         op_def_library._apply_op_helper(op, x=given, number=number, name=op)
