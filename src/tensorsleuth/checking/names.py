@@ -2,7 +2,8 @@
 
 In eager code a name holds in its thread, from the place that says it first until that place is reached again: then a
 new round begins, so that a last batch may be smaller. It ends with the outermost of the program's own functions that
-run: a test, a cell of a notebook, a thread's target. In a graph it holds for one run: see native/src/expect.cc.
+run (a test, a cell of a notebook, a thread's target), and where that goes back, in a loop. In a graph it holds for
+one run: see native/src/expect.cc.
 """
 
 from __future__ import annotations
@@ -42,22 +43,26 @@ def bind(known: Known, name: str, size: int, place: Place) -> Report | None:
 
 def of_this_thread() -> Known:
     """What eager code has said since the outermost of the program's own functions was called."""
-    root = _outermost()
-    if getattr(_here, "root", None) != root:
+    root, at = _outermost()
+    if getattr(_here, "root", None) != root or at < _here.at:
         _here.root, _here.known = root, {}
+    _here.at = at
     known: Known = _here.known
     return known
 
 
-def _outermost() -> tuple[int, CodeType] | None:
-    """What tells a call of a function from others, without keeping it alive."""
+def _outermost() -> tuple[tuple[int, CodeType] | None, int]:
+    """What tells a call of a function from others, without keeping it alive; and how far it is.
+
+    A later call may get the frame of an earlier one: then it is further back.
+    """
     frame: FrameType | None = sys._getframe(2)
-    found = None
+    found, at = None, 0
     while frame is not None:
         if is_user(frame.f_code.co_filename):
-            found = id(frame), frame.f_code
+            found, at = (id(frame), frame.f_code), frame.f_lasti
         frame = frame.f_back
-    return found
+    return found, at
 
 
 def bind_all(known: Known, pairs: Sequence[tuple[Any, Any]], place: Place) -> Report | None:
