@@ -139,9 +139,11 @@ def test_source_has_all_that_the_library_is_made_of(source: Path) -> None:
 
 def test_library_is_compiled_only_when_its_sources_are_newer(tmp_path: Path) -> None:
     output = tmp_path / "libsleuth.so"
-    output.write_bytes(b"made before")
+    both = output, output.with_name(LOOK)
+    for library in both:
+        library.write_bytes(b"made before")
     run(sys.executable, BUILD, output)
-    assert output.read_bytes() == b"made before"
+    assert [library.read_bytes() for library in both] == [b"made before"] * 2
     os.utime(output, (0, 0))
     failed = run(sys.executable, BUILD, output, check=False, env={**os.environ, "CXX": "no-such-compiler"})
     assert failed.returncode == 1
