@@ -139,7 +139,7 @@ def test_source_has_all_that_the_library_is_made_of(source: Path) -> None:
 
 def test_library_is_compiled_only_when_its_sources_are_newer(tmp_path: Path) -> None:
     output = tmp_path / "libsleuth.so"
-    both = output, output.with_name(LOOK)
+    both = output, output.with_name(Path(LOOK).name)
     for library in both:
         library.write_bytes(b"made before")
     run(sys.executable, BUILD, output)
