@@ -7,7 +7,9 @@ import sys
 import threading
 import warnings
 from collections import OrderedDict, namedtuple
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,9 @@ import pytest
 import tensorsleuth
 from tensorsleuth import ExpectationError, SleuthError, expect
 from tensorsleuth.model.violation import Violation
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 VALUES = np.array([[0.5, 2.0, np.nan], [1.0, 1.0, -3.0]], np.float32)
 HERE = __file__
@@ -213,9 +218,33 @@ def test_a_violation_comes_back_from_json() -> None:
     assert again.sentence == made.sentence and again.positions == made.positions
 
 
-@pytest.mark.parametrize("size", [3, 4])
-def test_names_end_with_the_function_that_runs(size: int) -> None:
-    if size == 4:
-        expect(np.zeros(size), shape=("once",))  # another place than that of the test before
+def said_at_two_places(size: int) -> None:
+    if size == 3:
+        expect(np.zeros(size), shape=("once",))
     else:
         expect(np.zeros(size), shape=("once",))
+
+
+def test_names_end_with_the_function_that_runs() -> None:
+    """Also where a later call gets the memory of an earlier one and is further on in the same code."""
+    with ThreadPoolExecutor(1) as pool:
+        assert len(list(pool.map(said_at_two_places, [3, 4] * 50))) == 100
+
+
+def test_a_tracer_that_begins_later_is_not_in_our_way() -> None:
+    lines: list[int] = []
+
+    def tracer(frame: FrameType, event: str, arg: object) -> TraceFunction | None:
+        lines.append(frame.f_lineno)
+        return tracer
+
+    had = sys.gettrace()
+    expect(np.zeros(2), shape=("traced",))
+    sys.settrace(tracer)
+    try:
+        said_at_two_places(3)
+        with pytest.raises(ExpectationError, match="once = 4"):  # of one outermost function: the test
+            said_at_two_places(4)
+    finally:
+        sys.settrace(had)
+    assert lines

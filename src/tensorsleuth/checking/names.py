@@ -12,7 +12,7 @@ import itertools
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 from tensorsleuth.capture.sites import is_user
@@ -41,9 +41,17 @@ def bind(known: Known, name: str, size: int, place: Place) -> Report | None:
     return None if had[0] == size else Report("shape", dim=name, size=had[0], other=had[1])
 
 
+class _Call:
+    """Told apart from every other call of the same function for as long as anybody asks."""
+
+    def __call__(self, *_: object) -> None:
+        """A tracer that begins while the function runs calls what it finds on the frame: there is nothing to do."""
+
+
 def of_this_thread() -> Known:
     """What eager code has said since the outermost of the program's own functions was called."""
-    root, at = _outermost()
+    frame = _outermost()
+    root, at = (_call_of(frame), frame.f_lasti) if frame is not None else (None, 0)
     if getattr(_here, "root", None) != root or at < _here.at:
         _here.root, _here.known = root, {}
     _here.at = at
@@ -51,18 +59,27 @@ def of_this_thread() -> Known:
     return known
 
 
-def _outermost() -> tuple[tuple[int, CodeType] | None, int]:
-    """What tells a call of a function from others, without keeping it alive; and how far it is.
-
-    A later call may get the frame of an earlier one: then it is further back.
-    """
+def _outermost() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
-    found, at = None, 0
+    found = None
     while frame is not None:
         if is_user(frame.f_code.co_filename):
-            found, at = (id(frame), frame.f_code), frame.f_lasti
+            found = frame
         frame = frame.f_back
-    return found, at
+    return found
+
+
+def _call_of(frame: FrameType) -> object:
+    """What tells this call of a function from others, without keeping its variables alive.
+
+    A frame takes no weak reference, and a later call may get the memory of an earlier one. What a frame has for
+    tracers is free while nobody traces, and lives as long as the call: it holds our mark. Under a tracer the frame's
+    address has to do.
+    """
+    mark = frame.f_trace
+    if mark is None and sys.gettrace() is None:
+        frame.f_trace = mark = _Call()
+    return mark if isinstance(mark, _Call) else (id(frame), frame.f_code)
 
 
 def bind_all(known: Known, pairs: Sequence[tuple[Any, Any]], place: Place) -> Report | None:
