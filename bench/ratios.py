@@ -14,12 +14,19 @@ OTHER_METRICS = ("cpu", "trace")
 
 def ratio(
     workload: str, steps: int, rounds: int, mode: str = "FULL_HEALTH", peers: tuple[str, ...] = ("tfdbg2",),
+    sets: int = 1,
 ) -> Callable[[Bench], Result]:  # fmt: skip
-    """Seconds of a round, against those of the bare round beside it."""
+    """Seconds of a round, against those of the bare round beside it.
+
+    Two processes of the same program may differ by some percent for as long as they live, by where their memory
+    happens to lie: where a limit is as small, `sets` of new processes share the rounds.
+    """
 
     def measure(bench: Bench) -> Result:
-        variants = dict.fromkeys(("bare", "ours", *peers), mode)
-        samples = interleave(bench, workload, steps, variants, bench.rounds(rounds))
+        variants, samples = dict.fromkeys(("bare", "ours", *peers), mode), Samples()
+        for i in range(sets):
+            folder = replace(bench, folder=bench.folder / str(i))
+            samples.add(interleave(folder, workload, steps, variants, bench.rounds(rounds // sets)))
         bare = samples.rounds["bare"]
         other = {m: _against(samples, m) for m in OTHER_METRICS if m in bare[0]}
         spread = {v: _quartiles(_per_round(s, bare, "wall")) for v, s in samples.rounds.items()}

@@ -38,6 +38,7 @@ class Functions:
         self.keeps = False  # what every call begins with, for somebody may want to save one
         self._lock = threading.RLock()
         self._untouched: dict[str, bool] = {}
+        self._seen_writes: dict[str, bool] = {}
         self._described: dict[str, Watched | None] = {}  # those that run as they are
         self._roots: dict[tuple[str, str], Watched | None] = {}
         self._closed = False
@@ -91,7 +92,9 @@ class Functions:
 
     def sees_writes(self, name: str) -> bool:
         """Is what a flown function writes to variables looked at on its way there."""
-        return self._flight and not tf.autoclusters() and not self.outline(name).compiled
+        if name not in self._seen_writes:
+            self._seen_writes[name] = self._flight and not tf.autoclusters() and not self.outline(name).compiled
+        return self._seen_writes[name]
 
     def _is_untouched(self, name: str) -> bool:
         """Is nothing in a function looked at: in flight, and where XLA chooses by itself what to compile.
@@ -173,6 +176,7 @@ class Functions:
             for use in _USES:
                 self._roots.pop((name, use), None)
             self._untouched.pop(name, None)
+            self._seen_writes.pop(name, None)
             self._described.pop(name, None)
             self._doomed += self.library.forget(name)
         self._remove_doomed()

@@ -14,6 +14,7 @@ from typing import Any
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.state import Variables
+from tensorsleuth.model.dtypes import RESOURCE
 
 MOST_CALLS = 8
 MOST_BYTES = 64 << 20  # of what the calls between take
@@ -68,8 +69,7 @@ class Snapshots:
             self._keeper.drop(number)
             return
         snapshot.calls.append(Earlier(number, inputs))
-        taken = sum(tf.bytes_of(one) for one in inputs if isinstance(one, tf.EagerTensor))
-        snapshot.room -= taken + self._keeper.bytes(number)
+        snapshot.room -= sum(map(_size, inputs)) + self._keeper.bytes(number)
 
     def written(self, name: str, handles: frozenset[int]) -> None:
         """A function is about to write variables: no other one's snapshot of them goes on."""
@@ -85,3 +85,9 @@ class Snapshots:
     def drop_all(self) -> None:
         for name in list(self._last):
             self.drop(name)
+
+
+def _size(argument: Any) -> int:
+    """Bytes that are kept with a call's argument; those of a variable are the snapshot's."""
+    is_value = isinstance(argument, tf.EagerTensor) and argument._datatype_enum() != RESOURCE
+    return tf.bytes_of(argument) if is_value else 0
