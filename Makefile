@@ -48,8 +48,11 @@ chromium:  ## Install Chromium for the browser tests, where it is missing and we
 demo: native page  ## Run a program with a bug, and be told the line
 	$(BIN)/sleuth demo
 
+# What fails beside other tests is run again by itself; it has failed where it does so twice. 1: some tests failed
+ALONE = { test $$? -eq 1 && echo "What failed, once more and alone:" && $(1)/python -m pytest --last-failed; }
+
 test: lint native test-page chromium  ## Check and test everything but what takes long
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PYTEST_ARGS) || $(call ALONE,$(BIN))
 	@$(MAKE) --no-print-directory test-compat
 
 test-all: test  ## Also the tests that take long
@@ -61,7 +64,7 @@ test-page: page  ## Check the types of the page's TypeScript and run its unit te
 test-compat:  ## Test the oldest TensorFlow that is supported
 ifneq ($(COMPAT),)
 	@$(MAKE) --no-print-directory native $(READY_215)
-	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat
+	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat || $(call ALONE,.venv-215/bin)
 endif
 
 lint: $(READY)  ## Check style and types
