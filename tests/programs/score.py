@@ -15,14 +15,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
+
+from tensorsleuth.cli.main import cli as sleuth
+
 GALLERY = Path(__file__).parent
 MARK = re.compile(r"#\s*(BUG|ALSO):\s*([a-z0-9-]+)")
+Run = Callable[[Path, Path], tuple[int, str]]  # a program, and where to record: its exit code, and its stderr
 NOT_PROGRAMS = {"score.py", "test_gallery.py", "test_guarded.py"}
 
 
@@ -72,15 +77,12 @@ def programs(names: list[str]) -> list[Path]:
     return [path for path in found if not names or path.stem in names]
 
 
-def score(program: Path, runs: Path, again: bool = False) -> Score:
+def score(program: Path, runs: Path, run: Run) -> Score:
     """Run one program, watched, in a folder of its own, and ask why."""
-    sleuth = [sys.executable, "-m", "tensorsleuth.cli.main"]
     logdir = runs / program.stem
-    code, complaints = 0, list[str]()
-    if not again:
-        shutil.rmtree(logdir, ignore_errors=True)
-        code, complaints = _run([*sleuth, "run", "--quiet", "--logdir", str(logdir), str(program)])
-    why = subprocess.run([*sleuth, "why", "--json", "--logdir", str(logdir)], capture_output=True, text=True)
+    code, errors = run(program, logdir)
+    complaints = [line for line in errors.splitlines() if line.startswith("tensorsleuth:")]
+    why = CliRunner().invoke(sleuth, ["why", "--json", "--logdir", str(logdir)])
     try:
         findings = json.loads(why.stdout)["findings"]
     except ValueError:
@@ -88,12 +90,19 @@ def score(program: Path, runs: Path, again: bool = False) -> Score:
     return Score(program.stem, marks_of(program), findings, code, " ".join(complaints))
 
 
-def _run(command: list[str]) -> tuple[int, list[str]]:
-    """The program's exit code, and what we complained of while it ran."""
+def run_whole(program: Path, logdir: Path) -> tuple[int, str]:
+    """Its exit code and what it wrote to stderr, under `sleuth run`."""
+    shutil.rmtree(logdir, ignore_errors=True)
+    command = [sys.executable, "-m", "tensorsleuth.cli.main", "run", "--quiet", "--logdir", str(logdir), str(program)]
     quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     with tempfile.TemporaryDirectory() as scratch:
         ran = subprocess.run(command, cwd=scratch, env=quiet, capture_output=True, text=True, timeout=300)
-    return ran.returncode, [line for line in ran.stderr.splitlines() if line.startswith("tensorsleuth:")]
+    return ran.returncode, ran.stderr
+
+
+def keep_as_it_is(program: Path, logdir: Path) -> tuple[int, str]:
+    """It ran before."""
+    return 0, ""
 
 
 def total(scores: Iterable[Score]) -> str:
@@ -115,7 +124,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(2) as pool:
         runs = (asked.again or asked.keep or Path(scratch)).absolute()
         scores = []
-        for one in pool.map(lambda program: score(program, runs, asked.again is not None), programs(asked.names)):
+        run = keep_as_it_is if asked.again else run_whole
+        for one in pool.map(lambda program: score(program, runs, run), programs(asked.names)):
             print(one, flush=True)
             scores.append(one)
     print(total(scores))
