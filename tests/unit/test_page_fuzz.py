@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit import little_run
 from tests.unit import test_trace_fuzz as damage
@@ -24,6 +24,7 @@ from tensorsleuth.page.runs import list_runs
 from tensorsleuth.trace import journal
 
 sound, run = damage.sound, damage.run  # fixtures
+FUZZ = settings(damage.FUZZ, max_examples=15)  # each asks some hundred questions
 SLOWEST = 10.0  # seconds of this process
 SORTS = ("order", "step", "name", "elements", "nan", "inf", "min", "mean")
 
@@ -76,7 +77,7 @@ def test_every_question_is_asked(sound: Path) -> None:
     assert survives(sound) > 50
 
 
-@damage.FUZZ
+@FUZZ
 @given(
     name=st.sampled_from(damage.FILES),
     some=st.lists(damage.changes(), min_size=1, max_size=3),
@@ -98,7 +99,7 @@ def test_files_that_are_damaged(
     survives(run)
 
 
-@damage.FUZZ
+@FUZZ
 @given(data=st.data())
 def test_catalogues_that_hold_anything(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("little")
@@ -120,7 +121,7 @@ def test_catalogues_that_hold_anything(tmp_path_factory: pytest.TempPathFactory,
     survives(run)
 
 
-@damage.FUZZ
+@FUZZ
 @given(data=st.data())
 def test_rows_that_hold_anything(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("little")
