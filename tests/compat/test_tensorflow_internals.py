@@ -19,7 +19,7 @@ from tensorflow.python.ops import gen_math_ops, gradients_util
 from tensorflow.python.util import traceback_utils
 from tests.compat.looking import marked
 
-from tensorsleuth.capture import autograph, graph_points, patches, strategies
+from tensorsleuth.capture import autograph, graph_points, patches, strategies, tracing
 from tensorsleuth.capture import tf as private
 from tensorsleuth.capture.patches import Patches
 
@@ -443,7 +443,7 @@ def test_a_graph_knows_that_it_will_be_compiled() -> None:
     seen: list[bool] = []
 
     def inner(x: Any) -> Any:
-        seen.append(graph_points.is_compiled())
+        seen.append(tracing.is_compiled())
         return x
 
     for compiled in (False, True):
