@@ -18,6 +18,7 @@ from tensorflow.python.framework import auto_control_deps, op_def_library, ops
 from tensorflow.python.ops import resource_variable_ops
 
 from tensorsleuth.capture import tf as own
+from tensorsleuth.capture import tf_variables
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.expecting import trace_compiled_apart
 from tensorsleuth.capture.patches import Patches
@@ -126,7 +127,7 @@ class _Beginning:
 
 def _read(variable: Any) -> Any:
     """Its value, unseen by hooks and tapes."""
-    return own.read_handle(variable.handle, variable.dtype.as_datatype_enum)
+    return tf_variables.read_handle(variable.handle, variable.dtype.as_datatype_enum)
 
 
 def _variable(value: Any) -> Any:

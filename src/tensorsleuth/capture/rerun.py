@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf, tf_variables
 from tensorsleuth.capture.api import Recording
 from tensorsleuth.capture.flights import Flight
 from tensorsleuth.capture.keeper import Keeper
@@ -94,9 +94,9 @@ def _add_functions(folder: Path) -> None:
 
 def _argument(folder: Path, argument: dict[str, str]) -> Any:
     if argument["kind"] == "other":  # an iterator, a table: what was taken from it has been kept
-        return tf.make_variable(tf.as_tensor(np.zeros([], np.float32)), "")
+        return tf_variables.make_variable(tf.as_tensor(np.zeros([], np.float32)), "")
     value = _value(folder, argument["file"])
-    return tf.make_variable(value, "") if argument["kind"] == "variable" else value
+    return tf_variables.make_variable(value, "") if argument["kind"] == "variable" else value
 
 
 def _value(folder: Path, text: str) -> Any:
