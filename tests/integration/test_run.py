@@ -68,11 +68,11 @@ def write(path: Path, text: str) -> Path:
 
 
 def sleuth(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*RUN, *arguments], capture_output=True, text=True, timeout=60, **options)  # type: ignore
+    return subprocess.run([*RUN, *arguments], capture_output=True, text=True, timeout=240, **options)  # type: ignore
 
 
 def bare(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60, **options)  # type: ignore
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=240, **options)  # type: ignore
 
 
 def meta() -> dict[str, object]:
@@ -148,14 +148,14 @@ def test_sitecustomize_of_the_user_still_runs(place: Path, monkeypatch: pytest.M
 def test_stdin_is_the_programs_and_stdout_is_untouched(place: Path) -> None:
     program = "import sys, shutil; shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)"
     sent = bytes(range(256)) * 1000
-    done = subprocess.run([*RUN, "-c", program], input=sent, capture_output=True, timeout=60, check=True)
+    done = subprocess.run([*RUN, "-c", program], input=sent, capture_output=True, timeout=240, check=True)
     assert done.stdout == sent
 
 
 def test_open_files_are_inherited(place: Path) -> None:
     end, other = os.pipe()
     code = f"import os; os.write({other}, b'hello')"
-    subprocess.run([*RUN, "-c", code], pass_fds=[other], check=True, timeout=60)
+    subprocess.run([*RUN, "-c", code], pass_fds=[other], check=True, timeout=240)
     assert os.read(end, 10) == b"hello"
     os.close(end)
     os.close(other)
@@ -204,7 +204,7 @@ def handler(number, frame):
     sys.exit(7)
 signal.signal({number}, handler)
 print("ready", flush=True)
-time.sleep(60)
+time.sleep(240)
 """
 
 
@@ -215,18 +215,18 @@ def test_a_signal_to_us_reaches_the_program(place: Path, name: str) -> None:
     process = subprocess.Popen([*RUN, "prog.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     process.send_signal(number)
-    assert process.communicate(timeout=60)[0] == f"got {number}\n"
+    assert process.communicate(timeout=240)[0] == f"got {number}\n"
     assert process.returncode == 7
 
 
 def test_program_killed_from_outside(place: Path) -> None:
-    code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(240)"
     process = subprocess.Popen([*RUN, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     pid = int(process.stdout.readline())
     assert meta()["pid"] == pid
     os.kill(pid, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     assert process.returncode == -signal.SIGKILL
 
 
