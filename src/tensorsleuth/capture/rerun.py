@@ -17,6 +17,7 @@ from tensorsleuth.capture.flights import Flight
 from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.recorder import Recorder
 from tensorsleuth.capture.replay import Replayer
+from tensorsleuth.capture.snapshots import Snapshot
 from tensorsleuth.capture.state import Variables
 from tensorsleuth.capture.watcher import FunctionCall
 from tensorsleuth.model.errors import SleuthError
@@ -75,7 +76,9 @@ def _call(step: SavedStep, recorder: Recorder, inputs: list[Any]) -> tuple[Funct
     variables = _variables(step.described["arguments"])
     values = variables.read(inputs)
     written = variables.numbers().only(outline.writes)
-    return call, Flight(step.function, lambda: None, inputs, outline, variables, written, values, 0)
+    return call, Flight(
+        step.function, lambda: None, inputs, outline, variables, written, values, 0, (), Snapshot(values)
+    )
 
 
 def _variables(arguments: list[dict[str, str]]) -> Variables:
