@@ -22,7 +22,7 @@ from tensorsleuth.model.modes import Mode
 from tensorsleuth.native import loader
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 
-INSIDE, BELOW = "\1", "\2"  # kInside and kBelow in native/src/graph_probes.h
+INSIDE, BELOW = "\1", "\2"  # kInside and kBelow in native/src/watched_functions.h
 _LOWERED = ops.CALLS | ops.LOOPS | ops.BRANCHES  # what TensorFlow inlines into the graph that calls it
 
 
