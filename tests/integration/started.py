@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).parents[2] / "src"
-
-
 # Not PYTHONPATH: the child must find the package by itself.
 SLEUTH = [
     sys.executable,
@@ -21,12 +19,8 @@ SLEUTH = [
 
 
 RUN = [*SLEUTH, "run"]
-
-
 # A TensorFlow and a recorder that only leave word that they were there.
 FAKE_TENSORFLOW = "import sys\nsys.real_loader = type(__loader__).__name__\nversion = 1\n"
-
-
 FAKE_RECORDER = """
 import os, sys
 def start():
