@@ -115,6 +115,7 @@ def _leave() -> None:
     """Nothing is watched any more: what was begun for it ends."""
     global _implied
     recording.remove_rider(_watches)
+    _watches.logdir = None
     implied, _implied = _implied, None
     if implied is not None:
         implied.close()
