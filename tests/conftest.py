@@ -1,8 +1,14 @@
-"""Prints the score of the gallery, tests/programs; here, for pytest-xdist loads no other conftest in its parent."""
+"""What goes for all tests. Prints the gallery's score here, for pytest-xdist loads no other conftest in its parent."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from hypothesis import HealthCheck, settings
+
+# The same examples each time, however slow the machine is: no test fails by chance.
+settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("same")
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

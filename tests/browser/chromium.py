@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none"]
+LONG = 90_000  # milliseconds: the machine may be busy
 MISSING = (
     "the browser tests need Chromium, and there is none on PATH. Install it: make chromium (as root, on Debian), "
     "or set SLEUTH_CHROMIUM to one; SLEUTH_NO_BROWSER=1 leaves these tests out."
@@ -35,7 +36,7 @@ def browsing() -> Iterator[Browser]:
     if found is None:
         raise RuntimeError(MISSING)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS, timeout=LONG)
         yield browser
         browser.close()
 
@@ -67,6 +68,7 @@ class Watched:
 def watched_page(browser: Browser, forgive: str = "nothing", **options: Any) -> Iterator[Watched]:
     """A page of its own, 1280 by 800 where nothing else is asked for."""
     context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+    context.set_default_timeout(LONG)
     watched = Watched(context.new_page(), forgive)
     watched.listen()
     try:

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser import recording
-from tests.browser.chromium import MISSING, browsing, executable, watched_page
+from tests.browser.chromium import LONG, MISSING, browsing, executable, watched_page
 from tests.unit.serving import Serving, serving
 
 from tensorsleuth.page import built
 
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=LONG)
 
 Open = Callable[..., Page]
 

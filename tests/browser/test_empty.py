@@ -20,7 +20,7 @@ def test_no_run_yet_says_how_to_make_one_and_waits(tmp_path: Path, served: Serve
     page = open_page(f"http://127.0.0.1:{served(tmp_path).port}/")
     expect(page.locator("main")).to_contain_text("sleuth run")
     synthetic.write(tmp_path / "first", events=2000)
-    expect(verdict(page)).to_be_visible(timeout=15_000)
+    expect(verdict(page)).to_be_visible()
 
 
 def test_a_healthy_run_is_told_as_such(tmp_path: Path, served: Serve, open_page: Open) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tests.compat.kerases import KERASES, load
 from tests.compat.looking import bits, marked
 
 import tensorsleuth
@@ -295,6 +297,18 @@ def test_strict_leaves_variables_as_they_were() -> None:
 def test_strict_is_not_about_statistics_of_nothing() -> None:
     fused_batch_norm(tf.zeros([0, 2, 2, 3]))
     tf.function(fused_batch_norm)(tf.zeros([0, 2, 2, 3]))
+
+
+@pytest.mark.parametrize("name", KERASES)
+def test_keras_leaves_it_as_it_is(name: str, strict: Any) -> None:
+    class Logarithm(load(name).layers.Layer):  # type: ignore[misc]
+        def call(self, x: Any) -> Any:
+            return tf.math.log(x)  # in a layer
+
+    error = alarm(lambda: Logarithm()(X), marked("in a layer"), "")
+    assert "Arguments received" not in str(error)
+    there = pickle.loads(pickle.dumps(error))
+    assert type(there) is NumericsError and str(there) == str(error) and there.findings == error.findings
 
 
 def test_tensorflows_own_names() -> None:

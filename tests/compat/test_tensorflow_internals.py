@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import inspect
 import sys
-import threading
 from typing import Any
 
 import pytest
@@ -19,9 +18,8 @@ from tensorflow.python.ops import gen_math_ops, gradients_util
 from tensorflow.python.util import traceback_utils
 from tests.compat.looking import marked
 
-from tensorsleuth.capture import autograph, graph_points, patches, strategies
+from tensorsleuth.capture import autograph, patches, tf_variables
 from tensorsleuth.capture import tf as private
-from tensorsleuth.capture.patches import Patches
 
 
 def calls_of(monkeypatch: pytest.MonkeyPatch, entry: str) -> list[tuple[Any, ...]]:
@@ -270,7 +268,7 @@ def test_a_value_can_be_made_a_tensor_past_that_place() -> None:
 def test_a_variable_can_be_read_unheard() -> None:
     variable = tf.Variable(2.0)
     with tf.GradientTape() as tape:
-        value = private.read_variable(variable)
+        value = tf_variables.read_variable(variable)
     assert value is not None and float(value) == 2.0
     assert tape.gradient(value, variable) is None
 
@@ -333,120 +331,3 @@ def test_autograph_knows_what_its_lines_were_made_of() -> None:
     lines = [line for _, _, line in code.co_lines() if line is not None]
     written = [autograph.written((code.co_filename, line, code.co_name)) for line in lines]
     assert (__file__, marked("converted")) in [frame[:2] for frame in written if frame is not None]
-
-
-def test_strategies_run_replicas_through_one_method() -> None:
-    assert list(inspect.signature(strategies.EXTENDED.call_for_each_replica).parameters) == [
-        "self",
-        "fn",
-        "args",
-        "kwargs",
-    ]
-    assert issubclass(type(tf.distribute.get_strategy().extended), strategies.EXTENDED)
-    strategy = tf.distribute.OneDeviceStrategy("CPU:0")
-    assert issubclass(type(strategy.extended), strategies.EXTENDED)
-    assert [device.rpartition("device:")[2] for device in strategy.extended.worker_devices] == ["CPU:0"]
-
-
-def test_replicas_run_in_threads_that_know_their_number() -> None:
-    strategy = tf.distribute.MirroredStrategy(["CPU:0"])
-    assert list(strategy.extended.worker_devices) == ["/job:localhost/replica:0/task:0/device:CPU:0"]
-    seen = strategy.run(lambda: [getattr(threading.current_thread(), "replica_id", None)])
-    assert seen == [0] and not strategies.is_later_replica()
-
-
-def test_the_context_knows_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert private.own_task() is None
-    cluster = tf.train.ClusterSpec({"worker": ["localhost:0", "localhost:0"]}).as_cluster_def()
-    server = tf.train.ServerDef(cluster=cluster, job_name="worker", task_index=1)
-    monkeypatch.setattr(context.context(), "_collective_ops_server_def", server)
-    assert private.own_task() == ("worker", 1)
-
-
-def test_a_server_says_its_job() -> None:
-    server = tf.distribute.Server({"worker": ["localhost:0"]}, job_name="worker", task_index=0, start=False)
-    assert isinstance(server, strategies.SERVER)
-    assert (server.server_def.job_name, server.server_def.task_index) == ("worker", 0)
-
-
-def test_every_way_to_run_a_session_that_is_watched() -> None:
-    session = private.session.BaseSession
-    wanted = ["self", "handle", "target_list", "fetch_list", "feed_dict", "options", "run_metadata"]
-    assert list(inspect.signature(session._do_run).parameters) == wanted
-    raw = ["self", "options", "feed_dict", "fetch_list", "target_list", "run_metadata"]
-    assert list(inspect.signature(session._call_tf_sessionrun).parameters) == raw
-    assert list(inspect.signature(session._make_callable_from_options).parameters) == ["self", "callable_options"]
-
-
-def test_a_graph_knows_what_the_c_api_calls_its_ops_and_tensors() -> None:
-    with tf.Graph().as_default() as graph:
-        x = tf.compat.v1.placeholder(tf.float32, [])
-        found = private.found_in(graph, [x.op._c_op], [x._as_tf_output()], {x._as_tf_output(): 1.0})
-    assert found[0] == [x.op] and found[1][0] is x and {ref.deref() is x for ref in found[2]} == {True}
-
-
-def test_a_session_hands_over_tensors_and_knows_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[Any, ...]] = []
-    real = private.session.BaseSession._do_run
-
-    def spy(*args: Any) -> Any:
-        seen.append(args)
-        return real(*args)
-
-    monkeypatch.setattr(private.session.BaseSession, "_do_run", spy)
-    with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
-        x = tf.compat.v1.placeholder(tf.float32, [])
-        y = x + 1.0
-        session.run([y, y.op], {x: 1.0})
-        ((_, handle, targets, fetches, feeds, _, _),) = seen
-        assert handle is None and targets == [y.op] and fetches[0] is y and [ref.deref() for ref in feeds] == [x]
-        assert session._target == b"" or session._target == ""
-        assert private.op_number(x.op) < private.op_number(y.op)
-        assert graph._functions == {} and private.why_not_optimized(session) is None
-    interactive = tf.compat.v1.InteractiveSession(graph=graph)
-    assert "InteractiveSession" in str(private.why_not_optimized(interactive))
-    interactive.close()
-
-
-def test_a_session_optimizes_on_the_thread_that_runs_it_and_leaves_its_nodes_names() -> None:
-    """How native/src/session_runs.cc knows which graph the optimiser has before it; tests of sessions show the rest."""
-    with tf.Graph().as_default() as graph:
-        variable = tf.compat.v1.get_variable("w", [2], use_resource=False)
-        assert variable.op.type == "VariableV2" and variable.op.outputs[0].dtype.base_dtype == tf.float32
-        assert private.datatype(variable.op.outputs[0]) == 1
-        assert private.trainable_variables(graph) == {"w"} and private.variable_shape(variable.op) == [2]
-        called = tf.function(lambda x: x + 1.0)(variable)
-        name = called.op.get_attr("f").name
-        definition = private.function_in(graph, name)
-        assert definition is not None and definition.signature.name == name
-
-
-def test_ops_that_have_to_run_in_no_order() -> None:
-    from tensorflow.python.framework import auto_control_deps
-
-    assert isinstance(auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS, frozenset)
-
-
-def test_the_end_of_each_call_of_a_function_is_counted() -> None:
-    from tensorflow.python.eager.polymorphic_function import polymorphic_function
-
-    patches, ended = Patches(), list[str]()
-    graph_points._watch_calls(patches, lambda: ended.append("call"))
-    double = polymorphic_function.function(lambda x: x * 2)
-    double(tf.constant(1)), double(tf.constant(2))
-    patches.undo()
-    double(tf.constant(3))
-    assert ended == ["call", "call"]
-
-
-def test_a_graph_knows_that_it_will_be_compiled() -> None:
-    seen: list[bool] = []
-
-    def inner(x: Any) -> Any:
-        seen.append(graph_points.is_compiled())
-        return x
-
-    for compiled in (False, True):
-        traced = tf.function(inner)  # one that was traced before is not traced again
-        tf.function(lambda x, traced=traced: traced(x), jit_compile=compiled)(tf.constant(1))
-    assert seen == [False, True]

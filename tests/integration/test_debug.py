@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import pty
@@ -20,8 +21,9 @@ import pytest
 from tensorsleuth.trace import synthetic
 
 SLEUTH = [sys.executable, "-m", "tensorsleuth.cli.main"]
-PATIENCE = 60.0  # seconds; the machine may be busy
+PATIENCE = 240.0  # seconds; the machine may be busy
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
+BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*)?$")  # the rest of it comes with what is read next
 
 
 @pytest.fixture(scope="module")
@@ -40,18 +42,19 @@ class Terminal:
             command, stdin=there, stdout=there, stderr=there, env=env, start_new_session=True
         )
         os.close(there)
-        self.seen = ""
+        self.seen = self._begun = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a character may come in two parts
 
     def press(self, keys: str) -> None:
         os.write(self._here, keys.encode())
 
-    def wait_for(self, words: str) -> None:
-        """Until it has written something since the last time; what it wrote is forgotten then."""
+    def wait_for(self, *words: str) -> None:
+        """Until it has written these since the last time, in any order; what it wrote is forgotten then."""
         end = time.monotonic() + PATIENCE
-        while words not in self.seen:
+        while not all(word in self.seen for word in words):
             assert time.monotonic() < end, f"{words!r} was not written, but {self.seen[-3000:]!r}"
             self._read()
-        self.seen = self.seen.partition(words)[2]
+        self.seen = self.seen[max(self.seen.index(word) + len(word) for word in words) :]
 
     def _read(self) -> None:
         ready, _, _ = select.select([self._here], [], [], 0.2)
@@ -59,7 +62,11 @@ class Terminal:
             raw = os.read(self._here, 1 << 16) if ready else b""
         except OSError as error:
             raise AssertionError(f"it ended: {self.seen[-3000:]!r}") from error
-        self.seen += ESCAPES.sub("", raw.decode(errors="replace"))
+        text = self._begun + self._decoder.decode(raw)
+        begun = BEGUN.search(text)
+        whole = begun.start() if begun else len(text)
+        self.seen += ESCAPES.sub("", text[:whole])
+        self._begun = text[whole:]
 
     def close(self) -> None:
         if self.process.poll() is None:
@@ -76,8 +83,7 @@ def terminal(run: Path) -> Iterator[Terminal]:
 
 
 def test_the_debugger_is_driven_by_keys(terminal: Terminal) -> None:
-    terminal.wait_for("tensors 1,501/3,000")
-    terminal.wait_for("HEALTHY")
+    terminal.wait_for("tensors 1,501/3,000", "HEALTHY")
     terminal.press("n")
     terminal.wait_for("1,875/3,000")
     terminal.press("a")

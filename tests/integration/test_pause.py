@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import json
 import os
@@ -44,7 +45,7 @@ for step in range(6):
     print(step, float(train(x)), flush=True)
 print("finished", flush=True)
 """
-LONG = 60.0  # seconds: nothing here takes so long
+LONG = 240.0  # seconds: nothing here takes so long
 
 
 @pytest.fixture
@@ -196,6 +197,7 @@ class Screen:
         if not self.pid:
             os.execv(arguments[0], arguments)
         self._seen = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a character may come in two parts
 
     def until(self, text: str) -> str:
         """What was shown up to this text."""
@@ -204,7 +206,7 @@ class Screen:
             ready, _, _ = select.select([self._descriptor], [], [], deadline - time.monotonic())
             assert ready, f"{text!r} never came; seen: {self._seen}"
             try:
-                self._seen += os.read(self._descriptor, 65_536).decode("utf-8", "replace")
+                self._seen += self._decoder.decode(os.read(self._descriptor, 65_536))
             except OSError:  # the program has ended
                 raise AssertionError(f"{text!r} never came; seen: {self._seen}") from None
         shown, _, self._seen = self._seen.partition(text)

@@ -78,7 +78,7 @@ def test_values_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_calls_of_one_function_in_two_threads_are_not_mixed_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are inside at once, so neither's rows say whose they are."""
-    both_inside = threading.Barrier(2, timeout=30)
+    both_inside = threading.Barrier(2, timeout=240)
 
     @tf.function
     def meet(x):

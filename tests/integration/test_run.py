@@ -4,87 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.integration import started
+from tests.integration.started import RUN, bare, meta, sleuth, write
 
-SOURCES = Path(__file__).parents[2] / "src"
-# Not PYTHONPATH: the child must find the package by itself.
-SLEUTH = [
-    sys.executable,
-    "-c",
-    f"import sys; sys.path[0] = {str(SOURCES)!r}; from tensorsleuth.cli.main import main; main()",
-]
-RUN = [*SLEUTH, "run"]
+place = started.place  # a fixture
 
 SHOW_SELF = """
 import json, sys
 print(json.dumps([sys.argv, __name__, __file__, sys.path, list(sys.flags), sys.orig_argv[1:],
                   "sitecustomize" in sys.modules, "tensorsleuth" in sys.modules]))
 """
-# A TensorFlow and a recorder that only leave word that they were there.
-FAKE_TENSORFLOW = "import sys\nsys.real_loader = type(__loader__).__name__\nversion = 1\n"
-FAKE_RECORDER = """
-import os, sys
-def start():
-    import tensorflow
-    assert tensorflow.version == 1, "start() came before the import was done"
-    folder = os.path.join(os.environ["SLEUTH_RUN"], f"p-{os.getpid()}")
-    os.mkdir(folder)
-    with open(os.path.join(folder, "settings"), "w") as file:
-        file.write(os.environ["SLEUTH_SETTINGS"])
-"""
-
-
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory, and no setting of ours in the environment."""
-    for name in ("SLEUTH_LOGDIR", "SLEUTH_RUN", "SLEUTH_SETTINGS", "PYTHONPATH"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-@pytest.fixture
-def fakes(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fake tensorflow and a fake recorder on PYTHONPATH."""
-    write(place / "fakes/tensorflow/__init__.py", FAKE_TENSORFLOW)
-    write(place / "fakes/tensorsleuth/__init__.py", "")
-    write(place / "fakes/tensorsleuth/capture/__init__.py", "")
-    write(place / "fakes/tensorsleuth/capture/inject.py", FAKE_RECORDER)
-    monkeypatch.setenv("PYTHONPATH", str(place / "fakes"))
-    return place / "fakes"
-
-
-def write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return path
-
-
-def sleuth(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*RUN, *arguments], capture_output=True, text=True, timeout=60, **options)  # type: ignore
-
-
-def bare(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=60, **options)  # type: ignore
-
-
-def meta() -> dict[str, object]:
-    (path,) = Path("sleuth_runs").glob("*/run.json")
-    loaded: dict[str, object] = json.loads(path.read_text())
-    return loaded
-
-
-def processes() -> list[Path]:
-    return sorted(Path("sleuth_runs").glob("*/p-*"))
-
-
 # ---- what the program sees
 
 
@@ -148,14 +82,14 @@ def test_sitecustomize_of_the_user_still_runs(place: Path, monkeypatch: pytest.M
 def test_stdin_is_the_programs_and_stdout_is_untouched(place: Path) -> None:
     program = "import sys, shutil; shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer)"
     sent = bytes(range(256)) * 1000
-    done = subprocess.run([*RUN, "-c", program], input=sent, capture_output=True, timeout=60, check=True)
+    done = subprocess.run([*RUN, "-c", program], input=sent, capture_output=True, timeout=240, check=True)
     assert done.stdout == sent
 
 
 def test_open_files_are_inherited(place: Path) -> None:
     end, other = os.pipe()
     code = f"import os; os.write({other}, b'hello')"
-    subprocess.run([*RUN, "-c", code], pass_fds=[other], check=True, timeout=60)
+    subprocess.run([*RUN, "-c", code], pass_fds=[other], check=True, timeout=240)
     assert os.read(end, 10) == b"hello"
     os.close(end)
     os.close(other)
@@ -195,106 +129,6 @@ def test_keyboard_interrupt_ends_as_python_does(place: Path) -> None:
     assert (seen.returncode, seen.stderr) == (expected.returncode, expected.stderr) and seen.returncode == -2
 
 
-# ---- signals
-
-HANDLER = """
-import signal, sys, time
-def handler(number, frame):
-    print("got", number, flush=True)
-    sys.exit(7)
-signal.signal({number}, handler)
-print("ready", flush=True)
-time.sleep(60)
-"""
-
-
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGINT"])
-def test_a_signal_to_us_reaches_the_program(place: Path, name: str) -> None:
-    number = int(signal.Signals[name])
-    write(place / "prog.py", HANDLER.format(number=number))
-    process = subprocess.Popen([*RUN, "prog.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    process.send_signal(number)
-    assert process.communicate(timeout=60)[0] == f"got {number}\n"
-    assert process.returncode == 7
-
-
-def test_program_killed_from_outside(place: Path) -> None:
-    code = "import os, time; print(os.getpid(), flush=True); time.sleep(60)"
-    process = subprocess.Popen([*RUN, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    pid = int(process.stdout.readline())
-    assert meta()["pid"] == pid
-    os.kill(pid, signal.SIGKILL)
-    process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL
-
-
-def test_what_was_ignored_stays_ignored(place: Path) -> None:
-    def ignore() -> None:
-        for number in (signal.SIGHUP, signal.SIGINT):
-            signal.signal(number, signal.SIG_IGN)
-
-    code = "from signal import *; print([getsignal(n).name for n in (SIGHUP, SIGINT, SIGTERM)])"
-    assert sleuth("-c", code, preexec_fn=ignore).stdout == "['SIG_IGN', 'SIG_IGN', 'SIG_DFL']\n"
-
-
-def test_signal_mask_is_the_usual_one(place: Path) -> None:
-    code = "import signal; print(signal.pthread_sigmask(signal.SIG_BLOCK, []))"
-    assert sleuth("-c", code).stdout == bare("-c", code).stdout == "set()\n"
-
-
-# Signals are answered lowest number first: once SIGTERM (15) came through, a SIGINT (2) would have come too.
-COUNT_INTERRUPTS = """
-import os, signal, subprocess, sys, time
-got = []
-def note(number, frame):
-    got.append(signal.Signals(number).name)
-    print(got, flush=True)
-signal.signal(signal.SIGINT, note)
-signal.signal(signal.SIGTERM, note)
-if "group" in sys.argv:
-    os.killpg(0, signal.SIGINT)
-    subprocess.run(["kill", "-TERM", str(os.getppid())], check=True)
-sys.stdout.write("ready\\n")  # in one piece, also when a signal comes in between
-sys.stdout.flush()
-while "SIGTERM" not in got:
-    time.sleep(0.01)
-"""
-
-
-def test_what_the_program_sends_to_its_group_does_not_come_back(place: Path) -> None:
-    done = sleuth("-c", COUNT_INTERRUPTS, "group", start_new_session=True)
-    assert done.stdout.replace("ready\n", "") == "['SIGINT']\n['SIGINT', 'SIGTERM']\n"
-
-
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")  # pty.fork, and exec at once
-def test_ctrl_c_on_the_terminal_arrives_once(place: Path) -> None:
-    write(place / "prog.py", COUNT_INTERRUPTS)
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execv(RUN[0], [*RUN, "prog.py"])
-    read_until(terminal, b"ready")
-    os.write(terminal, b"\x03")
-    read_until(terminal, b"['SIGINT']")
-    os.kill(pid, signal.SIGTERM)
-    assert b"['SIGINT', 'SIGTERM']" in read_until(terminal, b"finished (exit 0)")
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    os.close(terminal)
-
-
-def read_until(terminal: int, mark: bytes) -> bytes:
-    seen = b""
-    while mark not in seen:
-        seen += os.read(terminal, 4096)
-    return seen
-
-
-def test_the_process_group_is_shared(place: Path) -> None:
-    code = "import os; print(os.getpgid(0) == os.getpgid(os.getppid()), os.getsid(0) == os.getsid(os.getppid()))"
-    assert sleuth("-c", code).stdout == "True True\n"
-
-
 # ---- what is refused, before there is a run
 
 
@@ -320,142 +154,3 @@ def test_refused(place: Path, arguments: list[str], said: str) -> None:
     done = sleuth(*arguments)
     assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
     assert done.stdout == "" and not Path("sleuth_runs").exists()
-
-
-# ---- the recorder
-
-
-LOOK_AROUND = """
-import sys
-path, finders = list(sys.path), len(sys.meta_path)
-import tensorflow, tensorflow
-print(path == sys.path, finders - len(sys.meta_path), sys.real_loader, vars(tensorflow.__loader__).keys())
-"""
-
-
-def test_recorder_starts_once_tensorflow_is_imported(fakes: Path) -> None:
-    write(Path("prog.py"), LOOK_AROUND)
-    chosen = ["--mode", "curt_health", "--op-regex", "Mat.*", "--tensor-dtypes", "float32, float16"]
-    assert sleuth(*chosen, "prog.py").stdout == "True 1 SourceFileLoader dict_keys(['name', 'path'])\n"
-    (folder,) = processes()
-    settings = json.loads((folder / "settings").read_text())
-    assert sorted(settings.pop("tensor_dtypes")) == ["float16", "float32"]
-    assert settings == {"mode": "CURT_HEALTH", "op_regex": "Mat.*", "circular_buffer_size": None}
-
-
-def test_grandchildren_are_recorded_too(fakes: Path) -> None:
-    program = """
-import multiprocessing, subprocess, sys
-def work():
-    import tensorflow
-if __name__ == "__main__":
-    for method in ("spawn", "fork", "forkserver"):
-        process = multiprocessing.get_context(method).Process(target=work)
-        process.start()
-        process.join()
-    subprocess.run([sys.executable, "-c", "import tensorflow"], check=True)
-"""
-    write(Path("prog.py"), program)
-    assert sleuth("prog.py").returncode == 0
-    assert len(processes()) == 4
-
-
-def test_programs_join_a_run_by_its_name(fakes: Path) -> None:
-    first = sleuth("--join", "both", "-c", "import tensorflow, sys; sys.exit(3)")
-    second = sleuth("--join", "both", "-c", "import tensorflow")
-    assert (first.returncode, second.returncode) == (3, 0)
-    (run,) = (fakes.parent / "sleuth_runs").iterdir()
-    assert run.name == "both" and len(list(run.glob("p-*"))) == 2
-    assert json.loads((run / "run.json").read_text())["ended"]["exit"] == 3
-    refused = sleuth("--join", "../elsewhere", "-c", "print('ran')")
-    assert refused.returncode == 2 and "cannot be the name of a run" in refused.stderr and not refused.stdout
-
-
-def test_a_recorder_that_fails_costs_one_line(fakes: Path) -> None:
-    write(fakes / "tensorsleuth/capture/inject.py", "def start(): raise OSError('no space')")
-    done = sleuth("--quiet", "-c", "import tensorflow; print('trained')")
-    assert (done.stdout, done.returncode) == ("trained\n", 0)
-    assert done.stderr == "tensorsleuth: not recording: OSError: no space\n"
-
-
-def test_a_tensorflow_that_fails_shows_no_frame_of_ours(fakes: Path) -> None:
-    write(fakes / "tensorflow/__init__.py", "raise RuntimeError('broken')")
-    write(Path("prog.py"), "import tensorflow")
-    seen, expected = sleuth("--quiet", "prog.py"), bare("prog.py")
-    assert (seen.stderr, seen.returncode) == (
-        expected.stderr,
-        expected.returncode,
-    ) and "broken" in seen.stderr
-
-
-def test_tensorflow_that_failed_can_be_imported_again(fakes: Path) -> None:
-    write(
-        fakes / "tensorflow/__init__.py",
-        "import sys\nif not hasattr(sys, 'twice'):\n    sys.twice = 1; 1 / 0\nversion = 1",
-    )
-    code = "try:\n    import tensorflow\nexcept ZeroDivisionError:\n    import tensorflow"
-    assert sleuth("-c", code).returncode == 0
-    assert len(processes()) == 1
-
-
-HIDE_INSTALLED = """
-import sys
-sys.path[:] = [path for path in sys.path if "site-packages" not in path and not path.endswith("/src")]
-sys.meta_path[:] = [finder for finder in sys.meta_path if "ditable" not in repr(finder)]
-"""
-
-
-def test_package_that_is_not_installed_is_found_and_leaves_the_path_alone(fakes: Path) -> None:
-    """The recorder of a parent that runs from a source tree, in a child that could not import it."""
-    tree = Path("tree/tensorsleuth").absolute()
-    for name in ("inject/sitecustomize.py", "capture/autostart.py"):
-        write(tree / name, (SOURCES / "tensorsleuth" / name).read_text())
-    (fakes / "tensorsleuth").rename(fakes / "recorder")
-    for name in ("__init__.py", "capture/__init__.py", "capture/inject.py"):
-        write(tree / name, (fakes / "recorder" / name).read_text())
-    write(fakes / "sitecustomize.py", HIDE_INSTALLED)
-    paths = f"{tree / 'inject'}{os.pathsep}{fakes}"
-    environment = {"PYTHONPATH": paths, "SLEUTH_RUN": str(fakes), "SLEUTH_SETTINGS": "{}"}
-    code = "import tensorflow, tensorsleuth as t, sys; print(t.__file__, [p for p in sys.path if 'tree' in p])"
-    done = bare("-c", code, env=environment)
-    assert (done.stdout, done.stderr) == (f"{tree / '__init__.py'} []\n", "")
-    assert list(fakes.glob("p-*"))
-
-
-# ---- what is said at the end
-
-
-def test_closing_lines(fakes: Path) -> None:
-    write(Path("train.py"), "import tensorflow")
-    said = sleuth("train.py").stderr
-    assert re.search(r"^ sleuth  train\.py finished \(exit 0\) in \d+\.\d s", said)
-    assert "sleuth view" in said
-    elsewhere = sleuth("--logdir", "else where", "train.py").stderr
-    assert "sleuth view --logdir 'else where'" in elsewhere
-
-
-def test_failure_and_no_tensorflow_are_said(place: Path) -> None:
-    said = sleuth("-c", "import sys; sys.exit(4)").stderr
-    assert re.search(r"^ sleuth  the command failed \(exit 4\) after \d+\.\d s$", said, re.MULTILINE)
-    assert "the program never imported TensorFlow" in said
-
-
-def test_quiet(fakes: Path) -> None:
-    done = sleuth("--quiet", "-c", "import tensorflow")
-    assert (done.stdout, done.stderr) == ("", "")
-
-
-def test_run_folder_says_what_ran(place: Path) -> None:
-    write(place / "train.py", "")
-    sleuth("train.py", "--epochs", "3")
-    found = meta()
-    assert found["program"] == ["train.py", "--epochs", "3"]
-    assert (found["cwd"], found["python"], found["version"]) == (str(place), sys.executable, 1)
-    assert re.fullmatch(r"\d{8}-\d{6}-train", next(Path("sleuth_runs").iterdir()).name)
-
-
-def test_a_log_directory_that_cannot_be_made_does_not_stop_the_program(place: Path) -> None:
-    write(place / "taken", "")
-    done = sleuth("--logdir", "taken", "-c", "import sys; print('trained'); sys.exit(5)")
-    assert (done.stdout, done.returncode) == ("trained\n", 5)
-    assert "not recording: cannot make a run in" in done.stderr and "Traceback" not in done.stderr

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -57,11 +59,18 @@ LINE = next(n for n, text in enumerate(WORKER.splitlines(), 1) if text.endswith(
 
 
 def free_ports(count: int) -> list[str]:
-    sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
-    ports = [str(one.getsockname()[1]) for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    """Ports that nobody else is given meanwhile: below those that the system hands out, each test worker its own."""
+    first = 20_000 + 1000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    candidates = random.SystemRandom().sample(range(first, first + 1000), 1000)
+    return [str(port) for port in islice(filter(_is_free, candidates), count)]
+
+
+def _is_free(port: int) -> bool:
+    try:
+        socket.create_server(("localhost", port)).close()
+    except OSError:
+        return False
+    return True
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from tensorsleuth.page.safety import Guarding, guarding
 from tensorsleuth.page.server import Server, listen
 from tensorsleuth.page.shelf import Shelf
 
+LONG = 60  # seconds: nothing here takes so long
 FILES = {
     "index.html": PageFile(b"<!doctype html><title>page</title>", "text/html"),
     "assets/index-abc.js": PageFile(b"let answer = 42;" * 1000, "text/javascript"),
@@ -43,7 +44,7 @@ class Serving:
     port: int
     thread: threading.Thread
 
-    def connect(self, timeout: float = 20) -> http.client.HTTPConnection:
+    def connect(self, timeout: float = LONG) -> http.client.HTTPConnection:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
@@ -56,7 +57,7 @@ class Serving:
         finally:
             connection.close()
 
-    def stop(self, patience: float = 10) -> None:
+    def stop(self, patience: float = LONG) -> None:
         self.server.should_exit = True
         self.thread.join(patience)
 
@@ -69,6 +70,7 @@ def serving(
     port = bound.getsockname()[1]
     guard, shelf = guarding(host, port), Shelf(logdir, room)
     server = Server(shelf, files, guard)
+    server.config.timeout_graceful_shutdown = 2 * LONG  # a busy machine may take longer than a user would wait
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()
     running = Serving(server, shelf, guard, port, thread)

@@ -63,7 +63,7 @@ def test_damage_to_one_element_is_found_where_it_is(shape: Any, dtype: str, dama
 
 @pytest.mark.parametrize("pack", [np.savez, np.savez_compressed])
 @given(shape=st.sampled_from([(700, 40, 50), (3, 1_000_000), (2_500_000,)]), random=st.randoms(use_true_random=False))
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 def test_and_in_files_of_many_blocks(pack: Any, shape: Any, random: Any, tmp_path: Path) -> None:
     array = np.zeros(shape, np.float32)
     place = tuple(random.randrange(size) for size in shape)

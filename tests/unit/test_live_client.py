@@ -108,7 +108,7 @@ def program(run: Path, folder: Path) -> Iterator[FakeProgram]:
 
 @pytest.fixture
 def debugger(run: Path, program: FakeProgram) -> Iterator[Debugger]:
-    live = LiveProgram(program.path, os.getpid(), timeout=5)
+    live = LiveProgram(program.path, os.getpid(), timeout=60)
     yield Debugger(open_trace(run), live)
     live.close()
 

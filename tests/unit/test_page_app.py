@@ -28,7 +28,7 @@ asked_of_the_slow_one: list[str] = []
 
 def slow(opened: OpenRun, asked: Mapping[str, str]) -> dict[str, Any]:
     asked_of_the_slow_one.append(asked.get("who", ""))
-    assert gate.wait(20)
+    assert gate.wait(60)
     return {"who": asked.get("who")}
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.trace import rundir
+from tensorsleuth.trace.files import write_whole
 
 
 def make(logdir: Path, name: str, started: float) -> Path:
@@ -161,6 +162,15 @@ def test_long_lists_are_cut(tmp_path: Path) -> None:
         make(tmp_path, f"run-{number}", 1.0)
     with pytest.raises(SleuthError, match="and 4 more"):
         rundir.find(tmp_path, "nope")
+
+
+def test_who_reads_a_file_that_is_written_again_finds_all_of_one(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    write_whole(file, "the first")
+    with file.open() as reader:
+        write_whole(file, "the second")
+        assert reader.read() == "the first"
+    assert file.read_text() == "the second" and list(tmp_path.iterdir()) == [file]
 
 
 def test_alive(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -108,22 +109,27 @@ def test_over_ssh_it_says_how_to_forward_the_port() -> None:
 class Judged:
     """A run whose verdict is known, or is long in coming."""
 
-    def __init__(self, verdict: dict[str, Any], seconds: float = 0) -> None:
+    def __init__(self, verdict: dict[str, Any]) -> None:
         self.verdict = verdict
-        self.seconds = seconds
+        self.known = threading.Event()
+        self.known.set()
 
     def ask(self, question: Question, asked: object) -> dict[str, Any]:
-        time.sleep(self.seconds)
+        self.known.wait()
         return self.verdict if question.path == "verdict" else {}
 
 
 def test_the_cause_is_in_focus(monkeypatch: pytest.MonkeyPatch) -> None:
     found: Any = {"findings": [{"tensor": "0.7"}, {"tensor": "0.9"}]}
+    monkeypatch.setattr(address, "PATIENCE", 60)
     assert address.cause_of(cast(Book, Judged(found))) == {"tensor": "0.7"}
     assert address.cause_of(cast(Book, Judged({"findings": []}))) == {}
     assert address.cause_of(cast(Book, Judged({"findings": [{"tensor": None}]}))) == {}
     monkeypatch.setattr(address, "PATIENCE", 0.01)
-    assert address.cause_of(cast(Book, Judged(found, seconds=0.5))) == {}, "the address is not kept back for it"
+    late = Judged(found)
+    late.known.clear()
+    assert address.cause_of(cast(Book, late)) == {}, "the address is not kept back for it"
+    late.known.set()
 
 
 @contextmanager
@@ -155,9 +161,8 @@ def test_it_serves_until_ctrl_c_which_is_no_error(logdir: Path) -> None:
         assert b'"verdict":"healthy"' in connection.getresponse().read()
         connection.request("GET", "/api/runs/first/live")
         assert connection.getresponse().status == 200
-        began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0 and time.monotonic() - began < 2
+        assert process.wait(60) == 0
         connection.close()
 
 
@@ -181,7 +186,7 @@ def test_it_opens_a_browser_where_there_is_one(logdir: Path, tmp_path: Path) -> 
     browser.write_text(f'#!/bin/sh\necho "$1" > {opened}.part && mv {opened}.part {opened}\n')
     browser.chmod(0o755)
     with viewing("--logdir", logdir, "--port", 0, BROWSER=f"{browser} %s") as (_, lines):
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not opened.exists() and time.monotonic() < until:
             time.sleep(0.02)
         assert opened.read_text().strip() in lines[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-from types import TracebackType
 from typing import Any
 
 from tensorsleuth.breaking.acting import ready_to_record
@@ -12,6 +11,7 @@ from tensorsleuth.breaking.breakpoint import Action, Breakpoint, Predicate, make
 from tensorsleuth.breaking.hit import Hit
 from tensorsleuth.capture import api as recording
 from tensorsleuth.capture.complaint import complain
+from tensorsleuth.capture.removable import Removable
 from tensorsleuth.capture.selector import On
 from tensorsleuth.native import loader
 
@@ -20,11 +20,11 @@ PATIENCE = 5000  # milliseconds that the end of the program waits for threads of
 _breaks: Any = None  # Breakpoints, once there has been one
 
 
-class Break:
+class Break(Removable[Breakpoint]):
     """A break point that is set. Ends with `remove()`, with its `with` block, or with the program."""
 
     def __init__(self, point: Breakpoint) -> None:
-        self._point: Breakpoint | None = point
+        super().__init__(point)
         self._hits = point.hits
         self.condition = point.text
 
@@ -33,19 +33,8 @@ class Break:
         """Where it held so far, the latest 1,000."""
         return list(self._hits)
 
-    def remove(self) -> None:
-        """Take it away. Removing twice does nothing."""
-        point, self._point = self._point, None
-        if point is not None:
-            _remove(point)
-
-    def __enter__(self) -> Break:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.remove()
+    def _take_away(self, held: Breakpoint) -> None:
+        _remove(held)
 
     def __repr__(self) -> str:
         return f"<break point {self.condition}, {len(self._hits)} hits>"

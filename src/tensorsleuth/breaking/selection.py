@@ -3,46 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from tensorsleuth.breaking.bench import NOT_GUARDS
 from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.instrument import LookInGraph, Placed, Selection
+from tensorsleuth.capture.riding import RiderSelection
 from tensorsleuth.model.modes import Mode
 
 
 @dataclass(frozen=True)
-class BreakSelection(Selection):
+class BreakSelection(RiderSelection):
     """What a recording looks at, and what break points ask for beyond it."""
 
-    base: Selection
-    breaks: Any  # Breakpoints
-
     def look(self, op: str, dtype: int) -> Mode | None:
-        return _closer(self.base.look(op, dtype), self.breaks.look_at_eager(op, dtype))
-
-    def in_eager(self, op: str, first: int, outputs: int) -> None:
-        self.base.in_eager(op, first, outputs)
-        self.breaks.placed_eager(op, first, outputs)
-
-    def refused(self, function: str, why: str) -> None:
-        self.base.refused(function, why)
-        self.breaks.refused(function, why)
-
-    def in_function(self, definition: Definition) -> LookInGraph:
-        return self.base.in_function(definition)
+        return _closer(self.base.look(op, dtype), self.rider.look_at_eager(op, dtype))
 
     def in_instance(self, placed: Placed) -> Selection:
         base = self.base.in_instance(placed)
         if placed.of_dataset:
-            self.breaks.of_dataset(range(placed.first, placed.first + placed.definition.tensors))
+            self.rider.of_dataset(range(placed.first, placed.first + placed.definition.tensors))
         recorded = base.in_function(placed.definition)
         looks: dict[str, Mode] = {}
-        for tensor, source, dtype, subject in self.breaks.subjects.of(placed):
-            conditions, need = self.breaks.asked(subject, dtype)
+        for tensor, source, dtype, subject in self.rider.subjects.of(placed):
+            conditions, need = self.rider.asked(subject, dtype)
             if conditions:
                 own = recorded(subject.type, dtype, source) is None
-                self.breaks.put(placed.first + tensor, conditions | (NOT_GUARDS if own else 0))
+                self.rider.put(placed.first + tensor, conditions | (NOT_GUARDS if own else 0))
                 looks[source] = need
         return _InInstance(self.settings, base, looks)
 

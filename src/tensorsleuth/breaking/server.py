@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.trace.files import write_whole
 
 FILE = "debug.json"
 LONGEST = 1 << 20  # bytes of a request
@@ -55,7 +56,7 @@ class Server:
         told = json.dumps({"socket": str(self.path), "pid": self._pid})
         for place in (self._folder, folder):
             if place is not None:
-                (place / FILE).write_text(told)
+                write_whole(place / FILE, told)
 
     def close(self) -> None:
         if os.getpid() != self._pid:  # a forked child: the files are the parent's

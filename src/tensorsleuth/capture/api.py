@@ -9,10 +9,10 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
 from tensorsleuth.capture.complaint import complain, harmless
+from tensorsleuth.capture.removable import Ending
 from tensorsleuth.capture.settings import DtypeFilter, Settings, make_settings
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.modes import DEFAULT_MODE, Mode
@@ -41,7 +41,7 @@ class Guardian(Protocol):
         """It has ended."""
 
 
-class Recording:
+class Recording(Ending):
     """A recording under way. Ends with `close()`, with its `with` block, or with the program."""
 
     def __init__(
@@ -85,12 +85,7 @@ class Recording:
         if self._recorder is not None:
             self._recorder.pause_sessions(paused)
 
-    def __enter__(self) -> Recording:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def _end(self) -> None:
         self.close()
 
 

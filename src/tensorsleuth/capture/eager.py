@@ -21,6 +21,7 @@ from tensorsleuth.capture.remote import Remote
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.steps import Steps
+from tensorsleuth.capture.strangers import strangers
 from tensorsleuth.capture.watcher import STOPPED, Alarm, Breaks, FunctionCall, Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import NO_UID, CallKind
@@ -178,12 +179,9 @@ class EagerCallbacks:
 
     def _look_at_strangers(self, inputs: Sequence[Any], watched: Watched, call: int) -> None:
         """Arguments that no op made, as far as we saw: data that comes in here."""
-        looks = self._places.looks("Argument")
-        for number, tensor in enumerate(inputs):
-            look = looks[tensor._datatype_enum()] if isinstance(tensor, tf.EagerTensor) else DO_NOT_LOOK
-            if look != DO_NOT_LOOK and not self._sink.maker(tensor._id):
-                self._sink.look(tensor, watched.first + number, call, tensor._id, look)
-                self._sink.made(tensor._id, ARGUMENT)
+        for number, tensor, look in strangers(inputs, self._places, self._sink):
+            self._sink.look(tensor, watched.first + number, call, tensor._id, look)
+            self._sink.made(tensor._id, ARGUMENT)
 
     def failed(self, op: str | bytes, inputs: Sequence[Any], kind: type[BaseException], error: Any) -> None:
         """An op raised. TensorFlow also raises to ask for a slower path: that is no failure."""

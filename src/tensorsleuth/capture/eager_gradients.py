@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf, tf_variables
 
 
 def name_of(source: Any) -> str:
@@ -26,7 +26,7 @@ def pairs(sources: Any, gradients: Any) -> Iterator[tuple[Any, Any]]:
 def value_of(source: Any) -> Any | None:
     """The value of a variable, as an eager tensor."""
     variable = _variable(source)
-    return tf.read_variable(variable) if variable is not None else None
+    return tf_variables.read_variable(variable) if variable is not None else None
 
 
 def handle_of(source: Any) -> Any | None:

@@ -12,13 +12,14 @@ from typing import Any
 from tensorflow.python.eager import context, core, execute
 from tensorflow.python.eager.polymorphic_function import function_context
 from tensorflow.python.framework import op_def_library, ops
-from tensorflow.python.ops import control_flow_util, gen_resource_variable_ops, resource_variable_ops
-from tensorflow.python.saved_model import save, save_context
+from tensorflow.python.ops import gen_resource_variable_ops, resource_variable_ops
+from tensorflow.python.saved_model import save
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf, tf_variables
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.patches import Patches, disguise
 from tensorsleuth.capture.stripping import EXPECT, leave_out, runnable
+from tensorsleuth.capture.tracing import is_compiled
 from tensorsleuth.capture.watcher import Alarm
 from tensorsleuth.model.errors import SleuthError
 
@@ -31,35 +32,12 @@ _patches = Patches()
 # ---- where we are
 
 
-def is_symbolic(thing: Any) -> bool:
-    """Is it a tensor of a graph."""
-    return isinstance(thing, ops.Tensor if hasattr(ops, "Tensor") else _tensor_class()) and not isinstance(
-        thing, tf.EagerTensor
-    )
+def may_be_compiled(graph: Any) -> bool:
+    """Will XLA compile what is being traced, or may it choose to: our op is in the data path, and would part clusters.
 
-
-@cache
-def _tensor_class() -> Any:
-    from tensorflow.python.framework import tensor
-
-    return tensor.Tensor
-
-
-def is_compiled(graph: Any) -> bool:
-    """Will XLA compile what is being traced, or may it: then no kernel of ours can run there."""
-    return bool(control_flow_util.GraphOrParentsInXlaContext(graph)) or tf.autoclusters()
-
-
-def is_saving() -> bool:
-    """Is a function being traced only to be written to a SavedModel."""
-    return bool(save_context.in_save_context())
-
-
-def outermost(graph: Any) -> Any:
-    """The function around all functions that are being traced; the graph itself where it is of TensorFlow 1."""
-    while getattr(graph, "outer_graph", None) is not None and hasattr(graph.outer_graph, "outer_graph"):
-        graph = graph.outer_graph
-    return graph
+    Points of `graph_points` have no outputs: they stand beside what XLA chooses by itself.
+    """
+    return is_compiled(graph) or tf.autoclusters()
 
 
 # ---- the op
@@ -106,7 +84,7 @@ def write_state(state: Any, value: Any) -> None:
 
 def value_of_state(state: Any) -> Any:
     """Now, as an array; no hook sees it."""
-    return tf.array_of(tf.read_handle(state.handle, state.dtype.as_datatype_enum))
+    return tf.array_of(tf_variables.read_handle(state.handle, state.dtype.as_datatype_enum))
 
 
 def reset_state(state: Any, value: Any) -> None:
@@ -180,7 +158,7 @@ def trace_compiled_apart() -> None:
 
     def make_function_context(scope_type: Any = None) -> Any:
         made = real(scope_type)
-        if context.executing_eagerly() or made.context.xla_context_id or not is_compiled(ops.get_default_graph()):
+        if context.executing_eagerly() or made.context.xla_context_id or not may_be_compiled(ops.get_default_graph()):
             return made
         return type(made)(made.context._replace(xla_context_id=ABOVE), made.scope_type)
 

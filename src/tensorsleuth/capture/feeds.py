@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf, tf_variables
 from tensorsleuth.capture.instrument import DO_NOT_LOOK
 from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.sink import Sink
@@ -55,13 +55,13 @@ class Feeds:
                 self._note(value, site)
             return int(value._id)
         handle = getattr(value, "_handle", None)
-        tensor = (tf.as_tensor(value) if handle is None else tf.read_variable(value)) if look else None
+        tensor = (tf.as_tensor(value) if handle is None else tf_variables.read_variable(value)) if look else None
         if tensor is None:
             return int(getattr(handle, "_id", NO_UID))
         if handle is None:
             self._note(tensor, site)
         else:  # the op read the variable by itself
-            self._note(tensor, site, tf.READ_VARIABLE, [handle._id])
+            self._note(tensor, site, tf_variables.READ_VARIABLE, [handle._id])
         return int(tensor._id)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tensorsleuth.capture import tf
@@ -44,8 +44,8 @@ class Flight:
     written: Variables
     values: Sequence[Any]  # of the variables
     bad_seen: int
-    earlier: tuple[Earlier, ...] = ()  # calls that ran since the variables had these values
-    snapshot: Snapshot = field(default_factory=lambda: Snapshot(()))  # which they come from
+    earlier: tuple[Earlier, ...]  # calls that ran since the variables had these values
+    snapshot: Snapshot  # which they come from
 
 
 class Flights:

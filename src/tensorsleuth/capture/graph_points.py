@@ -11,15 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
-import numpy as np
 import tensorflow as tf
 from tensorflow.python.eager import context, record
 from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.framework import auto_control_deps, op_def_library, ops
-from tensorflow.python.ops import control_flow_util, resource_variable_ops
-from tensorflow.python.saved_model import save_context
+from tensorflow.python.ops import resource_variable_ops
 
 from tensorsleuth.capture import tf as own
+from tensorsleuth.capture import tf_variables
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.expecting import trace_compiled_apart
 from tensorsleuth.capture.patches import Patches
@@ -27,11 +26,6 @@ from tensorsleuth.capture.patches import Patches
 LETTERBOX = "sleuth_letterbox"  # what variables of ours are called
 MOST_UNKNOWN = 1024  # elements that are kept of a tensor whose shape is not known while it is traced
 UNORDERED = frozenset(["SleuthPoint"])  # has to run, in no order with others
-
-
-def is_symbolic(value: Any) -> bool:
-    """Is it a tensor of a graph."""
-    return isinstance(value, tf.Tensor) and not isinstance(value, ops.EagerTensor)
 
 
 def is_tensor(value: Any) -> bool:
@@ -52,16 +46,6 @@ def is_keras_input(value: Any) -> bool:
 def in_function() -> bool:
     """Is a function being traced, or another graph made."""
     return not context.executing_eagerly()
-
-
-def is_saving() -> bool:
-    """Is what is traced now for a saved model, which has to load where we are not."""
-    return bool(save_context.in_save_context())
-
-
-def is_compiled() -> bool:
-    """Will XLA compile the graph that is being made."""
-    return bool(control_flow_util.GraphOrParentsInXlaContext(ops.get_default_graph()))
 
 
 def put_op(op: str, inputs: Sequence[Any], number: int) -> None:
@@ -103,13 +87,9 @@ class Letterbox:
     def take(self) -> tuple[int, list[Any]]:
         """How often it was written since it was last asked, and the last values as eager tensors."""
         with _taking:
-            count = int(array_of(_read(self._count)))
+            count = int(own.array_of(_read(self._count)))
             new, self._taken = count - self._taken, count
         return new, [slot.take() for slot in self._slots] if new else []
-
-
-def _slot(tensor: Any) -> _Whole | _Beginning:
-    return _Whole(tensor) if tensor.shape.is_fully_defined() else _Beginning(tensor)
 
 
 class _Whole:
@@ -142,12 +122,12 @@ class _Beginning:
         self._size.assign(size)
 
     def take(self) -> Any:
-        return own.as_tensor(array_of(_read(self._value))[: int(array_of(_read(self._size)))])
+        return own.as_tensor(own.array_of(_read(self._value))[: int(own.array_of(_read(self._size)))])
 
 
 def _read(variable: Any) -> Any:
     """Its value, unseen by hooks and tapes."""
-    return own.read_handle(variable.handle, variable.dtype.as_datatype_enum)
+    return tf_variables.read_handle(variable.handle, variable.dtype.as_datatype_enum)
 
 
 def _variable(value: Any) -> Any:
@@ -194,8 +174,3 @@ def _watch_calls(patches: Patches, ended: Callable[[], None]) -> None:
 
     for name in ("called_without_tracing", "called_with_tracing"):
         patches.replace(detector, name, wrapped(getattr(detector, name)))
-
-
-def array_of(tensor: Any) -> Any:
-    """An eager tensor as an array; of texts, as an array of bytes."""
-    return np.asarray(tensor._numpy_internal())

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf_variables
 from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.places import Place, Places
 from tensorsleuth.model.modes import Mode
@@ -34,7 +34,12 @@ class Readings:
     def _ops_of(self, place: Place, count: int) -> tuple[Any, Any]:
         known = self._ops.get((place[0], count))
         if known is None:
-            fields = {"type": tf.READ_VARIABLE, "site": self._places.site_of(place[0]), "forward": 0, "instance": -1}
+            fields = {
+                "type": tf_variables.READ_VARIABLE,
+                "site": self._places.site_of(place[0]),
+                "forward": 0,
+                "instance": -1,
+            }
             made = [self._catalog.eager_op(fields, 1) for _ in range(count)]
             known = np.array([op for op, _ in made], np.uint32), np.array([first for _, first in made], np.uint32)
             self._ops[(place[0], count)] = known

@@ -12,7 +12,6 @@ from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.functions import Functions, Watched
 from tensorsleuth.capture.gradients import ARGUMENT
-from tensorsleuth.capture.instrument import DO_NOT_LOOK
 from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.outside import is_random
 from tensorsleuth.capture.places import Place, Places
@@ -21,6 +20,7 @@ from tensorsleuth.capture.saving import Saver
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.snapshots import Earlier
 from tensorsleuth.capture.state import stand_ins
+from tensorsleuth.capture.strangers import NOBODY, strangers
 from tensorsleuth.capture.watcher import STOPPED, FunctionCall
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.replay import Outcome
@@ -159,12 +159,9 @@ class Replayer:
         return Ran(number, watched, place, bad, outputs=made)
 
     def _look_at_arguments(self, inputs: Sequence[Any], watched: Watched, number: int) -> None:
-        """Those that no op made, as far as we saw: data that comes in here."""
-        looks = self._places.looks("Argument")
-        for at, tensor in enumerate(inputs):
-            look = looks[tensor._datatype_enum()] if isinstance(tensor, tf.EagerTensor) else DO_NOT_LOOK
-            if look != DO_NOT_LOOK and self._sink.maker(tensor._id) in (0, ARGUMENT):
-                self._sink.look(tensor, watched.first + at, number, tensor._id, max(look, Mode.FULL_HEALTH))
+        """Also at those that were looked at before, when the call came by."""
+        for at, tensor, look in strangers(inputs, self._places, self._sink, (NOBODY, ARGUMENT)):
+            self._sink.look(tensor, watched.first + at, number, tensor._id, max(look, Mode.FULL_HEALTH))
 
     def _reproduced(self, call: FunctionCall, ran: Ran, outputs: Sequence[Any] | None, outcome: Outcome) -> Ran:
         """From now on the call is what was seen of it when it was run again."""

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf, tf_variables
 from tensorsleuth.capture.api import Recording
 from tensorsleuth.capture.flights import Flight
 from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.recorder import Recorder
 from tensorsleuth.capture.replay import Replayer
+from tensorsleuth.capture.snapshots import Snapshot
 from tensorsleuth.capture.state import Variables
 from tensorsleuth.capture.watcher import FunctionCall
 from tensorsleuth.model.errors import SleuthError
@@ -75,7 +76,9 @@ def _call(step: SavedStep, recorder: Recorder, inputs: list[Any]) -> tuple[Funct
     variables = _variables(step.described["arguments"])
     values = variables.read(inputs)
     written = variables.numbers().only(outline.writes)
-    return call, Flight(step.function, lambda: None, inputs, outline, variables, written, values, 0)
+    return call, Flight(
+        step.function, lambda: None, inputs, outline, variables, written, values, 0, (), Snapshot(values)
+    )
 
 
 def _variables(arguments: list[dict[str, str]]) -> Variables:
@@ -94,9 +97,9 @@ def _add_functions(folder: Path) -> None:
 
 def _argument(folder: Path, argument: dict[str, str]) -> Any:
     if argument["kind"] == "other":  # an iterator, a table: what was taken from it has been kept
-        return tf.make_variable(tf.as_tensor(np.zeros([], np.float32)), "")
+        return tf_variables.make_variable(tf.as_tensor(np.zeros([], np.float32)), "")
     value = _value(folder, argument["file"])
-    return tf.make_variable(value, "") if argument["kind"] == "variable" else value
+    return tf_variables.make_variable(value, "") if argument["kind"] == "variable" else value
 
 
 def _value(folder: Path, text: str) -> Any:

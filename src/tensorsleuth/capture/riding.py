@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tensorsleuth.capture.complaint import harmless
-from tensorsleuth.capture.instrument import Selection
+from tensorsleuth.capture.definition import Definition
+from tensorsleuth.capture.instrument import LookInGraph, Selection
 from tensorsleuth.capture.recorder import Recorder
 from tensorsleuth.capture.settings import Settings, make_settings
 from tensorsleuth.model.modes import Mode
@@ -25,6 +26,25 @@ class Rider(Protocol):
 
     def settle(self, recorder: Any) -> None:
         """It is this one now."""
+
+
+@dataclass(frozen=True)
+class RiderSelection(Selection):
+    """What a recording looks at, and what a rider asks for beyond it."""
+
+    base: Selection
+    rider: Any  # is told of the places
+
+    def in_eager(self, op: str, first: int, outputs: int) -> None:
+        self.base.in_eager(op, first, outputs)
+        self.rider.placed_eager(op, first, outputs)
+
+    def refused(self, function: str, why: str) -> None:
+        self.base.refused(function, why)
+        self.rider.refused(function, why)
+
+    def in_function(self, definition: Definition) -> LookInGraph:
+        return self.base.in_function(definition)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import threading
 from types import TracebackType
 from typing import Any
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf_sessions
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.sessions import Running, Sessions, UnwatchedSessions
 
@@ -53,7 +53,7 @@ class SessionCalls:
         """The same as the C API has them. What `run` runs comes by here too; what `make_callable` made, only here."""
         if self._thread.depth:
             return Watching()
-        found = harmless(tf.found_in, session.graph, targets, fetches, feeds)
+        found = harmless(tf_sessions.found_in, session.graph, targets, fetches, feeds)
         return self.run(session, *found) if found is not None else Watching()
 
     def partial_run(self) -> Watching:
@@ -70,7 +70,7 @@ class SessionCalls:
 
     def _prepare(self, session: Any, options: Any) -> Running | None:
         targets, fetches, feeds = _named(session.graph, options)
-        if tf.why_not_optimized(session):
+        if tf_sessions.why_not_optimized(session):
             self.sessions.passes_by("callables, where the graph optimiser is off")
         return self.sessions.prepared(session, targets, fetches, feeds)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf, tf_sessions
 from tensorsleuth.capture.definition import Definition, node_outputs, read_definition
 from tensorsleuth.model.dtypes import RESOURCE
 from tensorsleuth.model.ops import CALLS, MERGES, PASSES, VARIABLES, VIEWS
@@ -57,7 +57,7 @@ def read_run(fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any
         proto.signature.input_arg.add(name=op.name, type=RESOURCE)
     for tensor in feeds:
         names[tensor.name] = name = _argument(tensor, names)
-        proto.signature.input_arg.add(name=name, type=tf.datatype(tensor))
+        proto.signature.input_arg.add(name=name, type=tf_sessions.datatype(tensor))
     writer = _Writer(proto, names, {op.name for op in variables})
     made = {op.name: op for op in live if op.type not in VARIABLES}
     for op in made.values():
@@ -77,7 +77,7 @@ def _live(fetches: Iterable[Any], targets: Iterable[Any], fed: set[str]) -> list
             live[op.name] = op
             todo += [tensor.op for tensor in op.inputs if tensor.name not in fed]
             todo += op.control_inputs
-    return sorted(live.values(), key=tf.op_number)
+    return sorted(live.values(), key=tf_sessions.op_number)
 
 
 class _Writer:
@@ -106,9 +106,9 @@ class _Writer:
         read: dict[str, Any] = {}
         if name in self._variables:
             node = self._proto.node_def.add(name=name + FETCHED, input=[name])
-            _become_read(node, tf.datatype(tensor))
+            _become_read(node, tf_sessions.datatype(tensor))
             name, read = f"{node.name}:value:0", {node.name: tensor.op}
-        self._proto.signature.output_arg.add(name=_result(number), type=tf.datatype(tensor))
+        self._proto.signature.output_arg.add(name=_result(number), type=tf_sessions.datatype(tensor))
         self._proto.ret[_result(number)] = name
         return read
 
@@ -141,8 +141,8 @@ def _become_read(node: Any, dtype: int) -> None:
 def _become_call(node: Any, op: Any) -> None:
     """Functions of the old kind are called by nodes of their own name."""
     node.attr["f"].func.name, node.op = node.op, "PartitionedCall"
-    node.attr["Tin"].list.type.extend(tf.datatype(tensor) for tensor in op.inputs)
-    node.attr["Tout"].list.type.extend(tf.datatype(tensor) for tensor in op.outputs)
+    node.attr["Tin"].list.type.extend(tf_sessions.datatype(tensor) for tensor in op.inputs)
+    node.attr["Tout"].list.type.extend(tf_sessions.datatype(tensor) for tensor in op.outputs)
 
 
 def _argument(tensor: Any, names: dict[str, str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf, tf_sessions
 from tensorsleuth.capture.definition import Definition, called_functions, is_compiled, read_definition
 from tensorsleuth.capture.describe import Describer
 from tensorsleuth.capture.instrument import Probing, Selection
@@ -22,7 +22,7 @@ from tensorsleuth.model.modes import Mode
 from tensorsleuth.native import loader
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 
-INSIDE, BELOW = "\1", "\2"  # kInside and kBelow in native/src/graph_probes.h
+INSIDE, BELOW = "\1", "\2"  # kInside and kBelow in native/src/watched_functions.h
 _LOWERED = ops.CALLS | ops.LOOPS | ops.BRANCHES  # what TensorFlow inlines into the graph that calls it
 
 
@@ -101,7 +101,7 @@ class SessionRuns:
                 for name in run.watched:
                     self.native.forget_function(name.encode())
                 if run.options is not None:
-                    tf.delete_options(run.options)
+                    tf_sessions.delete_options(run.options)
 
     def has_probe(self, run: Run, tensor: int) -> bool:
         return bool(self.native.has_probe(run.name.encode(), tensor))
@@ -114,7 +114,7 @@ class SessionRuns:
         if not self._has_room(definition):
             return None
         handles = [self._handle(known, op) for op in graph.variables]
-        trained = tf.trainable_variables(session.graph)
+        trained = tf_sessions.trainable_variables(session.graph)
         pairs = enumerate(zip(graph.variables, handles, strict=True))
         captures = {str(at): _captured(op, uid, op.name in trained) for at, (op, uid) in pairs}
         fields = self._describer.described(definition, session.graph, graph.made, captures)
@@ -123,11 +123,11 @@ class SessionRuns:
         inside = _Inside(self, session, f"sleuth_run_{self._session}_{instance}", instance)
         kinds = inside.watch(definition, session.graph, instance, first)
         seen = [self._fetch(graph, at, first) for at in range(len(fetches))]
-        dtypes = [tf.datatype(tensor) for tensor in fetches]
+        dtypes = [tf_sessions.datatype(tensor) for tensor in fetches]
         kind = together(fields["kind"], kinds)
         unseen = inside.looked > len({one.tensor for one in seen if one is not None})
         title = definition.proto.signature.name
-        options = tf.watch_options(inside.watches()) if tf.why_not_optimized(session) else None
+        options = tf_sessions.watch_options(inside.watches()) if tf_sessions.why_not_optimized(session) else None
         return Run(inside.name, title, instance, kind, handles, seen, dtypes, unseen, False, inside.watched, options)
 
     def _has_room(self, definition: Definition) -> bool:
@@ -157,7 +157,7 @@ class _Inside:
 
     def __init__(self, runs: SessionRuns, session: Any, name: str, number: int) -> None:
         self.name = name
-        self._unoptimized = tf.why_not_optimized(session)
+        self._unoptimized = tf_sessions.why_not_optimized(session)
         self.watched: list[str] = []
         self._lines: list[str] = []  # of the graph itself
         self.looked = 0  # tensors that a probe would look at
@@ -207,14 +207,14 @@ class _Inside:
             return
         why = "it is compiled by XLA" if is_compiled(node.attr) else self._unoptimized
         why = why or (None if node.op in _LOWERED else f"{node.op} runs it by itself")
-        if why is not None or any(tf.function_in(self._graph, name) is None for name in names):
+        if why is not None or any(tf_sessions.function_in(self._graph, name) is None for name in names):
             self._runs._catalog.not_covered(f"the inside of {names[0]}, in a session", why or "it cannot be read")
             return
         yield from names
 
     def _inner(self, name: str, graph: Any, parent: int, number: int, path: tuple[str, ...]) -> str:
         runs = self._runs
-        definition = read_definition(tf.function_in(self._graph, name))
+        definition = read_definition(tf_sessions.function_in(self._graph, name))
         inner = dict(tf.inner_graphs(graph)).get(name) if graph is not None else None
         fields = runs._describer.function(definition, inner)
         described = {"function": runs._catalog.function(fields), "parent": parent, "node": number}
@@ -224,4 +224,4 @@ class _Inside:
 
 
 def _captured(op: Any, uid: int, trainable: bool) -> dict[str, Any]:
-    return {"uid": uid, "variable": op.name, "shape": tf.variable_shape(op), "trainable": trainable}
+    return {"uid": uid, "variable": op.name, "shape": tf_sessions.variable_shape(op), "trainable": trainable}

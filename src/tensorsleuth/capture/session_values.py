@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf_sessions
 from tensorsleuth.capture.instrument import DO_NOT_LOOK
 from tensorsleuth.capture.places import Place, Places
 from tensorsleuth.capture.sink import NativeSink
@@ -67,7 +67,7 @@ class SessionValues:
         return [self._feed(tensor, array, place, at, call) for at, (tensor, array) in enumerate(given)]
 
     def _feed(self, tensor: Any, array: Any, place: Place, at: int, call: int) -> Value:
-        dtype = tf.datatype(tensor)
+        dtype = tf_sessions.datatype(tensor)
         look = place[4][dtype]
         value = Value(np.asarray(array), dtype, NO_UID if look == DO_NOT_LOOK else new_uid())
         if look != DO_NOT_LOOK:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf, tf_sessions
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.eager import END_OF_DATA, EagerCallbacks
 from tensorsleuth.capture.failures import describe_inputs
@@ -132,7 +132,7 @@ class Sessions:
 
     def _prepare(self, session: Any, run: Run) -> Running:
         """Let a graph that runs for the first time have its probes, for later."""
-        self._native.begin_run(run.instance, UNWATCHED, run.name.encode(), tf.optimizer_rounds(session))
+        self._native.begin_run(run.instance, UNWATCHED, run.name.encode(), tf_sessions.optimizer_rounds(session))
         return Running(run, session, (0, 0, 0, 0, b"", 0), UNWATCHED, 0, [], [])
 
     def _note(self, session: Any, run: Run, order: list[int], given: list[tuple[Any, Any]]) -> Running:
@@ -142,7 +142,7 @@ class Sessions:
         place = self._places.at(RUN, site, len(order), instance=run.instance)
         number, began = self._sink.next_call(), time.monotonic_ns()
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, [*run.handles, *(value.uid for value in feeds)])
-        self._native.begin_run(run.instance, number, run.name.encode(), tf.optimizer_rounds(session))
+        self._native.begin_run(run.instance, number, run.name.encode(), tf_sessions.optimizer_rounds(session))
         return Running(run, session, place, number, began, order, feeds)
 
     def _end(self, running: Running, values: Sequence[Any]) -> list[Value]:

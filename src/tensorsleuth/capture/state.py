@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf, tf_variables
 from tensorsleuth.model.dtypes import RESOURCE, is_float
 
 _READ = "sleuth_read_variables"
@@ -37,7 +37,7 @@ class Variables:
         """Their values. They share the variables' memory: whoever writes those next leaves ours alone."""
         handles = self.handles(inputs)
         if len(handles) < WORTH_A_FUNCTION:
-            return [tf.read_handle(handle, dtype) for handle, dtype in zip(handles, self.dtypes, strict=True)]
+            return [tf_variables.read_handle(handle, dtype) for handle, dtype in zip(handles, self.dtypes, strict=True)]
         return tf.run_function(_reader(self.dtypes), handles, len(handles), "")
 
 
@@ -46,7 +46,7 @@ def variables_among(inputs: Sequence[Any]) -> Variables:
     found = []
     for number, one in enumerate(inputs):
         if isinstance(one, tf.EagerTensor) and one._datatype_enum() == RESOURCE:
-            dtype = tf.variable_dtype(one)
+            dtype = tf_variables.variable_dtype(one)
             if dtype is not None:
                 found.append((number, dtype))
     return Variables(tuple(number for number, _ in found), tuple(dtype for _, dtype in found))
@@ -67,7 +67,7 @@ def _reading(name: str, dtypes: tuple[int, ...]) -> Any:
     for number, dtype in enumerate(dtypes):
         function.signature.input_arg.add(name=f"v{number}", type=RESOURCE)
         function.signature.output_arg.add(name=f"r{number}", type=dtype)
-        node = function.node_def.add(name=f"read{number}", op=tf.READ_VARIABLE, input=[f"v{number}"])
+        node = function.node_def.add(name=f"read{number}", op=tf_variables.READ_VARIABLE, input=[f"v{number}"])
         node.attr["dtype"].type = dtype
         function.ret[f"r{number}"] = f"read{number}:value:0"
     return function
@@ -77,5 +77,5 @@ def stand_ins(variables: Variables, values: Sequence[Any], inputs: Sequence[Any]
     """The arguments of the call with new variables, which hold `values`, in the place of the program's own."""
     changed = list(inputs)
     for argument, value in zip(variables.arguments, values, strict=True):
-        changed[argument] = tf.make_variable(value, inputs[argument].device)
+        changed[argument] = tf_variables.make_variable(value, inputs[argument].device)
     return changed

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf_variables
 from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.describe import captured_variables, forward_op, made_op
 from tensorsleuth.capture.instrument import Placed, candidates
@@ -98,7 +98,7 @@ class Subjects:
 
     def _variable(self, family: Family, node: Any, kind: str) -> tuple[str | None, bool, bool]:
         """Its name, whether it is trainable, and whether this is the first time that the function reads it."""
-        argument = family.argument_of(node.input[0]) if kind == tf.READ_VARIABLE else None
+        argument = family.argument_of(node.input[0]) if kind == tf_variables.READ_VARIABLE else None
         variable, trainable = family.variables.get(-1 if argument is None else argument, (None, False))
         if variable is None:
             return None, False, False

@@ -1,6 +1,6 @@
-"""TensorFlow's private parts, all that we touch of them, in one place.
+"""TensorFlow's private parts that we touch, in one place; beside it `tf_variables`, `tf_sessions`, `tracing`.
 
-`tests/compat/test_tensorflow_internals.py` fails, part by part, when a version moves one.
+`tests/compat/test_*_internals.py` fail, part by part, when a version moves one.
 """
 
 from __future__ import annotations
@@ -8,17 +8,16 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2, node_def_pb2, tensor_pb2
-from tensorflow.core.protobuf import config_pb2
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session, session
-from tensorflow.python.eager import backprop, context, core, execute, record
+from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.eager.polymorphic_function import atomic_function, concrete_function
 from tensorflow.python.framework import constant_op, errors_impl, op_def_library, op_def_registry, ops, tensor_util
 from tensorflow.python.ops import gradients_util, resource_variable_ops, script_ops
@@ -51,7 +50,6 @@ __all__ = [
 ]
 
 MAKE_ITERATOR = "MakeIterator"
-READ_VARIABLE = "ReadVariableOp"
 FOLDER = os.path.dirname(tf.__file__) + os.sep
 
 
@@ -129,75 +127,8 @@ def inner_graphs(graph: Any) -> Iterator[tuple[str, Any]]:
             yield name, inner
 
 
-def function_in(graph: Any, name: str) -> Any | None:
-    """The definition of a function that a session's graph calls."""
-    function = graph._functions.get(name)
-    for attribute in ("cached_definition", "definition"):
-        definition = getattr(function, attribute, None)
-        if definition is not None:
-            return definition
-    return get_function(name)
-
-
-def trainable_variables(graph: Any) -> set[str]:
-    """Names of the ops that hold the variables which a graph trains."""
-    found = graph.get_collection(tf.compat.v1.GraphKeys.TRAINABLE_VARIABLES)
-    return {variable.op.name for variable in found if hasattr(variable, "op")}
-
-
-def variable_shape(op: Any) -> list[int] | None:
-    shape = tf.TensorShape(op.get_attr("shape"))
-    return [-1 if size is None else size for size in shape.as_list()] if shape.rank is not None else None
-
-
-def found_in(graph: Any, targets: Any, fetches: Any, feeds: Any) -> tuple[list[Any], list[Any], dict[Any, Any]]:
-    """Ops, tensors, and references of tensors with values, for what the C API knows them by."""
-    tensors = [graph._get_tensor_by_tf_output(output) for output in fetches]
-    given = {graph._get_tensor_by_tf_output(output).ref(): value for output, value in feeds.items()}
-    return [graph._get_operation_by_tf_operation(op) for op in targets], tensors, given
-
-
-def watch_options(watches: Iterable[tuple[str, int, str]]) -> Any:
-    """RunOptions, as the C API has them, that let TensorFlow put debug ops behind tensors: (node, output, op)."""
-    options = config_pb2.RunOptions()
-    for node, output, op in watches:
-        options.debug_options.debug_tensor_watch_opts.add(
-            node_name=node, output_slot=output, debug_ops=[op], debug_urls=["memcbk:///sleuth"]
-        )  # without a place to send things to, TensorFlow puts nothing in; ours sends nothing
-    return pywrap_tf_session.TF_NewBufferFromString(options.SerializeToString())
-
-
-delete_options = pywrap_tf_session.TF_DeleteBuffer
-
-
-def optimizer_rounds(session: Any) -> int:
-    """How often the graph optimiser goes over what a session runs; 0 for as often as usual."""
-    config = getattr(session, "_config", None)
-    return int(config.graph_options.rewrite_options.meta_optimizer_iterations) if config is not None else 0
-
-
-def why_not_optimized(session: Any) -> str | None:
-    """Why the graph optimiser does not see what a session runs, where that is known."""
-    config = getattr(session, "_config", None)
-    if config is not None and config.graph_options.rewrite_options.disable_meta_optimizer:
-        return "the graph optimiser is switched off"
-    if config is not None and config.graph_options.place_pruned_graph:
-        return "TensorFlow does not optimise what an InteractiveSession runs"
-    return None
-
-
 def scalar(number: int) -> Any:
     return tf.constant(number, tf.int64)
-
-
-def datatype(tensor: Any) -> int:
-    """The number of a tensor's dtype; of a reference, that of what it refers to."""
-    return int(tensor.dtype.base_dtype.as_datatype_enum)
-
-
-def op_number(op: Any) -> int:
-    """Grows from op to op of a graph."""
-    return int(op._id)
 
 
 def constant_value(node: Any) -> Any:
@@ -338,15 +269,6 @@ def as_tensor(value: Any) -> Any | None:
         return None
 
 
-def read_variable(variable: Any) -> Any | None:
-    """The value of a variable, read so that no tape hears of it."""
-    try:
-        with record.stop_recording():
-            return variable.read_value()
-    except (TypeError, ValueError, AttributeError, tf.errors.OpError):
-        return None
-
-
 def convert(value: Any) -> Any:
     """A tensor of a value or a variable, as TensorFlow's own ops would have it."""
     return tf.convert_to_tensor(value)
@@ -373,17 +295,12 @@ def is_async() -> bool:
     return bool(context.context().is_async())
 
 
-_execute = pywrap_tfe.TFE_Py_Execute  # the real one: this module is imported before anything is replaced
-
-
-def read_handle(handle: Any, dtype: int) -> Any:
-    """The value of a variable, unseen by hooks and tapes. It shares the variable's memory until that is written."""
-    return _execute(context.context()._handle, handle.device, READ_VARIABLE, [handle], ("dtype", dtype), 1)[0]
+execute_unseen = pywrap_tfe.TFE_Py_Execute  # the real one: this module is imported before anything is replaced
 
 
 def run_op(op: str, inputs: list[Any], attrs: tuple[Any, ...], outputs: int) -> list[Any]:
     """Run an op of ours, unseen by hooks and tapes."""
-    ran: list[Any] = _execute(context.context()._handle, "", op, inputs, attrs, outputs)
+    ran: list[Any] = execute_unseen(context.context()._handle, "", op, inputs, attrs, outputs)
     return ran
 
 
@@ -403,27 +320,9 @@ def dtype_named(name: str) -> Any:
     return tf.as_dtype(name)
 
 
-def variable_dtype(handle: Any) -> int | None:
-    """What a resource holds where it is a variable; None where it is something else."""
-    data = getattr(handle, "_handle_data", None)
-    if data is None or not data.is_set or len(data.shape_and_type) != 1:
-        return None
-    return int(data.shape_and_type[0].dtype)
-
-
 def bytes_of(tensor: Any) -> int:
     """How much memory the value of an eager tensor takes; 0 where that is not known."""
     return int(tensor.dtype.size * (tensor.shape.num_elements() or 0))
-
-
-def make_variable(value: Any, device: str) -> Any:
-    """The handle of a new variable that nobody else knows; it goes when the handle does."""
-    dtype = value._datatype_enum()
-    attrs = ("container", "", "shared_name", context.anonymous_name(), "dtype", dtype, "shape", value.shape)
-    runtime = context.context()._handle
-    handle = _execute(runtime, device, "VarHandleOp", [], attrs, 1)[0]
-    _execute(runtime, device, "AssignVariableOp", [handle, value], ("dtype", dtype), 0)
-    return handle
 
 
 def run_function(name: str, inputs: list[Any], outputs: int, device: str) -> list[Any]:
@@ -431,7 +330,7 @@ def run_function(name: str, inputs: list[Any], outputs: int, device: str) -> lis
     runtime = context.context()
     runtime.ensure_initialized()
     attrs = ("executor_type", "", "config_proto", runtime.function_call_options.config_proto_serialized)
-    ran: list[Any] = _execute(runtime._handle, device, name, inputs, attrs, outputs)
+    ran: list[Any] = execute_unseen(runtime._handle, device, name, inputs, attrs, outputs)
     return ran
 
 

@@ -61,9 +61,9 @@ def error_of(violation: Violation) -> ExpectationError:
 
 @cache
 def _tensorflows() -> type[ExpectationError]:
-    from tensorsleuth.checking.raised import Raised
+    from tensorsleuth.capture.raised import as_tensorflows
 
-    return Raised
+    return as_tensorflows(ExpectationError)
 
 
 def _warn(violation: Violation) -> None:

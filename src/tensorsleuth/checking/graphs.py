@@ -7,7 +7,7 @@ import re
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tensorsleuth.capture import expecting
+from tensorsleuth.capture import expecting, tracing
 from tensorsleuth.checking import compiled, native_judge, python_op
 from tensorsleuth.checking.acting import finish
 from tensorsleuth.checking.expectation import Expectation
@@ -28,12 +28,12 @@ def judged(tensor: Any, name: str, expected: Expectation, place: Place) -> Any:
     judge_static(dtype, sizes, name, expected, place, tensor.graph)
     need_numbers(expected, dtype)
     settled = is_formed(expected, sizes) and not expected.of_values and not expected.names
-    if settled or expecting.is_saving():
+    if settled or tracing.is_saving():
         return tensor
     asked = Asked(expected, name, place, dtype)
     expecting.leave_out_of_saved_models()
     expecting.trace_compiled_apart()
-    if expecting.is_compiled(tensor.graph):
+    if expecting.may_be_compiled(tensor.graph):
         compiled.insert(tensor, number_of(asked), asked, act_on, form=not is_formed(expected, sizes))
         return tensor
     if _has_kernel(dtype, sizes):
@@ -46,7 +46,7 @@ def judge_static(
     dtype: str, sizes: list[int | None] | None, name: str, expected: Expectation, place: Place, graph: Any = None
 ) -> None:
     """What is known while a graph is made is told there."""
-    known = _static_names.setdefault(expecting.outermost(graph), {}) if graph is not None else {}
+    known = _static_names.setdefault(tracing.outermost(graph), {}) if graph is not None else {}
     report = judge_form(expected, dtype, sizes, known, place)
     shape: Any = tuple(sizes) if sizes is not None else None
     finish(violation(expected, report, name, dtype, shape, place) if report is not None else None, expected)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.capture import expecting, tf
+from tensorsleuth.capture import tf, tracing
 from tensorsleuth.checking import eager, graphs
 from tensorsleuth.checking.acting import finish
 from tensorsleuth.checking.expectation import Expectation
@@ -19,7 +19,7 @@ def judged_tensor(leaf: Any, name: str, expected: Expectation, place: Place) -> 
     if isinstance(leaf, tf.EagerTensor):
         finish(eager.judge_array(expected, tf.array_of(leaf), name, place), expected)
         return leaf
-    if expecting.is_symbolic(leaf):
+    if tracing.is_symbolic(leaf):
         return graphs.judged(leaf, name, expected, place)
     if type(leaf).__name__ == "KerasTensor":
         from tensorsleuth.checking.keras_layer import judged_by_layer

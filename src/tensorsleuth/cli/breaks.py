@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
-F = TypeVar("F", bound=Callable[..., Any])
+from tensorsleuth.cli.child import threads_without_signals
+from tensorsleuth.cli.options import F, with_options
 
 _OPTIONS = (
     click.option(
@@ -35,17 +36,13 @@ _OPTIONS = (
 
 def breaking(function: F) -> F:
     """--break, --break-on, --then; what they mean is what break_when() does."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+    return with_options(function, _OPTIONS)
 
 
 def checked(conditions: Sequence[str], on: Sequence[str], then: str) -> list[dict[str, Any]]:
     """The arguments of break_when, one for each condition; raises where it would refuse them."""
     if not conditions:
         return []
-    from tensorsleuth.cli.child import threads_without_signals
-
     with threads_without_signals():  # NumPy starts some, and a signal to us could kill us in one of them
         from tensorsleuth.breaking.breakpoint import make_breakpoint
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,6 +11,13 @@ import click
 from tensorsleuth.trace import rundir
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def with_options(function: F, options: Sequence[Callable[[F], F]]) -> F:
+    """A command with these options, which its help has in this order."""
+    for option in reversed(options):
+        function = option(function)
+    return function
 
 
 def _logdir(ctx: click.Context, option: click.Parameter, value: str | None) -> Path:

@@ -8,10 +8,7 @@ from pathlib import Path
 import click
 
 from tensorsleuth.cli import options
-from tensorsleuth.cli.closing import next_commands
-from tensorsleuth.cli.why import HEALTHY, PROBLEM
-from tensorsleuth.show import terminal
-from tensorsleuth.show.closing import hints
+from tensorsleuth.cli.why import UNREADABLE, say_why
 from tensorsleuth.trace.saved import read_step
 
 
@@ -29,25 +26,15 @@ def command(ctx: click.Context, folder: Path, logdir: Path, as_json: bool) -> No
     \b
     sleuth replay step
     """
-    from tensorsleuth.diagnose.report import diagnose
-    from tensorsleuth.show.verdict import verdict
-
     step = read_step(folder)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what the ops complain of is what we are about to say
     from tensorsleuth.capture.api import need_tensorflow, record
 
     need_tensorflow()
     from tensorsleuth.capture.rerun import rerun
-    from tensorsleuth.trace.reader import open_trace
 
     with record(logdir) as recording:
         rerun(step, recording)
     if recording.path is None:
-        ctx.exit(2)
-    diagnosis = diagnose(open_trace(recording.path))
-    if as_json:
-        terminal.data(diagnosis.to_json())
-    else:
-        terminal.show(verdict(diagnosis))
-        terminal.note(hints(next_commands(recording.path)))
-    ctx.exit(PROBLEM if diagnosis.findings else HEALTHY)
+        ctx.exit(UNREADABLE)
+    say_why(ctx, recording.path, as_json)

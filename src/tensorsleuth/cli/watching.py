@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
-F = TypeVar("F", bound=Callable[..., Any])
+from tensorsleuth.cli.child import threads_without_signals
+from tensorsleuth.cli.options import F, with_options
 
 _OPTIONS = (
     click.option(
@@ -30,17 +31,13 @@ _OPTIONS = (
 
 def watching(function: F) -> F:
     """--watch, --watch-every; what they mean is what watch() does."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
-    return function
+    return with_options(function, _OPTIONS)
 
 
 def checked(watched: Sequence[str], every: int) -> list[dict[str, Any]]:
     """The arguments of watch, one for each; raises where it would refuse them."""
     if not watched:
         return []
-    from tensorsleuth.cli.child import threads_without_signals
-
     with threads_without_signals():  # NumPy starts some, and a signal to us could kill us in one of them
         from tensorsleuth.watching.wanted import make_wanted
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -32,11 +33,15 @@ def command(ctx: click.Context, run: str | None, everything: bool, logdir: Path,
     sleuth why --all 20251115-2215
     sleuth why --json
     """
+    say_why(ctx, rundir.find(logdir, run), as_json, everything)
+
+
+def say_why(ctx: click.Context, path: Path, as_json: bool, everything: bool = False) -> NoReturn:
+    """Print the verdict on a run, and end with it."""
     from tensorsleuth.diagnose.report import diagnose
     from tensorsleuth.show.verdict import verdict
     from tensorsleuth.trace.reader import open_trace
 
-    path = rundir.find(logdir, run)
     diagnosis = diagnose(open_trace(path))
     if as_json:
         terminal.data(diagnosis.to_json())

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import atexit
-from types import TracebackType
 from typing import Any
 
 from tensorsleuth.capture import api as recording
 from tensorsleuth.capture.complaint import complain
+from tensorsleuth.capture.removable import Ending
 from tensorsleuth.model.errors import SleuthError
 
 _active: Guard | None = None
 
 
-class Guard:
+class Guard(Ending):
     """A guard on duty. Ends with `close()`, with its `with` block, or with the program."""
 
     def __init__(self, strict: bool, guardian: Any) -> None:
@@ -34,12 +34,7 @@ class Guard:
             except Exception as error:
                 complain(f"the guard did not end cleanly: {error!r}")
 
-    def __enter__(self) -> Guard:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def _end(self) -> None:
         self.close()
 
 

@@ -5,34 +5,15 @@ from __future__ import annotations
 import io
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture.raised import as_tensorflows
 from tensorsleuth.diagnose.report import findings_of
 from tensorsleuth.model.errors import NumericsError
 from tensorsleuth.model.finding import Diagnosis, Finding
 from tensorsleuth.trace.process import ProcessTrace
 
 WIDTH = 120
-_INVALID_ARGUMENT = 3
-
-
-class _Raised(NumericsError, tf.InvalidArgumentError):
-    """What is raised: programs that expect TensorFlow's own check to raise catch it too."""
-
-    _keras_call_info_injected = True  # Keras would replace it with an error of its own
-
-    def __init__(self, message: str, findings: tuple[Finding, ...] = ()) -> None:
-        tf.InvalidArgumentError.__init__(self, None, None, message)
-        self.args = (message,)
-        self.findings = findings
-
-    def __reduce__(self) -> Any:  # it has to get from one process to another
-        return NumericsError, (str(self), self.findings)
-
-
-_Raised.__name__ = _Raised.__qualname__ = NumericsError.__name__
-_Raised.__module__ = "tensorsleuth"
+_Raised = as_tensorflows(NumericsError)
 
 
 def explanation(process: ProcessTrace, reached: str, born: Collection[str] = ()) -> NumericsError:

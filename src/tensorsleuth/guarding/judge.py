@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf, tf_variables
 from tensorsleuth.capture.recorder import Recorder
 from tensorsleuth.capture.session_values import Value
 from tensorsleuth.capture.watcher import Alarm, FunctionCall
@@ -221,7 +221,9 @@ def _is_infinite(thing: Any) -> bool:
     """A number of Python, or a variable, that an op took as it is."""
     if isinstance(thing, float):
         return math.isinf(thing)
-    return isinstance(thing, tf.Variable) and _health(tf.read_variable(thing))[0]  # what it has got was let through
+    if not isinstance(thing, tf.Variable):
+        return False
+    return _health(tf_variables.read_variable(thing))[0]  # what it has got was let through
 
 
 def is_mask(array: Any) -> bool:

@@ -77,7 +77,25 @@ class _TfdbgHook(SleuthHook):
         return here and super()._is_wanted(number)
 
 
-class LocalCLIDebugHook(_TfdbgHook):
+class _FilteringHook(_TfdbgHook):
+    """Those that ask filters after each run."""
+
+    def __init__(
+        self, logdir: str | None, thread_name_filter: str | None, tensor_filter_fn: TensorFilter | None
+    ) -> None:
+        super().__init__(logdir, thread_name_filter, mode=Mode.FULL_TENSOR, circular_buffer_size=KEPT)
+        self._filtering = Filtering(self._span, tensor_filter_fn)
+
+    def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
+        """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
+        self._filtering.add_tensor_filter(filter_name, tensor_filter)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Ask the filters."""
+        harmless(self._filtering.after_run)
+
+
+class LocalCLIDebugHook(_FilteringHook):
     """`tfdbg.LocalCLIDebugHook`: stops at the first tensor that a filter holds for; `has_inf_or_nan` is always asked.
 
     Args:
@@ -95,16 +113,7 @@ class LocalCLIDebugHook(_TfdbgHook):
         config_file_path: Any = None,
         tensor_filter_fn: TensorFilter | None = None,
     ) -> None:
-        super().__init__(dump_root, thread_name_filter, mode=Mode.FULL_TENSOR, circular_buffer_size=KEPT)
-        self._filtering = Filtering(self._span, tensor_filter_fn)
-
-    def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
-        """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
-        self._filtering.add_tensor_filter(filter_name, tensor_filter)
-
-    def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Ask the filters."""
-        harmless(self._filtering.after_run)
+        super().__init__(dump_root, thread_name_filter, tensor_filter_fn)
 
 
 class DumpingDebugHook(_TfdbgHook):
@@ -126,7 +135,7 @@ class DumpingDebugHook(_TfdbgHook):
         super().__init__(os.fspath(session_root), thread_name_filter, mode=Mode.FULL_TENSOR, **watched)
 
 
-class TensorBoardDebugHook(_TfdbgHook):
+class TensorBoardDebugHook(_FilteringHook):
     """`tfdbg.TensorBoardDebugHook`: the servers of tfdbg are no more, so the run goes to the log directory.
 
     Args:
@@ -142,16 +151,7 @@ class TensorBoardDebugHook(_TfdbgHook):
         send_traceback_and_source_code: bool = True,
         tensor_filter_fn: TensorFilter | None = None,
     ) -> None:
-        super().__init__(None, thread_name_filter, mode=Mode.FULL_TENSOR, circular_buffer_size=KEPT)
-        self._filtering = Filtering(self._span, tensor_filter_fn)
-
-    def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
-        """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
-        self._filtering.add_tensor_filter(filter_name, tensor_filter)
-
-    def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Ask the filters."""
-        harmless(self._filtering.after_run)
+        super().__init__(None, thread_name_filter, tensor_filter_fn)
 
 
 def watch_settings(watch_fn: Callable[[Any, Any], Any] | None) -> dict[str, Any]:

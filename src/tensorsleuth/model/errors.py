@@ -18,6 +18,8 @@ class SleuthError(Exception):
 class NumericsError(SleuthError, ArithmeticError):
     """A value that is not finite has reached something that matters. `findings` say where it was born, and why."""
 
+    _keras_call_info_injected = True  # Keras would replace it with an error of its own
+
     def __init__(self, message: str, findings: tuple[Finding, ...] = ()) -> None:
         super().__init__(message)
         self.findings = findings

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import numpy as np
-
 from tensorsleuth.model.catalog import Failure
 from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.page.stands_for import places_for
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.calls import NOWHERE
 from tensorsleuth.trace.ring_reader import Array
 
-MOST = 200  # failures that are looked at
-
 
 def failed_places(opened: OpenRun) -> Array:
     """For each call that raised, the place of its last tensor; of one that went in, where there is none."""
-    found = [place for number, asked in enumerate(opened.table.asked) for place in _places(opened, asked, number)]
-    return np.array(sorted(set(found), key=lambda place: float(opened.table.time[place])), np.int64)
-
-
-def _places(opened: OpenRun, asked: Asked, number: int) -> Iterator[int]:
-    for failure in asked.process.catalogue.failures[:MOST]:
-        event = _last_event(asked, failure)
-        if event is not None:
-            yield int(opened.table.starts[number]) + event
+    return places_for(opened, lambda catalogue: catalogue.failures, _last_event)
 
 
 def _last_event(asked: Asked, failure: Failure) -> int | None:

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.page.stands_for import places_for
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ring_reader import Array
-
-MOST = 200  # violations that are looked at
 
 
 def violated_places(opened: OpenRun) -> Array:
     """For each violation the place of the latest tensor before it, of its own line where there is one."""
-    found = [place for number, asked in enumerate(opened.table.asked) for place in _places(opened, asked, number)]
-    return np.array(sorted(set(found), key=lambda place: float(opened.table.time[place])), np.int64)
-
-
-def _places(opened: OpenRun, asked: Asked, number: int) -> Iterator[int]:
-    for violation in asked.process.catalogue.violations[:MOST]:
-        event = _event(asked, violation)
-        if event is not None:
-            yield int(opened.table.starts[number]) + event
+    return places_for(opened, lambda catalogue: catalogue.violations, _event)
 
 
 def _event(asked: Asked, violation: Violation) -> int | None:

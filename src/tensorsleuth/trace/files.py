@@ -22,3 +22,10 @@ def open_regular(path: Path) -> BinaryIO:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return open(descriptor, "rb", buffering=0)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that nobody who reads it meanwhile finds a part of it."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    os.replace(draft, path)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.trace.files import open_regular
+from tensorsleuth.trace.files import open_regular, write_whole
 
 DEFAULT_LOGDIR = "sleuth_runs"
 META = "run.json"
@@ -213,9 +213,7 @@ def _only_one(run: Path) -> Iterator[None]:
 
 
 def _write_meta(run: Path, meta: dict[str, Any]) -> None:
-    draft = run / f".{META}.{os.getpid()}"
-    draft.write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
-    os.replace(draft, run / META)
+    write_whole(run / META, json.dumps(meta, indent=1) + "\n")
 
 
 def _cwd() -> str:

@@ -6,10 +6,10 @@ import atexit
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar, overload
 
 from tensorsleuth.capture import api as recording
+from tensorsleuth.capture.removable import Removable
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.watching.wanted import Wanted, checked_every, make_wanted, read_what
 
@@ -19,26 +19,16 @@ _watches: Any = None  # Watches, once there has been one
 _implied: Any = None  # the recording that was begun for them
 
 
-class Watch:
+class Watch(Removable[Wanted]):
     """Something that is being watched. Ends with `remove()`, with its `with` block, or with the program."""
 
     def __init__(self, wanted: Wanted) -> None:
-        self._wanted: Wanted | None = wanted
+        super().__init__(wanted)
         self.tensors, self.every = wanted.text, wanted.every
 
-    def remove(self) -> None:
-        """Watch it no more. Removing twice does nothing."""
-        wanted, self._wanted = self._wanted, None
-        if wanted is not None and _watches.remove(wanted):
+    def _take_away(self, held: Wanted) -> None:
+        if _watches.remove(held):
             _leave()
-
-    def __enter__(self) -> Watch:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.remove()
 
     def __repr__(self) -> str:
         return f"<watch {self.tensors!r} every {self.every} steps>"
@@ -125,6 +115,7 @@ def _leave() -> None:
     """Nothing is watched any more: what was begun for it ends."""
     global _implied
     recording.remove_rider(_watches)
+    _watches.logdir = None
     implied, _implied = _implied, None
     if implied is not None:
         implied.close()

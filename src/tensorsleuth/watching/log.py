@@ -63,7 +63,7 @@ def log(message: str, *args: Any, **fields: Any) -> None:
     if not any(_may_be_tensor(value) for value in (*args, *fields.values())) and "tensorflow" not in sys.modules:
         _say(render(message, args, fields), None, None)
         return
-    from tensorsleuth.capture import graph_points
+    from tensorsleuth.capture import graph_points, tf
     from tensorsleuth.capture.sites import caller_line
 
     given: dict[int | str, Any] = dict(enumerate(args)) | fields
@@ -76,7 +76,7 @@ def log(message: str, *args: Any, **fields: Any) -> None:
     if graph_points.in_function():
         harmless(_in_graph, said, tensors)
     else:
-        said.say([graph_points.array_of(tensor) for tensor in tensors])
+        said.say([tf.array_of(tensor) for tensor in tensors])
 
 
 log.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph: do not convert
@@ -87,11 +87,11 @@ def _may_be_tensor(value: Any) -> bool:
 
 
 def _in_graph(said: Message, tensors: list[Any]) -> None:
-    from tensorsleuth.capture import graph_points
+    from tensorsleuth.capture import graph_points, tracing
 
-    if graph_points.is_saving():
+    if tracing.is_saving():
         return
-    if graph_points.is_compiled():
+    if tracing.is_compiled():
         graph_points.post(tensors, lambda count, values: _say_compiled(said, count, values))
     elif _listen():
         with _lock:
@@ -103,10 +103,10 @@ def _in_graph(said: Message, tensors: list[Any]) -> None:
 
 
 def _say_compiled(said: Message, count: int, values: list[Any]) -> None:
-    from tensorsleuth.capture import graph_points
+    from tensorsleuth.capture import tf
 
     note = f" (the last of {count:,} times in compiled code)" if count > 1 else ""
-    said.say([graph_points.array_of(value) for value in values], note)
+    said.say([tf.array_of(value) for value in values], note)
 
 
 def _listen() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorsleuth.capture import graph_points
+from tensorsleuth.capture import graph_points, tf, tracing
 from tensorsleuth.capture.complaint import complain, harmless
 from tensorsleuth.capture.sites import caller_line
 from tensorsleuth.model.errors import SleuthError
@@ -37,9 +37,9 @@ def look(watches: Watches, value: Any, name: str, every: int, what: What) -> Non
 
 
 def _in_graph(watches: Watches, entry: Entry, tensor: Any) -> None:
-    if loader.load() is None or graph_points.is_saving():
+    if loader.load() is None or tracing.is_saving():
         return
-    if not graph_points.is_compiled():
+    if not tracing.is_compiled():
         graph_points.put_op("SleuthPoint", [tensor], entry.series.number)
     elif tensor.dtype.name == "string":
         complain(f"watch(name={entry.series.name!r}): XLA has no texts; it is not watched there.")
@@ -50,7 +50,7 @@ def _in_graph(watches: Watches, entry: Entry, tensor: Any) -> None:
 def _eager(watches: Watches, entry: Entry, value: Any) -> None:
     tensor = graph_points.as_tensor(value)
     if tensor.dtype.name == "string":
-        flat = graph_points.array_of(tensor).reshape(-1)[:MOST_TEXTS]
+        flat = tf.array_of(tensor).reshape(-1)[:MOST_TEXTS]
         watches.saw_texts(entry, [bytes(text)[:MOST_BYTES] for text in flat.tolist()], tensor.shape.as_list())
     else:
         watches.saw(entry, tensor)

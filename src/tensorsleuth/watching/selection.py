@@ -3,45 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.instrument import LookInGraph, Placed, Selection
+from tensorsleuth.capture.riding import RiderSelection
 from tensorsleuth.model.modes import Mode
 
 
 @dataclass(frozen=True)
-class WatchSelection(Selection):
+class WatchSelection(RiderSelection):
     """The same as `base`, and what is watched. How closely is settled where it is looked at: every so many steps."""
-
-    base: Selection
-    watches: Any  # Watches
 
     def look(self, op: str, dtype: int) -> Mode | None:
         look = self.base.look(op, dtype)
-        return Mode.NO_TENSOR if look is None and self.watches.wants_eager(op, dtype) else look
-
-    def in_eager(self, op: str, first: int, outputs: int) -> None:
-        self.base.in_eager(op, first, outputs)
-        self.watches.placed_eager(op, first, outputs)
-
-    def refused(self, function: str, why: str) -> None:
-        self.base.refused(function, why)
-        self.watches.refused(function, why)
+        return Mode.NO_TENSOR if look is None and self.rider.wants_eager(op, dtype) else look
 
     def again(self) -> Selection:
         return self.base.again()
-
-    def in_function(self, definition: Definition) -> LookInGraph:
-        return self.base.in_function(definition)
 
     def in_instance(self, placed: Placed) -> Selection:
         base = self.base.in_instance(placed)
         recorded = base.in_function(placed.definition)
         added: set[str] = set()
-        for tensor, source, dtype, subject in self.watches.subjects.of(placed):
+        for tensor, source, dtype, subject in self.rider.subjects.of(placed):
             own = recorded(subject.type, dtype, source) is None
-            if self.watches.placed(placed.first + tensor, source, subject, dtype, own) and own:
+            if self.rider.placed(placed.first + tensor, source, subject, dtype, own) and own:
                 added.add(source)
         return _InInstance(self.settings, base, added)
 

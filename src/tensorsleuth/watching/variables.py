@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import ref
 
-from tensorsleuth.capture import tf
+from tensorsleuth.capture import tf, tf_variables
 from tensorsleuth.capture.sink import tensor_view
 from tensorsleuth.model.rows import EventKind
 from tensorsleuth.native import loader
@@ -36,7 +36,7 @@ class Known:
         """Its value, sharing its memory; None where there is none."""
         handle = self.handle()
         try:
-            return tf.read_handle(handle, self.dtype) if handle is not None else None
+            return tf_variables.read_handle(handle, self.dtype) if handle is not None else None
         except tf.Failures:  # not initialised yet
             return None
 

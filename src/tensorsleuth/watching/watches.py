@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.capture import eager_gradients, tf
+from tensorsleuth.capture import eager_gradients, tf, tf_variables
 from tensorsleuth.capture.complaint import complain, harmless
 from tensorsleuth.capture.describe import captured_variables
 from tensorsleuth.capture.graph_points import LETTERBOX
@@ -204,7 +204,7 @@ class Watches:
                 self._variable(variable.removesuffix(":0"), inputs[number], trainable)
 
     def _variable(self, name: str, handle: Any, trainable: bool = True) -> None:
-        known, recorder, dtype = self._variables, self.recorder, tf.variable_dtype(handle)
+        known, recorder, dtype = self._variables, self.recorder, tf_variables.variable_dtype(handle)
         if known is None or recorder is None or dtype is None:
             return
         of_value = self._asked("variable", name, [one for one in self._all if one.variable(name, trainable)])

@@ -5,6 +5,7 @@
 
 #include "graph_probes.h"
 #include "session_runs.h"
+#include "watched_functions.h"
 
 extern "C" {
 struct TF_Status;
