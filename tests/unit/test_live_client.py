@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
-import tempfile
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.unit.paused_program import NAME, FakeProgram, pausing
 
 from tensorsleuth.cli.main import cli
 from tensorsleuth.debugger.debugger import Debugger
@@ -22,68 +19,6 @@ from tensorsleuth.debugger.live import LiveProgram, connect
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.trace import synthetic
 from tensorsleuth.trace.reader import open_trace
-
-NAME = "layer_0/Log_4"
-
-
-class FakeProgram:
-    """Paused at Log; each step pauses at the next op, `continue` runs to its end."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.heard: list[dict[str, Any]] = []
-        self.state, self.at = "paused", 4
-        self._server = socket.socket(socket.AF_UNIX)
-        self._server.bind(str(path))
-        self._server.listen()
-        self._talks: list[socket.socket] = []
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                talk, _ = self._server.accept()
-            except OSError:
-                return
-            self._talks.append(talk)
-            threading.Thread(target=self._talk, args=(talk,), daemon=True).start()
-
-    def _talk(self, talk: socket.socket) -> None:
-        with suppress(OSError), talk, talk.makefile("rb") as lines:  # the client may leave at any time
-            for line in lines:
-                request = json.loads(line)
-                self.heard.append(request)
-                talk.sendall(self.reply(request))
-
-    def reply(self, request: dict[str, Any]) -> bytes:
-        return json.dumps(self.answer(request)).encode() + b"\n"
-
-    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        match request["do"]:
-            case "status":
-                op = synthetic.OPS[self.at % 10]
-                where = {"name": f"layer_{self.at // 10}/{op}_{self.at}", "op": op, "step": 0, "file": "train.py"}
-                why = {"why": "nan > 0"} if self.state == "paused" else {}
-                return {"state": self.state, "where": {**where, "line": 18}, **why}
-            case "step" | "until":
-                self.at += 1
-            case "continue":
-                self.state = "running"
-            case "value" if (request["name"] or "layer").startswith("layer"):
-                return {"dtype": "float32", "shape": [2, 2], "values": [[1.0, -2.0], [0.0, 4.0]], "truncated": True}
-            case "eval":
-                return {"dtype": "int64", "shape": [], "values": 3, "truncated": False, "text": "np.int64(3)"}
-            case "stop":
-                self.close()
-            case _:
-                return {"error": f"there is no tensor {request.get('name')!r} here"}
-        return {}
-
-    def close(self) -> None:
-        self._server.close()
-        for talk in self._talks:
-            with suppress(OSError):  # closed already
-                talk.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.fixture
@@ -99,11 +34,8 @@ def folder(run: Path) -> Path:
 
 @pytest.fixture
 def program(run: Path, folder: Path) -> Iterator[FakeProgram]:
-    with tempfile.TemporaryDirectory() as short:  # the path of a socket may not be long
-        program = FakeProgram(Path(short) / "live.sock")
-        (folder / "debug.json").write_text(json.dumps({"socket": str(program.path), "pid": os.getpid()}))
+    with pausing(folder) as program:
         yield program
-        program.close()
 
 
 @pytest.fixture

@@ -145,8 +145,11 @@ class Pauses:
 
     def _say(self, hit: Hit, limit: float) -> None:
         where = self._server.place if self._server is not None else None
-        waits = f" It goes on by itself in {limit:g} s." if limit else ""
-        complain(f"paused: {hit}\n   sleuth debug --attach {where}   to look around and go on.{waits}", again=True)
+        ways = [f"sleuth debug --attach {where}   to look around and go on"]
+        if self.current is not None and isinstance(self.current.recorder.folder, Path):
+            ways.append(f"sleuth view {where}   the same in a browser")
+        waits = f"\n   It goes on by itself in {limit:g} s." if limit else ""
+        complain("\n   ".join([f"paused: {hit}", *ways]) + waits, again=True)
 
     # ---- on any thread
 

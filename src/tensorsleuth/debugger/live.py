@@ -98,18 +98,45 @@ _RECORDED = "What was recorded is still there: sleuth debug"
 
 
 def connect(run: Path, timeout: float = TIMEOUT) -> LiveProgram:
-    """The first process of a run that waits to be talked to."""
+    """The process of a run that is paused; where none is, the first that can be talked to."""
     troubles: list[str] = []
-    for path, pid in _addresses(run):
+    lines: list[LiveProgram] = []
+    addresses = list(_addresses(run))
+    for path, pid in addresses:
         try:
-            return LiveProgram(path, pid, timeout)
+            line = LiveProgram(path, pid, timeout)
         except SleuthError as error:
             troubles.append(str(error))
+            continue
+        if len(addresses) == 1 or _is_paused(line):
+            _leave(lines)
+            return line
+        lines.append(line)
+    if lines:
+        _leave(lines[1:])
+        return lines[0]
     if troubles:
         raise SleuthError(troubles[0])
     raise SleuthError(
         f"no process of {run.name} waits for a debugger. It pauses where a condition holds: sleuth run --break …"
     )
+
+
+def _is_paused(line: LiveProgram) -> bool:
+    try:
+        return line.ask("status").get("state") == "paused"
+    except SleuthError:
+        return False
+
+
+def _leave(lines: list[LiveProgram]) -> None:
+    for line in lines:
+        line.close()
+
+
+def announced(run: Path) -> int:
+    """How many processes of a run said where they can be talked to. Who ends takes that back; who is killed cannot."""
+    return sum(1 for _ in _addresses(run))
 
 
 def holds_address(folder: Path) -> bool:
