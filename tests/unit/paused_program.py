@@ -92,8 +92,8 @@ class FakeProgram:
 @contextmanager
 def pausing(folder: Path) -> Iterator[FakeProgram]:
     """One that says in a folder where it is."""
-    with tempfile.TemporaryDirectory() as short:  # the path of a socket may not be long
-        program = FakeProgram(Path(short) / "live.sock")
+    with tempfile.TemporaryDirectory(prefix="sleuth-debug-") as short:  # the path of a socket may not be long
+        program = FakeProgram(Path(short) / "socket")
         (folder / "debug.json").write_text(json.dumps({"socket": str(program.path), "pid": os.getpid()}))
         yield program
         program.close()

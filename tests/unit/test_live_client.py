@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
+import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +161,21 @@ def test_a_socket_of_another_user_is_left_alone(
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
     with pytest.raises(SleuthError, match="belongs to another user"):
         connect(run)
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_run_cannot_make_us_talk_to_another_programs_socket(run: Path, folder: Path, link: bool) -> None:
+    with tempfile.TemporaryDirectory() as short, closing(socket.socket(socket.AF_UNIX)) as other:
+        agent = Path(short) / "agent"
+        other.bind(str(agent))
+        other.listen()
+        if link:
+            (Path(short) / "sleuth-debug-x").mkdir()
+            (Path(short) / "sleuth-debug-x" / "socket").symlink_to(agent)
+        named = Path(short) / "sleuth-debug-x" / "socket" if link else agent
+        (folder / "debug.json").write_text(json.dumps({"socket": str(named), "pid": 1}))
+        with pytest.raises(SleuthError, match="no socket of tensorsleuth's"):
+            connect(run)
 
 
 def sleuth(*arguments: str) -> Result:

@@ -8,6 +8,7 @@ import { pressed } from "../src/state/keys";
 import { consoleOpen, exchanges, followPause, pause, stands } from "../src/state/pause";
 import { run } from "../src/state/run";
 import { said } from "../src/state/said";
+import { title } from "../src/state/title";
 import { aRun } from "./fixtures/run";
 import { arrive } from "./fixtures/server";
 
@@ -204,3 +205,5 @@ test("another run: nothing of this one stays", () => {
   arrive("run=other");
   expect([pause.value, exchanges.value]).toEqual([null, []]);
 });
+
+test("the browser's tab says so", () => expect(title("train.py", 1, true)).toBe("Paused · Problem · train.py · tensorsleuth"));
