@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from tests.unit.paused_program import NAME, FakeProgram, pausing
 
 from tensorsleuth.cli.main import cli
+from tensorsleuth.debugger.commands.looking import as_array
 from tensorsleuth.debugger.debugger import Debugger
 from tensorsleuth.debugger.live import LiveProgram, connect
 from tensorsleuth.model.errors import SleuthError
@@ -104,6 +105,15 @@ def test_values_are_the_programs_own(debugger: Debugger, program: FakeProgram) -
     assert said(debugger, "eval np.argmax(`a:0`) + x[0]") == "np.int64(3)"
     assert {"do": "eval", "expression": "np.argmax(value('a:0')) + x[0]"} in program.heard
     assert "layer_0/Log_4" in said(debugger, "pt") and program.heard[-2] == {"do": "value", "name": None, "slice": ""}
+
+
+def test_values_have_the_digits_of_their_type() -> None:
+    sent = {"values": [0.8989999890327454, 1.0], "dtype": "float32"}  # as JSON writes it
+    assert (
+        str(as_array(sent)) == "[0.899 1.   ]"
+        and str(as_array({**sent, "dtype": "float64"})) == "[0.89899999 1.        ]"
+    )
+    assert as_array({**sent, "dtype": "no such dtype"}).tolist() == sent["values"]
 
 
 def test_what_the_program_no_longer_has_is_shown_as_recorded(debugger: Debugger) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,9 +97,11 @@ def test_the_stream_tells_of_pauses(page: Serving, program: FakeProgram) -> None
     connection.request("GET", "/api/runs/run/live")
     answer = connection.getresponse()
 
+    end = time.monotonic() + 120
+
     def next_pause() -> dict[str, Any]:
         while answer.readline() != b"event: pause\n":
-            pass
+            assert time.monotonic() < end, "nothing but comments"
         return dict(json.loads(answer.readline().removeprefix(b"data: ")))
 
     first = next_pause()
@@ -265,8 +268,21 @@ def test_another_user_of_this_machine_cannot(
     page: Serving, program: FakeProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 4_000_000)
-    answer = page.command("run", "stop", X_Forwarded_For="127.0.0.1:1")
+    answer = page.command("run", "stop")
     assert answer.status == 403 and "Only the user" in answer.json["error"]["what"] and program.heard == []
+
+
+def test_nobody_can_say_that_he_is_another(page: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def is_own(client: tuple[str, int], server: tuple[str, int]) -> bool:
+        asked.append(client)
+        return False
+
+    monkeypatch.setattr(safety, "is_own", is_own)
+    page.command("run", "stop", X_Forwarded_For="10.0.0.9:99", Forwarded="for=10.0.0.9:99")
+    ((host, port),) = asked
+    assert host == "127.0.0.1" and port != 99
 
 
 def test_the_token_is_for_reading(run: Path, program: FakeProgram, monkeypatch: pytest.MonkeyPatch) -> None:
