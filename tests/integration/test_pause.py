@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import pty
+import re
 import select
 import signal
 import socket
@@ -155,6 +156,7 @@ def test_a_debugger_drives_the_program() -> None:
     assert process.returncode == 1 and "tensorsleuth.BreakError" in err and "step >= 3 and rank == 2" in err
     assert [line.split()[0] for line in out.splitlines()] == ["0", "1", "2"]
     assert "sleuth debug --attach" in err and not path.parent.exists()
+    assert re.search(r"^ +sleuth view \S+-train   the same in a browser$", err, re.M)
     assert not list(Path().glob("sleuth_runs/*/p-*/debug.json"))
 
 

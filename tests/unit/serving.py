@@ -48,14 +48,24 @@ class Serving:
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        return self.send(path, method, None, headers)
+
+    def send(self, path: str, method: str, body: bytes | None, headers: dict[str, str]) -> Answer:
         connection = self.connect()
         try:
-            connection.request(method, path, headers={name.replace("_", "-"): text for name, text in headers.items()})
+            named = {name.replace("_", "-"): text for name, text in headers.items()}
+            connection.request(method, path, body, named)
             answer = connection.getresponse()
             named = {name.lower(): text for name, text in answer.getheaders()}
             return Answer(answer.status, named, answer.read())
         finally:
             connection.close()
+
+    def command(self, run: str, line: str, **headers: str) -> Answer:
+        """A command for the paused program of a run, as the page sends it."""
+        ours = {"Origin": f"http://127.0.0.1:{self.port}", "Content_Type": "application/json"}
+        body = json.dumps({"command": line, "columns": 80}).encode()
+        return self.send(f"/api/runs/{run}/debug", "POST", body, {**ours, **headers})
 
     def stop(self, patience: float = LONG) -> None:
         self.server.should_exit = True

@@ -7,83 +7,22 @@ import json
 import os
 import socket
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.unit.paused_program import NAME, FakeProgram, pausing
 
 from tensorsleuth.cli.main import cli
+from tensorsleuth.debugger.commands.looking import as_array
 from tensorsleuth.debugger.debugger import Debugger
 from tensorsleuth.debugger.live import LiveProgram, connect
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.trace import synthetic
 from tensorsleuth.trace.reader import open_trace
-
-NAME = "layer_0/Log_4"
-
-
-class FakeProgram:
-    """Paused at Log; each step pauses at the next op, `continue` runs to its end."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.heard: list[dict[str, Any]] = []
-        self.state, self.at = "paused", 4
-        self._server = socket.socket(socket.AF_UNIX)
-        self._server.bind(str(path))
-        self._server.listen()
-        self._talks: list[socket.socket] = []
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                talk, _ = self._server.accept()
-            except OSError:
-                return
-            self._talks.append(talk)
-            threading.Thread(target=self._talk, args=(talk,), daemon=True).start()
-
-    def _talk(self, talk: socket.socket) -> None:
-        with suppress(OSError), talk, talk.makefile("rb") as lines:  # the client may leave at any time
-            for line in lines:
-                request = json.loads(line)
-                self.heard.append(request)
-                talk.sendall(self.reply(request))
-
-    def reply(self, request: dict[str, Any]) -> bytes:
-        return json.dumps(self.answer(request)).encode() + b"\n"
-
-    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        match request["do"]:
-            case "status":
-                op = synthetic.OPS[self.at % 10]
-                where = {"name": f"layer_{self.at // 10}/{op}_{self.at}", "op": op, "step": 0, "file": "train.py"}
-                why = {"why": "nan > 0"} if self.state == "paused" else {}
-                return {"state": self.state, "where": {**where, "line": 18}, **why}
-            case "step" | "until":
-                self.at += 1
-            case "continue":
-                self.state = "running"
-            case "value" if (request["name"] or "layer").startswith("layer"):
-                return {"dtype": "float32", "shape": [2, 2], "values": [[1.0, -2.0], [0.0, 4.0]], "truncated": True}
-            case "eval":
-                return {"dtype": "int64", "shape": [], "values": 3, "truncated": False, "text": "np.int64(3)"}
-            case "stop":
-                self.close()
-            case _:
-                return {"error": f"there is no tensor {request.get('name')!r} here"}
-        return {}
-
-    def close(self) -> None:
-        self._server.close()
-        for talk in self._talks:
-            with suppress(OSError):  # closed already
-                talk.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.fixture
@@ -99,11 +38,8 @@ def folder(run: Path) -> Path:
 
 @pytest.fixture
 def program(run: Path, folder: Path) -> Iterator[FakeProgram]:
-    with tempfile.TemporaryDirectory() as short:  # the path of a socket may not be long
-        program = FakeProgram(Path(short) / "live.sock")
-        (folder / "debug.json").write_text(json.dumps({"socket": str(program.path), "pid": os.getpid()}))
+    with pausing(folder) as program:
         yield program
-        program.close()
 
 
 @pytest.fixture
@@ -171,6 +107,15 @@ def test_values_are_the_programs_own(debugger: Debugger, program: FakeProgram) -
     assert "layer_0/Log_4" in said(debugger, "pt") and program.heard[-2] == {"do": "value", "name": None, "slice": ""}
 
 
+def test_values_have_the_digits_of_their_type() -> None:
+    sent = {"values": [0.8989999890327454, 1.0], "dtype": "float32"}  # as JSON writes it
+    assert (
+        str(as_array(sent)) == "[0.899 1.   ]"
+        and str(as_array({**sent, "dtype": "float64"})) == "[0.89899999 1.        ]"
+    )
+    assert as_array({**sent, "dtype": "no such dtype"}).tolist() == sent["values"]
+
+
 def test_what_the_program_no_longer_has_is_shown_as_recorded(debugger: Debugger) -> None:
     assert "as recorded: the program" in said(debugger, "pt Log_4")
     with pytest.raises(SleuthError, match=r"the program \(pid \d+\) says: there is no tensor 'nonsense' here"):
@@ -226,6 +171,21 @@ def test_a_socket_of_another_user_is_left_alone(
     monkeypatch.setattr(os, "getuid", lambda: 4_000_000)
     with pytest.raises(SleuthError, match="belongs to another user"):
         connect(run)
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_run_cannot_make_us_talk_to_another_programs_socket(run: Path, folder: Path, link: bool) -> None:
+    with tempfile.TemporaryDirectory() as short, closing(socket.socket(socket.AF_UNIX)) as other:
+        agent = Path(short) / "agent"
+        other.bind(str(agent))
+        other.listen()
+        if link:
+            (Path(short) / "sleuth-debug-x").mkdir()
+            (Path(short) / "sleuth-debug-x" / "socket").symlink_to(agent)
+        named = Path(short) / "sleuth-debug-x" / "socket" if link else agent
+        (folder / "debug.json").write_text(json.dumps({"socket": str(named), "pid": 1}))
+        with pytest.raises(SleuthError, match="no socket of tensorsleuth's"):
+            connect(run)
 
 
 def sleuth(*arguments: str) -> Result:

@@ -14,6 +14,7 @@ from tests.unit.serving import Serving, serving
 
 from tensorsleuth.page import live
 from tensorsleuth.page.live import Follower
+from tensorsleuth.page.pausing import Watching
 from tensorsleuth.trace import synthetic
 
 
@@ -79,9 +80,11 @@ def test_the_end_is_judged_at_once() -> None:
 
 
 def collect(follower: Follower, events: int, stopping: asyncio.Event) -> list[bytes]:
+    standing = live.Standing(Watching(Path("no such run")), lambda state: None)
+
     async def read() -> list[bytes]:
         found = []
-        async for part in live.events(follower, asyncio.Lock(), stopping):
+        async for part in live.events(follower, standing, asyncio.Lock(), stopping):
             found.append(part)
             if len(found) == events:
                 stopping.set()
@@ -93,8 +96,8 @@ def collect(follower: Follower, events: int, stopping: asyncio.Event) -> list[by
 def test_silence_is_broken_by_comments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "PAUSE", 0.01)
     monkeypatch.setattr(live, "HEART_BEAT", 0.02)
-    parts = collect(Program().follower(), 5, asyncio.Event())
-    assert parts[3:] == [b": still here\n\n"] * 2
+    parts = collect(Program().follower(), 6, asyncio.Event())
+    assert parts[4:] == [b": still here\n\n"] * 2
 
 
 def test_at_most_two_events_a_second() -> None:
@@ -107,7 +110,7 @@ def test_at_most_two_events_a_second() -> None:
 
     follower.run = growing
     began = time.monotonic()
-    collect(follower, 5, asyncio.Event())  # retry, change, verdict, change, change
+    collect(follower, 6, asyncio.Event())  # retry, pause, change, verdict, change, change
     assert time.monotonic() - began >= 2 * live.PAUSE - 0.05
 
 
@@ -129,10 +132,15 @@ def listen(running: Serving) -> Any:
 
 def test_a_stream_begins_with_what_there_is(running: Serving) -> None:
     connection, answer = listen(running)
-    lines = [answer.readline().decode() for _ in range(6)]
+    lines = [answer.readline().decode() for _ in range(9)]
     connection.close()
-    assert lines[:3] == ["retry: 1000\n", "\n", "event: change\n"] and lines[5] == "event: verdict\n"
-    change = json.loads(lines[3].removeprefix("data: "))
+    assert lines[:2] == ["retry: 1000\n", "\n"] and lines[2::3] == [
+        "event: pause\n",
+        "event: change\n",
+        "event: verdict\n",
+    ]
+    assert json.loads(lines[3].removeprefix("data: "))["state"] == "none"
+    change = json.loads(lines[6].removeprefix("data: "))
     assert set(change) == set(live.CHANGE) and change["tensors"] == 2000 and change["live"] is False
 
 

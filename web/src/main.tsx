@@ -4,12 +4,14 @@ import { Page } from "./layout/Page";
 import { findFirst } from "./state/first";
 import { listenToKeys } from "./state/keys";
 import { followLive } from "./state/live";
+import { followPause } from "./state/pause";
 import { followTitle } from "./state/title";
 import { followRun, loadRunsInTime } from "./state/run";
 
 followRun();
 findFirst();
 followLive();
+followPause();
 listenToKeys();
 followTitle();
 loadRunsInTime();

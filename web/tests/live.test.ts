@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { connection, followLive } from "../src/state/live";
+import { pause } from "../src/state/pause";
 import { reachable, returns } from "../src/api/reach";
 import { cursor, failure, followRun, loadRuns, run, runs, verdict } from "../src/state/run";
 import { part } from "../src/state/address";
@@ -52,6 +53,14 @@ test("a run that is live is followed; what changes comes to the page", async () 
   Events.all[0]?.tell("verdict", aVerdict());
   expect(verdict.value?.findings[0]?.line).toBe(79);
   expect(connection.value).toBe("open");
+});
+
+test("a pause comes with the events", async () => {
+  serve({ "": aRun({ live: true }), verdict: aVerdict() });
+  follow();
+  await vi.waitFor(() => expect(Events.all.length).toBe(1));
+  Events.all[0]?.tell("pause", { state: "paused", pause: 1, why: "nan > 0", tensor: null });
+  expect(pause.value?.why).toBe("nan > 0");
 });
 
 test("a server that is gone is told, until it is back", async () => {

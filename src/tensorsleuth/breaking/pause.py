@@ -115,6 +115,10 @@ class Pauses:
         while not self._is_over(paused, signals, deadline):
             with self._changed:
                 self._changed.wait(TICK)
+            if limit and self._watched:
+                deadline = (
+                    time.monotonic() + limit
+                )  # from when the last one leaves: a page that is loaded again is back at once
 
     def _talk(self, screen: terminal.Terminal, over: Callable[[], bool]) -> None:
         """The debugger's screen, and when the user has left it without a word, or it has no run to show, a prompt."""
@@ -132,11 +136,14 @@ class Pauses:
             self._interrupted = True  # Python answers when the step is over, as it always does
             ctypes.pythonapi.Py_AddPendingCall(self._answered, None)
             return True
-        watched = self._server is not None and self._server.connected
-        if deadline is not None and not watched and time.monotonic() > deadline:
+        if deadline is not None and not self._watched and time.monotonic() > deadline:
             complain("nobody came; the program goes on (SLEUTH_PAUSE_TIMEOUT).")
             return True
         return False
+
+    @property
+    def _watched(self) -> bool:
+        return self._server is not None and self._server.connected
 
     def _signal_was_answered(self, nothing: Any) -> int:
         """On the main thread, when that is back in Python."""
@@ -145,8 +152,11 @@ class Pauses:
 
     def _say(self, hit: Hit, limit: float) -> None:
         where = self._server.place if self._server is not None else None
-        waits = f" It goes on by itself in {limit:g} s." if limit else ""
-        complain(f"paused: {hit}\n   sleuth debug --attach {where}   to look around and go on.{waits}", again=True)
+        ways = [f"sleuth debug --attach {where}   to look around and go on"]
+        if self.current is not None and isinstance(self.current.recorder.folder, Path):
+            ways.append(f"sleuth view {where}   the same in a browser")
+        waits = f"\n   It goes on by itself in {limit:g} s." if limit else ""
+        complain("\n   ".join([f"paused: {hit}", *ways]) + waits, again=True)
 
     # ---- on any thread
 

@@ -16,6 +16,7 @@ from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.trace.files import open_regular
 
 ADDRESS = "debug.json"  # in the folder of a process: {"socket": path, "pid": number}
+FOLDER, SOCKET = "sleuth-debug-", "socket"  # how the folder of a program's socket begins, and what that is called there
 TIMEOUT = 10.0  # seconds for an answer
 LONGEST = 64 << 20  # bytes of an answer
 POLL = 0.05
@@ -42,8 +43,7 @@ class LiveProgram:
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._line.settimeout(timeout)
         try:
-            _check(path)
-            self._line.connect(str(path))
+            self._line.connect(str(_checked(path)))
         except OSError as error:
             self._line.close()
             raise SleuthError(f"{self._who} does not answer at {path}: {error.strerror or error}. {_AGAIN}") from error
@@ -98,18 +98,45 @@ _RECORDED = "What was recorded is still there: sleuth debug"
 
 
 def connect(run: Path, timeout: float = TIMEOUT) -> LiveProgram:
-    """The first process of a run that waits to be talked to."""
+    """The process of a run that is paused; where none is, the first that can be talked to."""
     troubles: list[str] = []
-    for path, pid in _addresses(run):
+    lines: list[LiveProgram] = []
+    addresses = list(_addresses(run))
+    for path, pid in addresses:
         try:
-            return LiveProgram(path, pid, timeout)
+            line = LiveProgram(path, pid, timeout)
         except SleuthError as error:
             troubles.append(str(error))
+            continue
+        if len(addresses) == 1 or _is_paused(line):
+            _leave(lines)
+            return line
+        lines.append(line)
+    if lines:
+        _leave(lines[1:])
+        return lines[0]
     if troubles:
         raise SleuthError(troubles[0])
     raise SleuthError(
         f"no process of {run.name} waits for a debugger. It pauses where a condition holds: sleuth run --break …"
     )
+
+
+def _is_paused(line: LiveProgram) -> bool:
+    try:
+        return line.ask("status").get("state") == "paused"
+    except SleuthError:
+        return False
+
+
+def _leave(lines: list[LiveProgram]) -> None:
+    for line in lines:
+        line.close()
+
+
+def announced(run: Path) -> int:
+    """How many processes of a run said where they can be talked to. Who ends takes that back; who is killed cannot."""
+    return sum(1 for _ in _addresses(run))
 
 
 def holds_address(folder: Path) -> bool:
@@ -134,10 +161,14 @@ def _addresses(run: Path) -> Iterator[tuple[Path, int | None]]:
             yield file.parent / said["socket"], pid if isinstance(pid, int) else None
 
 
-def _check(path: Path) -> None:
-    """A run may come from elsewhere: talk only to a socket of this user's own."""
-    status = os.stat(path)
+def _checked(path: Path) -> Path:
+    """A run may come from elsewhere, and name anything: talk only to a socket of ours, of this user's own."""
+    real = path.resolve(strict=True)
+    status = os.stat(real)
     if not stat.S_ISSOCK(status.st_mode):
         raise OSError("it is not a socket")
     if status.st_uid != os.getuid():
         raise OSError("it belongs to another user")
+    if real.name != SOCKET or not real.parent.name.startswith(FOLDER):
+        raise OSError("it is no socket of tensorsleuth's")
+    return real

@@ -19,9 +19,11 @@ from starlette.types import ASGIApp
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.page.answers import QUESTIONS
 from tensorsleuth.page.built import HASHED, INDEX, PageFile
-from tensorsleuth.page.live import Follower, events
+from tensorsleuth.page.driving import commanded
+from tensorsleuth.page.live import Follower, Standing, events
+from tensorsleuth.page.pausing import Watching, state_now
 from tensorsleuth.page.question import Question
-from tensorsleuth.page.replies import ASK_AGAIN, FOREVER, encoded, failure, of_error, reply
+from tensorsleuth.page.replies import ASK_AGAIN, FOREVER, encoded, failure, of_error, reply, unkept
 from tensorsleuth.page.runs import list_runs
 from tensorsleuth.page.safety import Guarded, Guarding
 from tensorsleuth.page.shelf import Book, Shelf, question_at
@@ -29,6 +31,8 @@ from tensorsleuth.page.shelf import Book, Shelf, question_at
 RUNS = "/api/runs"
 ONE = f"{RUNS}/{{run}}"
 LIVE = f"{ONE}/live"
+PAUSE = f"{ONE}/pause"
+DEBUG = f"{ONE}/debug"
 GONE = 499  # the client left before its turn came; nobody reads this
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -48,7 +52,8 @@ def api_routes(shelf: Shelf, stopping: asyncio.Event) -> list[Route]:
     """Those without a name in braces first: `tensors/at` is no tensor."""
     ordered = sorted(QUESTIONS, key=lambda question: question.path.count("{"))
     asked = [Route(f"{ONE}/{question.path}".rstrip("/"), _answering(shelf, question)) for question in ordered]
-    return [Route(RUNS, partial(_runs, shelf)), Route(LIVE, _streaming(shelf, stopping)), *asked]
+    paused = [Route(PAUSE, partial(_pause, shelf)), Route(DEBUG, partial(_debug, shelf), methods=["POST"])]
+    return [Route(RUNS, partial(_runs, shelf)), Route(LIVE, _streaming(shelf, stopping)), *paused, *asked]
 
 
 async def _runs(shelf: Shelf, request: Request) -> Response:
@@ -69,6 +74,23 @@ def _answering(shelf: Shelf, question: Question) -> Endpoint:
     return answer
 
 
+async def _pause(shelf: Shelf, request: Request) -> Response:
+    """Whether its program is paused, and where."""
+    book = await run_in_threadpool(shelf.take, request.path_params["run"])
+    state = await run_in_threadpool(state_now, book.opened.path)
+    async with book.turn:
+        tensor = await run_in_threadpool(book.paused_at, state)
+    return reply(request, encoded({**state, "tensor": tensor}))
+
+
+async def _debug(shelf: Shelf, request: Request) -> Response:
+    """A command for the paused program."""
+    command = await commanded(request)
+    book = await run_in_threadpool(shelf.take, request.path_params["run"])
+    said = await run_in_threadpool(book.console.do, command.line, command.columns)
+    return unkept(encoded(said))
+
+
 def _streaming(shelf: Shelf, stopping: asyncio.Event) -> Endpoint:
     async def stream(request: Request) -> Response:
         book = await run_in_threadpool(shelf.take, request.path_params["run"])
@@ -76,7 +98,9 @@ def _streaming(shelf: Shelf, stopping: asyncio.Event) -> Endpoint:
         headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
         if request.method == "HEAD":
             return Response(headers=headers, media_type="text/event-stream")
-        return StreamingResponse(events(follower, book.turn, stopping), media_type="text/event-stream", headers=headers)
+        standing = Standing(Watching(book.opened.path), book.paused_at)
+        stream = events(follower, standing, book.turn, stopping)
+        return StreamingResponse(stream, media_type="text/event-stream", headers=headers)
 
     return stream
 

@@ -11,6 +11,8 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.page.pausing import Watching
+from tensorsleuth.page.question import Answer
 from tensorsleuth.page.replies import encoded
 
 PAUSE = 0.5  # seconds between two looks: at most two events a second
@@ -57,23 +59,46 @@ class Follower:
         return PAUSE if self.seen is None or self.seen["live"] else ENDED_PAUSE
 
 
-async def events(follower: Follower, turn: asyncio.Lock, stopping: asyncio.Event) -> AsyncIterator[bytes]:
+@dataclass
+class Standing:
+    """Whether its program is paused: asked of the program, while nobody has to wait for the run."""
+
+    watching: Watching
+    tensor: Callable[[Answer], str | None]  # asked of the run
+    said: bytes | None = None
+
+    async def news(self, turn: asyncio.Lock) -> list[tuple[str, bytes]]:
+        """The same, where that is another than before."""
+        state = await run_in_threadpool(self.watching.look)
+        async with turn:
+            told = encoded({**state, "tensor": await run_in_threadpool(self.tensor, state)})
+        before, self.said = self.said, told
+        return [("pause", told)] if told != before else []
+
+
+async def events(
+    follower: Follower, standing: Standing, turn: asyncio.Lock, stopping: asyncio.Event
+) -> AsyncIterator[bytes]:
     """The stream, until the listener goes (then this is cancelled) or the server stops."""
     yield b"retry: 1000\n\n"
     quiet_since = time.monotonic()
-    while not stopping.is_set():
-        try:
+    try:
+        while not stopping.is_set():
             async with turn:
                 news = await run_in_threadpool(follower.news)
-        except SleuthError:  # the run was deleted: who asks again is told so
-            return
-        for kind, data in news:
-            yield b"event: %s\ndata: %s\n\n" % (kind.encode(), data)
-        if news or time.monotonic() - quiet_since > HEART_BEAT:
-            quiet_since = time.monotonic()
-            if not news:
-                yield b": still here\n\n"
-        await _until(stopping, follower.pause)
+            news += await standing.news(turn)
+            # the pause first: who hears that a program is no longer there listens no longer
+            for kind, data in sorted(news, key=lambda one: one[0] != "pause"):
+                yield b"event: %s\ndata: %s\n\n" % (kind.encode(), data)
+            if news or time.monotonic() - quiet_since > HEART_BEAT:
+                quiet_since = time.monotonic()
+                if not news:
+                    yield b": still here\n\n"
+            await _until(stopping, follower.pause)
+    except SleuthError:  # the run was deleted: who asks again is told so
+        return
+    finally:
+        standing.watching.close()
 
 
 async def _until(event: asyncio.Event, seconds: float) -> None:

@@ -37,6 +37,11 @@ def reply(request: Request, body: bytes, kind: str = "application/json", cache: 
     return Response(body, media_type=kind, headers=headers)
 
 
+def unkept(body: bytes) -> Response:
+    """What holds only now: nobody may keep it."""
+    return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
+
+
 def failure(status: int, what: str, next_step: str | None, **headers: str) -> Response:
     """The one shape of every answer that is none."""
     body: dict[str, Any] = {"error": {"what": what, "next": next_step}}

@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tensorsleuth.page.replies import failure
+from tensorsleuth.page.whose import is_own
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -28,8 +29,11 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 METHODS = ("GET", "HEAD")
+COMMANDS = re.compile(r"/api/runs/[^/]+/debug")  # the one address that takes POST
 OPEN_AGAIN = "Open the address that sleuth view printed in its terminal."
 AS_PRINTED = "Use the address that sleuth view printed, or start it with --host and the name that you want to use."
+
+FORWARD = "Start your own: sleuth view. From another machine, forward its port with ssh -L (docs/page.md)."
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,8 @@ class Guarded:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        if scope["method"] not in METHODS:
+        commands = scope["method"] == "POST" and COMMANDS.fullmatch(scope["path"])
+        if scope["method"] not in METHODS and not commands:
             return failure(
                 405, f"{scope['method']} is not allowed: the page only reads.", None, allow=", ".join(METHODS)
             )
@@ -98,7 +103,8 @@ class Guarded:
             return failure(403, "The address in the browser is not one of this server's.", AS_PRINTED)
         if _is_of_another_site(scope, headers):
             return failure(403, "A page of another site may not ask this server.", OPEN_AGAIN)
-        return self._without_token(scope, headers)
+        refused = self._without_token(scope, headers)
+        return _not_to_command(scope, headers) if refused is None and commands else refused
 
     def _without_token(self, scope: Scope, headers: Headers) -> Response | None:
         """The way in: `?token=` once, which becomes a cookie and leaves the address."""
@@ -124,6 +130,17 @@ def _is_of_another_site(scope: Scope, headers: Headers) -> bool:
     if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
         return False
     return not (scope["path"] == "/" and headers.get("sec-fetch-mode") == "navigate")
+
+
+def _not_to_command(scope: Scope, headers: Headers) -> Response | None:
+    """Commands run in the program, which is its user's alone: having the token, or an account here, is not enough."""
+    if headers.get("origin") is None:
+        return failure(403, "A command must say which page it comes from: it has no Origin.", OPEN_AGAIN)
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        return failure(415, "A command comes as application/json.", None)
+    if not is_own(scope.get("client"), scope.get("server")):
+        return failure(403, "Only the user who started sleuth view, on this machine, may drive the program.", FORWARD)
+    return None
 
 
 def _cookies(headers: Headers) -> dict[str, str]:

@@ -35,6 +35,7 @@ PLAIN: dict[str, Any] = {
     "log_level": "error",
     "access_log": False,  # it would print the token
     "server_header": False,
+    "proxy_headers": False,  # whoever asks could say that he is another
     "timeout_keep_alive": 60,
     "timeout_graceful_shutdown": PATIENCE,
 }

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tensorsleuth.page.answers import QUESTIONS
+from tensorsleuth.page.console import Console
 from tensorsleuth.page.errors import NoSuchThing
 from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.page.pausing import tensor_of
 from tensorsleuth.page.question import Answer, Parameters, Question
 from tensorsleuth.trace import rundir
 
@@ -28,12 +30,22 @@ class Book:
 
     opened: OpenRun
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    console: Console = field(init=False)  # talks to its program, where that is paused
+
+    def __post_init__(self) -> None:
+        self.console = Console(self.opened.path)
 
     def ask(self, question: Question, asked: Parameters) -> Answer:
         """The answer, of the run as it is now."""
         with self.opened.lock:
             self.opened.refresh()
             return question.answer(self.opened, asked)
+
+    def paused_at(self, pause: Answer) -> str | None:
+        """The id of the tensor that its program is paused at, where the run has it."""
+        with self.opened.lock:
+            self.opened.refresh()
+            return tensor_of(self.opened, pause)
 
 
 class Shelf:

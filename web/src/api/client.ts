@@ -27,7 +27,16 @@ export async function get<T>(path: string, params: Params = {}, signal?: AbortSi
   const kept = exported()?.[address];
   if (kept !== undefined) return unlessFailed<T>(kept as T | Failure);
   if (exported()) throw new RequestFailed("This part was not taken along into the exported page.", "Open the run itself: sleuth view", 404);
-  const answer = await fetch(address, { signal: signal ?? null, headers: { accept: "application/json" } }).catch((error: unknown) => {
+  return asked<T>(address, { signal: signal ?? null, headers: { accept: "application/json" } });
+}
+
+/** Tells the server to do something; an exported page has nobody to tell. */
+export async function post<T>(path: string, body: unknown): Promise<T> {
+  return asked<T>(`api/${path}`, { method: "POST", headers: { accept: "application/json", "content-type": "application/json" }, body: JSON.stringify(body) });
+}
+
+async function asked<T>(address: string, how: RequestInit): Promise<T> {
+  const answer = await fetch(address, how).catch((error: unknown) => {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     unanswered();
     throw new RequestFailed("sleuth view does not answer.", "Start it again in its terminal: sleuth view", 0);

@@ -3,6 +3,7 @@ import type { Run } from "../api/types";
 import { PANELS } from "../panels/registry";
 import { helpOpen } from "../state/keys";
 import { connection } from "../state/live";
+import { paused } from "../state/pause";
 import { showPanel, whole } from "../state/panels";
 import { run } from "../state/run";
 import { theme, toggleTheme } from "../state/theme";
@@ -59,9 +60,9 @@ function Facts({ run }: { run: Run }) {
 function Live() {
   const lost = connection.value === "lost";
   return (
-    <span class="live" title={lost ? "sleuth view does not answer; asked again" : "The program is running; this page follows it"}>
+    <span class="live" title={lost ? "sleuth view does not answer; asked again" : `The program is ${paused.value ? "paused" : "running"}; this page follows it`}>
       <span class={`dot ${lost ? "dot-lost" : "dot-live"}`} />
-      {lost ? "Connection lost" : "Live"}
+      {lost ? "Connection lost" : paused.value ? "Paused" : "Live"}
     </span>
   );
 }

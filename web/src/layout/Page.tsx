@@ -8,6 +8,7 @@ import { Grid } from "./Grid";
 import { Header } from "./Header";
 import { Help } from "./Help";
 import { NoRun, NotRead } from "./NoRun";
+import { PauseBar } from "./PauseBar";
 
 export function Page() {
   return (
@@ -17,6 +18,7 @@ export function Page() {
       </a>
       <Header />
       <Banner />
+      <PauseBar />
       <main class="main">
         <Middle />
       </main>

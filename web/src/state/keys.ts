@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { PANELS } from "../panels/registry";
 import { jump } from "./alerts";
 import { fill, showPanel, whole } from "./panels";
+import { consoleOpen, paused, send } from "./pause";
 import { toggleTheme } from "./theme";
 
 export interface Key {
@@ -27,6 +28,10 @@ export const KEYS: Key[] = [
   { keys: ["Enter"], what: "In the list: show the tensor's panel", act: () => undefined, local: true },
   { keys: ["v"], what: "Open or close the verdict", act: () => document.getElementById("verdict-toggle")?.click() },
   { keys: ["r"], what: "Choose another run", act: () => document.getElementById("run-picker")?.click() },
+  { keys: ["C"], what: "Paused: continue", act: () => drive("continue") },
+  { keys: ["S"], what: "Paused: step, to the next training step", act: () => drive("step") },
+  { keys: ["U"], what: "Paused: on until a condition holds", act: () => focusOn("until") },
+  { keys: [":"], what: "Paused: give a command", act: openConsole },
   { keys: ["d"], what: "Dark or light", act: toggleTheme },
   { keys: ["?"], what: "This help", act: () => (helpOpen.value = !helpOpen.peek()) },
   { keys: ["Escape"], what: "Close, or back to all panels", act: leave },
@@ -65,6 +70,16 @@ function focusOn(id: string): void {
   const element = document.getElementById(id);
   element?.focus();
   if (element instanceof HTMLInputElement) element.select();
+}
+
+function drive(command: string): void {
+  if (paused.peek()) void send(command);
+}
+
+function openConsole(): void {
+  if (!paused.peek()) return;
+  consoleOpen.value = true;
+  requestAnimationFrame(() => focusOn("command"));
 }
 
 function openPanel(id: string): void {

@@ -2,8 +2,9 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { exported, query } from "../api/client";
 import { reachable, returns } from "../api/reach";
-import type { Change, Verdict } from "../api/types";
+import type { Change, Pause, Verdict } from "../api/types";
 import { ofRun } from "./name";
+import { stands } from "./pause";
 import { cursor, grow, loadRun, loadRuns, run, runs, verdict } from "./run";
 
 /** none: nothing to follow; lost: the server does not answer, and is asked again. */
@@ -35,6 +36,7 @@ function listen(source: EventSource): void {
   source.onopen = () => void (connection.value = "open");
   source.onerror = () => void (connection.value = "lost");
   source.addEventListener("change", (event) => changed(JSON.parse((event as MessageEvent<string>).data) as Change));
+  source.addEventListener("pause", (event) => stands(JSON.parse((event as MessageEvent<string>).data) as Pause));
   source.addEventListener("verdict", (event) => void (verdict.value = JSON.parse((event as MessageEvent<string>).data) as Verdict));
 }
 

@@ -1,13 +1,14 @@
 /** What the browser's tab says: how it stands, then which program. */
 import { effect } from "@preact/signals";
+import { paused } from "./pause";
 import { run, verdict } from "./run";
 
 export function followTitle(): () => void {
   return effect(() => {
-    document.title = title(run.value?.program ?? null, verdict.value?.findings.length ?? 0);
+    document.title = title(run.value?.program ?? null, verdict.value?.findings.length ?? 0, paused.value);
   });
 }
 
-export function title(program: string | null, findings: number): string {
-  return [findings > 0 && "Problem", program, "tensorsleuth"].filter(Boolean).join(" · ");
+export function title(program: string | null, findings: number, waits = false): string {
+  return [waits && "Paused", findings > 0 && "Problem", program, "tensorsleuth"].filter(Boolean).join(" · ");
 }

@@ -21,6 +21,7 @@ from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.tensor_event import TensorEvent
 
 WIDTH = 100
+_ROUNDED = ("float16", "float32")  # whose values JSON writes with more digits than they have
 SYMBOLS = dict(zip(PARTS, ("−", "0", "+", "−∞", "+∞", "NaN")))
 NO_VALUE = (
     "its value was not kept. To see values: sleuth run --mode FULL_TENSOR program.py, or pause the live program and "
@@ -102,7 +103,8 @@ def _live_value(debugger: Debugger, live: Live, name: str, part: str, arguments:
 def as_array(answer: dict[str, Any]) -> Array:
     """The values that a live program sent."""
     try:
-        return np.array(answer.get("values"))
+        values = np.array(answer.get("values"))
+        return values.astype(answer.get("dtype")) if answer.get("dtype") in _ROUNDED else values
     except ValueError as error:  # ragged
         raise SleuthError(f"the program sent values that are no array: {error}.") from error
 
