@@ -169,5 +169,5 @@ def _keep(text: str, file: str | None, line: int | None) -> None:
     if _kept > MOST_KEPT:
         recorder.catalog.not_covered("what was logged later", f"there are {MOST_KEPT:,} messages already")
         return
-    place = {"file": file, "line": line}
-    recorder.catalog.log({"time": time.time(), "step": recorder.steps.number, "message": text} | place)
+    when = {"time": time.time(), "clock": time.monotonic_ns(), "step": recorder.steps.number}
+    recorder.catalog.log(when | {"message": text, "file": file, "line": line})
