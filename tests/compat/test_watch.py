@@ -296,6 +296,18 @@ def test_the_same_bits(tmp_path: Path) -> None:
     assert bits(bare.values) == bits(seen.values) and bits(bare.products) == bits(seen.products)
 
 
+def test_a_data_set_from_before_is_looked_at_as_before(tmp_path: Path) -> None:
+    """What is recorded of it anyway does not end with what is watched, however often that changes."""
+    with tensorsleuth.record(tmp_path) as recording:
+        data = tf.data.Dataset.range(4).map(lambda i: tf.math.log(tf.cast(i, tf.float32) - 1.0) * 2.0)
+        watches = [tensorsleuth.watch(selector) for selector in ("variable:a", "variable:b", "variable:c")]
+        _ = [float(value) for value in data]
+        for watch in watches:
+            watch.remove()
+    assert recording.path is not None
+    assert "Log" in {one.op.type for one in tensorsleuth.open(recording.path).tensors(bad=True)}
+
+
 def test_alone_it_records_lightly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLEUTH_LOGDIR", str(tmp_path))
     program = Program()
