@@ -252,6 +252,25 @@ def test_while_it_is_recorded(tmp_path: Path) -> None:
     assert violation.code is not None and "tensorsleuth.checked(SCHEMA)" in violation.code
 
 
+def test_the_line_that_made_what_was_left_out_is_told(tmp_path: Path) -> None:
+    def scaled(x: Any) -> Any:
+        return (x - tf.reduce_min(x)) / (tf.reduce_max(x) - tf.reduce_min(x))
+
+    rows = np.random.default_rng(0).random((20, 4), dtype=np.float32)
+    rows[5] = 0.5
+    schema = Schema({"x": Feature("float32", between=(0, 1))})
+    with tensorsleuth.record(tmp_path) as recording:
+        data = tf.data.Dataset.from_tensor_slices(rows).map(scaled)
+        assert sum(1 for _ in data.apply(tensorsleuth.checked(schema, on_violation="skip"))) == 19
+    assert recording.path is not None
+    finding = tensorsleuth.diagnose(recording.path).findings[0]
+    assert finding.cause == "violation" and "of x (element 5)" in finding.summary
+    assert finding.function == "test_the_line_that_made_what_was_left_out_is_told"
+    line = scaled.__code__.co_firstlineno + 1
+    assert finding.chain[0] == f"RealDiv (test_data.py:{line})" and "x (test_data.py:" in finding.chain[1]
+    assert f"the bad value was made by RealDiv at test_data.py:{line}" in str(finding.seen)
+
+
 def test_keras_sequences() -> None:
     kinds = [tf.keras.utils.Sequence]
     kinds += [tf.keras.utils.PyDataset] if hasattr(tf.keras.utils, "PyDataset") else []

@@ -53,7 +53,8 @@ class Verdicts:
 
     def note(self, index: int, element: Mapping[str, Array], found: Sequence[Violation]) -> str | None:
         """Keep what is to be kept, put it into the trace; the text to fail with, where that is asked for."""
-        found = [replace(one, file=self.place.file, line=self.place.line, code=self.place.code) for one in found]
+        at = self.place
+        found = [replace(one, file=at.file, line=at.line, code=at.code, function=at.function) for one in found]
         with self._lock:
             self.count += 1
             self._keep(index, element, found)

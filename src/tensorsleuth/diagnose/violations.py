@@ -9,6 +9,7 @@ from tensorsleuth.diagnose.clock import born
 from tensorsleuth.diagnose.logged import last_logged
 from tensorsleuth.model.finding import Evidence, Finding
 from tensorsleuth.model.violation import Violation
+from tensorsleuth.trace.ops import ARGUMENT
 from tensorsleuth.trace.process import ProcessTrace
 
 CAUSE = "violation"
@@ -20,9 +21,10 @@ def with_violations(process: ProcessTrace, found: list[Finding]) -> list[Finding
     broken = violations_of(process)
     if not broken:
         return found
-    told = [_finding(process, one) for one in sorted(broken, key=lambda one: one.severity != "error")]
+    ranked = sorted(broken, key=lambda one: one.severity != "error")
+    told = [_finding(process, one) for one in ranked]
     if not found or found[0].severity != "error":
-        return [*told, *found]
+        return [*(_made_by(one, found) if _saw_bad(of) else one for one, of in zip(told, ranked)), *found]
     root, first = found[0], broken[0]
     if not _is_before(process, first, root):
         return [root, *told, *found[1:]]
@@ -36,6 +38,25 @@ def _is_before(process: ProcessTrace, one: Violation, root: Finding) -> bool:
     return not _saw_bad(one) and (one.clock is None or at is None or one.clock <= at)
 
 
+def _made_by(finding: Finding, masked: list[Finding]) -> Finding:
+    """A bad value that came no further than to what expected another: the violation, with the line that made it."""
+    made = next((one for one in masked if one.line is not None and one.op != ARGUMENT), None)
+    if made is None:
+        return finding
+    place = f"{os.path.basename(made.file or '?')}:{made.line}"
+    seen = f"the bad value was made by {made.op} at {place}"
+    return replace(
+        finding,
+        seen="; ".join(text for text in (finding.seen, seen) if text),
+        chain=(f"{made.op} ({place})", _broken(finding)),
+        hops=(made.tensor, None),
+    )
+
+
+def _broken(finding: Finding) -> str:
+    return f"{finding.name} ({os.path.basename(finding.file or '?')}:{finding.line}, not as expected)"
+
+
 def _leading_to(finding: Finding, root: Finding) -> Finding:
     """The finding of a violation with what came after it."""
     place = f"{os.path.basename(root.file)}:{root.line}" if root.file else "a line that is not known"
@@ -46,7 +67,7 @@ def _leading_to(finding: Finding, root: Finding) -> Finding:
     return replace(
         finding,
         seen="; ".join(text for text in (finding.seen, before) if text),
-        chain=(f"{finding.name} ({os.path.basename(finding.file or '?')}:{finding.line}, not as expected)", *after),
+        chain=(_broken(finding), *after),
         hops=(None, *(root.hops or (None,) * len(after))),
         path=root.path,
     )
@@ -68,12 +89,13 @@ def violations_of(process: ProcessTrace) -> list[Violation]:
 
 def _finding(process: ProcessTrace, one: Violation) -> Finding:
     where = f"{one.file}:{one.line} " if one.file is not None else ""
+    part = f" ({one.where})" if one.where else ""
     at = f" at step {one.step}" if one.step is not None and one.step >= 0 else ""
     return Finding(
         cause=CAUSE,
         confidence=1.0,
         severity="error",
-        summary=f"{where}expects {one.expected} of {one.name}{at}.",
+        summary=f"{where}expects {one.expected} of {one.name}{part}{at}.",
         file=one.file,
         line=one.line,
         function=one.function,
