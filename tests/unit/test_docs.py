@@ -202,6 +202,7 @@ def test_readme_pages_exist() -> None:
         "docs/watch.md",
         "docs/data.md",
         "docs/guide-checks.md",
+        "docs/cookbook.md",
         "ARCHITECTURE.md",
     ):
         assert link in readme and (ROOT / link).exists(), link
