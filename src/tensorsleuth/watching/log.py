@@ -70,7 +70,10 @@ def log(message: str, *args: Any, **fields: Any) -> None:
     slots = tuple(slot for slot, value in given.items() if graph_points.is_tensor(value))
     stand_in = next((slot for slot, value in given.items() if graph_points.is_keras_input(value)), None)
     if stand_in is not None:
-        raise SleuthError(f"log: {stand_in} is a stand-in of Keras, which has no value until the model is called.")
+        raise SleuthError(
+            f"log: {stand_in} is a stand-in of Keras, which has no value until the model is called. "
+            "Log in the call() of a layer."
+        )
     said = Message(message, args, fields, slots, *caller_line())
     tensors = [graph_points.as_tensor(given[slot]) for slot in slots]
     if graph_points.in_function():
