@@ -20,6 +20,7 @@ from tensorsleuth.checking import acting
 from tensorsleuth.data.element import violations
 from tensorsleuth.data.readers import open_source
 from tensorsleuth.native import loader
+from tensorsleuth.watching import log as logging
 
 SCHEMA = Schema({"image": Feature("float32", shape=("batch", 8, 8), between=(0, 1)), "label": Label(classes=10)})
 ROWS, NAN, WRONG = 100, (37, 2, 3), 61
@@ -376,3 +377,20 @@ def test_nothing_is_collected_in_a_thread_of_a_pipeline(way: str, monkeypatch: p
     checked = tensorsleuth.checked(SCHEMA, on_violation="record")
     assert sum(1 for _ in slices().batch(10).apply(checked)) == 10 and checked.count == 2
     assert collecting and not any(collecting) and gc.isenabled()
+
+
+def test_nothing_is_collected_where_pipelines_expect_and_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for `expect` and `log` in a pipeline's functions."""
+    collecting: list[bool] = []
+
+    def spy(*_: Any) -> bool:
+        collecting.append(gc.isenabled())
+        return True
+
+    def look(i: Any) -> Any:
+        tensorsleuth.log("{i}", i=i)
+        return tensorsleuth.expect(i, that=spy)
+
+    monkeypatch.setattr(logging, "_say", spy)
+    assert sum(1 for _ in tf.data.Dataset.range(5).map(look)) == 5
+    assert len(collecting) == 10 and not any(collecting) and gc.isenabled()

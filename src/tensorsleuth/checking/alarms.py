@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
-import threading
 
 from tensorsleuth.capture.watcher import Alarm
+from tensorsleuth.model.calm import CalmLock
 
 MOST_ALARMS = 256
 _ALARM = re.compile(r"tensorsleuth: violation (\d+) of an expectation")
 _alarms: dict[int, BaseException] = {}
 _numbers = itertools.count(1)
-_lock = threading.Lock()
+_lock = CalmLock()
 
 
 def raise_later(error: BaseException) -> int:

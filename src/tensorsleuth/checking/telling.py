@@ -6,7 +6,6 @@ import atexit
 import ctypes
 import itertools
 import os
-import threading
 from ctypes import CFUNCTYPE, POINTER, c_int64, c_uint64
 from dataclasses import dataclass, replace
 from functools import cache
@@ -24,6 +23,7 @@ from tensorsleuth.checking.judge import Array, judge_form, judge_that, judge_val
 from tensorsleuth.checking.names import Known
 from tensorsleuth.checking.place import Place
 from tensorsleuth.checking.report import Report, paired, violation
+from tensorsleuth.model.calm import CalmLock, no_collection
 from tensorsleuth.native import loader
 
 PATIENCE = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
@@ -42,7 +42,7 @@ class Asked:
 _numbers: dict[Asked, int] = {}
 _asked: dict[int, Asked] = {}
 _next = itertools.count(1)
-_lock = threading.Lock()
+_lock = CalmLock()
 
 
 def number_of(asked: Asked) -> int:
@@ -79,12 +79,13 @@ def _end() -> None:
 
 def _told(number: int, view: Any, found: Any, step: int, iteration: int) -> int:
     """On the thread that computed the tensor. Nothing may be raised from here; returns the number of what to raise."""
-    try:
-        asked = _asked[number]
-        error = act_on(asked, _report(asked, view[0], found[0]), _shape(view[0]), iteration)
-    except Exception as raised:  # of the user's function, or a warning that is an error
-        error = raised
-    return raise_later(error) if error is not None else 0
+    with no_collection():
+        try:
+            asked = _asked[number]
+            error = act_on(asked, _report(asked, view[0], found[0]), _shape(view[0]), iteration)
+        except Exception as raised:  # of the user's function, or a warning that is an error
+            error = raised
+        return raise_later(error) if error is not None else 0
 
 
 def _report(asked: Asked, view: loader.TensorView, found: native_judge.Found) -> Report | None:
@@ -130,11 +131,12 @@ def act_on(asked: Asked, report: Report | None, shape: tuple[int, ...] | None, i
 
 def judged_by_python(asked: Asked, array: Array) -> int:
     """Judge where there is no kernel; the number of what to raise, or 0."""
-    try:
-        known: Known = {}
-        report = judge_form(asked.expected, asked.dtype, array.shape, known, asked.place)
-        report = report if report is not None else judge_values(asked.expected, array)
-        error = act_on(asked, report, array.shape)
-    except Exception as raised:
-        error = raised
-    return raise_later(error) if error is not None else 0
+    with no_collection():
+        try:
+            known: Known = {}
+            report = judge_form(asked.expected, asked.dtype, array.shape, known, asked.place)
+            report = report if report is not None else judge_values(asked.expected, array)
+            error = act_on(asked, report, array.shape)
+        except Exception as raised:
+            error = raised
+        return raise_later(error) if error is not None else 0

@@ -11,13 +11,13 @@ import tensorflow as tf
 from tensorsleuth.capture.complaint import complain
 from tensorsleuth.capture.expecting import watch_failures
 from tensorsleuth.checking.alarms import alarm_in, marked
-from tensorsleuth.data.calm import no_collection
 from tensorsleuth.data.element import violations
 from tensorsleuth.data.naming import bind, parts
 from tensorsleuth.data.pipeline_native import NativeWay
 from tensorsleuth.data.readers.datasets import columns_of, is_batched
 from tensorsleuth.data.schema import Schema
 from tensorsleuth.data.verdicts import Verdicts
+from tensorsleuth.model.calm import no_collection
 
 PASS, FAIL, DROP = 0, 1, 2
 

@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import ctypes
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 
 from tensorsleuth.capture import api as recording
 from tensorsleuth.capture.complaint import complain, harmless
+from tensorsleuth.model.calm import CalmLock, no_collection
 from tensorsleuth.model.dtypes import STRING
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.native import loader
@@ -49,7 +49,7 @@ class Message:
 
 
 _messages: list[Message] = []  # by number: graphs hold the numbers for as long as the program runs
-_lock = threading.Lock()
+_lock = CalmLock()
 _kept = 0
 _callback: Any = None
 
@@ -102,7 +102,12 @@ def _in_graph(said: Message, tensors: list[Any]) -> None:
             number = len(_messages) - 1
         graph_points.put_op("SleuthLog", tensors, number)
     else:
-        graph_points.put_python(lambda *values: harmless(said.say, [np.asarray(value) for value in values]), tensors)
+        graph_points.put_python(lambda *values: harmless(_say_values, said, values), tensors)
+
+
+def _say_values(said: Message, values: Sequence[Any]) -> None:
+    with no_collection():
+        said.say([np.asarray(value) for value in values])
 
 
 def _say_compiled(said: Message, count: int, values: list[Any]) -> None:
@@ -135,7 +140,8 @@ def _end() -> None:
 def _print(number: int, count: int, views: Any) -> None:
     """On the thread that runs the op. Nothing may be raised from here."""
     try:
-        _messages[number].say([_read(views[at]) for at in range(count)])
+        with no_collection():
+            _messages[number].say([_read(views[at]) for at in range(count)])
     except Exception as error:
         complain(f"log did not work ({type(error).__name__}: {error}); the program goes on.")
 
