@@ -1,4 +1,4 @@
-"""Keeps Python's collector quiet where a thread of TensorFlow's runs our code, or where a lock is held that it may want.
+"""Keeps Python's collector quiet where a thread of TensorFlow's runs our code, or a lock is held that it may want.
 
 A collection may find the iterator of a pipeline, whose end waits for the pipeline's threads: forever, where one of
 those is the thread that collects, or waits for a lock that the collecting thread holds. What is to be collected is
