@@ -298,6 +298,28 @@ def test_the_same_bits(tmp_path: Path) -> None:
     assert bits(bare.values) == bits(seen.values) and bits(bare.products) == bits(seen.products)
 
 
+def test_what_is_written_after_the_function_that_trains_counts(watched: Callable[..., Trace]) -> None:
+    """A row is written when that comes back; where the variable is written again in the step, the last one stands."""
+    weight = tf.Variable(4.0, name="late/weight")
+
+    @tf.function
+    def step() -> None:
+        with tf.GradientTape() as tape:
+            loss = weight * weight
+        weight.assign_sub(0.25 * tape.gradient(loss, weight))
+
+    def run() -> None:
+        for number in range(4):
+            step()
+            if number % 2:
+                weight.assign(10.0)
+
+    trace = watched(run, "variable:late/weight", what=("scalar", "norm"))
+    (series,) = trace.watched("late/weight")
+    assert series.steps.tolist() == [0, 1, 2, 3] and series.scalar.tolist() == [2.0, 10.0, 5.0, 10.0]
+    assert series.ratio.tolist() == [0.5, 4.0, 0.5, 1.0]
+
+
 def test_a_data_set_from_before_is_looked_at_as_before(tmp_path: Path) -> None:
     """What is recorded of it anyway does not end with what is watched, however often that changes."""
     with tensorsleuth.record(tmp_path) as recording:

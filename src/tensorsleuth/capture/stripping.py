@@ -1,8 +1,8 @@
 """Copies of functions without those ops of ours that XLA would have to compile.
 
-What `expect`, `log` and `watch` put into a graph knows while it is traced whether XLA compiles what is around it. Not so
-where somebody keeps what get_concrete_function() gave and calls it later in a compiled function: there it is left out,
-and that is said.
+What `expect`, `log` and `watch` put into a graph knows while it is traced whether XLA compiles what is around it. Not
+so where somebody keeps what get_concrete_function() gave and calls it later in a compiled function: there it is left
+out, and that is said.
 """
 
 from __future__ import annotations
