@@ -344,6 +344,15 @@ def test_crc32c(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {data: row_looker.crc32c(data) for data in known} == known
 
 
+def test_labels_from_one_without_a_schema() -> None:
+    x = RANDOM.random((60, 9))
+    told = only(check(None, {"x": x, "labels": np.arange(60) % 10 + 1}))
+    assert (told.rule, told.severity, told.expected) == ("label", "warning", "classes that count from 0")
+    assert told.found == "classes 1 to 10, none 0"
+    assert told.change == "Losses and metrics of 10 outputs take 0 to 9: subtract 1."
+    assert check(None, {"x": x, "labels": np.arange(60) % 10}).violations == ()
+
+
 def test_peaks_do_not_make_a_column_centred() -> None:
     """A mean that is small beside the deviation, of values that are never below 0."""
     column = RANDOM.random((400, 3), dtype=np.float32)

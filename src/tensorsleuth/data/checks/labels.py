@@ -77,6 +77,16 @@ class Labels(FeatureCheck):
         if not _count_from_one(feature, state):
             yield from self._gaps(name, feature, state)
         yield from self._imbalance(name, feature, state)
+        if self.case.schema is None:
+            yield from self._from_one(name, state)
+
+    def _from_one(self, name: str, state: Classes) -> Iterator[Violation]:
+        """Without a word about classes: those that begin with 1, none of them absent."""
+        known = _implied(state)
+        if len(known) > 1 and known[0] == 1 and len(known) == len(state.counts):
+            found = f"classes 1 to {known[-1]}, none 0"
+            change = f"Losses and metrics of {len(known):,} outputs take 0 to {len(known) - 1}: subtract 1."
+            yield Violation("label", name, "classes that count from 0", found, change=change, severity="warning")
 
     def _strange(self, name: str, feature: Label, state: Classes) -> Violation:
         found = "others, such as " + ", ".join(shown(one) for one in dict.fromkeys(state.values))
