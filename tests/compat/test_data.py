@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from tensorsleuth.checking import acting
 from tensorsleuth.data.element import violations
 from tensorsleuth.data.readers import open_source
 from tensorsleuth.native import loader
+from tensorsleuth.watching import log as logging
 
 SCHEMA = Schema({"image": Feature("float32", shape=("batch", 8, 8), between=(0, 1)), "label": Label(classes=10)})
 ROWS, NAN, WRONG = 100, (37, 2, 3), 61
@@ -82,7 +85,7 @@ def test_checked_changes_nothing(shape: str, way: str) -> None:
 def test_raise_names_the_element_and_the_place_in_it(shape: str, way: str) -> None:
     checked = tensorsleuth.checked(SCHEMA)
     seen = 0
-    with pytest.raises(tf.errors.OpError) as caught:  # noqa: PT012 - how far it gets counts
+    with pytest.raises(tensorsleuth.DataError) as caught:  # noqa: PT012 - how far it gets counts
         for _ in SHAPES[shape](slices()).apply(checked):
             seen += 1
     index, place = (37, "[2, 3]") if shape == "rows" else (3, "[7, 2, 3]")
@@ -91,6 +94,52 @@ def test_raise_names_the_element_and_the_place_in_it(shape: str, way: str) -> No
     assert f"first at {place} NaN" in str(caught.value) and "Fill or drop what is missing" in str(caught.value)
     bad = checked.bad[0]
     assert bad.index == index and bad.content is not None and np.isnan(bad.content["image"]).sum() == 1
+
+
+def in_a_loop(data: Any) -> None:
+    for _ in data:
+        pass
+
+
+def in_a_function(data: Any) -> None:
+    @tf.function
+    def run() -> Any:
+        total = tf.zeros([])
+        for x, _ in data:
+            total += tf.reduce_sum(x)
+        return total
+
+    run()
+
+
+def in_a_fit(data: Any) -> None:
+    model = tf.keras.Sequential([tf.keras.layers.Flatten(), tf.keras.layers.Dense(10)])
+    model.compile(optimizer="sgd", loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    model.fit(data.prefetch(2), shuffle=False, verbose=0)
+
+
+@pytest.mark.parametrize("run", [in_a_loop, in_a_function, in_a_fit])
+def test_what_is_raised_is_ours(run: Callable[[Any], None], way: str) -> None:
+    """Whoever draws from the pipeline, and whichever class is asked for."""
+    with pytest.raises(tensorsleuth.DataError) as caught:
+        run(slices().batch(10).apply(tensorsleuth.checked(SCHEMA)))
+    error = caught.value
+    assert isinstance(error, tensorsleuth.ExpectationError) and isinstance(error, tf.errors.InvalidArgumentError)
+    assert error.violation is not None and error.violations == (error.violation,)
+    assert (error.violation.rule, error.violation.where, error.violation.file) == ("finite", "element 3", __file__)
+    assert str(error) == error.violation.told, "no node, no number, no name of an op"
+    again = pickle.loads(pickle.dumps(error))
+    assert isinstance(again, tensorsleuth.DataError) and str(again) == str(error)
+    assert [str(one) for one in again.violations] == [str(error.violation)]
+
+
+def test_a_warning_that_is_an_error_comes_out_of_the_iterator(way: str) -> None:
+    acting._warned.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", tensorsleuth.ExpectationWarning)
+        with pytest.raises(tensorsleuth.ExpectationWarning, match=r"image \(element 37\): expected finite values"):
+            in_a_loop(slices().apply(tensorsleuth.checked(SCHEMA, on_violation="warn")))
+    acting._warned.clear()
 
 
 @pytest.mark.parametrize("shape", ["rows", "batches"])
@@ -192,13 +241,35 @@ def test_wrong_arguments() -> None:
 
 
 def test_while_it_is_recorded(tmp_path: Path) -> None:
-    with tensorsleuth.record(tmp_path) as recording, pytest.raises(tf.errors.OpError, match="expected finite values"):
+    with (
+        tensorsleuth.record(tmp_path) as recording,
+        pytest.raises(tensorsleuth.DataError, match="expected finite values"),
+    ):
         for _ in slices().batch(10).apply(tensorsleuth.checked(SCHEMA)):
             pass
     assert recording.path is not None
     (violation,) = tensorsleuth.open(recording.path).violations
     assert violation.rule == "finite" and violation.where == "element 3" and violation.file == __file__
     assert violation.code is not None and "tensorsleuth.checked(SCHEMA)" in violation.code
+
+
+def test_the_line_that_made_what_was_left_out_is_told(tmp_path: Path) -> None:
+    def scaled(x: Any) -> Any:
+        return (x - tf.reduce_min(x)) / (tf.reduce_max(x) - tf.reduce_min(x))
+
+    rows = np.random.default_rng(0).random((20, 4), dtype=np.float32)
+    rows[5] = 0.5
+    schema = Schema({"x": Feature("float32", between=(0, 1))})
+    with tensorsleuth.record(tmp_path) as recording:
+        data = tf.data.Dataset.from_tensor_slices(rows).map(scaled)
+        assert sum(1 for _ in data.apply(tensorsleuth.checked(schema, on_violation="skip"))) == 19
+    assert recording.path is not None
+    finding = tensorsleuth.diagnose(recording.path).findings[0]
+    assert finding.cause == "violation" and "of x (element 5)" in finding.summary
+    assert finding.function == "test_the_line_that_made_what_was_left_out_is_told"
+    line = scaled.__code__.co_firstlineno + 1
+    assert finding.chain[0] == f"RealDiv (test_data.py:{line})" and "x (test_data.py:" in finding.chain[1]
+    assert f"the bad value was made by RealDiv at test_data.py:{line}" in str(finding.seen)
 
 
 def test_keras_sequences() -> None:
@@ -306,3 +377,20 @@ def test_nothing_is_collected_in_a_thread_of_a_pipeline(way: str, monkeypatch: p
     checked = tensorsleuth.checked(SCHEMA, on_violation="record")
     assert sum(1 for _ in slices().batch(10).apply(checked)) == 10 and checked.count == 2
     assert collecting and not any(collecting) and gc.isenabled()
+
+
+def test_nothing_is_collected_where_pipelines_expect_and_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for `expect` and `log` in a pipeline's functions."""
+    collecting: list[bool] = []
+
+    def spy(*_: Any) -> bool:
+        collecting.append(gc.isenabled())
+        return True
+
+    def look(i: Any) -> Any:
+        tensorsleuth.log("{i}", i=i)
+        return tensorsleuth.expect(i, that=spy)
+
+    monkeypatch.setattr(logging, "_say", spy)
+    assert sum(1 for _ in tf.data.Dataset.range(5).map(look)) == 5
+    assert len(collecting) == 10 and not any(collecting) and gc.isenabled()

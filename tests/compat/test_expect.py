@@ -331,7 +331,7 @@ def test_what_was_traced_before_is_left_out_of_compiled_functions(capfd: pytest.
     outermost = tf.function(lambda x: around(x) - 1)
     for function in (around, outermost):
         assert np.isnan(function(tf.constant([1.0, NAN])).numpy()).tolist() == [False, True]
-    assert "expectations in that are not judged there. Call the tf.function itself." in capfd.readouterr().err
+    assert "expect, log and watch do nothing in that. Call the tf.function itself." in capfd.readouterr().err
     assert broken(lambda: kept(tf.constant([1.0, NAN]))).positions == ((1,),)
 
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from rich.console import Console
 
 import tensorsleuth
 from tensorsleuth import ExpectationError, expect
+from tensorsleuth.show.verdict import verdict
 from tensorsleuth.trace.runs import summarize
 
 NAN = float("nan")
+
+
+def as_text(shown: Any) -> str:
+    out = io.StringIO()
+    Console(file=out, width=200, highlight=False).print(shown)
+    return out.getvalue()
 
 
 @tf.function
@@ -71,6 +80,71 @@ def test_the_birth_of_a_nan_comes_before_the_expectation_that_saw_it(recorded: A
 
     causes = [one.cause for one in tensorsleuth.diagnose(recorded(run))]
     assert "violation" in causes and causes[0] != "tensorflow-error"
+
+
+def negative_pixels(weight: Any) -> Any:
+    """A step that takes the log of what is not as expected, and logs it."""
+
+    @tf.function
+    def step(x: Any, table: str) -> Any:
+        x = expect(x, between=(0, 1), name=table, on_violation="record")
+        loss = tf.reduce_mean(tf.math.log(1.0 - x))
+        tensorsleuth.log("loss is {loss:.1f}", loss=loss)
+        weight.assign_sub(loss)
+        return loss
+
+    return step
+
+
+def test_what_was_broken_before_the_first_bad_value_leads_to_it(recorded: Any) -> None:
+    weight = tf.Variable(1.0, name="weight")
+    step = negative_pixels(weight)
+
+    def run() -> None:
+        for top in (0.0, 255.0, 0.0):
+            step(tf.constant([0.0, top]), "pixels")
+
+    trace = recorded(run)
+    pixels, log = tensorsleuth.diagnose(trace).findings[:2]
+    assert (pixels.cause, pixels.name) == ("violation", "pixels") and log.op == "Log"
+    assert pixels.chain == (f"pixels (test_expect_recorded.py:{pixels.line}, not as expected)", *log.chain)
+    assert len(pixels.hops) == len(pixels.chain) and pixels.hops[0] is None and pixels.hops[1:] == log.hops
+    assert pixels.seen is not None and pixels.seen.startswith("before the first bad value, of Log at test_expect_")
+    assert pixels.seen.endswith("usually its cause")
+    shown = as_text(verdict(tensorsleuth.diagnose(trace)))
+    assert "not as expected) → Log (" in shown and "usually its cause" in shown
+
+
+def test_what_was_broken_later_comes_behind(recorded: Any) -> None:
+    weight = tf.Variable(1.0, name="weight")
+    step = negative_pixels(weight)
+
+    def run() -> None:
+        weight.assign_sub(tf.math.log(tf.constant(-1.0)))
+        step(tf.constant([0.5, 7.0]), "later pixels")
+
+    log, *others = tensorsleuth.diagnose(recorded(run)).findings
+    assert log.op == "Log" and log.seen is None and "later pixels" in [one.name for one in others]
+
+
+def test_what_was_logged_stands_beside_the_finding(recorded: Any) -> None:
+    step = negative_pixels(tf.Variable(1.0, name="weight"))
+
+    def run() -> None:
+        for number, top in enumerate((0.0, 0.0, 0.0, 3.0, 0.0)):
+            tensorsleuth.log(f"batch {number}")
+            step(tf.constant([0.0, top]), "logged pixels")
+
+    trace = recorded(run)
+    pixels, log = tensorsleuth.diagnose(trace).findings[:2]
+    assert [one.message for one in pixels.logged] == ["batch 2", "loss is 0.0", "batch 3"], "not what came after it"
+    assert [one.message for one in log.logged] == ["loss is 0.0", "batch 3", "loss is nan"], "to the end of the call"
+    line = log.logged[-1].line
+    assert f"loss is nan (step {log.logged[-1].step}, test_expect_recorded.py:{line})" in as_text(
+        verdict(tensorsleuth.diagnose(trace), everything=True)
+    )
+    told = log.to_json()["logged"][-1]
+    assert (told["message"], told["line"], told["file"]) == ("loss is nan", line, __file__)
 
 
 def test_with_a_guard_and_break_points(capfd: Any) -> None:

@@ -220,3 +220,24 @@ def test_wrong_use(arguments: Any, words: list[str]) -> None:
     with pytest.raises(SleuthError) as error:
         tensorsleuth.log(text, *rest, **fields)
     assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_what_get_concrete_function_gave_is_left_out_of_compiled_code(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """XLA has no kernel for it, and it was traced without knowing."""
+
+    @tf.function
+    def doubled(x: Any) -> Any:
+        tensorsleuth.log("x is {x}", x=x)
+        return tensorsleuth.watch(x * 2.0, name="doubled")
+
+    with tensorsleuth.record(tmp_path):
+        kept = doubled.get_concrete_function(tf.TensorSpec([]))
+        around = tf.function(lambda x: kept(x) + 1.0, jit_compile=True)
+        assert [float(around(tf.constant(value))) for value in (1.0, 2.0)] == [3.0, 5.0]
+        assert float(kept(tf.constant(4.0))) == 8.0
+    said = capfd.readouterr().err
+    assert said.count("x is 4.0") == 1 and "x is 1" not in said
+    assert said.count("is compiled by XLA, and calls what get_concrete_function() gave before: ") == 1
+    assert "expect, log and watch do nothing in that. Call the tf.function itself." in said

@@ -58,7 +58,9 @@ def test_gradients_of_compiled_functions_are_said_not_to_be_seen(
     trace = watched(lambda: Program().compiled(2), "gradient:.*")
     assert trace.watched() == []
     said = capfd.readouterr().err
-    assert "watch does not see the inside of step: it is compiled by XLA; its variables it does" in said
+    assert (
+        "watch does not see the inside of step: it is compiled by XLA; its variables it does, after each step." in said
+    )
 
 
 @pytest.mark.parametrize("way", ["eager", "function"])
@@ -121,6 +123,40 @@ def test_the_same_bits(tmp_path: Path) -> None:
     ):
         seen.function(4)
     assert bits(bare.values) == bits(seen.values) and bits(bare.products) == bits(seen.products)
+
+
+def test_what_is_written_after_the_function_that_trains_counts(watched: Callable[..., Trace]) -> None:
+    """A row is written when that comes back; where the variable is written again in the step, the last one stands."""
+    weight = tf.Variable(4.0, name="late/weight")
+
+    @tf.function
+    def step() -> None:
+        with tf.GradientTape() as tape:
+            loss = weight * weight
+        weight.assign_sub(0.25 * tape.gradient(loss, weight))
+
+    def run() -> None:
+        for number in range(4):
+            step()
+            if number % 2:
+                weight.assign(10.0)
+
+    trace = watched(run, "variable:late/weight", what=("scalar", "norm"))
+    (series,) = trace.watched("late/weight")
+    assert series.steps.tolist() == [0, 1, 2, 3] and series.scalar.tolist() == [2.0, 10.0, 5.0, 10.0]
+    assert series.ratio.tolist() == [0.5, 4.0, 0.5, 1.0]
+
+
+def test_a_data_set_from_before_is_looked_at_as_before(tmp_path: Path) -> None:
+    """What is recorded of it anyway does not end with what is watched, however often that changes."""
+    with tensorsleuth.record(tmp_path) as recording:
+        data = tf.data.Dataset.range(4).map(lambda i: tf.math.log(tf.cast(i, tf.float32) - 1.0) * 2.0)
+        watches = [tensorsleuth.watch(selector) for selector in ("variable:a", "variable:b", "variable:c")]
+        _ = [float(value) for value in data]
+        for watch in watches:
+            watch.remove()
+    assert recording.path is not None
+    assert "Log" in {one.op.type for one in tensorsleuth.open(recording.path).tensors(bad=True)}
 
 
 def test_alone_it_records_lightly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

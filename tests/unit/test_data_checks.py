@@ -198,10 +198,14 @@ def test_labels() -> None:
     y[7] = 4
     found = only(schema.check({"y": y}))
     assert (found.rule, found.expected, found.positions) == ("label", "classes 0 to 3", ((7,),))
-    from_one = of_rule(schema.check({"y": np.arange(60) % 4 + 1}), "label")
+    from_one = only(schema.check({"y": np.arange(60) % 4 + 1}))  # and not: there is no row of class 0
     assert from_one.change == "They count from 1: subtract 1."
     gap = only(schema.check({"y": np.arange(60) % 3}))
-    assert (gap.rule, gap.expected, gap.found) == ("label-gap", "rows of every class", "none of 1 of 4 (3)")
+    assert (gap.rule, gap.expected, gap.found) == (
+        "label-gap",
+        "rows of every class",
+        "no row of class 3 (1 of 4 classes)",
+    )
     rare = np.arange(60) % 4
     rare[rare == 3] = 2
     rare[0] = 3
@@ -222,7 +226,7 @@ def test_one_hot_labels() -> None:
 def test_labels_without_a_schema() -> None:
     x = RANDOM.random((60, 9))
     gap = only(check(None, {"x": x, "y": np.array([0, 1, 2, 4, 5] * 12)}))
-    assert gap.rule == "label-gap" and "(3)" in gap.found
+    assert gap.rule == "label-gap" and "class 3 (1 of 6" in gap.found
     negative = only(check(None, {"x": x, "y": np.array([-1, 0, 1] * 20)}))
     assert negative.expected == "classes from 0" and negative.values[0] == -1
 
@@ -338,3 +342,20 @@ def test_crc32c(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {data: row_looker.crc32c(data) for data in known} == known
     monkeypatch.setattr(row_looker, "load", lambda: None)
     assert {data: row_looker.crc32c(data) for data in known} == known
+
+
+def test_labels_from_one_without_a_schema() -> None:
+    x = RANDOM.random((60, 9))
+    told = only(check(None, {"x": x, "labels": np.arange(60) % 10 + 1}))
+    assert (told.rule, told.severity, told.expected) == ("label", "warning", "classes that count from 0")
+    assert told.found == "classes 1 to 10, none 0"
+    assert told.change == "Losses and metrics of 10 outputs take 0 to 9: subtract 1."
+    assert check(None, {"x": x, "labels": np.arange(60) % 10}).violations == ()
+
+
+def test_peaks_do_not_make_a_column_centred() -> None:
+    """A mean that is small beside the deviation, of values that are never below 0."""
+    column = RANDOM.random((400, 3), dtype=np.float32)
+    column[::100] *= 300
+    assert not Schema.infer({"x": column})["x"].centred
+    assert Schema.infer({"x": RANDOM.normal(size=(4000, 3))})["x"].centred

@@ -201,6 +201,8 @@ def test_readme_pages_exist() -> None:
         "docs/breakpoints.md",
         "docs/watch.md",
         "docs/data.md",
+        "docs/guide-checks.md",
+        "docs/cookbook.md",
         "ARCHITECTURE.md",
     ):
         assert link in readme and (ROOT / link).exists(), link

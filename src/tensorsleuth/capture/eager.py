@@ -57,6 +57,7 @@ class EagerCallbacks:
         self._proven: set[str] = set()  # copies that have run
         self.watcher: Watcher | None = None
         self.breaks: Breaks | None = None
+        self.trained: Callable[[], None] | None = None  # a function that trains has come back
         self.met: Callable[[str, Callable[[], Any], Sequence[Any]], None] | None = None  # a function is about to run
         self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
 
@@ -117,6 +118,8 @@ class EagerCallbacks:
             return real(handle, device, name, inputs, attrs, *rest)  # the copy could not be made to run
         if call is not None:
             seen = harmless(self._end, call, outputs)
+            if call.trains and self.trained is not None:
+                harmless(self.trained)
             if self.breaks is not None:
                 raise_in_program(self.breaks.alarm_here())
             if self.watcher is not None:
@@ -131,7 +134,8 @@ class EagerCallbacks:
         elsewhere = self._remote.prober if task is not None and not as_it_is else None
         watched = None if as_it_is else self._functions.watched(name, find, elsewhere=elsewhere)
         known = self._functions.described(name, find) if as_it_is else watched
-        self._steps.function_called(known.kind if known else self._functions.kind(name, find))
+        kind = known.kind if known else self._functions.kind(name, find)
+        self._steps.function_called(kind)
         place = self._places.at(name, self._sites.of_caller(4), outputs, instance=known.instance if known else -1)
         number, began = self._sink.next_call(), time.monotonic_ns()
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
@@ -140,9 +144,10 @@ class EagerCallbacks:
             harmless(self.met, name, find, inputs)
         flight = self._begin_flight(number, name, find, inputs) if task is None else None
         if watched is None:
-            return FunctionCall(name, name, inputs, number, began, place, None, flight)
+            return FunctionCall(name, name, inputs, number, began, place, None, flight, kind == "train")
         self._look_at_strangers(inputs, watched, number)
-        return FunctionCall(name, watched.name, [*inputs, tf.scalar(number)], number, began, place, watched, flight)
+        joined = [*inputs, tf.scalar(number)]
+        return FunctionCall(name, watched.name, joined, number, began, place, watched, flight, kind == "train")
 
     def _begin_flight(self, number: int, name: str, find: _Graph, inputs: Sequence[Any]) -> Any:
         """Keep what a call begins with, where it may have to be run again."""

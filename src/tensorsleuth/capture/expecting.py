@@ -107,9 +107,8 @@ def watch_failures(find: Callable[[str], Alarm]) -> None:
         return alarm if alarm is not None else real(status)
 
     def call_function(self: Any, name: Any, tensor_inputs: Any, num_outputs: Any) -> Any:
-        ran = harmless(runnable, name.decode() if isinstance(name, bytes) else name) or name
         try:
-            return real_function(self, ran.encode() if isinstance(ran, str) else ran, tensor_inputs, num_outputs)
+            return real_function(self, name, tensor_inputs, num_outputs)
         except tf.Failures as error:
             alarm = find(str(error))
             if alarm is None:
@@ -125,12 +124,25 @@ def watch_failures(find: Callable[[str], Alarm]) -> None:
                 raise
         raise alarm
 
+    leave_out_of_compiled_functions()
     real = _patches.replace(core, "_status_to_exception", status_to_exception)
     real_function = _patches.replace(context.Context, "call_function", call_function)
     real_call = _patches.replace(tf.session.BaseSession, "_do_call", do_call)
     disguise(status_to_exception, real)
     disguise(call_function, real_function)
     disguise(do_call, real_call)
+
+
+@cache
+def leave_out_of_compiled_functions() -> None:
+    """Have functions that XLA compiles run without what they cannot hold, where that was traced before them."""
+
+    def call_function(self: Any, name: Any, tensor_inputs: Any, num_outputs: Any) -> Any:
+        ran = harmless(runnable, name.decode() if isinstance(name, bytes) else name) or name
+        return real(self, ran.encode() if isinstance(ran, str) else ran, tensor_inputs, num_outputs)
+
+    real = _patches.replace(context.Context, "call_function", call_function)
+    disguise(call_function, real)
 
 
 @cache

@@ -41,6 +41,7 @@ class Functions:
         self._seen_writes: dict[str, bool] = {}
         self._described: dict[str, Watched | None] = {}  # those that run as they are
         self._roots: dict[tuple[str, str], Watched | None] = {}
+        self._in_datasets: set[str] = set()  # whose copies stay for as long as the dataset may live
         self._closed = False
         self._running = 0  # calls under way
         self._doomed: list[str] = []  # copies to take away when none is
@@ -175,6 +176,7 @@ class Functions:
         with self._lock:
             for use in _USES:
                 self._roots.pop((name, use), None)
+            self._in_datasets.discard(name)
             self._untouched.pop(name, None)
             self._seen_writes.pop(name, None)
             self._described.pop(name, None)
@@ -185,9 +187,9 @@ class Functions:
         """Look at other tensors from now on: every function is watched anew when it is called next."""
         with self._lock:
             self._selection = selection
-            in_use = {name for name, use in self._roots if use == _IN_DATASET}  # for as long as the dataset lives
+            self._in_datasets |= {name for name, use in self._roots if use == _IN_DATASET}
             self._roots = {key: watched for key, watched in self._roots.items() if watched is None}
-            for name in [name for name in self.library.copied_roots() if name not in in_use]:
+            for name in [name for name in self.library.copied_roots() if name not in self._in_datasets]:
                 self._doomed += self.library.take_copies(name)
         self._remove_doomed()
 

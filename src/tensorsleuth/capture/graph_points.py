@@ -20,7 +20,7 @@ from tensorflow.python.ops import resource_variable_ops
 from tensorsleuth.capture import tf as own
 from tensorsleuth.capture import tf_variables
 from tensorsleuth.capture.complaint import harmless
-from tensorsleuth.capture.expecting import trace_compiled_apart
+from tensorsleuth.capture.expecting import leave_out_of_compiled_functions, trace_compiled_apart
 from tensorsleuth.capture.patches import Patches
 
 LETTERBOX = "sleuth_letterbox"  # what variables of ours are called
@@ -53,6 +53,7 @@ def put_op(op: str, inputs: Sequence[Any], number: int) -> None:
     if op in UNORDERED and not auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS >= UNORDERED:
         auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS |= UNORDERED
     trace_compiled_apart()
+    leave_out_of_compiled_functions()
     given = inputs[0] if op in UNORDERED else list(inputs)
     with record.stop_recording(), tf.device("CPU:0"):
         op_def_library._apply_op_helper(op, x=given, number=number, name=op)

@@ -1,7 +1,8 @@
-"""Copies of functions without the expectations that XLA would have to compile.
+"""Copies of functions without those ops of ours that XLA would have to compile.
 
-An expectation knows while it is traced whether XLA compiles what is around it. Not so where somebody keeps what
-get_concrete_function() gave and calls it later in a compiled function: there it is left out, and that is said.
+What `expect`, `log` and `watch` put into a graph knows while it is traced whether XLA compiles what is around it. Not
+so where somebody keeps what get_concrete_function() gave and calls it later in a compiled function: there it is left
+out, and that is said.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import complain
 
 EXPECT = "SleuthExpect"  # the op of native/src/expect.cc
+POINTS = frozenset(["SleuthLog", "SleuthPoint"])  # those of native/src/points.cc: nothing comes out of them
 _COMPILED = "_XlaMustCompile"
 _SUFFIX = "__unexpecting"
 
@@ -25,7 +27,7 @@ def runnable(name: str) -> str:
         if _known[name] != name:
             complain(
                 f"{name} is compiled by XLA, and calls what get_concrete_function() gave before: "
-                "expectations in that are not judged there. Call the tf.function itself."
+                "expect, log and watch do nothing in that. Call the tf.function itself."
             )
     return _known[name]
 
@@ -55,13 +57,18 @@ def _strip(node: Any, compiled: bool, seen: set[str]) -> bool:
             new = _without(called.name, compiled, seen) if called.name else ""
             if new != called.name:
                 called.name, changed = new, True
-    if node.op == EXPECT and compiled:
+    if node.op in (EXPECT, *POINTS) and compiled:
         leave_out(node)
         changed = True
     return changed
 
 
 def leave_out(node: Any) -> None:
-    """Let a node of ours pass on what it gets, and no more."""
+    """Let a node of ours pass on what it gets, and no more; one that passes nothing on, do nothing."""
+    if node.op in POINTS:
+        node.op, waits = "NoOp", [name for name in node.input if name.startswith("^")]
+        node.input[:] = waits
+        node.attr.clear()
+        return
     node.op = "Identity"
     node.attr.pop("expectation", None)

@@ -25,6 +25,7 @@ class FunctionCall:
     place: Place
     watched: Watched | None
     flight: Any = None  # what it began with, where it may be run again
+    trains: bool = False  # does it compute gradients and write variables
 
 
 class Watcher(Protocol):

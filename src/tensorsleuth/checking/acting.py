@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import sys
-import threading
 import warnings
 from collections import Counter
 from dataclasses import replace
@@ -15,11 +14,12 @@ from typing import Any
 from tensorsleuth.capture import api as recording
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.checking.expectation import Expectation, OnViolation
+from tensorsleuth.model.calm import CalmLock
 from tensorsleuth.model.errors import ExpectationError, ExpectationWarning
 from tensorsleuth.model.violation import Violation
 
 IN_FULL = 20  # violations of one place that are put into the trace one by one; then only some, with their count
-_lock = threading.Lock()
+_lock = CalmLock()
 _times: Counter[tuple[Any, ...]] = Counter()
 _warned: dict[tuple[Any, ...], Violation] = {}  # the first of each place
 

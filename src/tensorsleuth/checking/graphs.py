@@ -10,12 +10,13 @@ from weakref import WeakKeyDictionary
 from tensorsleuth.capture import expecting, tracing
 from tensorsleuth.checking import compiled, native_judge, python_op
 from tensorsleuth.checking.acting import finish
+from tensorsleuth.checking.alarms import alarm_in
 from tensorsleuth.checking.expectation import Expectation
 from tensorsleuth.checking.judge import judge_form, need_numbers
 from tensorsleuth.checking.names import Known
 from tensorsleuth.checking.place import Place
 from tensorsleuth.checking.report import paired, violation
-from tensorsleuth.checking.telling import Asked, act_on, alarm_in, judged_by_python, listen, number_of
+from tensorsleuth.checking.telling import Asked, act_on, judged_by_python, listen, number_of
 from tensorsleuth.native import loader
 
 _static_names: WeakKeyDictionary[Any, Known] = WeakKeyDictionary()  # by the outermost graph

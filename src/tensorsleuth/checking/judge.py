@@ -69,7 +69,10 @@ def need_numbers(expected: Expectation, dtype: str) -> None:
     if expected.one_of is not None and isinstance(expected.one_of[0], bytes) is not (dtype == "string"):
         wrong.append("one_of")
     if wrong:
-        raise SleuthError(f"expect({wrong[-1]}=…): values of dtype {dtype} cannot be judged by that.")
+        fitting = ", ".join(("dtype", "rank", "shape", *(rule for rule in fit if rule != wrong[-1])))
+        raise SleuthError(
+            f"expect({wrong[-1]}=…): values of dtype {dtype} cannot be judged by that. They can by {fitting}."
+        )
 
 
 _FIT = {"string": ("one_of", "that"), "complex": ("finite", "that"), "resource": (), "variant": ()}

@@ -6,8 +6,6 @@ import atexit
 import ctypes
 import itertools
 import os
-import re
-import threading
 from ctypes import CFUNCTYPE, POINTER, c_int64, c_uint64
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,16 +17,16 @@ from tensorsleuth.capture import expecting
 from tensorsleuth.capture.watcher import Alarm
 from tensorsleuth.checking import native_judge
 from tensorsleuth.checking.acting import act
+from tensorsleuth.checking.alarms import alarm_in, raise_later
 from tensorsleuth.checking.expectation import Expectation
 from tensorsleuth.checking.judge import Array, judge_form, judge_that, judge_values
 from tensorsleuth.checking.names import Known
 from tensorsleuth.checking.place import Place
 from tensorsleuth.checking.report import Report, paired, violation
+from tensorsleuth.model.calm import CalmLock, no_collection
 from tensorsleuth.native import loader
 
 PATIENCE = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
-MOST_ALARMS = 256
-_ALARM = re.compile(r"tensorsleuth: violation (\d+) of an expectation")
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Asked:
 _numbers: dict[Asked, int] = {}
 _asked: dict[int, Asked] = {}
 _next = itertools.count(1)
-_lock = threading.Lock()
+_lock = CalmLock()
 
 
 def number_of(asked: Asked) -> int:
@@ -56,8 +54,6 @@ def number_of(asked: Asked) -> int:
 
 
 _Tell = CFUNCTYPE(c_int64, c_int64, POINTER(loader.TensorView), POINTER(native_judge.Found), c_uint64, c_int64)
-_alarms: dict[int, BaseException] = {}
-_alarm_numbers = itertools.count(1)
 
 
 @cache
@@ -83,12 +79,13 @@ def _end() -> None:
 
 def _told(number: int, view: Any, found: Any, step: int, iteration: int) -> int:
     """On the thread that computed the tensor. Nothing may be raised from here; returns the number of what to raise."""
-    try:
-        asked = _asked[number]
-        error = act_on(asked, _report(asked, view[0], found[0]), _shape(view[0]), iteration)
-    except Exception as raised:  # of the user's function, or a warning that is an error
-        error = raised
-    return _alarm(error) if error is not None else 0
+    with no_collection():
+        try:
+            asked = _asked[number]
+            error = act_on(asked, _report(asked, view[0], found[0]), _shape(view[0]), iteration)
+        except Exception as raised:  # of the user's function, or a warning that is an error
+            error = raised
+        return raise_later(error) if error is not None else 0
 
 
 def _report(asked: Asked, view: loader.TensorView, found: native_judge.Found) -> Report | None:
@@ -134,26 +131,12 @@ def act_on(asked: Asked, report: Report | None, shape: tuple[int, ...] | None, i
 
 def judged_by_python(asked: Asked, array: Array) -> int:
     """Judge where there is no kernel; the number of what to raise, or 0."""
-    try:
-        known: Known = {}
-        report = judge_form(asked.expected, asked.dtype, array.shape, known, asked.place)
-        report = report if report is not None else judge_values(asked.expected, array)
-        error = act_on(asked, report, array.shape)
-    except Exception as raised:
-        error = raised
-    return _alarm(error) if error is not None else 0
-
-
-def _alarm(error: BaseException) -> int:
-    with _lock:
-        number = next(_alarm_numbers)
-        _alarms[number] = error
-        while len(_alarms) > MOST_ALARMS:
-            _alarms.pop(next(iter(_alarms)))
-    return number
-
-
-def alarm_in(message: str) -> Alarm:
-    """What to raise for an error with which our op stopped what ran; None where it is another error."""
-    found = _ALARM.search(message)
-    return _alarms.get(int(found[1])) if found is not None else None
+    with no_collection():
+        try:
+            known: Known = {}
+            report = judge_form(asked.expected, asked.dtype, array.shape, known, asked.place)
+            report = report if report is not None else judge_values(asked.expected, array)
+            error = act_on(asked, report, array.shape)
+        except Exception as raised:
+            error = raised
+        return raise_later(error) if error is not None else 0

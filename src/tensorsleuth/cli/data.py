@@ -43,6 +43,7 @@ def infer(sample: Path, output: Path | None, force: bool) -> None:
     sleuth data infer train.npz
     sleuth data infer train.csv -o schema.toml
     """
+    from tensorsleuth.data.checking import check
     from tensorsleuth.data.schema import Schema
     from tensorsleuth.data.schema_file import dumps
 
@@ -52,10 +53,16 @@ def infer(sample: Path, output: Path | None, force: bool) -> None:
         )
     with _progress() as progress:
         schema = Schema.infer(sample, progress)
+        wrong = check(None, sample, progress=progress).errors
     if output is None:
         click.echo(dumps(schema), nl=False)
+    else:
+        schema.save(output)
+    if wrong:
+        names = ", ".join(dict.fromkeys(one.name for one in wrong))
+        terminal.note(f" The schema accepts what is wrong with {names}; see first: sleuth data check {sample}")
+    if output is None:
         return
-    schema.save(output)
     terminal.note(f" {output} says what {sample} is like. Read it, put right what is not meant, then:")
     terminal.note(f" sleuth data check {sample} --schema {output}")
 

@@ -134,7 +134,8 @@ def feature_of(seen: Portrait, alike: bool) -> Feature:
         and seen.values.total() >= OFTEN * len(seen.values)
     ):
         told["one_of"] = tuple(sorted(seen.values, key=str))
-    return Feature(**told, centred=seen.kind == "f" and seen.moments.near_zero and seen.moments.std > 0)
+    spread = seen.kind == "f" and seen.moments.std > 0 and seen.low < 0 < seen.high  # else a few peaks make it look so
+    return Feature(**told, centred=spread and seen.moments.near_zero)
 
 
 def rounded(seen: Portrait) -> tuple[float, float]:

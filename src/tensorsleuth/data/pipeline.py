@@ -53,7 +53,7 @@ class Checked:
 def checked(schema: Schema, on_violation: str = "raise", aside: str | PathLike[str] | None = None) -> Checked:
     """Hold every element of a pipeline to a schema, as it passes: `dataset.apply(tensorsleuth.checked(schema))`.
 
-    on_violation: "raise" (the iterator fails, as it does for any error in a pipeline), "warn", "record", "skip" the
+    on_violation: "raise" (the iterator raises a DataError), "warn", "record", "skip" the
     element, or "set_aside" in the .npz file `aside`. What was bad is kept: `bad` has index, violations and content of
     the first few.
     """

@@ -9,13 +9,15 @@ import numpy as np
 import tensorflow as tf
 
 from tensorsleuth.capture.complaint import complain
-from tensorsleuth.data.calm import no_collection
+from tensorsleuth.capture.expecting import watch_failures
+from tensorsleuth.checking.alarms import alarm_in, marked
 from tensorsleuth.data.element import violations
 from tensorsleuth.data.naming import bind, parts
 from tensorsleuth.data.pipeline_native import NativeWay
 from tensorsleuth.data.readers.datasets import columns_of, is_batched
 from tensorsleuth.data.schema import Schema
 from tensorsleuth.data.verdicts import Verdicts
+from tensorsleuth.model.calm import no_collection
 
 PASS, FAIL, DROP = 0, 1, 2
 
@@ -56,7 +58,7 @@ class Looker:
             with no_collection():
                 return self._judge(index, arrays)
         except Warning as warning:  # the program turns warnings into errors
-            return FAIL, f"tensorsleuth: {warning}"
+            return FAIL, marked(warning, str(warning))
         except Exception as error:
             complain(
                 f"an element of a pipeline was not checked ({type(error).__name__}: {error}); the program goes on."
@@ -80,6 +82,7 @@ def _array(value: Any) -> Any:
 def attach(dataset: Any, schema: Schema, verdicts: Verdicts) -> Any:
     """The same data set, looked at as it runs; its structure, order and types stay."""
     looker = Looker(dataset.element_spec, schema, verdicts)
+    watch_failures(alarm_in)
     texts = any(spec.dtype == tf.string for spec in looker.specs)
     native = None if texts else NativeWay.make(looker)
     if verdicts.drops:

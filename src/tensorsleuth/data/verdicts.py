@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.checking.acting import act
+from tensorsleuth.checking.alarms import marked
 from tensorsleuth.checking.place import calling_place
 from tensorsleuth.data.aside import Aside
 from tensorsleuth.data.block import Array
@@ -51,8 +52,9 @@ class Verdicts:
         return self.action in ("skip", "set_aside")
 
     def note(self, index: int, element: Mapping[str, Array], found: Sequence[Violation]) -> str | None:
-        """Keep what is to be kept, put it into the trace; the text to raise, where that is asked for."""
-        found = [replace(one, file=self.place.file, line=self.place.line, code=self.place.code) for one in found]
+        """Keep what is to be kept, put it into the trace; the text to fail with, where that is asked for."""
+        at = self.place
+        found = [replace(one, file=at.file, line=at.line, code=at.code, function=at.function) for one in found]
         with self._lock:
             self.count += 1
             self._keep(index, element, found)
@@ -60,7 +62,7 @@ class Verdicts:
                 self.aside.add(index, element, found)
         for violation in found:
             act(violation, "warn" if self.action == "warn" else "record")
-        return "\n".join(f"tensorsleuth: {one.told}" for one in found) if self.action == "raise" else None
+        return _to_fail_with(found) if self.action == "raise" else None
 
     def _keep(self, index: int, element: Mapping[str, Array], found: Sequence[Violation]) -> None:
         if len(self.elements) >= LISTED:
@@ -70,3 +72,10 @@ class Verdicts:
         self._bytes += size if room else 0
         content = {name: array.copy() for name, array in element.items()} if room else None
         self.elements.append(BadElement(index, tuple(found), content))
+
+
+def _to_fail_with(found: Sequence[Violation]) -> str:
+    from tensorsleuth.data.raised import element_error  # TensorFlow is loaded by now
+
+    error = element_error(found)
+    return marked(error, str(error))

@@ -17,6 +17,7 @@ from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.chain import chain_of
 from tensorsleuth.diagnose.cluster import Found, ran_on, told_as_one
 from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
+from tensorsleuth.diagnose.logged import with_logs
 from tensorsleuth.diagnose.violations import with_violations
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
@@ -60,7 +61,7 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
     trouble: list[str] = []
     for number, process in enumerate(trace.processes):
         try:
-            told = with_violations(process, findings_of(process, exit_code))
+            told = with_logs(process, with_violations(process, findings_of(process, exit_code)))
             found.append((process, [replace(one, process=number) for one in told]))
         except CONTRADICTIONS as error:
             if os.environ.get("SLEUTH_DEBUG"):

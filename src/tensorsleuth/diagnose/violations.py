@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
+from tensorsleuth.diagnose.clock import born
+from tensorsleuth.diagnose.logged import last_logged
 from tensorsleuth.model.finding import Evidence, Finding
 from tensorsleuth.model.violation import Violation
+from tensorsleuth.trace.ops import ARGUMENT
 from tensorsleuth.trace.process import ProcessTrace
 
 CAUSE = "violation"
@@ -13,14 +17,60 @@ AROUND = 2  # lines of source shown before and after
 
 
 def with_violations(process: ProcessTrace, found: list[Finding]) -> list[Finding]:
-    """Violations before other findings, but behind the birth of the bad value that one of them saw."""
+    """Violations before other findings; but where there is a root, only what was broken before it is put before it."""
     broken = violations_of(process)
     if not broken:
         return found
-    told = [_finding(process, one) for one in sorted(broken, key=lambda one: one.severity != "error")]
-    first = process.catalogue.violations[0]
-    explained = bool(found) and found[0].severity == "error" and _saw_bad(first)
-    return [found[0], *told, *found[1:]] if explained else [*told, *found]
+    ranked = sorted(broken, key=lambda one: one.severity != "error")
+    told = [_finding(process, one) for one in ranked]
+    if not found or found[0].severity != "error":
+        return [*(_made_by(one, found) if _saw_bad(of) else one for one, of in zip(told, ranked)), *found]
+    root, first = found[0], broken[0]
+    if not _is_before(process, first, root):
+        return [root, *told, *found[1:]]
+    rest = [_finding(process, one) for one in broken[1:]]
+    return [_leading_to(_finding(process, first), root), root, *rest, *found[1:]]
+
+
+def _is_before(process: ProcessTrace, one: Violation, root: Finding) -> bool:
+    """Was it broken before there was a bad value; then that is usually what came of it."""
+    at = born(process, root)
+    return not _saw_bad(one) and (one.clock is None or at is None or one.clock <= at)
+
+
+def _made_by(finding: Finding, masked: list[Finding]) -> Finding:
+    """A bad value that came no further than to what expected another: the violation, with the line that made it."""
+    made = next((one for one in masked if one.line is not None and one.op != ARGUMENT), None)
+    if made is None:
+        return finding
+    place = f"{os.path.basename(made.file or '?')}:{made.line}"
+    seen = f"the bad value was made by {made.op} at {place}"
+    return replace(
+        finding,
+        seen="; ".join(text for text in (finding.seen, seen) if text),
+        chain=(f"{made.op} ({place})", _broken(finding)),
+        hops=(made.tensor, None),
+    )
+
+
+def _broken(finding: Finding) -> str:
+    return f"{finding.name} ({os.path.basename(finding.file or '?')}:{finding.line}, not as expected)"
+
+
+def _leading_to(finding: Finding, root: Finding) -> Finding:
+    """The finding of a violation with what came after it."""
+    place = f"{os.path.basename(root.file)}:{root.line}" if root.file else "a line that is not known"
+    step = f" at step {root.step}" if root.step is not None and root.step >= 0 else ""
+    what = "bad value" if root.chain else "failure"
+    before = f"before the first {what}, of {root.op} at {place}{step}: usually its cause"
+    after = root.chain or (f"{root.op} ({place}, failed)",)
+    return replace(
+        finding,
+        seen="; ".join(text for text in (finding.seen, before) if text),
+        chain=(_broken(finding), *after),
+        hops=(None, *(root.hops or (None,) * len(after))),
+        path=root.path,
+    )
 
 
 def _saw_bad(one: Violation) -> bool:
@@ -39,12 +89,13 @@ def violations_of(process: ProcessTrace) -> list[Violation]:
 
 def _finding(process: ProcessTrace, one: Violation) -> Finding:
     where = f"{one.file}:{one.line} " if one.file is not None else ""
+    part = f" ({one.where})" if one.where else ""
     at = f" at step {one.step}" if one.step is not None and one.step >= 0 else ""
     return Finding(
         cause=CAUSE,
         confidence=1.0,
         severity="error",
-        summary=f"{where}expects {one.expected} of {one.name}{at}.",
+        summary=f"{where}expects {one.expected} of {one.name}{part}{at}.",
         file=one.file,
         line=one.line,
         function=one.function,
@@ -56,6 +107,7 @@ def _finding(process: ProcessTrace, one: Violation) -> Finding:
         fix=one.change or "look at what computes it, and at the first values that broke it",
         evidence=(Evidence("out", one.name, "expect", _amount(one), None, _details(one), None),),
         seen=f"{one.times:,} times at this place; the first is shown" if one.times > 1 else None,
+        logged=last_logged(process, one.clock, one.step),
         source=tuple(_around(process, one)),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tensorsleuth.model.batches import Batch, Phase
+from tensorsleuth.model.series import LogMessage
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Finding:
     worker: str | None = None  # of a cluster, e.g. `worker 1 of 2`
     replica: str | None = None  # e.g. `replica 1 of 2 (CPU:1)`
     others: str | None = None  # what became of the other replicas and workers
+    logged: tuple[LogMessage, ...] = ()  # what `tensorsleuth.log` had said last
     source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were when it ran
     call: int | None = None  # the number of the call that it was born in
     process: int | None = None  # which of the run's

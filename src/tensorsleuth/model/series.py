@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
+SHOWN = 200  # letters of a message beside a finding
 KINDS = ("tensor", "variable", "gradient", "update", "point")
 
 
@@ -32,6 +34,17 @@ class LogMessage:
     message: str
     file: str | None
     line: int | None
+    clock: int | None = None  # when, by the trace's clock
 
     def __str__(self) -> str:
         return self.message
+
+    @property
+    def words(self) -> str:
+        """`loss nan (step 3, train.py:12)`, on one line that is not too long."""
+        step = f"step {self.step}" if self.step >= 0 else ""
+        place = f"{os.path.basename(self.file)}:{self.line}" if self.file else ""
+        where = ", ".join(part for part in (step, place) if part)
+        text = " ".join(self.message.split())
+        text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+        return f"{text} ({where})" if where else text

@@ -61,7 +61,7 @@ class Violation:
     def first(self) -> str:
         """`[3, 4] 255, [3, 7] 254, …`: the first few positions and values."""
         pairs = [f"{spot(at)} {shown(value)}".strip() for at, value in zip(self.positions, self.values)][:SHOWN]
-        more = self.broken is not None and self.broken > len(pairs)
+        more = (self.broken or 0) > len(pairs) or len(self.positions) > SHOWN
         return ", ".join([*pairs, *(["…"] if pairs and more else [])])
 
     @property

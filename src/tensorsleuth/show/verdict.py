@@ -73,6 +73,8 @@ def _problem(finding: Finding) -> Iterator[RenderableType]:
         yield _labelled("Seen", finding.seen)
     if finding.others:
         yield _labelled("Others", finding.others)
+    for number, said in enumerate(finding.logged):
+        yield _labelled("" if number else "Logged", said.words)
     yield _labelled("Sure", sureness(finding))
     if finding.fix:
         yield _labelled("Change", finding.fix)

@@ -109,7 +109,8 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         )
     elif kind == "log":
         message = float(fields["time"]), int(fields["step"]), str(fields["message"])
-        catalogue.logs.append(LogMessage(*message, *_place(fields)))
+        clock = int(fields["clock"]) if "clock" in fields else None
+        catalogue.logs.append(LogMessage(*message, *_place(fields), clock))
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)

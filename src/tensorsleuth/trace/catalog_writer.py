@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import linecache
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tensorsleuth.model.calm import CalmLock
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.journal import Journal
 from tensorsleuth.trace.plan import CATALOG_BYTES
@@ -22,7 +22,7 @@ class CatalogWriter:
     def __init__(self, folder: Folder, is_user: Callable[[str], bool], bound: int = CATALOG_BYTES) -> None:
         self._journal = Journal(folder / "catalog.journal", bound)
         self._is_user = is_user
-        self._lock = threading.RLock()
+        self._lock = CalmLock()
         self._files: dict[str, int] = {}
         self._sites: dict[tuple[FrameKey, ...], int] = {}
         self._next: dict[str, int] = {}

@@ -51,6 +51,14 @@ class WatchedRows:
         return read_bytes(self._folder / "watched_values.bin", place[0] % WATCHED_VALUE_BYTES, place[1])
 
 
+def last_of_steps(at: Array, rows: WatchedRows, kind: str) -> Array:
+    """Of a variable, the last row of each step: it may have been written again after what trains came back."""
+    if kind not in ("variable", "update"):
+        return at
+    steps = rows.rows["step"][at]
+    return at[np.append(steps[1:] != steps[:-1], True)] if len(at) else at
+
+
 class WatchedSeries:
     """One watched thing, over the steps."""
 
@@ -190,7 +198,7 @@ def watched_in(process: ProcessTrace) -> Iterator[WatchedSeries]:
     except TraceError:
         return  # nothing was watched; or `trouble_in` says why it cannot be read
     for number, series in sorted(process.catalogue.series.items()):
-        at = np.flatnonzero(rows.rows["series"] == number)
+        at = last_of_steps(np.flatnonzero(rows.rows["series"] == number), rows, series.kind)
         if len(at):
             yield WatchedSeries(process, series, rows, at)
 

@@ -84,7 +84,7 @@ watch.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph: do not c
 
 def _watch_here(tensor: T, name: str, every: int, what: Any, logdir: Any) -> T:
     if not isinstance(name, str) or not name:
-        raise SleuthError(f"watch(name={name!r}): a name is a text.")
+        raise SleuthError(f"watch(name={name!r}): a name is a text, such as name='logits'.")
     asked = read_what(what)
     watches = _begin(logdir)
     from tensorsleuth.watching import points

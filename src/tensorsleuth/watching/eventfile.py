@@ -15,8 +15,9 @@ from tensorsleuth.capture.event_files import EventFile
 from tensorsleuth.model.rows import QUANTILES, What
 from tensorsleuth.trace import png
 from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.rundir import TENSORBOARD
-from tensorsleuth.trace.watched import WatchedRows, WatchedSeries
+from tensorsleuth.trace.watched import WatchedRows, WatchedSeries, last_of_steps
 from tensorsleuth.watching.series import Book
 
 PAUSE = 2.0  # seconds between two writings, at least: what a kill can lose here; the trace loses nothing
@@ -51,9 +52,11 @@ class EventFiles:
         source, process = WatchedRows(self._folder), ProcessTrace(self._folder)
         series = {entry.series.number: entry.series for entry in self._book.entries()}
         new = np.flatnonzero(source.numbers >= self._next)
+        looks = [last_of_steps(_of(source, new, number), source, one.kind) for number, one in series.items()]
+        last = {at for look in looks for at in look.tolist()}
         for at in new.tolist():
             number = int(source.rows["series"][at])
-            if number in series:
+            if number in series and at in last:
                 self._look(WatchedSeries(process, series[number], source, np.array([at])), source)
             self._next = int(source.numbers[at]) + 1
         self._written = time.monotonic()
@@ -90,3 +93,8 @@ def _numbers(row: Any) -> dict[str, float]:
     finite = int(row["elements"]) - int(row["nan"]) - int(row["neg_inf"]) - int(row["pos_inf"])
     sums = {"sum": float(row["sum"]), "sum_squares": float(row["norm"]) ** 2}
     return {"min": float(row["min"]), "max": float(row["max"]), "num": finite, **sums}
+
+
+def _of(source: WatchedRows, at: Array, number: int) -> Array:
+    """Those of some rows that are of one series."""
+    return np.asarray(at[source.rows["series"][at] == number])

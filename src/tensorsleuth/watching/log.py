@@ -6,7 +6,6 @@ import atexit
 import contextlib
 import ctypes
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import numpy as np
 
 from tensorsleuth.capture import api as recording
 from tensorsleuth.capture.complaint import complain, harmless
+from tensorsleuth.model.calm import CalmLock, no_collection
 from tensorsleuth.model.dtypes import STRING
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.native import loader
@@ -49,7 +49,7 @@ class Message:
 
 
 _messages: list[Message] = []  # by number: graphs hold the numbers for as long as the program runs
-_lock = threading.Lock()
+_lock = CalmLock()
 _kept = 0
 _callback: Any = None
 
@@ -70,7 +70,10 @@ def log(message: str, *args: Any, **fields: Any) -> None:
     slots = tuple(slot for slot, value in given.items() if graph_points.is_tensor(value))
     stand_in = next((slot for slot, value in given.items() if graph_points.is_keras_input(value)), None)
     if stand_in is not None:
-        raise SleuthError(f"log: {stand_in} is a stand-in of Keras, which has no value until the model is called.")
+        raise SleuthError(
+            f"log: {stand_in} is a stand-in of Keras, which has no value until the model is called. "
+            "Log in the call() of a layer."
+        )
     said = Message(message, args, fields, slots, *caller_line())
     tensors = [graph_points.as_tensor(given[slot]) for slot in slots]
     if graph_points.in_function():
@@ -99,7 +102,12 @@ def _in_graph(said: Message, tensors: list[Any]) -> None:
             number = len(_messages) - 1
         graph_points.put_op("SleuthLog", tensors, number)
     else:
-        graph_points.put_python(lambda *values: harmless(said.say, [np.asarray(value) for value in values]), tensors)
+        graph_points.put_python(lambda *values: harmless(_say_values, said, values), tensors)
+
+
+def _say_values(said: Message, values: Sequence[Any]) -> None:
+    with no_collection():
+        said.say([np.asarray(value) for value in values])
 
 
 def _say_compiled(said: Message, count: int, values: list[Any]) -> None:
@@ -132,7 +140,8 @@ def _end() -> None:
 def _print(number: int, count: int, views: Any) -> None:
     """On the thread that runs the op. Nothing may be raised from here."""
     try:
-        _messages[number].say([_read(views[at]) for at in range(count)])
+        with no_collection():
+            _messages[number].say([_read(views[at]) for at in range(count)])
     except Exception as error:
         complain(f"log did not work ({type(error).__name__}: {error}); the program goes on.")
 
@@ -169,5 +178,5 @@ def _keep(text: str, file: str | None, line: int | None) -> None:
     if _kept > MOST_KEPT:
         recorder.catalog.not_covered("what was logged later", f"there are {MOST_KEPT:,} messages already")
         return
-    place = {"file": file, "line": line}
-    recorder.catalog.log({"time": time.time(), "step": recorder.steps.number, "message": text} | place)
+    when = {"time": time.time(), "clock": time.monotonic_ns(), "step": recorder.steps.number}
+    recorder.catalog.log(when | {"message": text, "file": file, "line": line})

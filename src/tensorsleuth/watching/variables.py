@@ -27,7 +27,8 @@ class Known:
     of_value: Entry | None
     of_update: Entry | None
     before: Any = None  # its value when the step began
-    seen: int = -1  # the step in which it was last looked at
+    after: Any = None  # its value when it was last looked at in this step
+    done: int = -1  # the last step that has ended for it
 
     def is_due(self, step: int) -> bool:
         return any(_due(entry, step) for entry in (self.of_value, self.of_update))
@@ -68,14 +69,19 @@ class Variables:
     def _begin(self, known: Known, step: int) -> None:
         known.before = known.read() if known.is_due(step) else None
 
-    def ended(self, step: int) -> None:
-        """A step has ended, and its number still stands."""
+    def trained(self, step: int) -> None:
+        """What trains has come back: nearly always this is how the step ends, and the program may be killed now."""
         for known in list(self._known.values()):
-            after = known.read() if known.is_due(step) and known.seen != step else None
-            if after is not None:
+            after = known.read() if known.is_due(step) and known.done != step else None
+            if after is not None and not _same(after, known.after):
                 self._saw(known, after, step)
-                known.seen = step
-            known.before = None
+                known.after = after  # held, so that who writes it later in the step writes elsewhere
+
+    def ended(self, step: int) -> None:
+        """A step has ended, and its number still stands: look again at what was written since."""
+        self.trained(step)
+        for known in list(self._known.values()):
+            known.before, known.after, known.done = None, None, step
 
     def _saw(self, known: Known, after: Any, step: int) -> None:
         entries = known.of_value, known.of_update
@@ -85,6 +91,16 @@ class Variables:
         where = loader.Where(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
         self._native.watch_variable(*numbers, view, before, where)
         del array, earlier  # held their memory until here
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Do two tensors share their memory, or is there none in either."""
+    if other is None:
+        return False
+    (first, held), (second, also) = tensor_view(one), tensor_view(other)
+    same = bool(first.data == second.data)
+    del held, also  # held their memory until here
+    return same
 
 
 def _due(entry: Entry | None, step: int) -> bool:

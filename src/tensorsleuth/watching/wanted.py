@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tensorsleuth.capture.selector import Selector, Subject, read_watched
@@ -88,7 +88,7 @@ def read_what(what: str | Sequence[str] | None) -> What:
     """As flags; None is what is usual."""
     if what is None:
         return USUAL
-    names = [what] if isinstance(what, str) else list(what)
+    names = [what] if isinstance(what, str) or not isinstance(what, Iterable) else list(what)
     if not names or not all(isinstance(name, str) for name in names):
         raise SleuthError(f"what is {what!r}; it must be one or more of {', '.join(WHATS)}.")
     asked = What(0)

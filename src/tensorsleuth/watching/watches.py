@@ -95,6 +95,7 @@ class Watches:
             recorder.hear_gradients(self, self._gradients)
             recorder.steps.moving = lambda this, following: harmless(self._moving, this, following)
             recorder.callbacks.met = self._function
+            recorder.callbacks.trained = self._came_back
             self._again()
 
     def _can(self, recorder: Recorder) -> bool:
@@ -117,7 +118,7 @@ class Watches:
             recorder, self.recorder = self.recorder, None
             if recorder is None or self._native is None:
                 return
-            recorder.steps.moving = recorder.callbacks.met = None
+            recorder.steps.moving = recorder.callbacks.met = recorder.callbacks.trained = None
             recorder.hear_gradients(self, None)
             harmless(self._step_ended, trained)
             self._native.watch_activate(False)
@@ -263,6 +264,11 @@ class Watches:
         """The step that is under way, where it has trained; else -1."""
         steps = self.recorder.steps if self.recorder is not None else None
         return steps.number if steps is not None and steps.count > steps.number else -1
+
+    def _came_back(self) -> None:
+        step = self._trained()
+        if self._variables is not None and step >= 0:
+            self._variables.trained(step)
 
     def _step_ended(self, step: int) -> None:
         if self._variables is not None and step >= 0:

@@ -83,6 +83,7 @@ export interface Finding {
   fix: string | null;
   chain: { text: string; tensor: TensorId | null }[];
   seen: string | null;
+  logged: string[]; // what tensorsleuth.log had said last
   tensor: TensorId | null; // where it was born
   place: Place | null; // the line, to be opened in the source panel
 }

@@ -74,16 +74,26 @@ class Labels(FeatureCheck):
             yield Violation(
                 "label", name, "rows that add up to 1", "other sums", change="Is each row one-hot, or shares?", **told
             )
-        yield from self._gaps(name, feature, state)
+        if not _count_from_one(feature, state):
+            yield from self._gaps(name, feature, state)
         yield from self._imbalance(name, feature, state)
+        if self.case.schema is None:
+            yield from self._from_one(name, state)
+
+    def _from_one(self, name: str, state: Classes) -> Iterator[Violation]:
+        """Without a word about classes: those that begin with 1, none of them absent."""
+        known = _implied(state)
+        if len(known) > 1 and known[0] == 1 and len(known) == len(state.counts):
+            found = f"classes 1 to {known[-1]}, none 0"
+            change = f"Losses and metrics of {len(known):,} outputs take 0 to {len(known) - 1}: subtract 1."
+            yield Violation("label", name, "classes that count from 0", found, change=change, severity="warning")
 
     def _strange(self, name: str, feature: Label, state: Classes) -> Violation:
-        several = sorted({one for one in state.counts if isinstance(one, int)})
         found = "others, such as " + ", ".join(shown(one) for one in dict.fromkeys(state.values))
         many = feature.classes if isinstance(feature.classes, int) else None
         expected = f"classes 0 to {many - 1}" if many else listed(feature.names) if feature.names else "classes from 0"
         change = "Put the labels right, or change classes in the schema."
-        if many and several and several[0] == 1 and several[-1] == many:
+        if _count_from_one(feature, state):
             change = "They count from 1: subtract 1."
         return Violation("label", name, expected, found, change=change, **state.told())
 
@@ -92,9 +102,8 @@ class Labels(FeatureCheck):
         absent = [one for one in known if one not in state.counts and str(one) not in state.counts]
         if absent and state.counts:
             more = ", …" if len(absent) > SHOWN else ""
-            found = (
-                f"none of {len(absent):,} of {len(known):,} ({', '.join(shown(one) for one in absent[:SHOWN])}{more})"
-            )
+            which = ", ".join(shown(one) for one in absent[:SHOWN])
+            found = f"no row of class {which}{more} ({len(absent):,} of {len(known):,} classes)"
             change = "Was the data cut or filtered? A class that is never seen is never learned."
             severity = "warning" if self.case.schema is None and len(absent) > len(known) / 2 else "error"
             yield Violation("label-gap", name, "rows of every class", found, change=change, severity=severity)
@@ -112,6 +121,12 @@ class Labels(FeatureCheck):
             severity = "error" if feature.balance is not None else "warning"
             text = f"the rarest class to have {expected:.4g} of the most frequent one or more"
             yield Violation("balance", name, text, found, change=change, severity=severity)
+
+
+def _count_from_one(feature: Label, state: Classes) -> bool:
+    """Are they as many as declared, but from 1 on: then no class is absent, all are shifted."""
+    several = [one for one in state.counts if isinstance(one, int)]
+    return isinstance(feature.classes, int) and bool(several) and (min(several), max(several)) == (1, feature.classes)
 
 
 def count_values(array: Any) -> dict[Any, int]:

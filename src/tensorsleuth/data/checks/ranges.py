@@ -50,7 +50,8 @@ class Ranges(FeatureCheck):
 
     def judge(self, name: str, feature: Feature, state: Outside) -> Iterator[Violation]:
         if state.broken:
-            found = f"values from {shown(state.low)} to {shown(state.high)}"
+            low, high = shown(state.low), shown(state.high)
+            found = f"values from {low} to {high}" if low != high else f"values of {low}"
             change = _advice(feature.bounds, state.low, state.high)
             yield Violation("between", name, f"values {words(feature.bounds)}", found, change=change, **state.told())
 
@@ -74,7 +75,7 @@ def words(between: tuple[float, float]) -> str:
 
 def _advice(between: tuple[float, float], low: float, high: float) -> str:
     least, greatest = float(between[0]), float(between[1])
-    if greatest == 1.0 and low >= 0 and 1 < high <= 255:
+    if greatest == 1.0 and low >= 0 and 2 < high <= 255:
         scale = "x / 255" if least == 0.0 else "x / 127.5 - 1"
         return f"It looks like bytes that were not scaled: {scale}."
     if least == 0.0 and greatest == 1.0 and low >= -1 and high <= 1:

@@ -32,6 +32,7 @@ def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
     return finding.to_json() | {
         "evidence": evidence,
         "chain": chain,
+        "logged": [said.words for said in finding.logged],
         "tensor": tensor_id(finding, finding.tensor),
         "place": opened.sources.place(finding.file, finding.line, finding.function),
     }

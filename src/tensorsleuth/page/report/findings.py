@@ -74,7 +74,14 @@ def _piece(piece: dict[str, Any]) -> str:
 def _story(told: dict[str, Any]) -> str:
     spread = " → ".join(hop["text"] for hop in told["chain"])
     sure = f"{told['cause']}, {100 * told['confidence']:.0f} %"
-    rows = {"Spread": spread, "Seen": told["seen"], "Others": told["others"], "Cause": sure, "Change": told["fix"]}
+    rows = {
+        "Spread": spread,
+        "Seen": told["seen"],
+        "Others": told["others"],
+        "Logged": " · ".join(told["logged"]),
+        "Cause": sure,
+        "Change": told["fix"],
+    }
     return f"<dl>{''.join(f'<dt>{name}</dt><dd>{text(said)}</dd>' for name, said in rows.items() if said)}</dl>"
 
 

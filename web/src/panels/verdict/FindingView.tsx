@@ -20,6 +20,7 @@ export function FindingView({ finding }: { finding: Finding }) {
         <Row label="Sure" text={sureness(finding)} />
         <Row label="Seen" text={finding.seen} />
         <Row label="Others" text={finding.others} />
+        {finding.logged.map((said, number) => <Row key={number} label={number ? "" : "Logged"} text={said} />)}
       </div>
       <div class="finding-side">
         <Chain finding={finding} />
