@@ -83,6 +83,11 @@ def test_reading_takes_a_part_of_the_time_only(little: Path, monkeypatch: pytest
     assert opened.refresh()
 
 
+def test_the_verdict_does_not_wait_for_the_columns_of_all_tensors(little: Path) -> None:
+    opened = OpenRun(little)
+    assert ask(opened, "verdict")["findings"] and "table" not in vars(opened)
+
+
 @pytest.mark.usefixtures("impatient")
 def test_the_verdict_is_found_again_only_where_it_may_differ(little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Trace] = []

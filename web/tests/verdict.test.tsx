@@ -25,6 +25,12 @@ test("a finding says what, where, when, what to change and how sure it is", () =
   expect(text).not.toContain("/site"); // the name of the file is enough
 });
 
+test("a finding does not wait for what else is known of the run", () => {
+  verdict.value = aVerdict();
+  const { getByText } = render(<Verdict />);
+  expect(getByText("Problem")).toBeTruthy();
+});
+
 test("a hop of the chain, and a piece of evidence, move the focus", () => {
   const { getByText } = shown();
   fireEvent.click(getByText("Mul (NaN)"));
