@@ -1,8 +1,9 @@
-"""What was not as the program expected: which tensor to show for it."""
+"""What was not as the program expected: in its own words, and with the tensor to show for it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,22 +13,71 @@ from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ring_reader import Array
 
 MOST = 200  # violations that are looked at
+TOLD = 20  # places whose violations are told in words
+
+
+class Broken(NamedTuple):
+    """A violation, the process that it was in, and the place of the tensor to show; None where nothing was computed."""
+
+    violation: Violation
+    process: int
+    place: int | None
+
+    @property
+    def rule(self) -> tuple[object, ...]:
+        """What was broken: the same again is not told again."""
+        one = self.violation
+        return self.process, one.file, one.line, one.name, one.rule
+
+
+def broken(opened: OpenRun) -> list[Broken]:
+    """All of them, oldest first."""
+    return opened.keep("violations", None, lambda: _broken(opened))
+
+
+def rules_broken(opened: OpenRun) -> list[Broken]:
+    """The first of each place and kind, with how often that came."""
+    found = broken(opened)
+    times = {one.rule: one.violation.times for one in sorted(found, key=lambda one: one.violation.times)}
+    firsts = {one.rule: one for one in reversed(found)}
+    counted = [firsts[rule]._replace(violation=replace(firsts[rule].violation, times=times[rule])) for rule in firsts]
+    return counted[::-1][:TOLD]
 
 
 def violated_places(opened: OpenRun) -> Array:
-    """For each violation the place of the latest tensor before it, of its own line where there is one."""
-    found = [place for number, asked in enumerate(opened.table.asked) for place in _places(opened, asked, number)]
-    return np.array(sorted(set(found), key=lambda place: float(opened.table.time[place])), np.int64)
+    """The places of the tensors that are shown for them, oldest first."""
+    places = {one.place for one in broken(opened) if one.place is not None}
+    return np.array(sorted(places, key=lambda place: float(opened.table.time[place])), np.int64)
 
 
-def _places(opened: OpenRun, asked: Asked, number: int) -> Iterator[int]:
-    for violation in asked.process.catalogue.violations[:MOST]:
-        event = _event(asked, violation)
-        if event is not None:
-            yield int(opened.table.starts[number]) + event
+def told(opened: OpenRun, one: Broken) -> dict[str, Any]:
+    """A BrokenRule of types.ts."""
+    said = one.violation
+    return {
+        "tensor": opened.table.id(one.place) if one.place is not None else None,
+        "name": said.name,
+        "sentence": f"{said.sentence}.",
+        "change": said.change,
+        "severity": said.severity,
+        "times": said.times,
+        "step": said.step,
+        "line": said.place or None,
+        "code": said.code,
+        "place": opened.sources.place(said.file, said.line, said.function),
+    }
 
 
-def _event(asked: Asked, violation: Violation) -> int | None:
+def _broken(opened: OpenRun) -> list[Broken]:
+    found = [
+        Broken(violation, number, _place(opened, asked, number, violation))
+        for number, asked in enumerate(opened.table.asked)
+        for violation in asked.process.catalogue.violations[:MOST]
+    ]
+    return sorted(found, key=lambda one: float(opened.table.time[one.place]) if one.place is not None else -1.0)
+
+
+def _place(opened: OpenRun, asked: Asked, number: int, violation: Violation) -> int | None:
+    """Of the latest tensor before it, of its own line where there is one."""
     if violation.clock is None:
         return None
     times = asked.process.events["time"]
@@ -35,4 +85,4 @@ def _event(asked: Asked, violation: Violation) -> int | None:
     ops = [at for at, op in enumerate(asked.index.ops) if (op.file, op.line) == (violation.file, violation.line)]
     near = before[np.isin(asked.places[before], ops)] if ops else before[:0]
     chosen = near if len(near) else before
-    return int(chosen[np.argmax(times[chosen])]) if len(chosen) else None
+    return int(opened.table.starts[number]) + int(chosen[np.argmax(times[chosen])]) if len(chosen) else None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorsleuth.diagnose.violations import CAUSE as VIOLATION
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.page import ids
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
+from tensorsleuth.page.violations import broken
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
@@ -32,10 +34,19 @@ def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
     return finding.to_json() | {
         "evidence": evidence,
         "chain": chain,
-        "tensor": tensor_id(finding, finding.tensor),
+        "tensor": tensor_id(finding, finding.tensor) or _violating(opened, finding),
         "place": opened.sources.place(finding.file, finding.line, finding.function),
     }
 
 
 def tensor_id(finding: Finding, number: int | None) -> str | None:
     return ids.name_of(finding.process, number) if number is not None and finding.process is not None else None
+
+
+def _violating(opened: OpenRun, finding: Finding) -> str | None:
+    """The tensor that is shown for a broken rule."""
+    if finding.cause != VIOLATION:
+        return None
+    wanted = finding.process, finding.file, finding.line, finding.name
+    places = (one.place for one in broken(opened) if one.rule[:4] == wanted)
+    return next((opened.table.id(place) for place in places if place is not None), None)
