@@ -64,7 +64,7 @@ test("it can be made small", () => {
 test.each([
   [aRun(), {}, "Healthy", "50 steps, 18,900 tensors, no bad value that matters."],
   [aRun({ live: true }), {}, "Healthy", "so far"],
-  [aRun(), { blind: "SHAPE" }, "Unknown", "Mode SHAPE looks at no values. Record with FULL_HEALTH"],
+  [aRun(), { blind: "SHAPE" }, "Unknown", "Mode SHAPE looks at no values. Record again in the usual mode: sleuth run digits_mlp.py"],
   [aRun({ tensors: 0, live: true }), {}, "Starting", "nothing yet"],
   [aRun({ tensors: 0 }), {}, "Nothing recorded", "sleuth info"],
 ])("without a finding it says what that rests on", (of, change, mark, words) => {
@@ -76,5 +76,5 @@ test.each([
 test("what limits it is told: masked, not covered, damaged", () => {
   const of = aRun({ notCovered: [{ what: "worker 2", why: "it was not recorded", site: null }], trouble: ["events.bin: torn at row 7"] });
   const text = shown(aVerdict({ findings: [], masked: [aFinding({ op: "Sqrt" })] }), of).container.textContent ?? "";
-  for (const part of ["1 bad value masked, no harm done", "Sqrt at digits_mlp.py:79", "worker 2", "it was not recorded", "The trace is damaged", "torn at row 7"]) expect(text).toContain(part);
+  for (const part of ["Bad values masked at 1 place, no harm done", "Sqrt at digits_mlp.py:79", "worker 2", "it was not recorded", "The trace is damaged", "torn at row 7"]) expect(text).toContain(part);
 });

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorsleuth.model.violation import Violation
+from tensorsleuth.page.near import latest_before
 from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ring_reader import Array
 
 MOST = 200  # violations that are looked at
@@ -39,9 +39,10 @@ def rules_broken(opened: OpenRun) -> list[Broken]:
     """The first of each place and kind, with how often that came."""
     found = broken(opened)
     times = {one.rule: one.violation.times for one in sorted(found, key=lambda one: one.violation.times)}
-    firsts = {one.rule: one for one in reversed(found)}
-    counted = [firsts[rule]._replace(violation=replace(firsts[rule].violation, times=times[rule])) for rule in firsts]
-    return counted[::-1][:TOLD]
+    firsts: dict[object, Broken] = {}
+    for one in found:
+        firsts.setdefault(one.rule, one._replace(violation=replace(one.violation, times=times[one.rule])))
+    return list(firsts.values())[:TOLD]
 
 
 def violated_places(opened: OpenRun) -> Array:
@@ -56,7 +57,7 @@ def told(opened: OpenRun, one: Broken) -> dict[str, Any]:
     return {
         "tensor": opened.table.id(one.place) if one.place is not None else None,
         "name": said.name,
-        "sentence": f"{said.sentence}.",
+        "sentence": said.sentence if said.sentence.endswith("…") else f"{said.sentence}.",
         "change": said.change,
         "severity": said.severity,
         "times": said.times,
@@ -69,20 +70,14 @@ def told(opened: OpenRun, one: Broken) -> dict[str, Any]:
 
 def _broken(opened: OpenRun) -> list[Broken]:
     found = [
-        Broken(violation, number, _place(opened, asked, number, violation))
+        Broken(violation, number, _place(opened, number, violation))
         for number, asked in enumerate(opened.table.asked)
         for violation in asked.process.catalogue.violations[:MOST]
     ]
     return sorted(found, key=lambda one: float(opened.table.time[one.place]) if one.place is not None else -1.0)
 
 
-def _place(opened: OpenRun, asked: Asked, number: int, violation: Violation) -> int | None:
-    """Of the latest tensor before it, of its own line where there is one."""
+def _place(opened: OpenRun, process: int, violation: Violation) -> int | None:
     if violation.clock is None:
         return None
-    times = asked.process.events["time"]
-    before = np.flatnonzero(times <= np.uint64(violation.clock))
-    ops = [at for at, op in enumerate(asked.index.ops) if (op.file, op.line) == (violation.file, violation.line)]
-    near = before[np.isin(asked.places[before], ops)] if ops else before[:0]
-    chosen = near if len(near) else before
-    return int(opened.table.starts[number]) + int(chosen[np.argmax(times[chosen])]) if len(chosen) else None
+    return latest_before(opened, process, violation.file, violation.line, violation.clock)

@@ -7,6 +7,7 @@ from typing import Any
 from tensorsleuth.diagnose.violations import CAUSE as VIOLATION
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.page import ids
+from tensorsleuth.page.near import latest_of_line
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
 from tensorsleuth.page.violations import broken
@@ -34,7 +35,7 @@ def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
     return finding.to_json() | {
         "evidence": evidence,
         "chain": chain,
-        "tensor": tensor_id(finding, finding.tensor) or _violating(opened, finding),
+        "tensor": tensor_id(finding, finding.tensor) or _shown_for(opened, finding),
         "place": opened.sources.place(finding.file, finding.line, finding.function),
     }
 
@@ -43,10 +44,13 @@ def tensor_id(finding: Finding, number: int | None) -> str | None:
     return ids.name_of(finding.process, number) if number is not None and finding.process is not None else None
 
 
-def _violating(opened: OpenRun, finding: Finding) -> str | None:
-    """The tensor that is shown for a broken rule."""
-    if finding.cause != VIOLATION:
+def _shown_for(opened: OpenRun, finding: Finding) -> str | None:
+    """Of a finding about a line, a tensor to look at: the one that is shown for a broken rule, or the line's last."""
+    if finding.process is None or finding.file is None:
         return None
     wanted = finding.process, finding.file, finding.line, finding.name
-    places = (one.place for one in broken(opened) if one.rule[:4] == wanted)
-    return next((opened.table.id(place) for place in places if place is not None), None)
+    broke = (one.place for one in broken(opened) if one.rule[:4] == wanted) if finding.cause == VIOLATION else ()
+    place = next((place for place in broke if place is not None), None)
+    if place is None:
+        place = latest_of_line(opened, finding.process, finding.file, finding.line)
+    return opened.table.id(place) if place is not None else None
