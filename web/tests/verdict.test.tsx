@@ -64,6 +64,8 @@ test("it can be made small", () => {
 test.each([
   [aRun(), {}, "Healthy", "50 steps, 18,900 tensors, no bad value that matters."],
   [aRun({ live: true }), {}, "Healthy", "so far"],
+  [aRun({ status: "killed", ending: "SIGKILL" }), {}, "Ended: SIGKILL", "50 steps, 18,900 tensors until then, no bad value that matters."],
+  [aRun({ mode: "FLIGHT" }), {}, "Healthy", "50 steps, 18,900 tensors; no call returned a bad value or wrote one."],
   [aRun(), { blind: "SHAPE" }, "Unknown", "Mode SHAPE looks at no values. Record again in the usual mode: sleuth run digits_mlp.py"],
   [aRun({ tensors: 0, live: true }), {}, "Starting", "nothing yet"],
   [aRun({ tensors: 0 }), {}, "Nothing recorded", "sleuth info"],
