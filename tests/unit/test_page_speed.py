@@ -18,7 +18,7 @@ import pytest
 from tensorsleuth.trace import synthetic, synthetic_mixed
 
 EVENTS = 1_000_000
-FIRST_PAINT = 2.4  # seconds for the run and its verdict; 1.2 on an idle machine
+FIRST_PAINT = 2.4  # seconds for the run and its verdict; 0.7 on an idle machine
 QUESTION = 0.4  # seconds for any other question; 0.15 on an idle machine
 MEMORY = 300 << 20  # bytes, the server and mapped pages of files included
 
