@@ -46,6 +46,17 @@ def test_the_rest_says_so(exported: Page) -> None:
     expect(panel(exported, "Tensors")).to_contain_text(NOT_TAKEN)
 
 
+def test_what_is_about_other_runs_is_not_offered(exported: Page) -> None:
+    expect(verdict(exported)).to_contain_text("takes log(0)")
+    expect(exported.get_by_role("banner")).to_contain_text("digits_mlp.py")
+    for name in ("Runs", "Compare"):
+        expect(exported.get_by_role("button", name=name, exact=True)).to_have_count(0)
+    expect(exported.locator("#run-picker")).to_have_count(0)
+    exported.keyboard.press("?")
+    expect(exported.get_by_role("dialog")).to_contain_text("Next alert")
+    expect(exported.get_by_role("dialog")).not_to_contain_text("Choose another run")
+
+
 def test_the_report_reads_without_a_script(demo_logdir: Path, tmp_path: Path, open_page: Callable[..., Page]) -> None:
     sleuth("report", "--logdir", demo_logdir, "-o", tmp_path / "report.html")
     page = open_page(f"file://{tmp_path}/report.html", java_script_enabled=False)

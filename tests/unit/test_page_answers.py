@@ -83,6 +83,7 @@ def test_the_verdict_knows_its_tensors(opened: OpenRun) -> None:
         ({"op": "Mean", "sort": "min", "descending": "true"}, ["0.3", "0.12", "0.21", "0.30"]),
         ({"to": 0, "sort": "name", "eager": "false", "end": 3}, ["0.2", "0.3", "0.5"]),
         ({"op": "Log", "sort": "inf", "descending": "true"}, ["0.20", "0.29", "0.2", "0.11"]),
+        ({"op": "Log", "sort": "step", "descending": "true"}, ["0.29", "0.20", "0.11", "0.2"]),
     ],
 )
 def test_tensors_by(opened: OpenRun, filters: dict[str, object], expected: list[str]) -> None:

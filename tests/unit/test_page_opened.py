@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.unit.asked import ask
 from tensorsleuth.diagnose import report
 from tensorsleuth.model.finding import Diagnosis
 from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.violation import Violation
 from tensorsleuth.native.loader import Plan, files_in
 from tensorsleuth.page import opened as opening
 from tensorsleuth.page import runs
@@ -81,6 +83,11 @@ def test_reading_takes_a_part_of_the_time_only(little: Path, monkeypatch: pytest
     assert not opened.refresh()
     now[0] += 1.1
     assert opened.refresh()
+
+
+def test_the_verdict_does_not_wait_for_the_columns_of_all_tensors(little: Path) -> None:
+    opened = OpenRun(little)
+    assert ask(opened, "verdict")["findings"] and "table" not in vars(opened)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -149,7 +156,60 @@ def test_errors_are_alerts(little: Path) -> None:
     assert alerts["counts"][-1] == {"kind": "error", "count": 1, "first": "0.35"} and alerts["total"] == 1
 
 
+def test_an_error_without_a_tensor_of_its_own_shows_the_last_of_its_line(little: Path) -> None:
+    add(little, "failure", {"call": 900, "op": 1, "type": "InvalidArgumentError", "message": "no", "inputs": []})
+    alerts = ask(OpenRun(little), "alerts", kind="error")
+    assert alerts["counts"][-1] == {"kind": "error", "count": 1, "first": "0.35"}
+
+
+# ---- rules that were broken
+
+
+def add(run: Path, kind: str, *records: dict[str, object]) -> None:
+    (folder,) = run.glob("p-*")
+    catalog = journal.Journal(folder / "catalog.journal", 1 << 20)
+    for fields in records:
+        catalog.append(kind, fields)
+    catalog.close()
+
+
+def broken(tmp_path: Path, name: str, clock: int, times: int, line: int = 7) -> dict[str, object]:
+    """Recorded as `expect` does."""
+    file = str(tmp_path / "train.py")
+    first = {"broken": 2, "total": 6, "positions": ((0, 1),), "values": (4.0,)}
+    one = Violation("between", name, "values between 0 and 1", "up to 4", **first, file=file, line=line, code="x * x")  # type: ignore[arg-type]
+    return replace(one, clock=clock, times=times, step=0, change="scale it").to_json()
+
+
+def test_a_broken_rule_is_told_in_its_own_words(tmp_path: Path, little: Path) -> None:
+    at = 1_000_000
+    softmax = broken(tmp_path, "scores", at + 1500, 1)
+    add(little, "violation", softmax, broken(tmp_path, "x", at + 9500, 1), broken(tmp_path, "scores", 4 * at * 10, 30))
+    opened = OpenRun(little)
+    first, second = ask(opened, "alerts")["violations"]
+    assert first["sentence"] == "scores: expected values between 0 and 1, found 2 of 6: up to 4; first at [0, 1] 4, …"
+    assert (first["tensor"], first["times"], first["line"], first["code"]) == ("0.1", 30, "train.py:7", "x * x")
+    assert first["place"]["line"] == 7 and first["change"] == "scale it"
+    assert (second["name"], second["tensor"]) == ("x", "0.1"), "the last that its line had computed by then"
+    shown = ask(opened, "tensors/0.1")["violations"]
+    assert [one["name"] for one in shown] == ["scores", "x"] and ask(opened, "tensors/0.2")["violations"] == []
+    findings = [one for one in ask(opened, "verdict")["findings"] if one["cause"] == "violation"]
+    assert [one["tensor"] for one in findings] == ["0.1"]  # one of each line
+
+
+def test_a_rule_broken_before_anything_was_computed(tmp_path: Path, little: Path) -> None:
+    add(little, "violation", broken(tmp_path, "x", 1, 1))
+    (told,) = ask(OpenRun(little), "alerts")["violations"]
+    assert told["tensor"] is None and told["sentence"].startswith("x: expected")
+
+
 # ---- the list of runs
+
+
+@pytest.mark.parametrize(("values", "mode"), [(True, "FULL_TENSOR"), (False, "FULL_NUMERICS")])
+def test_a_run_says_how_closely_it_looked(tmp_path: Path, values: bool, mode: str) -> None:
+    little_run.write(tmp_path / "runs" / "one", tmp_path / "train.py", values)
+    assert [run["mode"] for run in runs.list_runs(tmp_path / "runs", {})["items"]] == [mode]
 
 
 def test_the_list_of_runs(tmp_path: Path, little: Path, monkeypatch: pytest.MonkeyPatch) -> None:

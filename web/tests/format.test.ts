@@ -31,7 +31,7 @@ test("counts are grouped", () => expect(count(1234567)).toBe("1,234,567"));
 test("one thing is not many", () => expect([many(1, "step"), many(2, "step"), many(0, "step")]).toEqual(["1 step", "2 steps", "0 steps"]));
 test("shapes", () => expect([shape([64, 10]), shape([]), shape(null), shape([-1, 3])]).toEqual(["64×10", "scalar", "?", "?×3"]));
 test("durations", () => expect([0.00034, 0.0124, 3.2, 250, 7260].map(seconds)).toEqual(["340 µs", "12.4 ms", "3.2 s", "4 min 10 s", "2 h 1 min"]));
-test("how long ago", () => expect([5, 300, 7200, 90_000, 200_000].map((s) => ago(0, s))).toEqual(["just now", "5 min ago", "2 h ago", "1 day ago", "2 days ago"]));
+test("how long ago", () => expect([5, 300, 7200, 90_000, 200_000, 9_000_000, 94_800_000].map((s) => ago(0, s))).toEqual(["just now", "5 min ago", "2 h ago", "1 day ago", "2 days ago", "3 months ago", "3 years ago"]));
 
 test("a moment says only what there is", () => {
   expect(when({ step: 3, epoch: null, batch: null, iteration: 0 })).toBe("step 3");

@@ -1,4 +1,4 @@
-import { cleanup, fireEvent, render, waitFor } from "@testing-library/preact";
+import { act, cleanup, fireEvent, render, waitFor } from "@testing-library/preact";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { forget } from "../src/api/kept";
 import { Tensors } from "../src/panels/tensors/Tensors";
@@ -99,6 +99,16 @@ test("a filter asks the server", async () => {
   fireEvent.input(getByLabelText("Name"), { target: { value: "den" } });
   await waitFor(() => expect(fetch.mock.calls.at(-1)?.[0]).toBe("api/runs/r/tensors?begin=0&end=100&name=den"));
   expect(fetch).toHaveBeenCalledTimes(2);
+});
+
+test("what is not typed, as an order or the way back, is asked for at once, however soon after another", async () => {
+  const fetch = serve(answers);
+  const { container } = render(<Tensors />);
+  await waitFor(() => expect(names(container).length).toBeGreaterThan(0));
+  vi.useFakeTimers({ toFake: ["setTimeout", "performance"] }); // no time passes: nothing that waits for rest is asked
+  for (const change of ["op=Log", "op=Log&sort=name"]) act(() => arrive(`run=r&${change}`));
+  vi.useRealTimers();
+  expect(fetch.mock.calls.map(([address]) => String(address)).filter((address) => address.includes("sort=name"))).toEqual(["api/runs/r/tensors?begin=0&end=100&op=Log&sort=name"]);
 });
 
 test("nothing passes the filters: they can be cleared", async () => {

@@ -25,6 +25,12 @@ test("a finding says what, where, when, what to change and how sure it is", () =
   expect(text).not.toContain("/site"); // the name of the file is enough
 });
 
+test("a finding does not wait for what else is known of the run", () => {
+  verdict.value = aVerdict();
+  const { getByText } = render(<Verdict />);
+  expect(getByText("Problem")).toBeTruthy();
+});
+
 test("a hop of the chain, and a piece of evidence, move the focus", () => {
   const { getByText } = shown();
   fireEvent.click(getByText("Mul (NaN)"));
@@ -58,7 +64,9 @@ test("it can be made small", () => {
 test.each([
   [aRun(), {}, "Healthy", "50 steps, 18,900 tensors, no bad value that matters."],
   [aRun({ live: true }), {}, "Healthy", "so far"],
-  [aRun(), { blind: "SHAPE" }, "Unknown", "Mode SHAPE looks at no values. Record with FULL_HEALTH"],
+  [aRun({ status: "killed", ending: "SIGKILL" }), {}, "Ended: SIGKILL", "50 steps, 18,900 tensors until then, no bad value that matters."],
+  [aRun({ mode: "FLIGHT" }), {}, "Healthy", "50 steps, 18,900 tensors; no call returned a bad value or wrote one."],
+  [aRun(), { blind: "SHAPE" }, "Unknown", "Mode SHAPE looks at no values. Record again in the usual mode: sleuth run digits_mlp.py"],
   [aRun({ tensors: 0, live: true }), {}, "Starting", "nothing yet"],
   [aRun({ tensors: 0 }), {}, "Nothing recorded", "sleuth info"],
 ])("without a finding it says what that rests on", (of, change, mark, words) => {
@@ -70,5 +78,5 @@ test.each([
 test("what limits it is told: masked, not covered, damaged", () => {
   const of = aRun({ notCovered: [{ what: "worker 2", why: "it was not recorded", site: null }], trouble: ["events.bin: torn at row 7"] });
   const text = shown(aVerdict({ findings: [], masked: [aFinding({ op: "Sqrt" })] }), of).container.textContent ?? "";
-  for (const part of ["1 bad value masked, no harm done", "Sqrt at digits_mlp.py:79", "worker 2", "it was not recorded", "The trace is damaged", "torn at row 7"]) expect(text).toContain(part);
+  for (const part of ["Bad values masked at 1 place, no harm done", "Sqrt at digits_mlp.py:79", "worker 2", "it was not recorded", "The trace is damaged", "torn at row 7"]) expect(text).toContain(part);
 });

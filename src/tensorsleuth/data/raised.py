@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tensorsleuth.checking.raised import Raised
+from tensorsleuth.capture import tf
 from tensorsleuth.data.report import DataError
+from tensorsleuth.model.errors import ExpectationError
 from tensorsleuth.model.violation import Violation
 
 
-class ElementError(DataError, Raised):
+class ElementError(DataError, ExpectationError, tf.InvalidArgumentError):
     """A DataError that is also what `expect` raises, and so one of TensorFlow's errors as well."""
 
     def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
-        Raised.__init__(self, message, violations[0] if violations else None)
+        tf.InvalidArgumentError.__init__(self, None, None, message)
+        self.args = (message,)
+        self.violation = violations[0] if violations else None
         self.report, self.violations = None, tuple(violations)
 
     def __reduce__(self) -> Any:  # it has to get from one process to another

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 SHOWN = 3  # positions and values in a sentence
+_NUMBERS = ("broken", "total", "line", "step", "clock", "times")
+_TEXTS = ("change", "severity", "file", "where", "code", "function", "other")
 
 
 class Remark(str):
@@ -83,7 +85,8 @@ class Violation:
         kept = {name: value for name, value in described.items() if name in known}
         kept["positions"] = tuple(tuple(int(one) for one in at) for at in described.get("positions", ()))
         kept["values"] = tuple(_SPECIAL.get(value, value) for value in described.get("values", ()))
-        kept["clock"] = int(described["clock"]) if described.get("clock") is not None else None
+        for names, kind in ((_NUMBERS, int), (_TEXTS, str)):
+            kept |= {name: kind(kept[name]) for name in names if kept.get(name) is not None}
         texts = {name: str(described[name]) for name in ("rule", "name", "expected", "found")}
         return Violation(**kept | texts)
 

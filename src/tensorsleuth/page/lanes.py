@@ -33,6 +33,7 @@ class Lanes:
         self._processes = trace.processes
         self._several = len(trace.processes) > 1
         self._numbers: dict[tuple[int, bool, int], int] = {}
+        self._known = [np.full(MOST * 4, -1, np.int16) for _ in trace.processes]  # numbers, by process and key
         self.all: list[Lane] = []
         self.begin = min((time for one in trace.processes for time in _first_times(one)), default=0)
 
@@ -45,9 +46,10 @@ class Lanes:
         devices = rows["flags"] >> DEVICE_SHIFT
         on_device = (rows["kind"] == EventKind.GRAPH) & (devices > 0)
         keys = np.where(on_device, devices.astype(np.int64) + MOST * 2, rows["thread"])
-        found, at = np.unique(keys, return_inverse=True)
-        numbers = [self._number(process, key >= MOST * 2, key % (MOST * 2)) for key in found.tolist()]
-        return np.array(numbers, np.int16)[at]
+        known = self._known[process]
+        new = np.unique(keys[known[keys] < 0])
+        known[new] = [self._number(process, key >= MOST * 2, key % (MOST * 2)) for key in new.tolist()]
+        return np.asarray(known[keys])
 
     def _number(self, process: int, device: bool, which: int) -> int:
         key = process, device, which

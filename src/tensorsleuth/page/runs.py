@@ -6,11 +6,12 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tensorsleuth.model.modes import Mode
 from tensorsleuth.page import parameters
 from tensorsleuth.page.growth import Signature, signature
 from tensorsleuth.page.question import Answer, Parameters
 from tensorsleuth.trace import rundir
-from tensorsleuth.trace.runs import RunSummary, how_it_ended, step_count, summarize
+from tensorsleuth.trace.runs import RunSummary, how_it_ended, mode_of, step_count, summarize
 
 if TYPE_CHECKING:
     from tensorsleuth.page.opened import OpenRun
@@ -27,7 +28,8 @@ def list_runs(logdir: Path, asked: Parameters) -> Answer:
 def _counted(run: Path) -> dict[str, Any]:
     counted = _summaries.of(run)
     meta = rundir.read_meta(run)
-    return _told(run, meta, rundir.is_alive(run), counted.steps, counted.events, counted.bad)
+    numbers = {"steps": counted.steps, "tensors": counted.events, "bad": counted.bad}
+    return _told(run, meta, rundir.is_alive(run), counted.mode) | numbers
 
 
 class _Summaries:
@@ -52,10 +54,11 @@ def summary(opened: OpenRun) -> dict[str, Any]:
     """The same of one that is open."""
     trace, table = opened.trace, opened.table
     steps = max((step_count(process) for process in trace.processes), default=0)
-    return _told(opened.path, trace.meta, opened.live, steps, len(table.order), len(table.bad))
+    numbers = {"steps": steps, "tensors": len(table.order), "bad": len(table.bad)}
+    return _told(opened.path, trace.meta, opened.live, mode_of(trace)) | numbers
 
 
-def _told(run: Path, meta: dict[str, Any], alive: bool, steps: int, tensors: int, bad: int) -> dict[str, Any]:
+def _told(run: Path, meta: dict[str, Any], alive: bool, mode: Mode | None) -> dict[str, Any]:
     end: dict[str, Any] = meta.get("ended", {})
     started, program = meta.get("started"), [str(word) for word in meta.get("program", [])]
     return {
@@ -66,9 +69,7 @@ def _told(run: Path, meta: dict[str, Any], alive: bool, steps: int, tensors: int
         "seconds": _seconds(started, end.get("time")),
         "status": _status(end, alive),
         "ending": how_it_ended(end, alive),
-        "steps": steps,
-        "tensors": tensors,
-        "bad": bad,
+        "mode": mode.name if mode is not None else "unknown",
     }
 
 

@@ -26,9 +26,17 @@ def arranged(opened: OpenRun, places: Array, asked: Parameters) -> Array:
     keys = _keys(opened.table, sort, places)
     if keys.dtype.kind == "f":
         keys = np.where(np.isnan(keys), np.inf, -keys if descending else keys)
-    elif descending:
-        keys = -keys
+    else:
+        keys = _narrow(keys, descending)
     return places[np.argsort(keys, kind="stable")]
+
+
+def _narrow(keys: Array, descending: bool) -> Array:
+    """Whole numbers, turned round for a descending order; of 16 bits where they fit: NumPy sorts those far faster."""
+    lowest, highest = (int(keys.min()), int(keys.max())) if len(keys) else (0, 0)
+    if highest - lowest >= 1 << 16:
+        return -keys if descending else keys
+    return (highest - keys if descending else keys - lowest).astype(np.uint16)
 
 
 def _keys(table: Table, sort: str, places: Array) -> Array:

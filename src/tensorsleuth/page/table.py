@@ -22,7 +22,7 @@ from tensorsleuth.trace.query import asked_of
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.ring_reader import Array
 
-BLOCK = 1 << 16  # rows that are read at a time
+BLOCK = 1 << 14  # rows that are read at a time: as many as stay near the processor while their columns are copied
 _LARGEST_STEP = (1 << 31) - 1
 UNKNOWN = Op("?", "?", None, None, None, None, 0)
 
@@ -53,7 +53,7 @@ class Table:
         for asked, start in zip(self.asked, self.starts.tolist()):
             events = asked.process.events
             for begin in range(0, len(events), BLOCK):
-                rows = np.array(events[begin : begin + BLOCK])
+                rows = events[begin : begin + BLOCK]
                 self._copy(slice(start + begin, start + begin + len(rows)), rows, asked, first_op)
             first_op += len(asked.index.ops)
             let_go(events)

@@ -34,7 +34,7 @@ def take(asking: Asking) -> None:
 
 def _alone(run: Answer) -> Answer:
     """The list of runs, with this one: the others are nobody's business."""
-    fields = ("name", "program", "command", "started", "seconds", "status", "ending", "steps", "tensors", "bad")
+    fields = ("name", "program", "command", "started", "seconds", "status", "ending", "mode", "steps", "tensors", "bad")
     return {"begin": 0, "end": 1, "total": 1, "items": [{key: run.get(key) for key in fields}]}
 
 

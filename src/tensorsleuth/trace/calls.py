@@ -17,12 +17,15 @@ _TAKING = (CallKind.OP, CallKind.FUNCTION, CallKind.MORE_INPUTS)
 
 
 class Index:
-    """Finds the places of a value in a column."""
+    """Finds the places of a value in a column. Equal values mostly stand together: a stretch of them is one entry."""
 
     def __init__(self, column: Array, places: Array | None = None) -> None:
-        order = np.argsort(column, kind="stable")
-        self._sorted = column[order]
-        self._places = (order if places is None else places[order]).astype(np.int32, copy=False)
+        begins = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]])) if len(column) else NOWHERE
+        order = np.argsort(column[begins], kind="stable")
+        self._sorted = column[begins[order]]
+        self._begins = begins[order]
+        self._lengths = np.diff(begins, append=len(column))[order]
+        self._places = places.astype(np.int32, copy=False) if places is not None else None
 
     def places(self, value: int) -> Array:
         """Where it stands, in the order of the file."""
@@ -31,7 +34,16 @@ class Index:
         wanted = self._sorted.dtype.type(value)
         first = int(np.searchsorted(self._sorted, wanted, "left"))
         last = int(np.searchsorted(self._sorted, wanted, "right"))
-        return self._places[first:last]
+        found = _counted(self._begins[first:last], self._lengths[first:last])
+        return found if self._places is None else self._places[found]
+
+
+def _counted(begins: Array, lengths: Array) -> Array:
+    """The numbers of some stretches, one after the other."""
+    if len(begins) == 1:
+        return np.arange(begins[0], begins[0] + lengths[0])
+    ends = np.cumsum(lengths)
+    return np.repeat(begins - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
 
 
 class Calls:

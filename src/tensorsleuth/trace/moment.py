@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from tensorsleuth.model.catalog import Instance, Node
 from tensorsleuth.model.dtypes import Kind, dtype_of
 from tensorsleuth.model.ops import ARRAYS
@@ -15,6 +17,7 @@ from tensorsleuth.trace.calls import Calls
 from tensorsleuth.trace.flow import Flow, Source
 from tensorsleuth.trace.observed import Key, Observed, Row, uid_of
 from tensorsleuth.trace.process import ProcessTrace, Tensor
+from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.row_index import RowIndex
 
 MAX_DEPTH = 200  # ops without rows that are looked through
@@ -112,10 +115,20 @@ class Moment:
     # ---- what is bad in it
 
     @cached_property
+    def _suspicious(self) -> Array:
+        """Of each row, whether it may be bad: the few of them are then looked at one by one."""
+        return np.asarray((self.rows["flags"] & EventFlag.BAD != 0) | (self.rows["min"] < SMALL))
+
+    @cached_property
+    def healthy(self) -> set[int]:
+        """Ids of tensors that have rows, none of them bad."""
+        tensors = self.rows["tensor"]
+        return {*tensors.tolist()} - {*tensors[self._suspicious].tolist()}
+
+    @cached_property
     def bad(self) -> dict[Key, Observed]:
         found: dict[Key, Observed] = {}
-        suspicious = (self.rows["flags"] & EventFlag.BAD != 0) | (self.rows["min"] < SMALL)
-        for row in self.rows[suspicious]:
+        for row in self.rows[self._suspicious]:
             tensor = self.process.tensor(row["tensor"])
             one = self._observed(tensor, row) if tensor is not None else None
             if one is not None and one.bad:

@@ -15,6 +15,8 @@ from tensorsleuth.trace.ring_reader import Array
 
 ARGUMENT = "Argument"  # the type of what is passed to a function
 _MOST_TENSORS = 1 << 32  # ids have 32 bits
+_MOST_LISTED = 1 << 20  # ids whose ops are written down one by one: few programs have more
+_FEW = 1000  # ids that are looked for, each by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,17 @@ class OpIndex:
 
     def places(self, tensors: Array) -> Array:
         """For each tensor id the number in `ops` of the op that computes it, -1 where the catalogue does not say."""
+        if len(tensors) < _FEW or int(tensors.max()) >= len(self._listed):
+            return self._searched(tensors)
+        return self._listed[tensors]
+
+    @cached_property
+    def _listed(self) -> Array:
+        """The same of the ids 0, 1, 2, …: a million rows are read off ten times faster than searched for."""
+        lasts = self._makers[2]
+        return self._searched(np.arange(min(int(lasts.max(initial=-1)) + 1, _MOST_LISTED)))
+
+    def _searched(self, tensors: Array) -> Array:
         places, firsts, lasts = self._makers
         if not len(places):
             return np.full(len(tensors), -1, np.int64)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace import rundir
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace
@@ -32,6 +33,7 @@ class RunSummary:
     watched: int = 0  # things
     looks: int = 0  # at them
     logged: int = 0  # messages
+    mode: Mode | None = None  # how closely its tensors were looked at
 
 
 def summarize(run: Path) -> RunSummary:
@@ -58,7 +60,18 @@ def summarize(run: Path) -> RunSummary:
         watched=len(watched),
         looks=sum(map(len, watched)),
         logged=len(trace.logs()),
+        mode=mode_of(trace),
     )
+
+
+def mode_of(trace: Trace) -> Mode | None:
+    """How closely the tensors of a run were looked at, by what its first process says."""
+    for process in trace.processes:
+        settings = process.catalogue.meta.get("settings")
+        name = settings.get("mode") if isinstance(settings, dict) else None
+        if isinstance(name, str) and name in Mode.__members__:
+            return Mode[name]
+    return None
 
 
 def how_it_ended(end: dict[str, Any], alive: bool) -> str:

@@ -80,7 +80,7 @@ class Variables:
         known = self._bad_writes.get(call)
         if known is None:
             known = defaultdict(list)
-            for write in self.writes(call):
+            for write in self.writes(call, suspects=True):
                 for value in write.values:
                     for one in self._each_iteration(call, value):
                         if one.bad:
@@ -108,8 +108,8 @@ class Variables:
         for call in self._moments.calls.consumers(handle):
             yield from self.writes(call, handle)
 
-    def writes(self, call: int, handle: int | None = None) -> Iterator[Write]:
-        """What a call wrote: to one variable, or to any."""
+    def writes(self, call: int, handle: int | None = None, suspects: bool = False) -> Iterator[Write]:
+        """What a call wrote: to one variable, or to any; `suspects` are those that may have written something bad."""
         op = self._moments.calls.op(call)
         if op is None:
             return
@@ -122,13 +122,18 @@ class Variables:
         if op.instance < 0:
             yield from self._unseen_writes(call, op, uids, handle)
         for writer in self.writers.get(op.instance, []):
-            if not self._ran(writer.instance, moment):
+            if (suspects and self._is_healthy(writer, moment)) or not self._ran(writer.instance, moment):
                 continue
             target = uids[writer.argument] if 0 <= writer.argument < len(uids) else NO_UID
             if handle in (None, target):
                 slots = moment.slots_of(writer.instance, writer.number, None)
                 site = self._catalogue.sites.get(writer.node.site)
                 yield Write(call, writer.node.type, target, site, slots, writer.instance, writer.node)
+
+    def _is_healthy(self, writer: _Writer, moment: Moment) -> bool:
+        """Whether all that it may have written was seen, and was healthy: so it is of nearly every writer."""
+        values = self._moments.flow.slots(writer.instance, writer.number)[1:]
+        return all(source.tensor in moment.healthy for slot in values for source in slot)
 
     def _unseen_writes(self, call: int, op: EagerOp, uids: list[int], handle: int | None) -> Iterator[Write]:
         """What a function that was not looked into wrote."""

@@ -27,6 +27,7 @@ export interface RunSummary {
   seconds: number | null;
   status: "running" | "finished" | "failed" | "killed" | "unknown";
   ending: string; // in words: "exit 0", "killed by SIGKILL"
+  mode: string; // docs/modes.md; "unknown" where the run does not say
   steps: number;
   tensors: number;
   bad: number;
@@ -34,7 +35,6 @@ export interface RunSummary {
 
 // GET /api/runs/{run} -> Run
 export interface Run extends RunSummary {
-  mode: string;
   modeWhat: string; // what this mode records, and what it does not, in a sentence
   records: { health: boolean; counts: boolean; range: boolean; shapes: boolean; values: boolean };
   tensorflow: string | null;
@@ -108,6 +108,20 @@ export interface SourceFile {
 // GET /api/runs/{run}/alerts?kind= -> Alerts (begin/end page the items, oldest first)
 export interface Alerts extends PageOf<TensorRow> {
   counts: { kind: AlertKind; count: number; first: TensorId }[];
+  violations: BrokenRule[]; // the first of each place and kind, oldest first
+}
+/** What was not as the program expected (docs/expect.md). */
+export interface BrokenRule {
+  tensor: TensorId | null; // the latest that was computed before it, on its own line where there is one
+  name: string;
+  sentence: string; // expected, found, positions and values
+  change: string | null;
+  severity: string;
+  times: number;
+  step: number | null;
+  line: string | null; // "train.py:12"
+  code: string | null;
+  place: Place | null;
 }
 export type AlertKind = "nan" | "neg_inf" | "pos_inf" | "violation" | "error";
 
@@ -163,6 +177,7 @@ export interface TensorDetail extends TensorRow {
   stack: Frame[]; // outermost first
   forward: { op: string; name: string; place: Place | null } | null; // of a gradient: what it differentiates
   words: string; // its health, in words, as `sleuth why` writes it
+  violations: BrokenRule[]; // that it is shown for
 }
 /** What went in or took it; id null where it was not recorded (fused away, a constant, a write). */
 export interface Neighbour {

@@ -1,10 +1,9 @@
 /** The top of the page: which run, how it is going, search, theme, help. */
 import type { Run } from "../api/types";
-import { PANELS } from "../panels/registry";
 import { helpOpen } from "../state/keys";
 import { connection } from "../state/live";
 import { paused } from "../state/pause";
-import { showPanel, whole } from "../state/panels";
+import { beyond, showPanel, whole } from "../state/panels";
 import { run } from "../state/run";
 import { theme, toggleTheme } from "../state/theme";
 import { many } from "../widgets/format";
@@ -34,7 +33,7 @@ export function Header() {
 function Ways() {
   return (
     <>
-      {PANELS.filter((panel) => panel.region === "whole").map((panel) => (
+      {beyond().map((panel) => (
         <button key={panel.id} aria-current={whole.value?.id === panel.id ? "page" : undefined} onClick={() => showPanel(panel.id)}>
           {panel.title}
         </button>

@@ -1,12 +1,28 @@
 /** Chooses the run that the page is about. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { exported } from "../api/client";
 import type { RunSummary } from "../api/types";
 import { go } from "../state/address";
 import { runName } from "../state/name";
 import { loadRuns, run, runs } from "../state/run";
-import { ago, count, seconds } from "../widgets/format";
+import { badness } from "../widgets/badness";
+import { ago, seconds } from "../widgets/format";
 
 export function RunPicker() {
+  return exported() ? <Alone /> : <Picker />;
+}
+
+/** An exported page is about one run. */
+function Alone() {
+  return (
+    <span class="picker-alone" title="This page was exported: it holds this one run. Others: sleuth view">
+      <span class="picker-name mono">{run.value?.program ?? runName.value}</span>
+      {run.value?.started != null && <span class="faint picker-when">{ago(run.value.started)}</span>}
+    </span>
+  );
+}
+
+function Picker() {
   const [open, setOpen] = useState(false);
   const toggle = (): void => {
     if (!open) void loadRuns();
@@ -59,7 +75,7 @@ function Choice({ one, n, at, choose }: { one: RunSummary; n: number; at: boolea
   return (
     <div id={`run-${n}`} class={`choice${at ? " choice-at" : ""}`} role="option" aria-selected={one.name === runName.value} onMouseDown={(event) => (event.preventDefault(), choose())}>
       <span class="choice-program mono cut">{one.program}</span>
-      <span class={one.bad ? "is-bad" : "quiet"}>{one.bad ? `${count(one.bad)} bad` : "no bad values"}</span>
+      <span class={one.bad ? "is-bad" : "quiet"}>{badness(one)}</span>
       <span class="choice-name mono faint cut">{one.name}</span>
       <span class="faint">{[one.status === "running" ? "running" : one.ending || one.status, one.seconds !== null && seconds(one.seconds), one.started !== null && ago(one.started)].filter(Boolean).join(" · ")}</span>
     </div>

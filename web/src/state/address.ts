@@ -17,6 +17,13 @@ export function drift(changes: Changes): void {
   move(changes, "replaceState");
 }
 
+/** Whether it changes many times a second just now: what costs something may wait for the last change. */
+export function drifting(): boolean {
+  return drifted;
+}
+
+let drifted = false;
+
 /** One part of the address as a signal. */
 export function part(key: string): ReadonlySignal<string | null> {
   return computed(() => address.value.get(key));
@@ -30,6 +37,7 @@ export function href(changes: Changes): string {
 function move(changes: Changes, how: "pushState" | "replaceState"): void {
   const next = changed(changes);
   if (next === text.peek()) return;
+  drifted = how === "replaceState";
   text.value = next;
   try {
     history[how](null, "", `#${next}`);
@@ -47,6 +55,9 @@ function changed(changes: Changes): string {
   return next.toString();
 }
 
-const follow = (): void => void (text.value = location.hash.slice(1));
+const follow = (): void => {
+  drifted = false;
+  text.value = location.hash.slice(1);
+};
 addEventListener("popstate", follow);
 addEventListener("hashchange", follow);

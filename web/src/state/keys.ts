@@ -1,5 +1,6 @@
 /** The keyboard. What a key does stands here once; the help lists the same. */
 import { signal } from "@preact/signals";
+import { exported } from "../api/client";
 import { PANELS } from "../panels/registry";
 import { jump } from "./alerts";
 import { fill, showPanel, whole } from "./panels";
@@ -37,10 +38,10 @@ export const KEYS: Key[] = [
   { keys: ["Escape"], what: "Close, or back to all panels", act: leave },
 ];
 
-/** Those above, and one for each panel that has a key. */
+/** Those above, and one for each panel that has a key; an exported page has one run to choose from. */
 export function allKeys(): Key[] {
   const panels = PANELS.filter((panel) => panel.key).map((panel) => ({ keys: [panel.key as string], what: `Show ${panel.title.toLowerCase()}`, act: () => openPanel(panel.id) }));
-  return [...KEYS, ...panels];
+  return [...KEYS.filter((key) => !exported() || !key.keys.includes("r")), ...panels];
 }
 
 /** From now on keys work; returns what ends that. */

@@ -1,5 +1,6 @@
 /** Which panels are in front. The address has those that were asked for, the latest first: `panel=stack.graph`. */
 import { computed, type ReadonlySignal } from "@preact/signals";
+import { exported } from "../api/client";
 import { PANELS, type Panel } from "../panels/registry";
 import { go, part } from "./address";
 
@@ -9,8 +10,11 @@ const filled = part("whole");
 
 const recent: ReadonlySignal<string[]> = computed(() => asked.value?.split(".") ?? []);
 
+/** Those about more than this run; an exported page holds only the one. */
+export const beyond = (): Panel[] => (exported() ? [] : PANELS.filter((panel) => panel.region === "whole"));
+
 /** The panel that has the page for itself. */
-export const whole: ReadonlySignal<Panel | null> = computed(() => PANELS.find((panel) => panel.id === filled.value) ?? null);
+export const whole: ReadonlySignal<Panel | null> = computed(() => [...PANELS.filter((panel) => panel.region !== "whole"), ...beyond()].find((panel) => panel.id === filled.value) ?? null);
 
 /** Of panels that share a box, the one that was asked for last, else the first. */
 export function inFront(tabs: Panel[]): Panel {

@@ -28,21 +28,21 @@ export async function loadRuns(): Promise<void> {
   if (runName.peek() === null && newest) drift({ run: newest.name });
 }
 
-/** The list of runs, at once where it decides which run is shown; else when the verdict is there, which must not wait for it. */
+/** The list of runs, at once where it decides which run is shown; else when the run and its verdict are there, which must not wait for it. */
 export function loadRunsInTime(): void {
   if (runName.peek() === null) return void loadRuns();
   const stop = effect(() => {
-    if (verdict.value === null && failure.value === null) return;
+    if ((verdict.value === null || run.value === null) && failure.value === null) return;
     queueMicrotask(() => stop());
     void loadRuns();
   });
 }
 
-/** Ask anew for the run itself; what was found comes when it is there. */
+/** Ask anew for the run, what was found in it first: the server answers one question after the other. */
 export async function loadRun(): Promise<void> {
   const path = ofRun();
   if (path === null) return;
-  await Promise.all([settle(path, get<Run>(path), (answer) => take(answer)), loadVerdict()]);
+  await Promise.all([loadVerdict(), settle(path, get<Run>(path), (answer) => take(answer))]);
 }
 
 export async function loadVerdict(): Promise<void> {

@@ -46,10 +46,10 @@ export function seconds(s: number): string {
 
 /** How long ago, in one unit: "just now", "5 min ago", "3 days ago". */
 export function ago(then: number, now = Date.now() / 1000): string {
-  const units: [number, string][] = [[86400, "day"], [3600, "h"], [60, "min"]];
+  const units: [number, string][] = [[365 * 86400, "year"], [30 * 86400, "month"], [86400, "day"], [3600, "h"], [60, "min"]];
   for (const [size, unit] of units) {
     const n = Math.floor((now - then) / size);
-    if (n >= 1) return `${n} ${unit}${unit === "day" && n > 1 ? "s" : ""} ago`;
+    if (n >= 1) return `${n} ${unit}${size >= 86400 && n > 1 ? "s" : ""} ago`;
   }
   return "just now";
 }

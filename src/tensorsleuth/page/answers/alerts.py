@@ -10,7 +10,7 @@ from tensorsleuth.page.failures import failed_places
 from tensorsleuth.page.filters import having
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
-from tensorsleuth.page.violations import violated_places
+from tensorsleuth.page.violations import rules_broken, told, violated_places
 from tensorsleuth.trace.ring_reader import Array
 
 KINDS = ("nan", "neg_inf", "pos_inf", "violation", "error")
@@ -25,7 +25,8 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
         {"kind": kind, "count": len(some), "first": opened.table.id(int(some[0]))} for kind, some in found if len(some)
     ]
     items = tensor_rows(opened, places[begin:end])
-    return {"begin": begin, "end": end, "total": len(places), "items": items, "counts": counts}
+    rules = [told(opened, one) for one in rules_broken(opened)]
+    return {"begin": begin, "end": end, "total": len(places), "items": items, "counts": counts, "violations": rules}
 
 
 def answer_next(opened: OpenRun, asked: Parameters) -> Answer:

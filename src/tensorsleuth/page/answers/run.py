@@ -11,6 +11,7 @@ from tensorsleuth.page.question import Answer, Parameters
 from tensorsleuth.page.runs import summary
 from tensorsleuth.trace.ops import ARGUMENT
 from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.runs import mode_of
 
 _WHAT = {
     Mode.NO_TENSOR: "That tensors were computed, and when. Not their shapes, and nothing of their values.",
@@ -28,9 +29,8 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
     """A Run of types.ts."""
     trace, ops = opened.trace, opened.table.ops
     made = [op for op in ops if op.type != ARGUMENT]
-    mode = mode_of(opened)
+    mode = mode_of(trace)
     return summary(opened) | {
-        "mode": mode.name if mode is not None else "unknown",
         "modeWhat": _WHAT[mode] if mode is not None else "The run does not say what it records.",
         "records": records(mode),
         "tensorflow": _tensorflow(trace.processes),
@@ -45,16 +45,6 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
         "cursor": opened.cursor,
         "live": opened.live,
     }
-
-
-def mode_of(opened: OpenRun) -> Mode | None:
-    """How closely its tensors were looked at."""
-    for process in opened.trace.processes:
-        settings = process.catalogue.meta.get("settings")
-        name = settings.get("mode") if isinstance(settings, dict) else None
-        if isinstance(name, str) and name in Mode.__members__:
-            return Mode[name]
-    return None
 
 
 def records(mode: Mode | None) -> dict[str, bool]:

@@ -11,7 +11,10 @@ from tensorsleuth.page.answers.rows import tensor_row
 from tensorsleuth.page.events import event_at
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
+from tensorsleuth.page.violations import broken, told
 from tensorsleuth.trace.tensor_event import TensorEvent
+
+MOST_TOLD = 5  # rules that one tensor broke
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
@@ -24,6 +27,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
         "stack": _stack(opened, event),
         "forward": _forward(opened, event),
         "words": in_words(event),
+        "violations": [told(opened, one) for one in broken(opened) if one.place == place][:MOST_TOLD],
     }
 
 

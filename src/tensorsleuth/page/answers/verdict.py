@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorsleuth.diagnose.violations import CAUSE as VIOLATION
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.page import ids
+from tensorsleuth.page.near import latest_of_line
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
+from tensorsleuth.page.violations import broken
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
@@ -33,10 +36,22 @@ def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
         "evidence": evidence,
         "chain": chain,
         "logged": [said.words for said in finding.logged],
-        "tensor": tensor_id(finding, finding.tensor),
+        "tensor": tensor_id(finding, finding.tensor) or _shown_for(opened, finding),
         "place": opened.sources.place(finding.file, finding.line, finding.function),
     }
 
 
 def tensor_id(finding: Finding, number: int | None) -> str | None:
     return ids.name_of(finding.process, number) if number is not None and finding.process is not None else None
+
+
+def _shown_for(opened: OpenRun, finding: Finding) -> str | None:
+    """Of a finding about a line, a tensor to look at: the one that is shown for a broken rule, or the line's last."""
+    if finding.process is None or finding.file is None:
+        return None
+    wanted = finding.process, finding.file, finding.line, finding.name
+    broke = (one.place for one in broken(opened) if one.rule[:4] == wanted) if finding.cause == VIOLATION else ()
+    place = next((place for place in broke if place is not None), None)
+    if place is None:
+        place = latest_of_line(opened, finding.process, finding.file, finding.line)
+    return opened.table.id(place) if place is not None else None

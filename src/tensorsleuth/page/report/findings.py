@@ -11,6 +11,8 @@ from tensorsleuth.show.amounts import printable
 
 AROUND = 4  # lines before and after the marked one
 
+_HEADINGS = ("", "tensor", "dtype", "shape", "what was in it")
+
 
 def finding(asking: Asking, told: dict[str, Any]) -> str:
     kind = "finding masked" if told["severity"] == "masked" else "finding"
@@ -61,7 +63,9 @@ def _seen(html: str) -> str:
 def _evidence(pieces: list[dict[str, Any]]) -> str:
     if not pieces:
         return ""
-    head = "<tr><th></th><th>tensor</th><th>dtype</th><th>shape</th><th>what was in it</th></tr>"
+    counted = all(piece["op"] == "expect" for piece in pieces)  # a broken rule says how many, not of which type
+    names = ("", "tensor", "how many", "", "what was found") if counted else _HEADINGS
+    head = f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"
     return f'<table class="evidence">{head}{"".join(_piece(piece) for piece in pieces)}</table>'
 
 

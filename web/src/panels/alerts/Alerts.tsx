@@ -7,6 +7,7 @@ import { count } from "../../widgets/format";
 import { Loading } from "../../widgets/Loading";
 import { ErrorBox } from "../../widgets/ErrorBox";
 import { useAnswer } from "../../widgets/useAnswer";
+import { BrokenRules } from "./BrokenRules";
 import "./alerts.css";
 
 const NAMES: Record<AlertKind, string> = { nan: "NaN", neg_inf: "−∞", pos_inf: "+∞", violation: "Rule broken", error: "Error" };
@@ -15,7 +16,7 @@ export function Alerts() {
   const { value, error } = useAnswer<Answer>(ofRun("alerts"), { begin: 0, end: 1 });
   if (error) return <ErrorBox error={error} />;
   if (!value) return <Loading lines={1} />;
-  if (value.counts.length === 0) return <p class="alerts-none quiet">{none()}</p>;
+  if (value.counts.length === 0 && value.violations.length === 0) return <p class="alerts-none quiet">{none()}</p>;
   return (
     <div class="alerts">
       {value.counts.map((one) => (
@@ -29,6 +30,7 @@ export function Alerts() {
         <button onClick={() => void jump("previous")} title="Previous alert (p)" aria-label="Previous alert">‹</button>
         <button onClick={() => void jump("next")} title="Next alert (n)" aria-label="Next alert">›</button>
       </span>
+      <BrokenRules all={value.violations} />
     </div>
   );
 }
@@ -36,5 +38,6 @@ export function Alerts() {
 function none(): string {
   if (run.value && !run.value.records.health) return `Mode ${run.value.mode} looks at no values: there can be no alert.`;
   if (run.value?.tensors === 0) return "Nothing was recorded yet.";
+  if (run.value?.mode === "FLIGHT") return "None: no call went bad.";
   return "None: no tensor had a NaN or an infinity.";
 }

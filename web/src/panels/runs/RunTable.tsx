@@ -1,5 +1,6 @@
 /** A table of runs, newest first. */
 import type { RunSummary } from "../../api/types";
+import { badness, looked } from "../../widgets/badness";
 import { ago, count, seconds } from "../../widgets/format";
 
 interface Props {
@@ -39,7 +40,7 @@ function Line({ one, now, choose, compare }: LineProps) {
       <td class={one.status === "failed" || one.status === "killed" ? "is-bad" : "quiet"}>{one.status === "running" ? "running" : one.ending || one.status}</td>
       <td class="number">{count(one.steps)}</td>
       <td class="number">{count(one.tensors)}</td>
-      <td class={one.bad ? "number is-bad" : "number"}>{count(one.bad)}</td>
+      <td class={one.bad ? "number is-bad" : "number"} title={badness(one)}>{one.bad || looked(one) ? count(one.bad) : "–"}</td>
       <td class="mono faint">{one.name}</td>
       {compare && <td>{here ? <span class="faint">this run</span> : <button type="button" onClick={() => compare(one.name)}>Compare</button>}</td>}
     </tr>

@@ -11,6 +11,7 @@ import { useLast } from "../../widgets/useLast";
 import { Heading } from "./Heading";
 import { HistorySection } from "./HistorySection";
 import { Neighbours } from "./Neighbours";
+import { Rules } from "./Rules";
 import { ValueSection } from "./ValueSection";
 import "./tensor.css";
 
@@ -25,6 +26,7 @@ export function TensorPanel() {
   return (
     <div class={tensor.id === id ? "tensor" : "tensor is-stale"} aria-busy={tensor.id !== id}>
       <div class="tensor-parts">
+        <Rules all={tensor.violations} />
         <Heading tensor={tensor} />
         <HistorySection tensor={tensor} />
         <ValueSection key={tensor.id} tensor={tensor} />

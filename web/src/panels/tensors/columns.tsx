@@ -41,7 +41,7 @@ export const COLUMNS: Column[] = [
   { id: "min", title: "Min", width: "76px", from: 880, sort: "min", right: true, cell: (row) => number(value(row.health.min)) },
   { id: "mean", title: "Mean", width: "76px", from: 880, sort: "mean", right: true, cell: (row) => number(value(row.health.mean)) },
   { id: "max", title: "Max", width: "76px", from: 880, sort: "max", right: true, cell: (row) => number(value(row.health.max)) },
-  { id: "line", title: "Line", width: "minmax(90px, 0.8fr)", from: 980, cell: (row) => ending(row.place ? `${row.place.path.split("/").pop()}:${row.place.line}` : "–") },
+  { id: "line", title: "Line", width: "minmax(130px, 0.8fr)", from: 980, cell: (row) => ending(row.place ? `${row.place.path.split("/").pop()}:${row.place.line}` : "–") },
 ];
 
 /** Those there is room for; a run that looked at no values has its shapes instead of their health. */

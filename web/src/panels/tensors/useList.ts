@@ -1,8 +1,9 @@
 /** The list's rows for the filters of the address, and where the tensor in focus is among them. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, query, RequestFailed } from "../../api/client";
 import { returns } from "../../api/reach";
 import type { TensorRow } from "../../api/types";
+import { drifting } from "../../state/address";
 import { focus } from "../../state/focus";
 import { ofRun } from "../../state/name";
 import { cursor } from "../../state/run";
@@ -25,7 +26,7 @@ export interface List {
 const never = new Promise<never>(() => undefined);
 
 export function useList(): List {
-  const asked = useDelayed(params.value, 120);
+  const asked = useDelayed(params.value, drifting() ? 120 : 0);
   const path = ofRun("tensors");
   const key = `${path}${query(asked)}`;
   const pages = useMemo(() => new Pages<TensorRow>((begin, end) => (path === null ? never : get(path, { ...asked, begin, end }))), [key]);
@@ -36,11 +37,11 @@ export function useList(): List {
   return { pages, key, at, settled, error: pages.error === null ? null : pages.error instanceof RequestFailed ? pages.error : new RequestFailed(String(pages.error), null, 0) };
 }
 
-/** The first rows are asked for at once; all again when the program went on. */
+/** The first rows are asked for at once, before the list is drawn without them; all again when the program went on. */
 function useRefresh(pages: Pages<TensorRow>, on: boolean): void {
   const moment = `${cursor.value} ${returns.value}`;
   const before = useRef({ pages, moment });
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!on) return;
     if (before.current.pages === pages && before.current.moment !== moment) pages.refresh();
     before.current = { pages, moment };
@@ -52,7 +53,7 @@ function usePlace(pages: Pages<TensorRow>, path: string | null, asked: typeof pa
   const id = focus.value;
   const [place, setPlace] = useState<{ of: string; at: number } | null>(null);
   const of = `${id} ${key}`;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (id === null || path === null || pages.find((row) => row.id === id) >= 0) return;
     if (query(asked) === "") pages.need(likely(id), likely(id) + 1);
     let current = true;

@@ -10,7 +10,7 @@ export function Notes({ run, said }: { run: Run; said: Verdict }) {
     <div class="notes">
       {said.masked.length > 0 && (
         <details>
-          <summary>{many(said.masked.length, "bad value")} masked, no harm done</summary>
+          <summary>Bad values masked at {many(said.masked.length, "place")}, no harm done</summary>
           <ul>{said.masked.map((finding, n) => <Masked key={n} finding={finding} />)}</ul>
         </details>
       )}

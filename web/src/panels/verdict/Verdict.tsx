@@ -18,12 +18,13 @@ export function Verdict() {
     setOpen(!open);
   };
   const said = verdict.value;
-  if (!said || !run.value) return <section class="verdict" aria-label="Verdict"><Loading lines={3} what="Looking for the cause" /></section>;
-  const bad = said.findings.length > 0;
+  const bad = said !== null && said.findings.length > 0;
+  if (!said || (!bad && !run.value)) return <section class="verdict" aria-label="Verdict"><Loading lines={3} what="Looking for the cause" /></section>;
   return (
     <section class={`verdict ${bad ? "verdict-bad" : ""}`} aria-label="Verdict">
-      {bad ? <Problem said={said} open={open} toggle={toggle} /> : <Healthy run={run.value} said={said} />}
-      {(open || !bad) && <Notes run={run.value} said={said} />}
+      {bad && <Problem said={said} open={open} toggle={toggle} />}
+      {!bad && run.value && <Healthy run={run.value} said={said} />}
+      {(open || !bad) && run.value && <Notes run={run.value} said={said} />}
     </section>
   );
 }

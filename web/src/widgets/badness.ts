@@ -1,0 +1,17 @@
+/** How a run fared, in a few words: a mode that looks at no values finds nothing bad in them. */
+import type { RunSummary } from "../api/types";
+import { count } from "./format";
+
+const BLIND = ["NO_TENSOR", "SHAPE"];
+
+/** Whether its mode looks at values at all. */
+export function looked(run: Pick<RunSummary, "mode">): boolean {
+  return !BLIND.includes(run.mode);
+}
+
+export function badness(run: Pick<RunSummary, "mode" | "bad" | "tensors">): string {
+  if (run.bad > 0) return `${count(run.bad)} bad`;
+  if (run.tensors === 0) return "nothing recorded";
+  if (!looked(run)) return "values not looked at";
+  return run.mode === "FLIGHT" ? "no call went bad" : "no bad values";
+}
