@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
 
-from tensorsleuth.capture import tf
 from tensorsleuth.data.report import DataError
 from tensorsleuth.model.errors import ExpectationError
 from tensorsleuth.model.violation import Violation
 
 
-class ElementError(DataError, ExpectationError, tf.InvalidArgumentError):
-    """A DataError that is also what `expect` raises, and so one of TensorFlow's errors as well."""
+class ElementError(DataError, ExpectationError):
+    """A DataError that is also what `expect` raises."""
 
     def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
-        tf.InvalidArgumentError.__init__(self, None, None, message)
-        self.args = (message,)
-        self.violation = violations[0] if violations else None
+        ExpectationError.__init__(self, message, violations[0] if violations else None)
         self.report, self.violations = None, tuple(violations)
 
-    def __reduce__(self) -> Any:  # it has to get from one process to another
-        return _plain, (str(self), self.violations)
 
+@cache
+def _tensorflows() -> type[ElementError]:
+    from tensorsleuth.capture.raised import as_tensorflows
 
-def _plain(message: str, violations: Sequence[Violation]) -> DataError:
-    error = DataError(message)
-    error.violations = tuple(violations)
-    return error
-
-
-ElementError.__name__ = ElementError.__qualname__ = DataError.__name__
-ElementError.__module__ = "tensorsleuth"
+    kind = as_tensorflows(ElementError)
+    kind.__name__ = kind.__qualname__ = DataError.__name__
+    return kind
 
 
 def element_error(found: Sequence[Violation]) -> ElementError:
-    return ElementError("\n".join(one.told for one in found), found)
+    """One of TensorFlow's errors as well."""
+    return _tensorflows()("\n".join(one.told for one in found), found)

@@ -13,6 +13,7 @@ from tensorsleuth.checking.alarms import marked
 from tensorsleuth.checking.place import calling_place
 from tensorsleuth.data.aside import Aside
 from tensorsleuth.data.block import Array
+from tensorsleuth.data.raised import element_error
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.violation import Violation
 
@@ -75,7 +76,5 @@ class Verdicts:
 
 
 def _to_fail_with(found: Sequence[Violation]) -> str:
-    from tensorsleuth.data.raised import element_error  # TensorFlow is loaded by now
-
     error = element_error(found)
     return marked(error, str(error))
