@@ -77,6 +77,12 @@ class PlainSink:
             whole = (*row, len(part), CallKind.MORE_INPUTS if at else kind, duration, tf_step, inputs)
             self._calls.append(_always(whole))
 
+    def begin_call(self, op: int, call: int, began: int) -> None:
+        """What is under way is told by native code only."""
+
+    def end_call(self, call: int) -> None:
+        pass
+
     def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
         """Note a tensor that an eager op made; is it bad?"""
         array = tf.array_of(tensor) if look else None

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from tensorsleuth.capture import tf
 from tensorsleuth.model.rows import CallKind, EventKind
+from tensorsleuth.model.thread_slots import THREADS
 from tensorsleuth.native import loader
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import TracePlan
@@ -27,6 +30,8 @@ class Sink(Protocol):
 
     def next_call(self) -> int: ...
     def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None: ...
+    def begin_call(self, op: int, call: int, began: int) -> None: ...
+    def end_call(self, call: int) -> None: ...
     def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool: ...
     def made(self, uid: int, op: int) -> None: ...
     def maker(self, uid: int) -> int: ...
@@ -53,13 +58,14 @@ class NativeSink:
     def __init__(self, native: loader.Native, folder: Folder, session: int, plan: TracePlan) -> None:
         self.native = self._native = native
         self._step = -1
-        error = native.open(_native_plan(folder, session, plan))
+        error = native.open(_native_plan(folder, session, plan)) or native.open_threads(_threads_file(folder))
         if error:
             raise OSError(error, "cannot create the trace's files", str(folder))
         self._bad = (ctypes.c_uint32 * (2 * MOST_BAD))()
         self._taking = threading.Lock()
         self.set_suspicious = native.set_suspicious
         self.next_call = native.next_call
+        self.end_call = native.end_call
         self.forget_places = native.forget_places
         self.made = native.made
         self.maker = native.maker
@@ -97,6 +103,10 @@ class NativeSink:
             self._native.call(row)
             row.kind = CallKind.MORE_INPUTS
 
+    def begin_call(self, op: int, call: int, began: int) -> None:
+        """Say that a function runs on this thread, until `end_call`."""
+        self._native.begin_call(op, call, self._step, began)
+
     def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
         """Note an eager tensor; True where it is bad."""
         view, array = tensor_view(tensor) if look else (loader.TensorView(dtype=tensor._datatype_enum()), None)
@@ -123,6 +133,11 @@ class NativeSink:
             taken = self._native.take_bad(call, self._bad, MOST_BAD)
             numbers = self._bad[: 2 * taken] if taken else []
         return list(zip(numbers[::2], map(bool, numbers[1::2]), strict=True))
+
+
+def _threads_file(folder: Folder) -> bytes:
+    """Only a recording on disk outlives the program."""
+    return os.fsencode(folder / THREADS) if isinstance(folder, Path) else b""
 
 
 def _native_plan(folder: Folder, session: int, plan: TracePlan) -> loader.Plan:

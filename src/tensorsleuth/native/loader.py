@@ -139,6 +139,9 @@ Print = ctypes.CFUNCTYPE(None, c_int64, c_int, POINTER(TensorView))
 
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_open": (c_int, [POINTER(Plan)]),
+    "sleuth_open_threads": (c_int, [c_char_p]),
+    "sleuth_begin_call": (None, [c_uint32, c_uint64, c_int64, c_uint64]),
+    "sleuth_end_call": (None, [c_uint64]),
     "sleuth_close": (None, []),
     "sleuth_events": (c_uint64, []),
     "sleuth_alarm": (c_uint64, []),

@@ -12,6 +12,7 @@
 #include "health.h"
 #include "python_abi.h"
 #include "session.h"
+#include "threads.h"
 #include "watches.h"
 
 namespace sleuth {
@@ -24,7 +25,7 @@ constexpr uint8_t kDoNotLook = 255;
 constexpr uint64_t kNoUid = ~0ull;
 constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
-enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kStrangers, kMadeBad, kWrites, kCallbacks };
+enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kStrangers, kMadeBad, kWrites, kBegins, kCallbacks };
 
 struct Place {  // an op called from one place in the program
   uint32_t op, first, outputs, type;  // `type` is a hash of the op's type
@@ -233,19 +234,42 @@ bool read_place(Object* described, Place* place) {
   return true;
 }
 
-bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
+bool known_place(uint64_t key, Place* place) {
   auto known = hook.places.find(key);
-  if (known != hook.places.end()) return *place = known->second, true;
+  return known != hook.places.end() && (*place = known->second, true);
+}
+
+// Asks Python for a place that is new; `given`: how many outputs there are, or the arguments, where it has not run yet.
+bool new_place(Callback callback, uint64_t key, Object* op, Object* given, Place* place) {
   uint64_t session = hook.session;
-  Object* arguments[] = {op, PyLong_FromUnsignedLongLong(outputs), PyLong_FromUnsignedLongLong(forward)};
+  Object* arguments[] = {op, given, PyLong_FromUnsignedLongLong(forward)};
   busy = true;
-  Object* described = PyObject_Vectorcall(hook.callbacks[kIntern], arguments, 3, nullptr);
+  Object* described = PyObject_Vectorcall(hook.callbacks[callback], arguments, 3, nullptr);
   busy = false;
-  Py_DecRef(arguments[1]), Py_DecRef(arguments[2]);
+  Py_DecRef(arguments[2]);
+  if (described && !is_a(described, hook.tuple_type)) return Py_DecRef(described), false;  // None: it cannot be told yet
   if (!read_place(described, place) || hook.session != session) return false;  // a new recording began meanwhile
   place->writes = PySet_Contains(hook.writing_ops, op) == 1;
   hook.places[key] = *place;
   return true;
+}
+
+bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
+  if (known_place(key, place)) return true;
+  Object* count = PyLong_FromUnsignedLongLong(outputs);
+  bool found = new_place(kIntern, key, op, count, place);
+  Py_DecRef(count);
+  return found;
+}
+
+// Which op is about to run; its place is named before, for it may be the last that the program runs. 0: not known yet.
+uint32_t op_that_begins(uint64_t key, Object* op, Object* const* args, Size count) {
+  Place place;
+  if (known_place(key, &place)) return place.op;
+  Object* given = tuple_of(args, count);
+  bool found = new_place(kBegins, key, op, given, &place);
+  Py_DecRef(given);
+  return found ? place.op : 0;
 }
 
 // The user's traceback shows the frames that the bare program would have had, not those of our callback.
@@ -288,10 +312,10 @@ void look_at_strangers(const Place& place, Object* const* inputs, Size count, Ui
 }
 
 // Notes an op that has run; false where the guard raised.
-bool note_op(Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
+bool note_op(uint64_t key, Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
   uint32_t outputs = count_outputs(result);
   Place place;  // a copy: the callbacks may let another thread begin a new recording
-  if (!find_place(place_key(op), op, outputs, &place)) return true;
+  if (!find_place(key, op, outputs, &place)) return true;
   count = std::min<Size>(count, place.inputs);
   if (place.writes) eager_writes.fetch_add(1, std::memory_order_relaxed);
   static thread_local Uids uids;
@@ -341,12 +365,16 @@ Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Obj
   if (suspicious.load(std::memory_order_relaxed) && guard::on() && PySet_Contains(hook.writing_ops, op) == 1 &&
       !ask_guard(kWrites, op, inputs, input_count, nullptr, nullptr))
     return nullptr;
+  uint64_t key = place_key(op);
+  uint32_t begins = op_that_begins(key, op, args, count);
   uint64_t began = now_ns();
+  threads::begin(begins, 0, step_now(), began);
   Object* result = PyObject_Vectorcall(hook.real[entry], args, size_t(count), nullptr);
+  threads::end();
   if (!result) return note_failure(op, inputs, input_count), nullptr;
   // A signal that waits to be answered would else raise in the callback of a break point, where nothing can be raised.
   if (breaks::active.load(std::memory_order_relaxed) && PyErr_CheckSignals()) return Py_DecRef(result), nullptr;
-  if (note_op(op, inputs, input_count, result, began)) return result;
+  if (note_op(key, op, inputs, input_count, result, began)) return result;
   Py_DecRef(result);
   return nullptr;
 }
@@ -443,7 +471,7 @@ extern "C" {
 
 SLEUTH_API int sleuth_python_ready() { return sleuth::py::find_all(); }
 
-// given: (3 real entry points, 8 callbacks, EagerTensor, list, tuple, ops with functions, known ops, writing ops)
+// given: (3 real entry points, 9 callbacks, EagerTensor, list, tuple, ops with functions, known ops, writing ops)
 SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t session, int slow_tensors) {
   using namespace sleuth;
   hook = Hook{};  // what the last recording kept stays alive: another thread may still be inside it

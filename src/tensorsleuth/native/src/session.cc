@@ -12,6 +12,7 @@
 #include "guard.h"
 #include "session_runs.h"
 #include "shapes.h"
+#include "threads.h"
 #include "values.h"
 #include "watches.h"
 
@@ -109,6 +110,7 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
 }
 
 void forget_in_child() {
+  threads::abandon();
   guard::abandon();
   breaks::abandon();
   watches::abandon();
@@ -237,6 +239,7 @@ SLEUTH_API void sleuth_close() {
   shapes.close();
   values.close();
   watches::close();
+  threads::close();
 }
 
 SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }
