@@ -12,7 +12,7 @@ import pytest
 
 from tensorsleuth.model import rows
 from tensorsleuth.model.modes import Mode
-from tensorsleuth.trace.ring_reader import HEADER
+from tensorsleuth.model.ring_header import HEADER
 
 IN_HEADER = ("rows_offset", "head", "closed")
 LAYOUTS: dict[str, np.dtype[Any]] = {"Event": rows.EVENT, "Call": rows.CALL, "Value": rows.VALUE}

@@ -108,8 +108,8 @@ class Chooser:
             asked = callbacks.intern, callbacks.substitute, callbacks.call_function, callbacks.failed
             types = tf.EagerTensor, list, tuple
             names = tf.ops_with_functions(), callbacks.known_ops, tf.ops_that_write()
-            looking = callbacks.look_slowly, callbacks.feeds.strangers, callbacks.made_bad, callbacks.writes, callbacks.begins
-            given = (*real, *asked, *looking, *types, *names)
+            looking = callbacks.look_slowly, callbacks.feeds.strangers, callbacks.made_bad, callbacks.writes
+            given = (*real, *asked, *looking, callbacks.begins, *types, *names)
             made: Sequence[Entry] = native.hooks(given, self._session, int(slow_tensors))
             return made
 

@@ -72,9 +72,7 @@ def wait(pid: int, every: float | None = None, meanwhile: Callable[[], None] = l
 
 def _next_signal(timeout: float | None) -> signal.struct_siginfo | None:
     """The next that is for us to answer; None where there was none for so long."""
-    return (
-        signal.sigwaitinfo(_listened()) if timeout is None else signal.sigtimedwait(_listened(), max(timeout, 0.0))
-    )
+    return signal.sigwaitinfo(_listened()) if timeout is None else signal.sigtimedwait(_listened(), max(timeout, 0.0))
 
 
 def end_as(ending: Ending) -> NoReturn:

@@ -10,11 +10,10 @@ import time
 from pathlib import Path
 
 from tensorsleuth.capture.autostart import WHERE
+from tensorsleuth.model.ring_header import HEADER, RingHeader
 from tensorsleuth.show import terminal
 from tensorsleuth.trace import rundir
 
-_HEAD = struct.Struct("<8sIIIIQQqQQQQQQ")  # RingHeader in native/src/ring.h
-_CLAIMED, _CLOSED = 8, 13
 LONGEST_PAUSE = 5.0  # seconds between two looks
 PATIENCE = 2.0  # seconds in which the program is to have said where its threads are
 
@@ -54,9 +53,11 @@ class HangWatch:
         """What grows while anything happens; None where nothing is recorded now."""
         folders = sorted(self._run.glob("p-*"))
         rings = [_head(folder / name) for folder in folders for name in ("events.bin", "calls.bin")]
-        if not any(ring and not ring[_CLOSED] for ring in rings) or any((one / rundir.PAUSED).exists() for one in folders):
+        if not any(ring and not ring.closed for ring in rings) or any(
+            (one / rundir.PAUSED).exists() for one in folders
+        ):
             return None
-        return (*(ring and ring[_CLAIMED] for ring in rings), *(_size(one / "catalog.journal") for one in folders))
+        return (*(ring and ring.claimed for ring in rings), *(_size(one / "catalog.journal") for one in folders))
 
     def _tell(self) -> None:
         busy = (_cpu_seconds(self._pid) - self._cpu) / self._quiet
@@ -89,10 +90,10 @@ def _catches(pid: int, number: int) -> bool:
     return bool(caught >> (number - 1) & 1)
 
 
-def _head(path: Path) -> tuple[int, ...] | None:
+def _head(path: Path) -> RingHeader | None:
     try:
         with path.open("rb") as file:
-            return _HEAD.unpack(file.read(_HEAD.size))
+            return RingHeader(*HEADER.unpack(file.read(HEADER.size)))
     except (OSError, struct.error):
         return None
 

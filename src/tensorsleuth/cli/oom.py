@@ -42,7 +42,7 @@ def compare(before: Memory, after: Memory, pid: int, peak: int) -> dict[str, Any
 
 
 def logged(pid: int, path: str = "/dev/kmsg") -> str | None:
-    """`container` or `machine`: whose killer the kernel's log says has killed a process; None where it cannot be read."""
+    """Whose killer the kernel's log says has killed a process, `container` or `machine`; None where it does not."""
     found = None
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,0 +1,41 @@
+"""Puts what a program ended of among what was found in it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from tensorsleuth.diagnose.end import End
+from tensorsleuth.diagnose.endings import explain
+from tensorsleuth.model.finding import Finding
+from tensorsleuth.model.last_moments import LastMoments
+from tensorsleuth.trace.reader import Trace
+
+AROUND = 2
+_CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+
+
+def with_end(trace: Trace, found: list[Finding]) -> tuple[list[Finding], LastMoments | None, list[str]]:
+    """The findings with that of the end in front; all about the end; and what of it could not be told."""
+    try:
+        return (*_with_end(trace, found), [])
+    except _CONTRADICTIONS as error:
+        if os.environ.get("SLEUTH_DEBUG"):
+            raise
+        return found, None, [f"how the program ended: the trace contradicts itself ({error!r})"]
+
+
+def _with_end(trace: Trace, found: list[Finding]) -> tuple[list[Finding], LastMoments | None]:
+    end = End.of(trace)
+    if end is None:
+        return found, None
+    told = explain(end)
+    if told is None or (told.cause == "exception" and any(one.severity == "error" for one in found)):
+        return found, end.moments(None)  # an exception that follows from what was found
+    finding = end.finding(told)
+    lines = end.process.catalogue.sources.get(finding.file or "", "").splitlines()
+    line = finding.line or 0
+    numbers = range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1) if line else range(0)
+    source = tuple((number, lines[number - 1]) for number in numbers)
+    process = trace.processes.index(end.process)
+    return [replace(finding, source=source, process=process), *found], end.moments(told)
