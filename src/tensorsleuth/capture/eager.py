@@ -173,6 +173,8 @@ class EagerCallbacks:
             if look != DO_NOT_LOOK:  # a watched function has looked at it already
                 close = Mode.NO_TENSOR if call.watched else look
                 self._sink.look(tensor, call.place[1] + index, call.number, tensor._id, close)
+            else:
+                self._sink.born(tensor, call.place[1] + index, call.number)
         if call.flight is not None and self._flights is not None:
             harmless(self._flights.ended, call, call.flight, outputs)
         return seen
@@ -194,9 +196,13 @@ class EagerCallbacks:
         looks = self._places.looks("Argument")
         for number, tensor in enumerate(inputs):
             look = looks[tensor._datatype_enum()] if isinstance(tensor, tf.EagerTensor) else DO_NOT_LOOK
-            if look != DO_NOT_LOOK and not self._sink.maker(tensor._id):
+            if not isinstance(tensor, tf.EagerTensor) or self._sink.maker(tensor._id):
+                continue
+            if look != DO_NOT_LOOK:
                 self._sink.look(tensor, watched.first + number, call, tensor._id, look)
                 self._sink.made(tensor._id, ARGUMENT)
+            else:
+                self._sink.born(tensor, watched.first + number, call)
 
     def failed(self, op: str | bytes, inputs: Sequence[Any], kind: type[BaseException], error: Any) -> None:
         """An op raised. TensorFlow also raises to ask for a slower path: that is no failure."""
