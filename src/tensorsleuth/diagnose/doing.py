@@ -39,6 +39,11 @@ class Threads:
         steps = [one.step for state in self._states for one in (*state.under_way, state.last) if one is not None]
         return max((step for step in steps if step >= 0), default=None)
 
+    @property
+    def calls(self) -> set[int]:
+        """The functions that had not come back."""
+        return {one.call for state in self._states for one in state.under_way if one.call}
+
     @cached_property
     def doing(self) -> tuple[Doing, ...]:
         """The main thread first, then those that were in an op, then what the others did last."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tensorsleuth.diagnose.doing import Threads, code_at
+from tensorsleuth.diagnose.memory_at_end import memory_at_end
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.model.last_moments import Doing, LastMoments, MemoryAtEnd, ThreadStack
@@ -142,9 +143,7 @@ class End:
 
     @cached_property
     def memory(self) -> MemoryAtEnd:
-        from tensorsleuth.diagnose.memory_at_end import memory_at_end
-
-        return memory_at_end(self.process, self.now, self.kernel)
+        return memory_at_end(self.process, self.now, self.kernel, self.threads.calls)
 
     @property
     def kernel(self) -> dict[str, Any]:

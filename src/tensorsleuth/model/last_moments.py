@@ -52,28 +52,29 @@ class ThreadStack:
 
 @dataclass(frozen=True)
 class Held:
-    """A tensor that was in memory."""
+    """A tensor that was in memory; or several, made by one op."""
 
     name: str
     dtype: str
     shape: tuple[int, ...] | None
-    bytes: int
+    bytes: int  # of all of them
     line: str | None
-    seconds: float | None = None  # since it was made
-    step: int | None = None
+    seconds: float | None = None  # since the first was made
+    step: int | None = None  # in which it was
+    count: int = 1
 
 
 @dataclass(frozen=True)
 class MemoryAtEnd:
     """How much memory there was."""
 
-    resident: int | None  # of the process, when it was last seen
-    peak: int | None
+    used: int | None  # by the process when it was last seen, in bytes, without files that are mapped
+    peak: int | None  # the most that it used; where nobody looked in between, with files
     limit: int | None  # the container's
     machine: int | None
-    curve: tuple[tuple[float, int], ...] = ()  # (seconds before the end, bytes resident), oldest first
+    curve: tuple[tuple[float, int], ...] = ()  # (seconds before the end, bytes used), oldest first
     largest: tuple[Held, ...] = ()
-    oldest: tuple[Held, ...] = ()  # of those that are large: the longest-lived
+    oldest: tuple[Held, ...] = ()  # the longest-lived of 64 kB and more
 
 
 @dataclass(frozen=True)

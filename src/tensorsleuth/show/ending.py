@@ -15,7 +15,7 @@ from tensorsleuth.show.amounts import duration, of, printable, size
 LABEL = 10
 THREADS, STACK, TENSORS = 5, 6, 4  # so many are shown
 BARS = "▁▂▃▄▅▆▇█"
-CURVE = 40  # columns
+CURVE = 32  # columns
 
 
 def at_the_end(end: LastMoments) -> Iterator[RenderableType]:
@@ -113,11 +113,11 @@ def _curve(memory: MemoryAtEnd) -> str:
     top = max(*levels, memory.limit or 0)
     bars = "".join(BARS[min(len(BARS) - 1, level * len(BARS) // max(top, 1))] for level in chosen)
     seconds = memory.curve[0][0] - memory.curve[-1][0]
-    return f"{bars}  {size(levels[0])} → {size(levels[-1])} resident, in {duration(seconds)}"
+    return f"{bars}  {size(levels[0])} → {size(levels[-1])} in {duration(seconds)}"
 
 
 def _bounds(memory: MemoryAtEnd) -> str:
-    peak = f"at most {size(memory.peak)} resident" if memory.peak else ""
+    peak = f"at most {size(memory.peak)}" if memory.peak else ""
     limit = f"the container's limit is {size(memory.limit)}" if memory.limit else ""
     machine = f"the machine has {size(memory.machine)}" if memory.machine and not memory.limit else ""
     return ", ".join(part for part in (peak, limit, machine) if part)
@@ -128,7 +128,8 @@ def _held(one: Held) -> str:
     file, _, number = (one.line or "").rpartition(":")
     line = f", {os.path.basename(file)}:{number}" if one.line else ""
     age = f", {duration(one.seconds)} old" if one.seconds is not None else ""
-    return f"{size(one.bytes)}  {one.name}  {one.dtype}{shape}{line}{age}"
+    each = f"{one.count} × " if one.count > 1 else ""
+    return f"{size(one.bytes):>6}  {each}{one.name} {one.dtype}{shape}{line}{age}"
 
 
 def _more(number: int, thing: str) -> list[str]:

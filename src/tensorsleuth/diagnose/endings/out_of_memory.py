@@ -7,6 +7,7 @@ from tensorsleuth.diagnose.ending_words import was_doing
 from tensorsleuth.diagnose.words import in_bytes
 
 NEAR = 0.85  # of all there is
+MANY = 4  # tensors of one op that are held at once
 FIX = "use a smaller batch or sequence, or make less at that line"
 
 
@@ -38,7 +39,7 @@ def _count(end: End, name: str) -> int:
 def _is_near(end: End) -> bool:
     """Did it have nearly all there is."""
     memory = end.memory
-    had = max(memory.resident or 0, memory.peak or 0)
+    had = max(memory.used or 0, memory.peak or 0)
     most = min((bound for bound in (memory.limit, memory.machine) if bound), default=0)
     return bool(most) and had >= NEAR * most
 
@@ -52,11 +53,15 @@ def _limit(end: End) -> str:
 
 
 def _fix(end: End) -> str:
-    largest = next(iter(end.memory.largest), None)
+    memory = end.memory
     doing = end.doing.innermost if end.doing is not None else None
     making = doing.bytes if doing is not None and not doing.ended else None
-    if making and end.memory.limit and making > end.memory.limit / 4:
-        return f"what is made there takes {in_bytes(making)} of {in_bytes(end.memory.limit)} alone: make it smaller"
-    if largest is not None and largest.line is not None:
-        return f"{FIX}; the largest tensor then was {in_bytes(largest.bytes)}, of {largest.line}"
-    return FIX
+    largest = next(iter(memory.largest), None)
+    if making and memory.limit and making > memory.limit / 4:
+        return f"what is made there takes {in_bytes(making)} of {in_bytes(memory.limit)} alone: make it smaller"
+    if largest is None or largest.line is None:
+        return FIX
+    if largest.count >= MANY and largest.bytes > (memory.used or 0) / 4:
+        what = f"{largest.count} tensors that {largest.line} made were still held ({in_bytes(largest.bytes)})"
+        return f"{what}: something keeps them, a list or a history; keep numbers instead (float(x), x.numpy())"
+    return f"{FIX}; the largest then was {in_bytes(largest.bytes)}, of {largest.line}"
