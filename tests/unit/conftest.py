@@ -25,6 +25,7 @@ PARTS = (
     "session.cc",
     "session_runs.cc",
     "shapes.cc",
+    "threads.cc",
     "values.cc",
     "measure.cc",
     "watches.cc",

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorsleuth.model import rows
+from tensorsleuth.model import rows, thread_slots
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.ring_header import HEADER
 
 IN_HEADER = ("rows_offset", "head", "closed")
 LAYOUTS: dict[str, np.dtype[Any]] = {"Event": rows.EVENT, "Call": rows.CALL, "Value": rows.VALUE}
 LAYOUTS |= {"MemorySample": rows.MEMORY, "BufferUse": rows.BUFFER}
+LAYOUTS |= {"Begun": thread_slots.BEGUN, "ThreadSlot": thread_slots.SLOT}
 NUMBERS: dict[str, int] = {
+    "kNesting": thread_slots.NESTING,
     "kEager": rows.EventKind.EAGER,
     "kGraph": rows.EventKind.GRAPH,
     "kOp": rows.CallKind.OP,
@@ -48,6 +50,7 @@ PRINT = """
 #include "buffers.h"
 #include "ring.h"
 #include "rows.h"
+#include "threads.h"
 using namespace sleuth;
 template <class T> char kind() {
   using E = std::remove_extent_t<T>;
@@ -83,7 +86,7 @@ def fields(dtype: np.dtype[Any]) -> dict[str, tuple[int, np.dtype[Any]]]:
 def test_fields_lie_where_cpp_puts_them(said: dict[str, list[str]], struct: str) -> None:
     assert said[struct] == [str(LAYOUTS[struct].itemsize)]
     for name, (offset, field) in fields(LAYOUTS[struct]).items():
-        assert said[f"{struct}.{name}"] == [str(offset), str(field.itemsize), field.base.kind], name
+        assert said[f"{struct}.{name}"] == [str(offset), str(field.itemsize), field.base.kind.replace("V", "u")], name
 
 
 @pytest.mark.parametrize("struct", LAYOUTS)

@@ -31,7 +31,7 @@ class HangWatch:
         self._seen: Activity | None = None
         self._quiet, self._cpu = 0.0, 0.0
         self._looked = time.monotonic()
-        self._said = False
+        self._noted = self._said = False
 
     def look(self) -> None:
         """Trouble of ours is no reason to leave the program alone."""
@@ -42,12 +42,12 @@ class HangWatch:
         now, seen = time.monotonic(), self._activity()
         passed, self._looked = now - self._looked, now
         if seen is None or seen != self._seen or _is_stopped(self._pid):
-            self._seen, self._quiet, self._cpu = seen, 0.0, _cpu_seconds(self._pid)
+            self._seen, self._quiet, self._cpu, self._noted = seen, 0.0, _cpu_seconds(self._pid), False
             return
         self._quiet += min(passed, 2 * (self.every or 0))  # we may have been stopped ourselves
-        if self._quiet >= self._after and not self._said:
-            self._said = True
-            self._tell()
+        if self._quiet >= self._after and not self._noted:
+            self._noted = True
+            self._note()
 
     def _activity(self) -> Activity | None:
         """What grows while anything happens; None where nothing is recorded now."""
@@ -59,11 +59,17 @@ class HangWatch:
             return None
         return (*(ring and ring.claimed for ring in rings), *(_size(one / "catalog.journal") for one in folders))
 
-    def _tell(self) -> None:
+    def _note(self) -> None:
+        """Each time into the run; to the user once."""
         busy = (_cpu_seconds(self._pid) - self._cpu) / self._quiet
         fact = {"time": time.time(), "quiet": self._quiet, "busy": busy, "pid": self._pid}
         (self._run / rundir.HANG).write_text(json.dumps(fact))
         _ask_where(self._run, self._pid)
+        if not self._said:
+            self._said = True
+            self._tell(busy)
+
+    def _tell(self, busy: float) -> None:
         from tensorsleuth.diagnose.endings import last_moments
         from tensorsleuth.show.ending import hanging
         from tensorsleuth.trace.reader import Trace

@@ -47,7 +47,7 @@ def hanging(end: LastMoments | None, quiet: float, busy: float) -> RenderableTyp
         parts += _labelled("Stack", [_stack(stack) for stack in end.stacks[:THREADS] if stack.frame is not None])
     return Group(
         *parts,
-        Text("   It goes on; this is said once. Ctrl-C ends it, and the closing says where it hung.", style="dim"),
+        Text("   It goes on. When you end it (Ctrl-C; Ctrl-\\ inside of an op) it is said where it hung.", style="dim"),
     )
 
 

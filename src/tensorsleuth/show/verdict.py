@@ -84,7 +84,7 @@ def _problem(finding: Finding, end: LastMoments | None = None) -> Iterator[Rende
         yield _labelled("Others", finding.others)
     yield _labelled("Sure", sureness(finding) if end is None else of_the_end(finding))
     if finding.fix:
-        yield _labelled("Change", finding.fix)
+        yield _labelled("Change", _named_shortly(finding.fix, finding))
 
 
 def _labelled(label: str, text: str) -> Table:
@@ -114,7 +114,11 @@ def of_the_end(finding: Finding) -> str:
 
 def headline(finding: Finding) -> str:
     """The summary, with the name of the file only."""
-    return finding.summary.replace(finding.file, os.path.basename(finding.file)) if finding.file else finding.summary
+    return _named_shortly(finding.summary, finding)
+
+
+def _named_shortly(text: str, finding: Finding) -> str:
+    return text.replace(finding.file, os.path.basename(finding.file)) if finding.file else text
 
 
 def _place(finding: Finding) -> str:
