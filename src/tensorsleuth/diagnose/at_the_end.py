@@ -12,6 +12,7 @@ from tensorsleuth.model.last_moments import LastMoments
 from tensorsleuth.trace.reader import Trace
 
 AROUND = 2
+BY_SOMEBODY = ("killed", "cut-short")
 _CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
@@ -37,5 +38,11 @@ def _with_end(trace: Trace, found: list[Finding]) -> tuple[list[Finding], LastMo
     line = finding.line or 0
     numbers = range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1) if line else range(0)
     source = tuple((number, lines[number - 1]) for number in numbers)
-    process = trace.processes.index(end.process)
-    return [replace(finding, source=source, process=process), *found], end.moments(told)
+    first = replace(finding, source=source, process=trace.processes.index(end.process))
+    return _ranked(first, found), end.moments(told)
+
+
+def _ranked(end: Finding, found: list[Finding]) -> list[Finding]:
+    """What it ended of first; but a program that went bad may have been killed for that."""
+    bad = [one for one in found if one.severity == "error"] if end.cause in BY_SOMEBODY else []
+    return [*bad, end, *found[len(bad) :]] if bad == found[: len(bad)] else [end, *found]

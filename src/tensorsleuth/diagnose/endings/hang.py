@@ -47,7 +47,9 @@ def _clock(end: End, time: float) -> float:
 
 
 def _long(end: End) -> bool:
-    return not end.alive and end.quiet is not None and end.quiet >= LONG
+    """Nobody wrote it down; but somebody at a keyboard lost patience."""
+    by_hand = end.signal in ("SIGINT", "SIGQUIT") or (end.signal is None and not end.alive)
+    return by_hand and end.quiet is not None and end.quiet >= LONG
 
 
 def _frame(end: End) -> Frame | None:
