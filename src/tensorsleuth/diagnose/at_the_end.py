@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tensorsleuth.diagnose.end import End
 from tensorsleuth.diagnose.endings import explain
+from tensorsleuth.diagnose.failure import OUT_OF_MEMORY
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.model.last_moments import LastMoments
 from tensorsleuth.trace.reader import Trace
@@ -32,7 +33,7 @@ def _with_end(trace: Trace, found: list[Finding]) -> tuple[list[Finding], LastMo
         return found, None
     told = explain(end)
     if told is None or (told.cause == "exception" and any(one.severity == "error" for one in found)):
-        return found, end.moments(None)  # an exception that follows from what was found
+        return found, _of_what_was_found(end.moments(None), found)  # an exception follows from what was found
     finding = end.finding(told)
     lines = end.process.catalogue.sources.get(finding.file or "", "").splitlines()
     line = finding.line or 0
@@ -40,6 +41,13 @@ def _with_end(trace: Trace, found: list[Finding]) -> tuple[list[Finding], LastMo
     source = tuple((number, lines[number - 1]) for number in numbers)
     first = replace(finding, source=source, process=trace.processes.index(end.process))
     return _ranked(first, found), end.moments(told)
+
+
+def _of_what_was_found(moments: LastMoments, found: list[Finding]) -> LastMoments:
+    """Where an op ran out of memory, what was held then is asked as well."""
+    if not found or found[0].cause != OUT_OF_MEMORY or not moments.exit:
+        return moments
+    return replace(moments, kind=OUT_OF_MEMORY, sentence=found[0].summary)
 
 
 def _ranked(end: Finding, found: list[Finding]) -> list[Finding]:

@@ -81,12 +81,18 @@ class Death:
     @property
     def words(self) -> str:
         """What the op did; where memory ran out, what was to be made."""
-        making = wanted(self.failure.message) if self.kind.cause == OUT_OF_MEMORY else None
-        return f"{self.kind.words} making {making}" if making else self.kind.words
+        return f"{self.kind.words} making {self.making}" if self.making else self.kind.words
+
+    @property
+    def making(self) -> str | None:
+        """Where memory ran out: what for."""
+        return wanted(self.failure.message) if self.kind.cause == OUT_OF_MEMORY else None
 
     @property
     def message(self) -> str:
         """The sentence of TensorFlow's message that says it."""
+        if self.making:
+            return "OOM when allocating it"
         lines = _MARKS.sub("", self.failure.message.split("[[")[0]).strip().splitlines()
         told = [line.strip() for line in lines if not line.startswith("The error could be from a previous operation")]
         return told[-1] if told else ""

@@ -46,7 +46,7 @@ def in_words(index: tuple[int, ...] | None) -> str:
 
 def in_bytes(number: int) -> str:
     """268 MB; a round number of binary ones as such: 512 MiB."""
-    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB")):
+    for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")):
         if number and number % unit == 0:
             return f"{number // unit:,} {name}"
     size, place = float(number), 0

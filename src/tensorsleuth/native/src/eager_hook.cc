@@ -254,14 +254,27 @@ bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
   return found;
 }
 
-// Which op is about to run; its place is named before, for it may be the last that the program runs. 0: not known yet.
-uint32_t op_that_begins(uint64_t key, Object* op, Object* const* args, Size count) {
+struct Beginning {  // an op that is about to run
+  uint64_t key, session;
   Place place;
-  if (known_place(key, &place)) return place.op;
+  bool found;  // else it is known what the place is when it has run
+};
+
+// Its place is named before it runs: it may be the last that the program runs.
+void find_beginning(Object* op, Object* const* args, Size count, Beginning* begins) {
+  begins->key = place_key(op);
+  begins->session = hook.session;
+  begins->found = known_place(begins->key, &begins->place);
+  if (begins->found) return;
   Object* given = tuple_of(args, count);
-  bool found = new_place(kBegins, key, op, given, &place);
+  begins->found = new_place(kBegins, begins->key, op, given, &begins->place);
   Py_DecRef(given);
-  return found ? place.op : 0;
+}
+
+// The same place once it has run; a new recording may have begun meanwhile.
+bool place_after(const Beginning& began, Object* op, uint32_t outputs, Place* place) {
+  if (began.found && began.session == hook.session) return *place = began.place, true;
+  return find_place(began.key, op, outputs, place);
 }
 
 // The user's traceback shows the frames that the bare program would have had, not those of our callback.
@@ -304,10 +317,10 @@ void look_at_strangers(const Place& place, Object* const* inputs, Size count, Ui
 }
 
 // Notes an op that has run; false where the guard raised.
-bool note_op(uint64_t key, Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
+bool note_op(const Beginning& beginning, Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
   uint32_t outputs = count_outputs(result);
   Place place;  // a copy: the callbacks may let another thread begin a new recording
-  if (!find_place(key, op, outputs, &place)) return true;
+  if (!place_after(beginning, op, outputs, &place)) return true;
   count = std::min<Size>(count, place.inputs);
   if (place.writes) eager_writes.fetch_add(1, std::memory_order_relaxed);
   static thread_local Uids uids;
@@ -357,16 +370,16 @@ Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Obj
   if (suspicious.load(std::memory_order_relaxed) && guard::on() && PySet_Contains(hook.writing_ops, op) == 1 &&
       !ask_guard(kWrites, op, inputs, input_count, nullptr, nullptr))
     return nullptr;
-  uint64_t key = place_key(op);
-  uint32_t begins = op_that_begins(key, op, args, count);
+  Beginning begins;
+  find_beginning(op, args, count, &begins);
   uint64_t began = now_ns();
-  threads::begin(begins, 0, step_now(), began);
+  threads::begin(begins.found ? begins.place.op : 0, 0, step_now(), began);
   Object* result = PyObject_Vectorcall(hook.real[entry], args, size_t(count), nullptr);
   threads::end();
   if (!result) return note_failure(op, inputs, input_count), nullptr;
   // A signal that waits to be answered would else raise in the callback of a break point, where nothing can be raised.
   if (breaks::active.load(std::memory_order_relaxed) && PyErr_CheckSignals()) return Py_DecRef(result), nullptr;
-  if (note_op(key, op, inputs, input_count, result, began)) return result;
+  if (note_op(begins, op, inputs, input_count, result, began)) return result;
   Py_DecRef(result);
   return nullptr;
 }
