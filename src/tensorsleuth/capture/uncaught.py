@@ -13,6 +13,8 @@ LONGEST = 2000  # characters of a message
 
 def uncaught() -> BaseException | None:
     """What nobody caught: Python keeps it when it has printed it, before it tells anybody that it ends."""
+    if hasattr(sys, "ps1") or sys.flags.interactive:  # there it keeps what went wrong last, and goes on
+        return None
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
     return error if isinstance(error, BaseException) else None
 

@@ -29,7 +29,7 @@ def with_end(trace: Trace, found: list[Finding]) -> tuple[list[Finding], LastMom
 
 def _with_end(trace: Trace, found: list[Finding]) -> tuple[list[Finding], LastMoments | None]:
     end = End.of(trace)
-    if end is None:
+    if end is None or (end.alive and not end.hang):
         return found, None
     told = explain(end)
     if told is None or (told.cause == "exception" and any(one.severity == "error" for one in found)):

@@ -10,12 +10,12 @@ from tensorsleuth.diagnose.doing import function_name
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.last_moments import Held, MemoryAtEnd
 from tensorsleuth.model.rows import BufferKind
-from tensorsleuth.trace.observed import uid_of
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
 POINTS = 120  # of the curve
 MOST = 5  # tensors
+MOST_ROWS = 100_000  # of those held that are looked at, the newest
 
 
 def memory_at_end(process: ProcessTrace, now: int, kernel: dict[str, Any], under_way: set[int]) -> MemoryAtEnd:
@@ -36,7 +36,7 @@ def memory_at_end(process: ProcessTrace, now: int, kernel: dict[str, Any], under
 def _grouped(process: ProcessTrace, rows: Array, end: int) -> list[Held]:
     """What one op made again and again, as one."""
     groups: dict[tuple[int, int], list[Any]] = {}
-    for row in rows[np.argsort(rows["time"], kind="stable")]:
+    for row in rows[np.argsort(rows["time"], kind="stable")][-MOST_ROWS:]:
         groups.setdefault((int(row["tensor"]), int(row["shape"])), []).append(row)
     return [_held(process, group, end) for group in groups.values()]
 
@@ -61,14 +61,19 @@ def _alive(process: ProcessTrace, under_way: set[int]) -> Array:
     rows = process.buffers
     rows = rows[rows["bytes"] > 0]
     eager = rows[rows["kind"] == BufferKind.EAGER]
-    freed = {uid_of(row) for row in process.buffers[process.buffers["kind"] == BufferKind.FREED]}
-    kept = np.array([uid_of(row) not in freed for row in eager], bool)
+    freed = _uids(process.buffers[process.buffers["kind"] == BufferKind.FREED])
+    kept = ~np.isin(_uids(eager), freed)
     steps = [step for step, call in process.call_of_step.items() if call in under_way]
     inside = rows[(rows["kind"] == BufferKind.GRAPH) & np.isin(rows["step"], steps)]
     both = np.concatenate([eager[kept], inside])
     both = both[np.argsort(both["time"], kind="stable")]
     _, newest = np.unique(both["address"][::-1], return_index=True)
     return both[len(both) - 1 - newest]
+
+
+def _uids(rows: Array) -> Array:
+    """As `uid_of` has it, of all at once."""
+    return rows["iteration"].astype(np.uint64) | (rows["frame"].astype(np.uint64) << np.uint64(32))
 
 
 def _held(process: ProcessTrace, rows: list[Any], end: int) -> Held:
