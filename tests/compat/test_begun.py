@@ -69,6 +69,7 @@ def test_ops_that_had_all_they_need(tmp_path: Path) -> None:
     """As a hang in native code would be found: nobody says that Python was called."""
     found: list[list[str]] = []
     with tensorsleuth.record(tmp_path) as recording:
+        assert recording.path is not None
         (folder,) = recording.path.glob("p-*")
 
         def look(x: Any) -> Any:
