@@ -166,6 +166,9 @@ def check(run: Path, steps: int) -> None:
     graph = [sum(kind == EventKind.GRAPH for kind, _ in rows) for rows in events]
     assert min(graph) >= 2 * WIDTH, "forward and backward, in every step"
     assert all(rows == events[WARM_UP] for rows in events[WARM_UP:-1]), "every step is as whole as the others"
+    end = tensorsleuth.diagnose(trace).end
+    assert end is not None and end.kind == "cut-short"
+    assert end.doing[0].thread == "main thread" and end.doing[0].line is not None
     last = [row for row in events[-1] if row[0] == EventKind.GRAPH]
     assert last == [row for row in events[min(WARM_UP, steps - 1)] if row[0] == EventKind.GRAPH]
 

@@ -16,12 +16,16 @@ SOURCES = Path(native.__file__).parent / "src"
 # All of the native library that does not call TensorFlow.
 PARTS = (
     "breaks.cc",
+    "buffers.cc",
+    "cgroup.cc",
+    "sampler.cc",
     "change.cc",
     "guard.cc",
     "ring.cc",
     "session.cc",
     "session_runs.cc",
     "shapes.cc",
+    "threads.cc",
     "values.cc",
     "measure.cc",
     "watches.cc",

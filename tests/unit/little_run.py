@@ -41,14 +41,20 @@ PER_STEP = 9  # five ops, three iterations, what Python got
 MILLI = 1_000_000  # nanoseconds
 
 
-def write(path: Path, program: Path, values: bool = False, changes: Mapping[int, Mapping[str, Any]] = {}) -> Path:
-    """`changes` are fields of events, by their numbers."""
+def write(
+    path: Path,
+    program: Path,
+    values: bool = False,
+    changes: Mapping[int, Mapping[str, Any]] = {},
+    closed: bool = True,
+) -> Path:
+    """`changes` are fields of events, by their numbers; not `closed`: the program was cut short."""
     program.write_text(PROGRAM)
     folder = path / "p-1700000000000000000-77"
     folder.mkdir(parents=True)
     meta = {"version": 1, "program": [str(program), "--fast"], "cwd": "/", "started": 1.7e9, "pid": 77}
     (path / rundir.META).write_text(json.dumps(meta | {"ended": {"time": 1.7e9 + 2.5, "exit": 0, "signal": None}}))
-    op, first, body, returned = _catalogue(folder, str(program), values)
+    op, first, body, returned = _catalogue(folder, str(program), values, closed)
     events = np.concatenate([_step(step, first, body, returned) for step in range(STEPS)])
     for number, fields in changes.items():
         for name, value in fields.items():
@@ -67,7 +73,7 @@ def _between(rows: Array, begin: int, end: int) -> Array:
     return rows[begin:end]
 
 
-def _catalogue(folder: Path, program: str, values: bool) -> tuple[int, int, int, int]:
+def _catalogue(folder: Path, program: str, values: bool, closed: bool) -> tuple[int, int, int, int]:
     """Ids: of the eager op that calls, of the first tensors of train_step, of the loop's body, of what is returned."""
     catalog = CatalogWriter(folder, lambda path: path == program)
     mode = "FULL_TENSOR" if values else "FULL_NUMERICS"
@@ -100,7 +106,8 @@ def _catalogue(folder: Path, program: str, values: bool) -> tuple[int, int, int,
     call = {"type": "__inference_train_step_12", "site": site[20], "forward": -1, "instance": instance}
     op, returned = catalog.eager_op(call, 1)
     catalog.not_covered("tf.py_function", "Python runs it", site[9])
-    catalog.meta({"ended": 1.7e9 + 2.5})
+    if closed:
+        catalog.meta({"ended": 1.7e9 + 2.5})
     catalog.close()
     return op, first, inside, returned
 

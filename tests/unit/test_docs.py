@@ -29,6 +29,7 @@ from tensorsleuth.debugger.command import Command
 from tensorsleuth.debugger.commands import all_commands
 from tensorsleuth.model.coverage import COVERED, NOT_COVERED
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
+from tensorsleuth.model.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.series import LogMessage
 from tensorsleuth.page.app import api_routes
@@ -75,6 +76,7 @@ DEBUGGER = (ROOT / "docs/debugger.md").read_text()
 WATCH = (ROOT / "docs/watch.md").read_text()
 PAGE = (ROOT / "docs/page.md").read_text()
 HTTP_API = (ROOT / "docs/http-api.md").read_text()
+CRASHES = (ROOT / "docs/crashes.md").read_text()
 BREAKPOINTS = (ROOT / "docs/breakpoints.md").read_text()
 
 ASKED = (Trace, Tensors, TensorEvent, Op, Variable, SourceLine, Diagnosis)
@@ -116,6 +118,21 @@ def test_field_of_a_verdict_is_documented(field: str) -> None:
 @pytest.mark.parametrize("cause", causes())
 def test_cause_is_documented(cause: str) -> None:
     assert f"`{cause}`" in WHY
+
+
+def ends() -> list[str]:
+    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/diagnose/endings").glob("*.py")]
+    return sorted({name for text in texts for name in re.findall(r'(?:Told|Fault)\(\s*"([a-z-]+)"', text)})
+
+
+@pytest.mark.parametrize("cause", ends())
+def test_way_to_end_is_documented(cause: str) -> None:
+    assert f"`{cause}`" in CRASHES and f"`{cause}`" in WHY
+
+
+@pytest.mark.parametrize("kind", [LastMoments, Doing, ThreadStack, MemoryAtEnd, Held], ids=lambda kind: kind.__name__)
+def test_field_of_an_end_is_documented(kind: type) -> None:
+    assert [field.name for field in fields(kind) if f"`{field.name}`" not in CRASHES] == []
 
 
 @pytest.mark.parametrize("name", tensorsleuth.__all__)

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorsleuth.model import rows
+from tensorsleuth.model import rows, thread_slots
 from tensorsleuth.model.modes import Mode
-from tensorsleuth.trace.ring_reader import HEADER
+from tensorsleuth.model.ring_header import HEADER
 
 IN_HEADER = ("rows_offset", "head", "closed")
 LAYOUTS: dict[str, np.dtype[Any]] = {"Event": rows.EVENT, "Call": rows.CALL, "Value": rows.VALUE}
+LAYOUTS |= {"MemorySample": rows.MEMORY, "BufferUse": rows.BUFFER}
+LAYOUTS |= {"Begun": thread_slots.BEGUN, "ThreadSlot": thread_slots.SLOT}
 NUMBERS: dict[str, int] = {
+    "kNesting": thread_slots.NESTING,
     "kEager": rows.EventKind.EAGER,
     "kGraph": rows.EventKind.GRAPH,
     "kOp": rows.CallKind.OP,
@@ -26,6 +29,10 @@ NUMBERS: dict[str, int] = {
     "kFailed": rows.CallKind.FAILED,
     "kEnded": rows.CallKind.ENDED,
     "kBatch": rows.CallKind.BATCH,
+    "kEagerBuffer": rows.BufferKind.EAGER,
+    "kGraphBuffer": rows.BufferKind.GRAPH,
+    "kFreedBuffer": rows.BufferKind.FREED,
+    "buffers::kLeast": rows.LEAST_BUFFER,
     "kHasValue": rows.EventFlag.VALUE,
     **{f"k{flag.name.title()}": flag for flag in rows.EventFlag if flag.name and flag.name != "VALUE"},
     "kNoTensor": Mode.NO_TENSOR,
@@ -40,8 +47,10 @@ PRINT = """
 #include <cstddef>
 #include <cstdio>
 #include <type_traits>
+#include "buffers.h"
 #include "ring.h"
 #include "rows.h"
+#include "threads.h"
 using namespace sleuth;
 template <class T> char kind() {
   using E = std::remove_extent_t<T>;
@@ -77,7 +86,7 @@ def fields(dtype: np.dtype[Any]) -> dict[str, tuple[int, np.dtype[Any]]]:
 def test_fields_lie_where_cpp_puts_them(said: dict[str, list[str]], struct: str) -> None:
     assert said[struct] == [str(LAYOUTS[struct].itemsize)]
     for name, (offset, field) in fields(LAYOUTS[struct]).items():
-        assert said[f"{struct}.{name}"] == [str(offset), str(field.itemsize), field.base.kind], name
+        assert said[f"{struct}.{name}"] == [str(offset), str(field.itemsize), field.base.kind.replace("V", "u")], name
 
 
 @pytest.mark.parametrize("struct", LAYOUTS)

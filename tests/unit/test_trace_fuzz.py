@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 import tensorsleuth
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.ring_header import HEADER
 from tensorsleuth.native.loader import Plan, files_in
 from tensorsleuth.trace import journal, rundir, synthetic
 from tensorsleuth.trace.reader import Trace, open_trace
-from tensorsleuth.trace.ring_reader import HEADER
 from tensorsleuth.trace.runs import summarize
 
 EVENTS = 700

@@ -24,6 +24,7 @@ from tensorsleuth.capture.watcher import Alarm
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.native import loader
 from tensorsleuth.trace.ring_reader import Array
+from tensorsleuth.trace.rundir import PAUSED
 
 TICK = 0.1  # seconds between looks at the world
 PATIENCE = 3600.0  # seconds to wait for somebody where there is no terminal
@@ -96,7 +97,7 @@ class Pauses:
             with self._changed:
                 self.current = paused
             try:
-                with _listening() as signals:
+                with _listening() as signals, _known_to_pause(recorder.folder):
                     self._wait(paused, signals)
             finally:
                 with self._changed:  # an answer that is being made is waited for: it reads the tensor's memory
@@ -199,6 +200,19 @@ def patience() -> float:
     except ValueError:
         complain(f"SLEUTH_PAUSE_TIMEOUT is {text!r}; it must be a number of seconds. Waiting {PATIENCE:g} s.")
         return PATIENCE
+
+
+@contextlib.contextmanager
+def _known_to_pause(folder: Any) -> Iterator[None]:
+    """Leave word that somebody is asked: a program that waits for an answer does not hang."""
+    mark = folder / PAUSED if isinstance(folder, Path) else None
+    try:
+        if mark is not None:
+            harmless(mark.touch)
+        yield
+    finally:
+        if mark is not None:
+            harmless(mark.unlink, missing_ok=True)
 
 
 @contextlib.contextmanager

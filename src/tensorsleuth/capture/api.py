@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from tensorsleuth.capture.complaint import complain, harmless
 from tensorsleuth.capture.removable import Ending
 from tensorsleuth.capture.settings import DtypeFilter, Settings, make_settings
+from tensorsleuth.capture.uncaught import uncaught
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.modes import DEFAULT_MODE, Mode
 from tensorsleuth.trace import rundir
@@ -72,7 +73,7 @@ class Recording(Ending):
                 complain(f"the recording did not end cleanly: {error!r}")
             if self.path is not None and not self._injected:
                 with contextlib.suppress(OSError):
-                    rundir.write_end(self.path, 0)
+                    rundir.write_end(self.path, 1 if uncaught() is not None else 0)
             if _guardian is not None:
                 harmless(_guardian.stand_alone)
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 
+WHERE = 59  # SIGRTMAX - 5, which nobody uses: `sleuth run` sends it to a program in which nothing happens any more
+
 TYPE_CHECKING = False  # typing's own is not worth its import in every Python of a run
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,6 +36,7 @@ class TensorFlowHook:
         finally:
             self._looking = False
         if spec is not None:
+            keep_faults()
             self._follow(spec)
         return spec
 
@@ -82,6 +85,41 @@ def start(package_home: str) -> None:
         start_recorder(package_home)
     except Exception as error:
         complain(f"not recording: {type(error).__name__}: {error}")
+
+
+def keep_faults() -> None:
+    """Have Python write down where each thread is should it crash, or be asked with WHERE, into a file of the run.
+
+    A program that has its own use for faulthandler, before or later, has it as without us.
+    """
+    try:
+        import faulthandler
+        import signal
+
+        folder = os.path.join(os.environ["SLEUTH_RUN"], "faults")
+        os.makedirs(folder, exist_ok=True)
+        file = os.open(os.path.join(folder, str(os.getpid())), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
+        file = out_of_the_way(file)
+        if not faulthandler.is_enabled():
+            faulthandler.enable(file)
+        if signal.getsignal(WHERE) == signal.SIG_DFL:
+            faulthandler.register(WHERE, file)
+    except Exception as error:
+        complain(f"a crash will not be told in full: {error!r}")
+
+
+def out_of_the_way(file: int) -> int:
+    """The same file under a number that programs do not use, even those that close all they know of and open anew."""
+    import fcntl
+    import resource
+
+    most = min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1024)
+    try:
+        high = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, max(most - 24, 10))
+    except OSError:
+        return file
+    os.close(file)
+    return high
 
 
 def leave_mark() -> None:

@@ -16,6 +16,7 @@ from tensorsleuth.capture.flights import Flights
 from tensorsleuth.capture.functions import Functions, Watched
 from tensorsleuth.capture.gradients import ARGUMENT
 from tensorsleuth.capture.instrument import DO_NOT_LOOK
+from tensorsleuth.capture.outputs import count_outputs
 from tensorsleuth.capture.places import Place, Places
 from tensorsleuth.capture.remote import Remote
 from tensorsleuth.capture.sink import Sink
@@ -65,6 +66,11 @@ class EagerCallbacks:
         """What the hook needs to know about an op that is called from a new place."""
         return self._places.of_caller(_text(op), outputs, forward)
 
+    def begins(self, op: str | bytes, args: tuple[Any, ...], forward: int) -> Place | None:
+        """The same before it has run; None where only its outputs will tell how many there are."""
+        outputs = count_outputs(_text(op), args)
+        return self._places.of_caller(_text(op), outputs, forward) if outputs is not None else None
+
     def substitute(self, *args: Any) -> tuple[Any, ...]:
         """The arguments of an op that takes functions, with their watched copies in their places."""
         if args[1] == tf.MAKE_ITERATOR and not self._sink.maker(getattr(args[FIRST_INPUT], "_id", 0)):
@@ -104,26 +110,33 @@ class EagerCallbacks:
         self, real: Any, handle: Any, device: Any, name: str, inputs: Sequence[Any], attrs: Any, *rest: Any
     ) -> Any:
         call = harmless(self._begin, device, name, inputs, rest[-1])
-        ran, given = (call.ran, call.inputs) if call else (name, inputs)
+        if call is None:
+            return real(handle, device, name, inputs, attrs, *rest)
+        self._sink.begin_call(call.place[0], call.number, call.began)
         try:
-            outputs = real(handle, device, ran, given, attrs, *rest)
+            return self._run(call, lambda ran, given: real(handle, device, ran, given, attrs, *rest), inputs)
+        finally:
+            self._sink.end_call(call.number)
+
+    def _run(self, call: FunctionCall, run: Callable[[str, Sequence[Any]], Any], inputs: Sequence[Any]) -> Any:
+        try:
+            outputs = run(call.ran, call.inputs)
         except tf.Failures as error:
             stopped = STOPPED in str(error)
             if self.breaks is not None:
                 raise_in_program(self.breaks.alarm_in(str(error)))
-            if call is not None and self.watcher is not None:
-                raise_in_program(harmless(self.watcher.function_failed, call, stopped))
-            if call is None or stopped or not harmless(self._failed_call, call, error):
-                raise
-            return real(handle, device, name, inputs, attrs, *rest)  # the copy could not be made to run
-        if call is not None:
-            seen = harmless(self._end, call, outputs)
-            if call.trains and self.trained is not None:
-                harmless(self.trained)
-            if self.breaks is not None:
-                raise_in_program(self.breaks.alarm_here())
             if self.watcher is not None:
-                raise_in_program(harmless(self.watcher.function_ended, call, outputs, bool(seen)))
+                raise_in_program(harmless(self.watcher.function_failed, call, stopped))
+            if stopped or not harmless(self._failed_call, call, error):
+                raise
+            return run(call.name, inputs)  # the copy could not be made to run
+        seen = harmless(self._end, call, outputs)
+        if call.trains and self.trained is not None:
+            harmless(self.trained)
+        if self.breaks is not None:
+            raise_in_program(self.breaks.alarm_here())
+        if self.watcher is not None:
+            raise_in_program(harmless(self.watcher.function_ended, call, outputs, bool(seen)))
         return outputs
 
     def _begin(self, device: str | None, name: str, inputs: Sequence[Any], outputs: int) -> FunctionCall:
@@ -166,6 +179,8 @@ class EagerCallbacks:
             if look != DO_NOT_LOOK:  # a watched function has looked at it already
                 close = Mode.NO_TENSOR if call.watched else look
                 self._sink.look(tensor, call.place[1] + index, call.number, tensor._id, close)
+            else:
+                self._sink.born(tensor, call.place[1] + index, call.number)
         if call.flight is not None and self._flights is not None:
             harmless(self._flights.ended, call, call.flight, outputs)
         return seen
@@ -185,8 +200,11 @@ class EagerCallbacks:
     def _look_at_strangers(self, inputs: Sequence[Any], watched: Watched, call: int) -> None:
         """Arguments that no op made, as far as we saw: data that comes in here."""
         for number, tensor, look in strangers(inputs, self._places, self._sink):
-            self._sink.look(tensor, watched.first + number, call, tensor._id, look)
-            self._sink.made(tensor._id, ARGUMENT)
+            if look != DO_NOT_LOOK:
+                self._sink.look(tensor, watched.first + number, call, tensor._id, look)
+                self._sink.made(tensor._id, ARGUMENT)
+            else:
+                self._sink.born(tensor, watched.first + number, call)
 
     def failed(self, op: str | bytes, inputs: Sequence[Any], kind: type[BaseException], error: Any) -> None:
         """An op raised. TensorFlow also raises to ask for a slower path: that is no failure."""

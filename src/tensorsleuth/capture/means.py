@@ -90,6 +90,8 @@ class Chooser:
 
     def _from_python(self) -> Means:
         self._say_not_optimised()
+        if self._plan.samples is not None:
+            self._catalog.not_covered("memory: how much is used, and where tensors lie", "it needs the native library")
         sink = PlainSink(self._folder, self._plan)
         calls = Calls(sink)
         prober = PlainProber(calls, self._session, self._not_covered_once())
@@ -109,7 +111,7 @@ class Chooser:
             types = tf.EagerTensor, list, tuple
             names = tf.ops_with_functions(), callbacks.known_ops, tf.ops_that_write()
             looking = callbacks.look_slowly, callbacks.feeds.strangers, callbacks.made_bad, callbacks.writes
-            given = (*real, *asked, *looking, *types, *names)
+            given = (*real, *asked, *looking, callbacks.begins, *types, *names)
             made: Sequence[Entry] = native.hooks(given, self._session, int(slow_tensors))
             return made
 

@@ -77,11 +77,20 @@ class PlainSink:
             whole = (*row, len(part), CallKind.MORE_INPUTS if at else kind, duration, tf_step, inputs)
             self._calls.append(_always(whole))
 
+    def begin_call(self, op: int, call: int, began: int) -> None:
+        """What is under way is told by native code only."""
+
+    def end_call(self, call: int) -> None:
+        pass
+
     def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
         """Note a tensor that an eager op made; is it bad?"""
         array = tf.array_of(tensor) if look else None
         where = number, call, uid & MOST, uid >> 32 & MOST
         return self.note(array, tensor._datatype_enum(), look, where, EventKind.EAGER)
+
+    def born(self, tensor: Any, number: int, call: int) -> None:
+        """Where tensors lie is only told by the native library."""
 
     def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> bool:
         """Note a tensor; is it bad? `where` is its id, the call or step, and the two numbers beside them in a row."""

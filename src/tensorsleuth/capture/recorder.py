@@ -42,6 +42,7 @@ from tensorsleuth.capture.sink import NativeSink
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
 from tensorsleuth.capture.strategies import is_later_replica, task_of_environment, watch_strategies
+from tensorsleuth.capture.uncaught import describe, uncaught
 from tensorsleuth.capture.watcher import Alarm, Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.violation import Violation
@@ -82,7 +83,8 @@ class Recorder:
         self._watch(means)
 
     def _watch(self, means: Means) -> None:
-        sites, selection = Sites(self.catalog), self.selection
+        self._sites = sites = Sites(self.catalog)
+        selection = self.selection
         scopes = Scopes(self.catalog, self.sink)
         describer = Describer(sites, scopes)
         flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
@@ -259,5 +261,8 @@ class Recorder:
         self.sink.close()
         self.functions.close()
         self._sessions.close()
+        error = uncaught()
+        if error is not None:
+            harmless(lambda: self.catalog.meta({"uncaught": describe(error, self._sites)}))
         self.catalog.meta({"ended": time.time(), "steps": self.steps.count})
         self.catalog.close()

@@ -76,7 +76,7 @@ class Sessions:
 
     def ended(self, running: Running, values: Sequence[Any]) -> Alarm:
         """It has run; what the guard has to say."""
-        self._native.end_run(running.number)
+        self._leave(running)
         if running.number == UNWATCHED:
             return None
         returned = harmless(self._end, running, values)
@@ -87,13 +87,17 @@ class Sessions:
 
     def failed(self, running: Running, error: BaseException | None) -> Alarm:
         """It raised; what the guard has to say."""
-        self._native.end_run(running.number)
+        self._leave(running)
         if running.number == UNWATCHED or not isinstance(error, tf.Failures):
             return None
         stopped, watcher = STOPPED in str(error), self._callbacks.watcher
         if not stopped:
             harmless(self._failed, running, error)
         return harmless(watcher.function_failed, running.call, stopped) if watcher is not None else None
+
+    def _leave(self, running: Running) -> None:
+        self._native.end_run(running.number)
+        self._sink.end_call(running.number)
 
     def passes_by(self, what: str) -> None:
         """A way to run a session that is not watched."""
@@ -143,6 +147,7 @@ class Sessions:
         number, began = self._sink.next_call(), time.monotonic_ns()
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, [*run.handles, *(value.uid for value in feeds)])
         self._native.begin_run(run.instance, number, run.name.encode(), tf_sessions.optimizer_rounds(session))
+        self._sink.begin_call(place[0], number, began)
         return Running(run, session, place, number, began, order, feeds)
 
     def _end(self, running: Running, values: Sequence[Any]) -> list[Value]:

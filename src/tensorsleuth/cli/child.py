@@ -7,7 +7,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -52,16 +52,27 @@ def spawn(command: Sequence[str], environment: Mapping[str, str], mask: set[int]
         raise SleuthError(f"cannot start {command[0]}: {error.strerror}.") from error
 
 
-def wait(pid: int) -> Ending:
-    """Wait for the child to end, and hand on the signals that were sent to us alone."""
-    began = time.monotonic()
+def wait(pid: int, every: float | None = None, meanwhile: Callable[[], None] = lambda: None) -> Ending:
+    """Wait for the child to end, and hand on the signals that were sent to us alone.
+
+    `meanwhile` is called every so many seconds.
+    """
+    began = looked = time.monotonic()
     while True:
-        ended, status = os.waitpid(pid, os.WNOHANG)
+        ended, status, used = os.wait4(pid, os.WNOHANG)
         if ended:
-            return Ending(os.waitstatus_to_exitcode(status), time.monotonic() - began)
-        received = signal.sigwaitinfo(_listened())
-        if received.si_signo != signal.SIGCHLD and _meant_for_child(received, pid):
+            return Ending(os.waitstatus_to_exitcode(status), time.monotonic() - began, used.ru_maxrss * 1024)
+        received = _next_signal(None if every is None else looked + every - time.monotonic())
+        if received is None:
+            meanwhile()
+            looked = time.monotonic()
+        elif received.si_signo != signal.SIGCHLD and _meant_for_child(received, pid):
             os.kill(pid, received.si_signo)  # not reaped yet, so the number is still the child's
+
+
+def _next_signal(timeout: float | None) -> signal.struct_siginfo | None:
+    """The next that is for us to answer; None where there was none for so long."""
+    return signal.sigwaitinfo(_listened()) if timeout is None else signal.sigtimedwait(_listened(), max(timeout, 0.0))
 
 
 def end_as(ending: Ending) -> NoReturn:

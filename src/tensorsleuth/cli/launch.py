@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tensorsleuth.cli import child
+from tensorsleuth.cli import child, oom
+from tensorsleuth.cli.hang import HangWatch
+from tensorsleuth.cli.last_words import LastWords
 from tensorsleuth.model.ending import Ending
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.show import terminal
@@ -46,8 +49,9 @@ def watch(
     settings: Mapping[str, object],
     breaks: Sequence[object] = (),
     watched: Sequence[object] = (),
+    hang_after: float = 0,
 ) -> Ending:
-    """Run a program to its end, recorded into `run`."""
+    """Run a program to its end, recorded into `run`; say so once where nothing happens for `hang_after` seconds."""
     environment = dict(os.environ) if run is None else injected(run, settings)
     riders = {"SLEUTH_BREAKS": breaks, "SLEUTH_WATCHES": watched}
     environment |= {name: json.dumps(asked) for name, asked in riders.items() if asked and run is not None}
@@ -56,8 +60,12 @@ def watch(
         if run is None:
             return child.wait(pid)
         _note(run, pid)
-        ending = child.wait(pid)
-        _note(run, ending)
+        hang = HangWatch(run, pid, hang_after)
+        before, words = oom.look(), LastWords()
+        ending = child.wait(pid, hang.every, hang.look)
+        facts = {"memory": oom.compare(before, oom.look(), pid, ending.peak), "said": words.reasons()}
+        _note(run, ending, facts)
+        drop_empty_faults(run)
     return ending
 
 
@@ -72,13 +80,22 @@ def injected(run: Path, settings: Mapping[str, object]) -> dict[str, str]:
     }
 
 
-def _note(run: Path, fact: int | Ending) -> None:
+def drop_empty_faults(run: Path) -> None:
+    """Most processes do not crash."""
+    with contextlib.suppress(OSError):
+        for file in (run / rundir.FAULTS).iterdir():
+            if not file.stat().st_size:
+                file.unlink()
+        (run / rundir.FAULTS).rmdir()
+
+
+def _note(run: Path, fact: int | Ending, known: Mapping[str, object] | None = None) -> None:
     """Write the pid or the end into run.json; a full disk costs a line, not the exit code."""
     try:
         if isinstance(fact, int):
             if not rundir.read_meta(run).get("joined"):  # its processes are known by their folders
                 rundir.write_pid(run, fact)
         else:
-            rundir.write_end(run, fact.exit_code, fact.signal_name)
+            rundir.write_end(run, fact.exit_code, fact.signal_name, known)
     except OSError as error:
         terminal.say(f"cannot write {run / rundir.META} ({error.strerror}).")

@@ -10,6 +10,8 @@ import click
 from tensorsleuth.cli import breaks, child, launch, options, settings, watching
 from tensorsleuth.cli.closing import close
 
+HANG_AFTER = 300.0  # longer than most programs prepare data, compile or save without an op
+
 
 class ProgramCommand(click.Command):
     """A command whose own options end where the program begins, be it a file, -m or -c."""
@@ -40,6 +42,14 @@ class ProgramCommand(click.Command):
 @breaks.breaking
 @watching.watching
 @options.quiet
+@click.option(
+    "--hang-after",
+    type=click.FloatRange(min=0),
+    default=HANG_AFTER,
+    show_default=True,
+    metavar="SECONDS",
+    help="Say where the program is, once, where nothing has happened for so long; 0: never.",
+)
 @click.option("--join", metavar="NAME", help="Record into the run of this name, together with others that do.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
 def command(
@@ -52,6 +62,7 @@ def command(
     then: str,
     watched: tuple[str, ...],
     watch_every: int,
+    hang_after: float,
     **recording: Any,
 ) -> None:
     """Run a program, unedited, and record what its tensors were.
@@ -72,7 +83,7 @@ def command(
     points = breaks.checked(conditions, break_on, then)
     watches = watching.checked(watched, watch_every)
     run = launch.new_run(logdir, program, join)
-    ending = launch.watch(program, run, wanted, points, watches)
+    ending = launch.watch(program, run, wanted, points, watches, hang_after)
     if run is not None and not quiet:
         close(run, program, ending)
     child.end_as(ending)

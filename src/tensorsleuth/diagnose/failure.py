@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from tensorsleuth.diagnose.allocation import wanted
 from tensorsleuth.model.catalog import Failure, Instance, Node, Site
 from tensorsleuth.model.rows import CallKind
 from tensorsleuth.trace.layers import Layers
@@ -15,6 +16,7 @@ from tensorsleuth.trace.process import ProcessTrace
 RECENT = 3  # calls at the end among which the one is that the program died of
 UNKNOWN = "tensorflow-error"
 LOST = "worker-lost"
+OUT_OF_MEMORY = "out-of-memory"
 OF_BAD_VALUES = (UNKNOWN, "singular-matrix")  # errors that a NaN further up may have led to
 OF_AN_EXPECTATION = "tensorsleuth: violation "  # what stopped it is a finding of its own; see native/src/expect.cc
 _MARKS = re.compile(r"\{\{(function_node|node) [^}]*\}\}\s*")
@@ -53,7 +55,7 @@ _KINDS = tuple(
         (r"not invertible|Cholesky decomposition was not successful|not positive definite", "singular-matrix",
          "got a matrix that cannot be factored",
          "add a little to its diagonal (x + 1e-6 * tf.eye(n)); look for rows that are equal, and for NaN in it"),
-        (r"OOM|exhausted|allocat", "out-of-memory", "ran out of memory", "use a smaller batch or sequence"),
+        (r"OOM|exhausted|allocat", OUT_OF_MEMORY, "ran out of memory", "use a smaller batch or sequence"),
         (r"[Ii]ncompatible|must be equal|should match|[Dd]imension|shape|rank|Matrix size", "shape-mismatch",
          "got shapes that do not fit together",
          "print the shapes that meet there; a batch, padding or axis is not what the op expects"),
@@ -77,8 +79,20 @@ class Death:
     numbers: tuple[int | None, ...] = ()  # of the inputs: their places among the events
 
     @property
+    def words(self) -> str:
+        """What the op did; where memory ran out, what was to be made."""
+        return f"{self.kind.words} making {self.making}" if self.making else self.kind.words
+
+    @property
+    def making(self) -> str | None:
+        """Where memory ran out: what for."""
+        return wanted(self.failure.message) if self.kind.cause == OUT_OF_MEMORY else None
+
+    @property
     def message(self) -> str:
         """The sentence of TensorFlow's message that says it."""
+        if self.making:
+            return "OOM when allocating it"
         lines = _MARKS.sub("", self.failure.message.split("[[")[0]).strip().splitlines()
         told = [line.strip() for line in lines if not line.startswith("The error could be from a previous operation")]
         return told[-1] if told else ""

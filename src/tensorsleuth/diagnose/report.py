@@ -11,6 +11,7 @@ from typing import Any
 
 from tensorsleuth.diagnose.again import how_seen
 from tensorsleuth.diagnose.apart import Apart
+from tensorsleuth.diagnose.at_the_end import with_end
 from tensorsleuth.diagnose.births import BirthFinder
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
@@ -40,6 +41,7 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         trace = open_trace(trace)
     end = trace.meta.get("ended", {})
     found, trouble = _all_findings(trace, end.get("exit") if isinstance(end, dict) else None)
+    found, moments, unclear = with_end(trace, found)
     findings = list({(one.file, one.line, one.cause, one.severity): one for one in reversed(found)}.values())[::-1]
     blind = _blind(trace)
     unseen = {"what": "the values of tensors", "why": f"mode {blind} does not look at them", "site": 0}
@@ -48,10 +50,11 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         tuple(finding for finding in findings if finding.severity == "error")[:MAX_FINDINGS],
         tuple(finding for finding in findings if finding.severity == "masked")[:MAX_FINDINGS],
         (*trace.not_covered, *([unseen] if blind else [])),
-        (*trace.trouble, *trouble),
+        (*trace.trouble, *trouble, *unclear),
         sum(process.event_count for process in trace.processes),
         max((int(p.calls["step"].max(initial=-1)) + 1 for p in trace.processes), default=0),
         blind,
+        moments,
     )
 
 
@@ -253,7 +256,7 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
         cause=death.kind.cause,
         confidence=0.9 if death.kind.fix else 0.5,
         severity="error",
-        summary=f"{where} {death.op} {death.kind.words} ({death.failure.type}): {death.message}",
+        summary=f"{where} {death.op} {death.words} ({death.failure.type}): {death.message}",
         file=frame.file if frame else None,
         line=frame.line if frame else None,
         function=frame.function if frame else None,

@@ -42,3 +42,14 @@ def in_words(index: tuple[int, ...] | None) -> str:
     if len(index) == 2:
         return f"row {index[0]:,}, column {index[1]:,}"
     return f"row {index[0]:,}, then [{', '.join(map(str, index[1:]))}]"
+
+
+def in_bytes(number: int) -> str:
+    """268 MB; a round number of binary ones as such: 512 MiB."""
+    for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")):
+        if number and number % unit == 0:
+            return f"{number // unit:,} {name}"
+    size, place = float(number), 0
+    while size >= 999.5 and place < 5:
+        size, place = size / 1000, place + 1
+    return f"{size:.{1 if size < 9.95 and place else 0}f} {('B', 'kB', 'MB', 'GB', 'TB', 'PB')[place]}"

@@ -12,6 +12,7 @@ class Ending:
 
     status: int
     seconds: float
+    peak: int = 0  # bytes that it had resident at most
 
     @property
     def exit_code(self) -> int | None:

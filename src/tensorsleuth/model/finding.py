@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tensorsleuth.model.batches import Batch, Phase
+from tensorsleuth.model.last_moments import LastMoments
 from tensorsleuth.model.series import LogMessage
 
 
@@ -88,6 +89,7 @@ class Diagnosis:
     events: int
     steps: int
     blind: str | None = None  # the mode it was recorded in, where that does not look at values
+    end: LastMoments | None = None  # how it ended, and what it was doing then
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -105,4 +107,5 @@ class Diagnosis:
             "masked": [finding.to_json() for finding in self.masked],
             "not_covered": list(self.not_covered),
             "trouble": list(self.trouble),
+            "end": self.end.to_json() if self.end is not None else None,
         }

@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
+from tensorsleuth.model.last_moments import LastMoments
 from tensorsleuth.show.amounts import printable
+from tensorsleuth.show.ending import at_the_end, ended
 
 LABEL = 10
 NAME = 28  # columns for a tensor's name
@@ -24,7 +26,8 @@ def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
     shown = diagnosis.findings if everything else diagnosis.findings[:1]
     parts: list[RenderableType] = []
     for finding in shown:
-        parts += [*_problem(finding), Text()]
+        end = diagnosis.end if diagnosis.end is not None and diagnosis.end.kind == finding.cause else None
+        parts += [*_problem(finding, end), Text()]
     rest = diagnosis.findings[len(shown) :]
     parts += [Text(f" Also  {printable(headline(finding))}", style="dim") for finding in rest]
     if rest:
@@ -44,6 +47,9 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         steps, events = f"{diagnosis.steps:,} steps", f"{diagnosis.events:,} tensors"
         text.append(f" {steps}, {events}, no bad value that matters.", style="default")
         yield text
+    how = ended(diagnosis.end) if diagnosis.end is not None else None
+    if how is not None:
+        yield Text(printable(f"   Ended {how}"), style="dim")
     yield from _caveats(diagnosis)
 
 
@@ -57,7 +63,7 @@ def _caveats(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         yield Text(printable(f"   Not read: {line}"), style="yellow")
 
 
-def _problem(finding: Finding) -> Iterator[RenderableType]:
+def _problem(finding: Finding, end: LastMoments | None = None) -> Iterator[RenderableType]:
     title = Table.grid(padding=(0, 1))
     title.add_row(Text(" PROBLEM", style="bold red"), Text(printable(headline(finding)), style="bold"))
     yield title
@@ -66,7 +72,10 @@ def _problem(finding: Finding) -> Iterator[RenderableType]:
     yield from _source(finding)
     yield Text()
     yield from (_piece(piece, finding) for piece in finding.evidence)
-    yield Text()
+    if finding.evidence:
+        yield Text()
+    if end is not None:
+        yield from at_the_end(end)
     if finding.chain:
         yield _labelled("Spread", " → ".join(finding.chain))
     if finding.seen:
@@ -75,9 +84,9 @@ def _problem(finding: Finding) -> Iterator[RenderableType]:
         yield _labelled("Others", finding.others)
     for number, said in enumerate(finding.logged):
         yield _labelled("" if number else "Logged", said.words)
-    yield _labelled("Sure", sureness(finding))
+    yield _labelled("Sure", sureness(finding) if end is None else of_the_end(finding))
     if finding.fix:
-        yield _labelled("Change", finding.fix)
+        yield _labelled("Change", _named_shortly(finding.fix, finding))
 
 
 def _labelled(label: str, text: str) -> Table:
@@ -98,9 +107,20 @@ def sureness(finding: Finding) -> str:
     return "fairly: it fits what was seen" if finding.confidence >= 0.7 else "not very: others may fit as well"
 
 
+def of_the_end(finding: Finding) -> str:
+    """How sure it is that the program ended of it."""
+    if finding.confidence >= 0.9:
+        return "yes: it is how the process ended"
+    return "fairly: it fits what was seen" if finding.confidence >= 0.7 else "not very: others may fit as well"
+
+
 def headline(finding: Finding) -> str:
     """The summary, with the name of the file only."""
-    return finding.summary.replace(finding.file, os.path.basename(finding.file)) if finding.file else finding.summary
+    return _named_shortly(finding.summary, finding)
+
+
+def _named_shortly(text: str, finding: Finding) -> str:
+    return text.replace(finding.file, os.path.basename(finding.file)) if finding.file else text
 
 
 def _place(finding: Finding) -> str:

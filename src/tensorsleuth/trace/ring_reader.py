@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorsleuth.model.errors import TraceError
+from tensorsleuth.model.ring_header import HEADER, MAGIC, RingHeader
 from tensorsleuth.trace.files import open_regular
 
-HEADER = struct.Struct("<8sIIIIQQqQQQQQQ")
-MAGIC = b"SLEUTHRG"
 PINNED = 1 << 63
 _TAIL = 8192  # rows at the end that a killed process may have left unfinished
 _MOST_CHUNKS = 1 << 20
@@ -33,26 +31,6 @@ class _Span(NamedTuple):
     number: int  # of its first row, counted from the start of the recording
     start: int  # its first row in the file
     rows: int
-
-
-@dataclass(frozen=True)
-class _Header:
-    """RingHeader in ring.h."""
-
-    magic: bytes
-    version: int
-    row_size: int
-    chunk_rows: int
-    pid: int
-    offset: int
-    max_chunks: int
-    epoch: int
-    claimed: int
-    chunks: int
-    dropped: int
-    alarm: int
-    trouble: int
-    closed: int
 
 
 class RingFile:
@@ -174,11 +152,11 @@ def _finished(rows: Array) -> slice | Array:
     return np.concatenate([np.ones(len(rows) - len(finished), bool), finished])
 
 
-def _read_head(path: Path, dtype: np.dtype[Any]) -> tuple[int, _Header, Array]:
+def _read_head(path: Path, dtype: np.dtype[Any]) -> tuple[int, RingHeader, Array]:
     try:
         with open_regular(path) as file:
             status = os.fstat(file.fileno())
-            header = _Header(*HEADER.unpack(file.read(HEADER.size)))
+            header = RingHeader(*HEADER.unpack(file.read(HEADER.size)))
             _check(path, status, header, dtype)
             table = os.pread(file.fileno(), 8 * min(header.chunks, header.max_chunks), 4096)
     except struct.error as error:
@@ -188,7 +166,7 @@ def _read_head(path: Path, dtype: np.dtype[Any]) -> tuple[int, _Header, Array]:
     return status.st_size, header, np.frombuffer(table, "<u8")
 
 
-def _check(path: Path, status: os.stat_result, header: _Header, dtype: np.dtype[Any]) -> None:
+def _check(path: Path, status: os.stat_result, header: RingHeader, dtype: np.dtype[Any]) -> None:
     size, on_disk = status.st_size, status.st_blocks * 512
     if header.magic != MAGIC:
         raise TraceError(f"{path} is not a trace of tensorsleuth: it starts with {header.magic!r}, not {MAGIC!r}.")

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.model.ring_header import HEADER, MAGIC
 from tensorsleuth.trace.memory import PREFIX
 from tensorsleuth.trace.plan import RingPlan
-from tensorsleuth.trace.ring_reader import HEADER, MAGIC, PINNED, Array
+from tensorsleuth.trace.ring_reader import PINNED, Array
 
 EXTENT_BYTES = 8 << 20  # how far ahead the file is allocated
 TABLE = 4096  # where the table of chunks begins

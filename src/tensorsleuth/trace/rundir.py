@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ DEFAULT_LOGDIR = "sleuth_runs"
 META = "run.json"
 TENSORFLOW_SEEN = "tensorflow.seen"  # left by capture/autostart.py once TensorFlow was imported
 TENSORBOARD = "tensorboard"  # a folder: what is watched, as event files
+FAULTS = "faults"  # a folder: where each thread was when a process crashed or hung, by capture/autostart.py
+PAUSED = "paused"  # in a process's folder while it waits at a break point
+HANG = "hang.json"  # that nothing happened for a time, by `sleuth run`
 SHARED = "shared"  # a folder: what processes of the run have to tell each other
 _LONGEST_META = 4_000_000  # bytes; a longer run.json is not ours
 _LATEST = 1e11  # seconds; a run that started later did not
@@ -73,9 +76,11 @@ def write_pid(run: Path, pid: int) -> None:
     _write_meta(run, {**read_meta(run), "pid": pid})
 
 
-def write_end(run: Path, exit_code: int | None, signal_name: str | None = None) -> None:
-    """Say how the program ended: with an exit code, or by a signal."""
-    ended = {"time": time.time(), "exit": exit_code, "signal": signal_name}
+def write_end(
+    run: Path, exit_code: int | None, signal_name: str | None = None, facts: Mapping[str, Any] | None = None
+) -> None:
+    """Say how the program ended: with an exit code, or by a signal; and what else is known of its end."""
+    ended = {"time": time.time(), "exit": exit_code, "signal": signal_name, **(facts or {})}
     with _only_one(run):
         meta = read_meta(run)
         earlier = meta.get("ended", {})
@@ -108,7 +113,7 @@ def is_run(folder: Path) -> bool:
 
 def foreign_files(run: Path) -> list[str]:
     """What lies in a run folder without belonging to a run."""
-    ours = (META, TENSORFLOW_SEEN, SHARED, TENSORBOARD)
+    ours = (META, TENSORFLOW_SEEN, SHARED, TENSORBOARD, FAULTS, HANG)
     names = [path.name for path in run.iterdir()]
     return sorted(name for name in names if name not in ours and not name.startswith(("p-", f".{META}.")))
 

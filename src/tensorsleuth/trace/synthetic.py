@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
+from tensorsleuth.model.ring_header import HEADER, MAGIC
 from tensorsleuth.model.rows import CALL, EVENT, NO_INDEX, SHAPE, CallKind, EventFlag, EventKind
 from tensorsleuth.trace import rundir
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 from tensorsleuth.trace.plan import CHUNK_ROWS, make_plan
-from tensorsleuth.trace.ring_reader import HEADER, MAGIC, Array
+from tensorsleuth.trace.ring_reader import Array
 
 PID = 4242
 NODES = 1000  # of the one function, each with one output: a step writes as many events

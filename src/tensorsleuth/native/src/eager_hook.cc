@@ -7,11 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "births.h"
 #include "breaks.h"
 #include "guard.h"
 #include "health.h"
 #include "python_abi.h"
 #include "session.h"
+#include "threads.h"
 #include "watches.h"
 
 namespace sleuth {
@@ -24,7 +26,7 @@ constexpr uint8_t kDoNotLook = 255;
 constexpr uint64_t kNoUid = ~0ull;
 constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
-enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kStrangers, kMadeBad, kWrites, kCallbacks };
+enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kStrangers, kMadeBad, kWrites, kBegins, kCallbacks };
 
 struct Place {  // an op called from one place in the program
   uint32_t op, first, outputs, type;  // `type` is a hash of the op's type
@@ -171,17 +173,6 @@ void note_inputs(Call call, const Uids& uids) {
   } while (at < uids.list.size());
 }
 
-bool dense_view(Object* tensor, int dtype, Buffer* buffer, TensorView* view) {
-  if (PyObject_GetBuffer(tensor, buffer, kStrided)) return PyErr_Clear(), false;
-  view->data = buffer->buf;
-  view->bytes = uint64_t(buffer->len);
-  view->elements = buffer->itemsize ? uint64_t(buffer->len / buffer->itemsize) : 0;
-  view->dtype = dtype;
-  view->rank = buffer->ndim;
-  for (int i = 0; i < view->rank && i < 8; ++i) view->dims[i] = buffer->shape[i];
-  return true;
-}
-
 bool look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
   Object* arguments[] = {tensor, PyLong_FromUnsignedLongLong(where.tensor), PyLong_FromUnsignedLongLong(where.step),
                          PyLong_FromUnsignedLongLong(uid), PyLong_FromUnsignedLongLong(uint64_t(look))};
@@ -191,8 +182,6 @@ bool look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
   for (int i = 1; i < 5; ++i) Py_DecRef(arguments[i]);
   return bad;
 }
-
-bool is_handle(int dtype) { return dtype == 20 || dtype == 21; }  // a resource, a variant: there are no numbers in it
 
 // Notes a tensor that an op made; is it bad?
 bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t call) {
@@ -204,13 +193,17 @@ bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t ca
   uint64_t dtype = PyLong_AsUnsignedLongLong(datatype);
   Py_DecRef(datatype);
   uint8_t look = dtype < kDtypes ? place.looks[dtype] : kDoNotLook;
-  if (look == kDoNotLook) return false;
   Where where{call, place.first + std::min(index, place.outputs - 1), uint32_t(uid), uint32_t(uid >> 32), kEager};
+  if (look == kDoNotLook) return births::noted(tensor, int(dtype), where), false;
   if (!is_handle(int(dtype))) look = uint8_t(watches::closer(breaks::closer(look, breaks::asked(where.tensor)), watches::asked(where.tensor)));
   TensorView view{nullptr, 0, 0, int(dtype), 0, {}};
   Buffer buffer;
-  if (look == kNoTensor) return note(view, look, where);
+  if (look == kNoTensor) {
+    births::noted(tensor, int(dtype), where);
+    return note(view, look, where);
+  }
   if (hook.slow_tensors || !dense_view(tensor, int(dtype), &buffer, &view)) return look_slowly(tensor, where, uid, look);
+  births::saw(tensor, view, where);
   bool bad = note(view, look, where);
   PyBuffer_Release(&buffer);
   return bad;
@@ -233,19 +226,55 @@ bool read_place(Object* described, Place* place) {
   return true;
 }
 
-bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
+bool known_place(uint64_t key, Place* place) {
   auto known = hook.places.find(key);
-  if (known != hook.places.end()) return *place = known->second, true;
+  return known != hook.places.end() && (*place = known->second, true);
+}
+
+// Asks Python for a place that is new; `given`: how many outputs there are, or the arguments, where it has not run yet.
+bool new_place(Callback callback, uint64_t key, Object* op, Object* given, Place* place) {
   uint64_t session = hook.session;
-  Object* arguments[] = {op, PyLong_FromUnsignedLongLong(outputs), PyLong_FromUnsignedLongLong(forward)};
+  Object* arguments[] = {op, given, PyLong_FromUnsignedLongLong(forward)};
   busy = true;
-  Object* described = PyObject_Vectorcall(hook.callbacks[kIntern], arguments, 3, nullptr);
+  Object* described = PyObject_Vectorcall(hook.callbacks[callback], arguments, 3, nullptr);
   busy = false;
-  Py_DecRef(arguments[1]), Py_DecRef(arguments[2]);
+  Py_DecRef(arguments[2]);
+  if (described && !is_a(described, hook.tuple_type)) return Py_DecRef(described), false;  // None: it cannot be told yet
   if (!read_place(described, place) || hook.session != session) return false;  // a new recording began meanwhile
   place->writes = PySet_Contains(hook.writing_ops, op) == 1;
   hook.places[key] = *place;
   return true;
+}
+
+bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
+  if (known_place(key, place)) return true;
+  Object* count = PyLong_FromUnsignedLongLong(outputs);
+  bool found = new_place(kIntern, key, op, count, place);
+  Py_DecRef(count);
+  return found;
+}
+
+struct Beginning {  // an op that is about to run
+  uint64_t key, session;
+  Place place;
+  bool found;  // else it is known what the place is when it has run
+};
+
+// Its place is named before it runs: it may be the last that the program runs.
+void find_beginning(Object* op, Object* const* args, Size count, Beginning* begins) {
+  begins->key = place_key(op);
+  begins->session = hook.session;
+  begins->found = known_place(begins->key, &begins->place);
+  if (begins->found) return;
+  Object* given = tuple_of(args, count);
+  begins->found = new_place(kBegins, begins->key, op, given, &begins->place);
+  Py_DecRef(given);
+}
+
+// The same place once it has run; a new recording may have begun meanwhile.
+bool place_after(const Beginning& began, Object* op, uint32_t outputs, Place* place) {
+  if (began.found && began.session == hook.session) return *place = began.place, true;
+  return find_place(began.key, op, outputs, place);
 }
 
 // The user's traceback shows the frames that the bare program would have had, not those of our callback.
@@ -288,10 +317,10 @@ void look_at_strangers(const Place& place, Object* const* inputs, Size count, Ui
 }
 
 // Notes an op that has run; false where the guard raised.
-bool note_op(Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
+bool note_op(const Beginning& beginning, Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
   uint32_t outputs = count_outputs(result);
   Place place;  // a copy: the callbacks may let another thread begin a new recording
-  if (!find_place(place_key(op), op, outputs, &place)) return true;
+  if (!place_after(beginning, op, outputs, &place)) return true;
   count = std::min<Size>(count, place.inputs);
   if (place.writes) eager_writes.fetch_add(1, std::memory_order_relaxed);
   static thread_local Uids uids;
@@ -341,12 +370,16 @@ Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Obj
   if (suspicious.load(std::memory_order_relaxed) && guard::on() && PySet_Contains(hook.writing_ops, op) == 1 &&
       !ask_guard(kWrites, op, inputs, input_count, nullptr, nullptr))
     return nullptr;
+  Beginning begins;
+  find_beginning(op, args, count, &begins);
   uint64_t began = now_ns();
+  threads::begin(begins.found ? begins.place.op : 0, 0, step_now(), began);
   Object* result = PyObject_Vectorcall(hook.real[entry], args, size_t(count), nullptr);
+  threads::end();
   if (!result) return note_failure(op, inputs, input_count), nullptr;
   // A signal that waits to be answered would else raise in the callback of a break point, where nothing can be raised.
   if (breaks::active.load(std::memory_order_relaxed) && PyErr_CheckSignals()) return Py_DecRef(result), nullptr;
-  if (note_op(op, inputs, input_count, result, began)) return result;
+  if (note_op(begins, op, inputs, input_count, result, began)) return result;
   Py_DecRef(result);
   return nullptr;
 }
@@ -443,7 +476,7 @@ extern "C" {
 
 SLEUTH_API int sleuth_python_ready() { return sleuth::py::find_all(); }
 
-// given: (3 real entry points, 8 callbacks, EagerTensor, list, tuple, ops with functions, known ops, writing ops)
+// given: (3 real entry points, 9 callbacks, EagerTensor, list, tuple, ops with functions, known ops, writing ops)
 SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t session, int slow_tensors) {
   using namespace sleuth;
   hook = Hook{};  // what the last recording kept stays alive: another thread may still be inside it
@@ -458,6 +491,7 @@ SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t 
   hook.handle = PyUnicode_InternFromString("_handle");
   hook.session = session;
   hook.slow_tensors = slow_tensors != 0;
+  births::begin(hook.slow_tensors);
   memset(made, 0, sizeof made);
   memset(took, 0, sizeof took);
   Object* hooks = PyTuple_New(3);

@@ -1,0 +1,133 @@
+#include "threads.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+
+#include "ring.h"
+
+namespace sleuth {
+namespace threads {
+namespace {
+
+constexpr int kSlots = 1023;
+constexpr uint64_t kHeader = 4096, kBytes = kHeader + kSlots * sizeof(ThreadSlot);
+
+struct Header {
+  char magic[8];
+  uint32_t version, slots, slot_size, pid;
+};
+
+// The file is mapped to the same place each time, and memory where there is none: who writes need not ask.
+char* place = nullptr;
+std::atomic<int> last_taken{0};
+
+bool map(int fd) {
+  int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+  void* mapped = mmap(place, kBytes, PROT_READ | PROT_WRITE, flags | (place ? MAP_FIXED : 0), fd, 0);
+  if (mapped == MAP_FAILED) return false;
+  place = static_cast<char*>(mapped);
+  return true;
+}
+
+ThreadSlot* slot(int number) { return reinterpret_cast<ThreadSlot*>(place + kHeader) + number; }
+
+struct Mine {
+  int number = -1;
+  uint32_t id = 0;
+  uint16_t depth = 0;  // also what does not fit into the slot
+
+  ~Mine() {
+    if (number >= 0) __atomic_store_n(&slot(number)->id, 0, __ATOMIC_RELEASE);
+  }
+
+  // The slot of this thread, in whatever file there is now; nullptr where all are taken.
+  ThreadSlot* get() {
+    if (!place) return nullptr;
+    if (number >= 0 && __atomic_load_n(&slot(number)->id, __ATOMIC_RELAXED) == id) return slot(number);
+    return take();
+  }
+
+  ThreadSlot* take() {
+    id = uint32_t(syscall(SYS_gettid));
+    int first = last_taken.load(std::memory_order_relaxed);
+    for (int tried = 0; tried < kSlots; ++tried) {
+      number = (first + tried) % kSlots;
+      uint32_t nobody = 0;
+      if (!__atomic_compare_exchange_n(&slot(number)->id, &nobody, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+      last_taken.store(number + 1, std::memory_order_relaxed);
+      memset(slot(number)->begun, 0, sizeof slot(number)->begun);
+      slot(number)->thread = thread_number();
+      __atomic_store_n(&slot(number)->depth, 0, __ATOMIC_RELEASE);
+      depth = 0;
+      return slot(number);
+    }
+    number = -1;
+    return nullptr;
+  }
+};
+
+thread_local Mine mine;
+
+void set_depth(ThreadSlot* mine_now, uint16_t depth) {
+  mine.depth = depth;
+  __atomic_store_n(&mine_now->depth, depth, __ATOMIC_RELEASE);
+}
+
+}  // namespace
+
+int open(const char* path) {
+  if (!*path) return map(-1) ? 0 : errno;
+  int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (fd < 0) return errno;
+  int error = posix_fallocate(fd, 0, off_t(kBytes));
+  if (!error && !map(fd)) error = errno;
+  ::close(fd);
+  if (error) return error;
+  Header header{{'S', 'L', 'E', 'U', 'T', 'H', 'T', 'H'}, 1, kSlots, sizeof(ThreadSlot), uint32_t(getpid())};
+  memcpy(place, &header, sizeof header);
+  return 0;
+}
+
+void close() {
+  if (place) map(-1);
+}
+
+void abandon() { close(); }
+
+void begin(uint32_t op, uint64_t call, int64_t step, uint64_t time) {
+  ThreadSlot* now = mine.get();
+  if (!now) return;
+  if (mine.depth < kNesting) now->begun[mine.depth] = {time, call, step, op, 0};
+  set_depth(now, uint16_t(mine.depth + 1));
+}
+
+void end() {
+  ThreadSlot* now = mine.get();
+  if (now && mine.depth) set_depth(now, uint16_t(mine.depth - 1));
+}
+
+void end_call(uint64_t call) {
+  ThreadSlot* now = mine.get();
+  if (!now) return;
+  for (int at = 0; at < mine.depth && at < kNesting; ++at)
+    if (now->begun[at].call == call) return set_depth(now, uint16_t(at));
+}
+
+}  // namespace threads
+}  // namespace sleuth
+
+extern "C" {
+#define SLEUTH_API __attribute__((visibility("default")))
+
+SLEUTH_API int sleuth_open_threads(const char* path) { return sleuth::threads::open(path); }
+SLEUTH_API void sleuth_begin_call(uint32_t op, uint64_t call, int64_t step, uint64_t time) {
+  sleuth::threads::begin(op, call, step, time);
+}
+SLEUTH_API void sleuth_end_call(uint64_t call) { sleuth::threads::end_call(call); }
+}
