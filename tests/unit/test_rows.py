@@ -26,6 +26,8 @@ NUMBERS: dict[str, int] = {
     "kFailed": rows.CallKind.FAILED,
     "kEnded": rows.CallKind.ENDED,
     "kBatch": rows.CallKind.BATCH,
+    "kPassed": rows.CallKind.PASSED,
+    "kLookShift": rows.LOOK_SHIFT,
     "kHasValue": rows.EventFlag.VALUE,
     **{f"k{flag.name.title()}": flag for flag in rows.EventFlag if flag.name and flag.name != "VALUE"},
     "kNoTensor": Mode.NO_TENSOR,

@@ -15,7 +15,9 @@ class Cover:
         begins, ends = begins[real], ends[real]
         order = np.argsort(begins, kind="stable")
         begins, reach = begins[order], np.maximum.accumulate(ends[order])
-        new = np.flatnonzero(np.concatenate([[True], begins[1:] > reach[:-1]])) if len(begins) else np.empty(0, np.int64)
+        new = (
+            np.flatnonzero(np.concatenate([[True], begins[1:] > reach[:-1]])) if len(begins) else np.empty(0, np.int64)
+        )
         self.begins = begins[new]
         self.ends = reach[np.concatenate([new[1:] - 1, [len(reach) - 1]])] if len(begins) else ends
         self._before = np.concatenate([[0], np.cumsum(self.ends - self.begins)])

@@ -19,4 +19,5 @@ _NANOSECONDS = np.array([_middle(code) for code in range(LOOK_CODES)], np.int64)
 
 def look_times(flags: Array) -> Array:
     """Nanoseconds, of the flags of events."""
-    return _NANOSECONDS[(flags >> LOOK_SHIFT) & (LOOK_CODES - 1)]
+    times: Array = _NANOSECONDS[(flags >> LOOK_SHIFT) & (LOOK_CODES - 1)]
+    return times

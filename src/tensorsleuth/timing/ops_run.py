@@ -45,7 +45,9 @@ def ops_run(asked: Asked) -> OpsRun:
     floor = np.maximum(np.maximum(free, ready), _called(asked, calls))
     begin = np.minimum(np.where(floor > 0, floor, rows.end), rows.end)
     again = _again(rows)
-    return OpsRun(np.where(again, rows.end, begin), rows.end, rows.looked, rows.thread, rows.op, calls, rows.event, again)
+    return OpsRun(
+        np.where(again, rows.end, begin), rows.end, rows.looked, rows.thread, rows.op, calls, rows.event, again
+    )
 
 
 def _thread_free(rows: Seen) -> Array:
