@@ -31,7 +31,7 @@ def events(profile: Profile, run: str, whole: bool) -> Iterator[dict[str, Any]]:
     """Complete events (`X`), nested by their times on each thread, and the names of the lanes (`M`)."""
     steps = profile.steps
     chosen = np.ones(len(steps), bool) if whole else profile.chosen
-    first, last = int(steps.begin[chosen].min()), int(steps.end[chosen].max())
+    first, last = (int(steps.begin.min()), int(steps.end.max())) if whole else profile.stretch
     seen = bars(profile, first, last)
     yield _named("process_name", STEPS, run)
     yield from _lanes(profile, {bar.thread for bar in seen})

@@ -14,7 +14,7 @@ import numpy as np
 
 from tensorsleuth.model.rows import CallKind
 from tensorsleuth.timing.feeding import Feeding
-from tensorsleuth.timing.rows_seen import Seen, seen
+from tensorsleuth.timing.rows_seen import LAST, Seen, seen
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.look_up import LookUp
 from tensorsleuth.trace.ring_reader import Array
@@ -37,16 +37,16 @@ class OpsRun:
         return len(self.begin)
 
 
-def ops_run(asked: Asked) -> OpsRun:
-    """Of all ops of a process that ran in functions and were seen."""
-    rows = seen(asked)
+def ops_run(asked: Asked, begin: int = 0, end: int = LAST) -> OpsRun:
+    """Of all ops of a process that ran in functions and were seen, in a stretch of time."""
+    rows = seen(asked, begin, end)
     calls = asked.joined(rows.run)
     free, ready = _thread_free(rows), _inputs_ready(asked, rows)
     floor = np.maximum(np.maximum(free, ready), _called(asked, calls))
-    begin = np.minimum(np.where(floor > 0, floor, rows.end), rows.end)
+    began = np.minimum(np.where(floor > 0, floor, rows.end), rows.end)
     again = _again(rows)
     return OpsRun(
-        np.where(again, rows.end, begin), rows.end, rows.looked, rows.thread, rows.op, calls, rows.event, again
+        np.where(again, rows.end, began), rows.end, rows.looked, rows.thread, rows.op, calls, rows.event, again
     )
 
 
@@ -101,7 +101,7 @@ class _Latest:
         self._rows = rows
         _, self._runs = np.unique(rows.run, return_inverse=True)
         self._size = len(rows.end) + 1
-        self._ranks = np.searchsorted(rows.looked, rows.end, "right")  # how many looks were over when the op ended
+        self._ranks = np.searchsorted(rows.looked, rows.end, "left")  # how many looks were over when the op ended
         self._tensors = int(rows.tensor.max(initial=0)) + 1
         keys, places = self._keys(rows.tensor), np.arange(len(rows.end))
         order = np.lexsort((places, keys))

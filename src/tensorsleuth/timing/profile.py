@@ -8,10 +8,10 @@ import numpy as np
 
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.timing.lines import Line, Spent, spent, table
-from tensorsleuth.timing.made import calls_made
+from tensorsleuth.timing.made import Made, calls_made
 from tensorsleuth.timing.ops_run import OpsRun, ops_run
 from tensorsleuth.timing.split import Split, split
-from tensorsleuth.timing.steps import steps_of
+from tensorsleuth.timing.steps import Steps, steps_of
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace
@@ -21,10 +21,14 @@ from tensorsleuth.trace.ring_reader import Array
 class Profile:
     """The time of one process, over some of its steps: the usual ones, or one that is asked for."""
 
-    def __init__(self, asked: Asked, step: int | None = None) -> None:
+    def __init__(
+        self, asked: Asked, step: int | None = None, alone: bool = False, known: tuple[Made, Steps] | None = None
+    ) -> None:
+        """`alone`: look at the ops of no other step. `known`: the calls and steps, where they were made before."""
         self.asked = asked
-        self.made = calls_made(asked)
-        self.steps = steps_of(asked, self.made)
+        self._all = not alone
+        self.made = known[0] if known else calls_made(asked)
+        self.steps = known[1] if known else steps_of(asked, self.made)
         self.chosen = self.steps.usual if step is None else self._one(step)
 
     def _one(self, step: int) -> Array:
@@ -37,7 +41,13 @@ class Profile:
 
     @cached_property
     def run(self) -> OpsRun:
-        return ops_run(self.asked)
+        return ops_run(self.asked) if self._all else ops_run(self.asked, *self.stretch)
+
+    @property
+    def stretch(self) -> tuple[int, int]:
+        """When the first of the steps that it is about began, and the last ended."""
+        begins, ends = self.steps.begin[self.chosen], self.steps.end[self.chosen]
+        return (int(begins.min()), int(ends.max())) if len(begins) else (0, 0)
 
     @cached_property
     def split(self) -> Split:
@@ -80,11 +90,16 @@ class Profile:
         return len(np.unique(self.run.thread[self.run.call >= 0]))
 
 
+def busiest(trace: Trace) -> int:
+    """The number of the process that called TensorFlow most."""
+    return max(range(len(trace.processes)), key=lambda at: trace.processes[at].call_count)
+
+
 def profile_of(trace: Trace, step: int | None = None) -> Profile:
     """Of the process that called TensorFlow most."""
     if not trace.processes:
         raise SleuthError(f"{trace.path} holds no recorded process. Record one: sleuth run program.py")
-    number = max(range(len(trace.processes)), key=lambda at: trace.processes[at].call_count)
+    number = busiest(trace)
     profile = Profile(Asked(trace.processes[number], number), step)
     if not len(profile.made):
         raise SleuthError(f"{trace.path.name} has no call of TensorFlow's in it. See what it holds: sleuth info")

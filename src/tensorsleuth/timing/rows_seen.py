@@ -12,6 +12,7 @@ from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ring_reader import Array
 
 NO_EVENT = -1
+LAST = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -28,29 +29,31 @@ class Seen:
     event: Array  # number of the event, or NO_EVENT
 
 
-def seen(asked: Asked) -> Seen:
-    """All of a process whose op is known."""
-    parts = [_tensors(asked), _passed(asked)]
+def seen(asked: Asked, begin: int = 0, end: int = LAST) -> Seen:
+    """All of a process whose op is known, in a stretch of time."""
+    parts = [_tensors(asked, begin, end), _passed(asked, begin, end)]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[1], kind="stable")
     return Seen(*(column[order] for column in columns))
 
 
-def _tensors(asked: Asked) -> tuple[Array, ...]:
+def _tensors(asked: Asked, begin: int, end: int) -> tuple[Array, ...]:
     events = asked.process.events
-    kinds, flags = events["kind"], events["flags"]
-    at = np.flatnonzero((kinds == EventKind.GRAPH) & (flags & EventFlag.STEADY == 0) & (asked.places >= 0))
+    at = np.flatnonzero((events["time"] >= begin) & (events["time"] <= end))
+    kinds, flags, places = events["kind"][at], events["flags"][at], asked.index.places(events["tensor"][at])
+    known = (kinds == EventKind.GRAPH) & (flags & EventFlag.STEADY == 0) & (places >= 0)
+    at, places = at[known], places[known]
     rows = events[at]
     looked = rows["time"].astype(np.int64)
     turn = rows["frame"].astype(np.int64) << 32 | rows["iteration"]
     ends = looked - look_times(rows["flags"])
     ids = rows["tensor"].astype(np.int64)
-    return ends, looked, rows["thread"].astype(np.int64), ids, asked.places[at], rows["step"], turn, at
+    return ends, looked, rows["thread"].astype(np.int64), ids, places, rows["step"], turn, at
 
 
-def _passed(asked: Asked) -> tuple[Array, ...]:
+def _passed(asked: Asked, begin: int, end: int) -> tuple[Array, ...]:
     calls = asked.process.calls
-    rows = calls[calls["kind"] == CallKind.PASSED]
+    rows = calls[(calls["kind"] == CallKind.PASSED) & (calls["time"] >= begin) & (calls["time"] <= end)]
     instances = {instance.first: instance.id for instance in asked.process.catalogue.instances.values()}
     nodes = zip(rows["inputs"][:, 0].tolist(), rows["op"].tolist())
     places = [asked.index.place(instances.get(first, -1), node) for first, node in nodes]
