@@ -187,7 +187,8 @@ _SLOW_AND_UNSEEN = (
 
 
 def takes_time_unseen(op: str) -> bool:
-    return writes_variables(op) or op.startswith(_SLOW_AND_UNSEEN)
+    """Is the end of such an op noted. An AssignVariableOp only takes over what was computed: not worth a row."""
+    return (writes_variables(op) and op != "AssignVariableOp") or op.startswith(_SLOW_AND_UNSEEN)
 
 
 # Healthy inputs can give a bad output, and what the inputs were says why: those are looked at in full.
