@@ -76,6 +76,32 @@ def test_a_slow_generator_is_input_bound(recorded: Recorded, weight: Any) -> Non
     assert max(found.parts, key=lambda part: found.parts[part]) == "input"
 
 
+def test_a_function_that_waits_for_its_batches_is_input_bound_at_its_line(recorded: Recorded) -> None:
+    """The op that takes the batch runs in the function; only one of its outputs has a row, and Cast takes the other."""
+
+    def batches() -> Iterator[Any]:
+        slow = Slow()
+        for _ in range(STEPS):
+            slow.wait()
+            yield np.ones([4, 8], np.float32), np.ones([4], np.int64)
+
+    kinds = (tf.TensorSpec([4, 8]), tf.TensorSpec([4], tf.int64))
+    dataset = iter(tf.data.Dataset.from_generator(batches, output_signature=kinds))
+    weight = tf.Variable(tf.ones([8, 1]))
+
+    @tf.function
+    def train(iterator: Any) -> None:
+        x, y = next(iterator)  # LINE: next
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(tf.matmul(x, weight)[:, 0] - tf.cast(y, tf.float32)))
+        weight.assign_sub(0.01 * tape.gradient(loss, weight))
+
+    found = told(recorded(lambda: [train(dataset) for _ in range(STEPS)]))
+    assert found.bound.by == "input", found
+    assert (found.bound.file, found.bound.line) == (__file__, marked("LINE: next"))
+    assert found.tables["op"][0].name == "IteratorGetNext"
+
+
 def test_slow_python_is_python_bound(recorded: Recorded, weight: Any) -> None:
     train = train_step(weight)
     x = tf.ones([8])

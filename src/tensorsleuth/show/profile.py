@@ -34,7 +34,8 @@ def _about(report: Report) -> str:
     if report.step is not None:
         return f"Step {report.step}: {usual}"
     without = f"; without {of(report.left_out, 'step')} in which a function ran first" if report.left_out else ""
-    return f"{of(report.steps, 'step')}, {usual} each{without}"
+    each = f"{of(report.steps, 'step')}, {usual}{' each' if report.steps != 1 else ''}"
+    return f"{each}{without}"
 
 
 def _split(report: Report) -> Table:

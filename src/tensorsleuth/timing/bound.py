@@ -91,7 +91,8 @@ def _python(profile: Profile, shares: dict[str, float]) -> Bound:
     before, after = _around_gap(profile)
     says = f"Python-bound: {_percent(shares['python'])} of each step is Python between calls of TensorFlow"
     if before and after and before.file and after.file:
-        says += f", most of it after {_where(before)} and before {_where(after)}"
+        apart = _where(before) != _where(after)
+        says += f", most of it after {_where(before)}" + (f" and before {_where(after)}" if apart else "")
     return Bound("python", shares["python"], f"{says}.", *_line(before))
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from tensorsleuth.model.rows import CallKind
 from tensorsleuth.timing.feeding import Feeding
-from tensorsleuth.timing.rows_seen import LAST, Seen, seen
+from tensorsleuth.timing.rows_seen import LAST, NO_EVENT, Seen, seen
+from tensorsleuth.timing.waiting import waits_first
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.look_up import LookUp
 from tensorsleuth.trace.ring_reader import Array
@@ -40,14 +41,14 @@ class OpsRun:
 def ops_run(asked: Asked, begin: int = 0, end: int = LAST) -> OpsRun:
     """Of all ops of a process that ran in functions and were seen, in a stretch of time."""
     rows = seen(asked, begin, end)
+    feeding = Feeding(asked.index, set(np.unique(rows.tensor).tolist()))
     calls = asked.joined(rows.run)
-    free, ready = _thread_free(rows), _inputs_ready(asked, rows)
-    floor = np.maximum(np.maximum(free, ready), _called(asked, calls))
+    free, ready = _thread_free(rows), _inputs_ready(asked, rows, feeding)
+    floor = np.maximum(np.maximum(free, ready), _called(asked, calls, rows.end))
     began = np.minimum(np.where(floor > 0, floor, rows.end), rows.end)
     again = _again(rows)
-    return OpsRun(
-        np.where(again, rows.end, began), rows.end, rows.looked, rows.thread, rows.op, calls, rows.event, again
-    )
+    began, ended, threads = waits_first(rows, np.where(again, rows.end, began), ~again, feeding.takers)
+    return OpsRun(began, ended, rows.looked, threads, rows.op, calls, rows.event, again)
 
 
 def _thread_free(rows: Seen) -> Array:
@@ -64,21 +65,22 @@ def _again(rows: Seen) -> Array:
     order = np.lexsort((rows.looked, rows.turn, rows.op, rows.run))
     same = [column[order][1:] == column[order][:-1] for column in (rows.run, rows.op, rows.turn)]
     again = np.zeros(len(order), bool)
-    again[order[1:]] = same[0] & same[1] & same[2] & (rows.tensor[order[1:]] >= 0)
+    again[order[1:]] = same[0] & same[1] & same[2] & (rows.event[order[1:]] != NO_EVENT)
     return again
 
 
-def _called(asked: Asked, calls: Array) -> Array:
-    """When Python made each call; nothing in it began before."""
+def _called(asked: Asked, calls: Array, ends: Array) -> Array:
+    """When the function of each call began to run, as far as is known; nothing in it began before."""
     rows = asked.process.calls
-    rows = rows[rows["kind"] == CallKind.FUNCTION]
-    return np.maximum(LookUp(rows["call"].astype(np.int64), rows["time"].astype(np.int64))(calls), 0)
+    made, joined = (rows[rows["kind"] == kind] for kind in (CallKind.FUNCTION, CallKind.JOIN))
+    times = [LookUp(some["call"].astype(np.int64), some["time"].astype(np.int64))(calls) for some in (made, joined)]
+    return np.maximum(np.where(times[1] <= ends, times[1], times[0]), 0)
 
 
-def _inputs_ready(asked: Asked, rows: Seen) -> Array:
+def _inputs_ready(asked: Asked, rows: Seen, feeding: Feeding) -> Array:
     """When the last of each row's inputs had been looked at, in the same run; 0 where none was."""
     ready = np.zeros(len(rows.end), np.int64)
-    sources = _sources(asked, rows)
+    sources = {op: feeding.sources(asked.index.ops[op]) for op in np.unique(rows.op).tolist()}
     latest = _Latest(rows)
     width = max(map(len, sources.values()), default=0)
     table = np.full((len(asked.index.ops), width), -1, np.int64)
@@ -87,11 +89,6 @@ def _inputs_ready(asked: Asked, rows: Seen) -> Array:
     for column in table.T:
         ready = np.maximum(ready, latest.of(column[rows.op]))
     return ready
-
-
-def _sources(asked: Asked, rows: Seen) -> dict[int, list[int]]:
-    feeding = Feeding(asked.process, set(np.unique(rows.tensor).tolist()))
-    return {op: feeding.sources(asked.index.ops[op]) for op in np.unique(rows.op).tolist()}
 
 
 class _Latest:

@@ -80,7 +80,7 @@ def words(part: str) -> str:
 
 def _notes(trace: Trace, profile: Profile) -> list[str]:
     """What is not known, or known otherwise."""
-    return [*_at_once(profile), *_closed(profile), *_missing(profile), *_elsewhere(trace, profile)]
+    return [*_traced(profile), *_at_once(profile), *_closed(profile), *_missing(profile), *_elsewhere(trace, profile)]
 
 
 def _closed(profile: Profile) -> list[str]:
@@ -95,6 +95,13 @@ def _closed(profile: Profile) -> list[str]:
 def _missing(profile: Profile) -> list[str]:
     lost = profile.asked.process.lost
     return [f"{lost:,} of the oldest rows were written over: their ops are missing."] if lost else []
+
+
+def _traced(profile: Profile) -> list[str]:
+    """Where no step was left out of the sums, though functions were traced in all."""
+    if not all(profile.steps.new[at] for at in np.flatnonzero(profile.chosen)):
+        return []
+    return ["A function ran for the first time here: tracing it counts as Python, optimizing it as the function."]
 
 
 def _at_once(profile: Profile) -> list[str]:

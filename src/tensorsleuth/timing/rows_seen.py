@@ -12,7 +12,13 @@ from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ring_reader import Array
 
 NO_EVENT = -1
+_MARKS = 1 << 32  # tensor ids have 32 bits
 LAST = 1 << 62
+
+
+def mark_of(place: int) -> int:
+    """What stands for a tensor where an op has a mark and no row."""
+    return _MARKS + place
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,7 @@ class Seen:
     end: Array  # of the op: when the look at what it put out began
     looked: Array  # when that look was over
     thread: Array
-    tensor: Array  # -1 of an op that puts out none
+    tensor: Array  # its id; of an op that puts out none that is looked at, `mark_of` its place
     op: Array  # place in `asked.index.ops`
     run: Array  # TensorFlow's step id
     turn: Array  # which iteration of which loop
@@ -61,4 +67,4 @@ def _passed(asked: Asked, begin: int, end: int) -> tuple[Array, ...]:
     rows, times = rows[known], rows["time"][known].astype(np.int64)
     none = np.full(len(rows), -1, np.int64)
     ops = np.array(places, np.int64)[known]
-    return times, times, rows["thread"].astype(np.int64), none, ops, rows["tf_step"], none, none
+    return times, times, rows["thread"].astype(np.int64), ops + _MARKS, ops, rows["tf_step"], none, none
