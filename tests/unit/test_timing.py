@@ -122,7 +122,7 @@ def test_it_fits_the_terminal(path: Path, width: int, by: str, monkeypatch: Any)
 
 def test_the_flame_chart_of_a_step(path: Path) -> None:
     told = ask(OpenRun(path), "flame", step=1)
-    assert told["step"] == 1 and told["steps"] == {"first": 0, "last": 3} and told["leftOut"] == 0
+    assert (told["step"], told["previous"], told["next"], told["leftOut"]) == (1, 0, 2, 0)
     assert told["lanes"] == [{"name": "Python", "depth": 1}, {"name": "thread 3", "depth": 4}]
     nested = [(bar["depth"], bar["kind"], bar["name"]) for bar in told["bars"][:6]]
     assert nested == [
@@ -138,5 +138,6 @@ def test_the_flame_chart_of_a_step(path: Path) -> None:
 
 def test_a_step_that_is_not_there(path: Path) -> None:
     assert ask(OpenRun(path), "flame")["step"] == 1  # the usual one
+    assert ask(OpenRun(path), "flame", step=3)["next"] is None
     with pytest.raises(BadQuestion, match="Step 77 was not recorded"):
         ask(OpenRun(path), "flame", step=77)

@@ -9,7 +9,7 @@ const bar = (name: string, from: number, to: number, more: Partial<FlameBar> = {
   lane: 1, depth: 1, kind: "op", name, from, to, op: null, place: "model.py:7", layer: null, tensor: `0.${name}`, ...more,
 });
 const flame: Flame = {
-  step: 3, steps: { first: 0, last: 9 }, slowest: [{ step: 0, seconds: 2, first: true }], from: 5, to: 6, leftOut: 0,
+  step: 3, previous: 2, next: 4, slowest: [{ step: 0, seconds: 2, first: true }], from: 5, to: 6, leftOut: 0,
   split: [{ part: "input", words: "waiting for input", seconds: 0.6, share: 0.6 }, { part: "ops", words: "ops in functions", seconds: 0.4, share: 0.4 }],
   lanes: [{ name: "Python", depth: 1 }, { name: "thread 2", depth: 2 }],
   bars: [

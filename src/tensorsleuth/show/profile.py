@@ -52,20 +52,19 @@ def _split(report: Report) -> Table:
 
 
 def _table(report: Report, by: str, rows: int, width: int) -> RenderableType:
+    lines, whole = report.tables[by], max(report.whole(by), 1)
+    sources = by == "line" and width >= WIDE
     table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", expand=False)
-    table.add_column(
-        f"   {by}", no_wrap=True, overflow="ellipsis", max_width=max(24, width - (62 if width >= WIDE else 44))
-    )
+    table.add_column(f"   {by}", no_wrap=True, overflow="ellipsis", max_width=max(24, width - 44))
     for name in ("ms/step", "share", "runs"):
         table.add_column(name, no_wrap=True, justify="right")
-    table.add_column("mostly" if by != "op" else "most of it at", no_wrap=True, overflow="ellipsis")
-    lines, whole = report.tables[by], max(report.whole(by), 1)
+    for name in ["most of it at" if by == "op" else "mostly", *(["source"] if sources else [])]:
+        table.add_column(name, no_wrap=True, overflow="ellipsis")
     for line in lines[:rows]:
-        table.add_row(*_row(line, by, whole, report.steps))
+        table.add_row(*_row(line, by, whole, report.steps), *([Text(printable(line.text))] if sources else []))
     if len(lines) <= rows:
         return table
-    rest = f"   and {len(lines) - rows:,} more: --rows {len(lines)}"
-    return Group(table, Text(rest, style="dim"))
+    return Group(table, Text(f"   and {len(lines) - rows:,} more: --rows {len(lines)}", style="dim"))
 
 
 def _row(line: Line, by: str, whole: int, steps: int) -> list[str | Text]:

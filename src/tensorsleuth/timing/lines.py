@@ -38,6 +38,7 @@ class Line:
     most: str  # the type of the ops that took most of it
     file: str | None = None
     line: int | None = None
+    text: str = ""  # of the line, in a table by lines
 
 
 def spent(asked: Asked, made: Made, run: OpsRun, parts: Split, within: Callable[[Array], Array]) -> list[Spent]:
@@ -121,4 +122,5 @@ def to_json(line: Line, whole: int, steps: int) -> dict[str, Any]:
         "mostly": line.most,
         "file": line.file,
         "line": line.line,
+        "text": line.text,
     }

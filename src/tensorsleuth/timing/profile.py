@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -82,7 +83,13 @@ class Profile:
 
     def table(self, by: str) -> list[Line]:
         """Summed up by op, layer or line, the most time first."""
-        return table(self.spent, by)
+        lines = table(self.spent, by)
+        return [replace(line, text=self._text(line)) for line in lines] if by == "line" else lines
+
+    def _text(self, line: Line) -> str:
+        """The line as it was when it ran."""
+        source = self.asked.process.catalogue.sources.get(line.file or "", "").split("\n")
+        return source[line.line - 1].strip() if line.line and 0 < line.line <= len(source) else ""
 
     @property
     def threads(self) -> int:

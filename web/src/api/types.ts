@@ -224,7 +224,8 @@ export interface Timeline {
 // GET /api/runs/{run}/flame?step= -> Flame; step not given: a usual one
 export interface Flame {
   step: number | null; // null: nothing has run yet
-  steps: { first: number; last: number } | null;
+  previous: number | null; // the recorded steps before and after
+  next: number | null;
   slowest: { step: number; seconds: number; first: boolean }[]; // first: a function ran for the first time in it
   split: { part: "input" | "ops" | "eager" | "probes" | "unseen" | "python"; words: string; seconds: number; share: number }[]; // adds up to the step
   from: number; // of the step, in seconds since the run began, as the timeline's

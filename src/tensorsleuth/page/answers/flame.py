@@ -19,7 +19,7 @@ from tensorsleuth.timing.steps import Steps, steps_of
 
 MOST = 4000  # bars; what is shorter than these is told as left out
 SLOWEST = 8
-NOTHING: Answer = {"step": None, "steps": None, "from": 0, "to": 0, "leftOut": 0} | {
+NOTHING: Answer = {"step": None, "previous": None, "next": None, "from": 0, "to": 0, "leftOut": 0} | {
     name: [] for name in ("slowest", "split", "lanes", "bars")
 }
 
@@ -62,7 +62,7 @@ def _told(opened: OpenRun, profile: Profile, step: int, number: int) -> Answer:
     zero = opened.table.lanes.seconds(number, np.array([begin, end]))
     return {
         "step": step,
-        "steps": {"first": int(profile.steps.number.min()), "last": int(profile.steps.number.max())},
+        **_neighbours(profile.steps, step),
         "slowest": _slowest(profile.steps),
         "split": _split(profile),
         "from": float(zero[0]),
@@ -98,6 +98,14 @@ def _bar(bar: Bar, threads: list[int], begin: int, process: int) -> dict[str, An
         "layer": op.layer if op is not None else None,
         "tensor": name_of(process, bar.event) if bar.event >= 0 else None,
     }
+
+
+def _neighbours(steps: Steps, step: int) -> dict[str, int | None]:
+    """The recorded steps before and after: not every number needs to be among them."""
+    numbers = np.unique(steps.number)
+    at = int(np.searchsorted(numbers, step))
+    before, after = numbers[:at][-1:].tolist(), numbers[at + 1 :][:1].tolist()
+    return {"previous": before[0] if before else None, "next": after[0] if after else None}
 
 
 def _split(profile: Profile) -> list[dict[str, Any]]:

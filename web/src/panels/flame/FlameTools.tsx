@@ -8,13 +8,13 @@ const USUAL = "usual";
 
 export function FlameTools() {
   const flame = shown.value;
-  if (!flame || flame.step === null || flame.steps === null) return null;
-  const { step, steps } = flame;
+  if (!flame || flame.step === null) return null;
+  const { step, previous, next } = flame;
   return (
     <div class="timeline-bar">
       <StepChoice />
-      <button type="button" aria-label="The step before" title="The step before" disabled={step <= steps.first} onClick={() => showStep(step - 1)}>‹</button>
-      <button type="button" aria-label="The next step" title="The next step" disabled={step >= steps.last} onClick={() => showStep(step + 1)}>›</button>
+      <button type="button" aria-label="The step before" title="The step before" disabled={previous === null} onClick={() => showStep(previous)}>‹</button>
+      <button type="button" aria-label="The next step" title="The next step" disabled={next === null} onClick={() => showStep(next)}>›</button>
       <span class="timeline-stretch quiet">{`step ${count(step)}, ${seconds(flame.to - flame.from)}`}</span>
       <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomOut()}>−</button>
       <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomIn()}>+</button>
