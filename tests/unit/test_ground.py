@@ -32,6 +32,7 @@ EVERYTHING = {
     "checking",
     "watching",
     "page",
+    "timing",
 }
 MAY_IMPORT = {
     "model": set(),
@@ -43,9 +44,10 @@ MAY_IMPORT = {
     "data": {"model", "native", "capture", "checking", "show"},
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},
-    "show": {"model", "diagnose", "debugger"},
+    "timing": {"model", "trace"},
+    "show": {"model", "diagnose", "debugger", "timing"},
     "checking": {"model", "native", "capture"},
-    "page": {"model", "trace", "diagnose", "debugger", "show"},
+    "page": {"model", "trace", "diagnose", "debugger", "show", "timing"},
     "breaking": {"model", "native", "trace", "capture"},
     "watching": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},

@@ -45,13 +45,16 @@ def asked(opened: OpenRun) -> Iterator[tuple[str, dict[str, str]]]:
         yield "tensors", {"health": health, "begin": "2", "end": "5"}
     yield "tensors", {"name": "Log:0", "layer": "layer", "from": "0", "to": "9", "file": "0", "line": "3"}
     yield "timeline", {"from": "0.00001", "to": "0.001", "bins": "7"}
+    yield "flame", {"step": "2"}
     yield "compare", {"with": opened.name}
     for op in [*opened.table.ops[:2], *opened.table.ops[-1:]]:
         yield "scalars/{op}", {"op": f"{op.process}.{op.first}"}
     for series in ("0.1", "1.1", "9.9"):
         yield "watched/{series}", {"series": series}
     yield from ((path, {"file": "0"}) for path in ("watched", "logs"))
-    yield from ((path, {"file": "0"}) for path in ("", "verdict", "alerts", "timeline", "scalars", "sources/{file}"))
+    yield from (
+        (path, {"file": "0"}) for path in ("", "verdict", "alerts", "timeline", "flame", "scalars", "sources/{file}")
+    )
 
 
 def survives(run: Path) -> int:

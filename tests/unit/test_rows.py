@@ -33,6 +33,8 @@ NUMBERS: dict[str, int] = {
     "kGraphBuffer": rows.BufferKind.GRAPH,
     "kFreedBuffer": rows.BufferKind.FREED,
     "buffers::kLeast": rows.LEAST_BUFFER,
+    "kPassed": rows.CallKind.PASSED,
+    "kLookShift": rows.LOOK_SHIFT,
     "kHasValue": rows.EventFlag.VALUE,
     **{f"k{flag.name.title()}": flag for flag in rows.EventFlag if flag.name and flag.name != "VALUE"},
     "kNoTensor": Mode.NO_TENSOR,

@@ -67,6 +67,11 @@ class Selection:
         closely = DEFAULT_MODE if mode is Mode.FLIGHT else max(mode, DEFAULT_MODE)
         return Selection(replace(self.settings, mode=closely))
 
+    @property
+    def times(self) -> bool:
+        """Are the ends of ops noted that put nothing out: where rows tell when the others ended."""
+        return True
+
     def in_instance(self, placed: Placed) -> Selection:
         """The same for a function at one place that calls it."""
         return self

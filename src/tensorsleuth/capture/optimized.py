@@ -7,6 +7,7 @@ library, which takes part in the optimiser as its last pass, puts probes behind 
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from typing import Any
 
 from tensorsleuth.capture.definition import Definition
@@ -63,11 +64,21 @@ def describe_looks(definition: Definition, probing: Probing, arguments: bool, ca
         passed_over = look is None and not hold
         looks.setdefault(node, []).append("-" if passed_over else f"{dtype}:{look_number(look)}:{hold}")
     feeds = {node.name: _feeds(node) for node in definition.proto.node_def}
-    return "\n".join(
-        f"{node}\t{firsts[node]}\t{','.join(looks[node])}\t{feeds.get(node, '')}"
-        for node in firsts
-        if set(looks[node]) != {"-"}
-    )
+    looked_at = {node: kinds for node, kinds in looks.items() if set(kinds) != {"-"}}
+    lines = [f"{node}\t{firsts[node]}\t{','.join(kinds)}\t{feeds.get(node, '')}" for node, kinds in looked_at.items()]
+    return "\n".join([*lines, *_marks(definition, probing, looked_at)])
+
+
+def _marks(definition: Definition, probing: Probing, looked_at: Container[str]) -> Iterator[str]:
+    """A line for each node of which only the end is noted: it takes time, and has no tensor whose row would tell.
+
+    Not in what a dataset calls: no call of Python's waits for that op.
+    """
+    if not probing.selection.times or probing.root is None:
+        return
+    for number, node in enumerate(definition.proto.node_def):
+        if node.name not in looked_at and ops.takes_time_unseen(node.op):
+            yield f"{node.name}\t{probing.first}\t@{number}\t"
 
 
 def _feeds(node: Any) -> str:

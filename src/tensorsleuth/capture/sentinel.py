@@ -27,6 +27,10 @@ class Sentinel(Selection):
 
     writes: bool
 
+    @property
+    def times(self) -> bool:
+        return False
+
     def in_function(self, definition: Definition) -> LookInGraph:
         leaving = {definition.behind(text) for text in self._leaving(definition)}
 

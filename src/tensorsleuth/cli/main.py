@@ -53,6 +53,7 @@ def cli() -> None:
 
     \b
     sleuth run train.py --epochs 3    record any program, unedited
+    sleuth profile                    where its time goes
     sleuth view                       look around in it, in the browser
     sleuth debug                      walk through it, in the terminal
     sleuth runs                       what was recorded

@@ -19,6 +19,10 @@ class GuardSelection(Selection):
     recording: Selection | None = None
     strict: bool = False
 
+    @property
+    def times(self) -> bool:
+        return self.recording is not None and self.recording.times
+
     def look(self, op: str, dtype: int) -> Mode | None:
         own = Mode.CURT_HEALTH if is_float(dtype) else None
         return _closer(own, self.recording.look(op, dtype) if self.recording else None)

@@ -177,6 +177,20 @@ def writes_variables(op: str) -> bool:
     return op.startswith(WRITES) or op in SCATTERS
 
 
+# What may take long and puts out nothing that is looked at, or not always: batches of whole numbers, texts, copies.
+INPUT = ("IteratorGetNext", "OptionalGetValue")
+_SLOW_AND_UNSEEN = (
+    *INPUT,
+    *("PyFunc", "EagerPyFunc", "ParseExample", "DecodeJpeg", "DecodePng", "ReadFile"),
+    *("Transpose", "Reverse", "Roll"),
+)
+
+
+def takes_time_unseen(op: str) -> bool:
+    """Is the end of such an op noted. An AssignVariableOp only takes over what was computed: not worth a row."""
+    return (writes_variables(op) and op != "AssignVariableOp") or op.startswith(_SLOW_AND_UNSEEN)
+
+
 # Healthy inputs can give a bad output, and what the inputs were says why: those are looked at in full.
 CAN_FAIL = frozenset(
     [

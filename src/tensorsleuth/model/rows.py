@@ -139,6 +139,8 @@ LEAST_BUFFER = 64 << 10
 # A shape, named by the number of its row plus one.
 SHAPE = np.dtype([("rank", "<u8"), ("dims", "<u8", (8,)), ("kind", "<u8")])
 
+LOOK_SHIFT = 9  # bits 9 to 15 of an event's flags: how long the look took, `look_bits` in rows.h
+LOOK_CODES = 128
 DEVICE_SHIFT = 16  # the upper half of an event's flags: number of its logical device, from 1; 0 where not known
 NO_INDEX = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 NO_UID = 0xFFFF_FFFF_FFFF_FFFF  # an input that was no tensor yet; 0 is the first tensor of a process
@@ -199,3 +201,4 @@ class CallKind(IntEnum):
     REPLAYING = 7  # this call is that of `inputs[0]`, run again
     REPLAYED = 8  # this call is better seen as `inputs[0]`, which ran it again with the same outcome
     BATCH = 9  # a Keras loop moved on: `op` is its Phase, `inputs` the epoch + 1 and the batch + 1, 0 for none
+    PASSED = 10  # an op that puts nothing out has ended: `op` is its node, `inputs` the first tensor id of its instance

@@ -43,6 +43,7 @@ def _first_screen(asking: Asking) -> None:
     for scalar in asking("scalars").get("items", [])[:3]:
         asking(f"scalars/{scalar['op']}", points=1000)
     asking("alerts", begin=0, end=1)
+    asking("flame")
     asking("tensors", begin=0, end=ROWS)
     asking("tensors", begin=0, end=ROWS, health="bad")
 

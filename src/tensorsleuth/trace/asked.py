@@ -35,10 +35,11 @@ class Asked:
 
     def calls_of(self, rows: Array) -> Array:
         """The same for some of the events."""
-        return np.where(rows["kind"] == EventKind.GRAPH, self._joined(rows["step"]), rows["step"].astype(np.int64))
+        return np.where(rows["kind"] == EventKind.GRAPH, self.joined(rows["step"]), rows["step"].astype(np.int64))
 
     @cached_property
-    def _joined(self) -> LookUp:
+    def joined(self) -> LookUp:
+        """TensorFlow's step id -> the call that it ran for."""
         joined = self.process.call_of_step
         keys = np.fromiter(joined.keys(), np.uint64, len(joined))
         return LookUp(keys, np.fromiter(joined.values(), np.int64, len(joined)))

@@ -85,13 +85,18 @@ class OpIndex:
         at = np.searchsorted(firsts, tensors, "right") - 1
         return np.where((at >= 0) & (tensors <= lasts[at]), places[at], -1)
 
-    @cached_property
-    def _by_node(self) -> dict[tuple[int, int], Op]:
-        return {(op.instance, op.node): op for op in self.ops if op.node >= 0}
-
     def node(self, instance: int, node: int) -> Op | None:
         """The op that is node number `node` of an instance."""
-        return self._by_node.get((instance, node))
+        place = self.place(instance, node)
+        return self.ops[place] if place >= 0 else None
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, int], int]:
+        return {(op.instance, op.node): place for place, op in enumerate(self.ops) if op.node >= 0}
+
+    def place(self, instance: int, node: int) -> int:
+        """The number in `ops` of the same, -1 where there is none."""
+        return self._places.get((instance, node), -1)
 
     @cached_property
     def _by_eager(self) -> dict[int, Op]:

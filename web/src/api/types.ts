@@ -237,6 +237,31 @@ export interface Timeline {
   steps: { step: number; epoch: number | null; from: number; to: number; bad: boolean; name: string }[]; // at most `bins`; empty where there are more: then stepBins
   stepBins: { first: (number | null)[]; last: (number | null)[]; bad: boolean[] } | null;
 }
+// GET /api/runs/{run}/flame?step= -> Flame; step not given: a usual one
+export interface Flame {
+  step: number | null; // null: nothing has run yet
+  previous: number | null; // the recorded steps before and after
+  next: number | null;
+  slowest: { step: number; seconds: number; first: boolean }[]; // first: a function ran for the first time in it
+  split: { part: "input" | "ops" | "eager" | "probes" | "unseen" | "python"; words: string; seconds: number; share: number }[]; // adds up to the step
+  from: number; // of the step, in seconds since the run began, as the timeline's
+  to: number;
+  lanes: { name: string; depth: number }[]; // depth: how many bars stand in each other at most
+  bars: FlameBar[]; // by lane, in the order of time
+  leftOut: number; // bars that were too short to be among them
+}
+export interface FlameBar {
+  lane: number;
+  depth: number;
+  kind: "call" | "eager" | "input" | "function" | "layer" | "op";
+  name: string;
+  from: number; // seconds since the step began
+  to: number;
+  op: string | null; // its name, where that says more
+  place: string | null; // "train.py:7"
+  layer: string | null;
+  tensor: TensorId | null;
+}
 // GET /api/runs/{run}/scalars -> { items: Scalar[] }; the likely loss first
 export interface Scalar {
   op: OpId;

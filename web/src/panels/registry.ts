@@ -3,6 +3,8 @@ import type { ComponentType } from "preact";
 import type { Run } from "../api/types";
 import { Alerts } from "./alerts/Alerts";
 import { ComparePanel } from "./compare/ComparePanel";
+import { FlamePanel } from "./flame/FlamePanel";
+import { FlameTools } from "./flame/FlameTools";
 import { GraphPanel } from "./graph/GraphPanel";
 import { RunsPanel } from "./runs/RunsPanel";
 import { Source } from "./source/Source";
@@ -35,6 +37,7 @@ export const PANELS: Panel[] = [
   { id: "alerts", title: "Alerts", component: Alerts, region: "left", row: 0, compact: true },
   { id: "tensors", title: "Tensors", component: Tensors, region: "left", row: 1, key: "l" },
   { id: "timeline", title: "Timeline", component: TimelinePanel, tools: TimelineTools, region: "strip", row: 0, key: "t" },
+  { id: "flame", title: "Time", component: FlamePanel, tools: FlameTools, region: "strip", row: 0, key: "f" },
   { id: "tensor", title: "Tensor", component: TensorPanel, region: "middle", row: 0, key: "i" },
   { id: "graph", title: "Graph", component: GraphPanel, region: "middle", row: 1, key: "g" },
   { id: "watched", title: "Watched", component: WatchedPanel, region: "middle", row: 1, key: "w" },

@@ -51,6 +51,24 @@ string make_probe(const string& name, const string& source, string_view device, 
   return node;
 }
 
+string make_mark(const Node& marked, const string& name, const WatchedNode& watched, const WatchedFunction& function) {
+  constexpr uint32_t kInt = 3;  // of AttrValue
+  string node;
+  wire::put_bytes(&node, 1, name);
+  wire::put_bytes(&node, 2, "SleuthPassed");
+  wire::put_bytes(&node, 3, "^" + string(marked.name));
+  if (!marked.device.empty()) wire::put_bytes(&node, 4, marked.device);
+  wire::put_bytes(&node, 5, attribute("session", kInt, function.session));
+  wire::put_bytes(&node, 5, attribute("tensor", kInt, watched.first));
+  wire::put_bytes(&node, 5, attribute("look", kInt, uint64_t(watched.mark)));
+  return node;
+}
+
+// Marks have a kernel for the processor only; the ends of a session's runs are not known by their steps.
+bool can_mark(const Node& node, const WatchedFunction& function) {
+  return !function.run && (node.device.empty() || node.device.find("CPU") != string_view::npos);
+}
+
 string normal(string_view input) {  // "node:0" and "node" are the same tensor
   return string(ends_with(input, ":0") ? input.substr(0, input.size() - 2) : input);
 }
@@ -94,6 +112,12 @@ bool add_probes(string_view bytes, string* out) {
     if (never().count(node.op) && !leaves_loop && !session.reads(node)) continue;
     std::shared_ptr<WatchedFunction> function;
     const WatchedNode* watched = places.find(node, &function);
+    if (watched && watched->mark >= 0) {
+      string name = "sleuth/passed_" + std::to_string(watched->first) + "_" + std::to_string(watched->mark);
+      while (!names.insert(name).second) name += "_again";
+      if (can_mark(node, *function)) made.push_back(make_mark(node, name, *watched, *function));
+      continue;
+    }
     if (watched && !leaves_loop && reordered.holds(node, *watched)) continue;
     int only = watched && leaves_loop ? loops.output_of(node, watched->outputs.size()) : -1;
     if (leaves_loop && only < 0) continue;

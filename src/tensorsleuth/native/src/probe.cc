@@ -3,6 +3,7 @@
 //                  serialised, dead ops stay dead, and its place in the graph is its producer's.
 //   SleuthWatch    beside the data path: in graphs that TensorFlow does not optimise, where its own debugger puts it in.
 //   SleuthCall     once in a function that Python calls: says which call TensorFlow's step id belongs to.
+//   SleuthPassed   behind an op that puts nothing out that is looked at, by a control edge: says when it had ended.
 //   SleuthSummary  for tensors that live on an accelerator: notes a summary that was computed there.
 //   SleuthHeld     in a step that is run again, in the place of an op that takes from outside: puts out what that did.
 //   SleuthHold     keeps a value for it, as a probe with `hold` does.
@@ -149,6 +150,21 @@ void compute_call(void* kernel, TF_OpKernelContext* context) {
   note_call(call);
 }
 
+void compute_passed(void* kernel, TF_OpKernelContext* context) {
+  const Probe& probe = *static_cast<Probe*>(kernel);
+  if (!recording(probe.session)) return;
+  Call call{};
+  call.time = now_ns();
+  call.step = step_now();
+  call.op = uint32_t(probe.look);
+  call.thread = thread_number();
+  call.kind = kPassed;
+  call.tf_step = uint64_t(TF_StepId(context));
+  call.inputs_count = 1;
+  call.inputs[0] = probe.tensor;
+  note_call(call);
+}
+
 void compute_hold(void* kernel, TF_OpKernelContext* context) {
   keep(context, 0, static_cast<Probe*>(kernel)->hold);
 }
@@ -249,6 +265,10 @@ __attribute__((constructor)) void publish_all() {
   TF_OpDefinitionBuilderAddInput(call, "call: int64");
   TF_OpDefinitionBuilderSetIsStateful(call, true);
   publish("SleuthCall", call, compute_call);
+
+  TF_OpDefinitionBuilder* passed = op("SleuthPassed");
+  TF_OpDefinitionBuilderSetIsStateful(passed, true);
+  publish("SleuthPassed", passed, compute_passed);
 
   TF_OpDefinitionBuilder* summary = op("SleuthSummary");
   TF_OpDefinitionBuilderAddInput(summary, "counts: double");

@@ -89,10 +89,19 @@ enum WatchWhat : uint32_t {
 enum EventKind : uint8_t { kEager = 1, kGraph = 2 };
 enum BufferKind : uint8_t { kEagerBuffer = 1, kGraphBuffer = 2, kFreedBuffer = 3 };
 enum CallKind : uint8_t { kOp = 1, kFunction = 2, kMoreInputs = 3, kJoin = 4, kFailed = 5, kEnded = 6, kReplaying = 7, kReplayed = 8,
-                          kBatch = 9 };
+                          kBatch = 9, kPassed = 10 };
 enum EventFlag : uint32_t {
   kBad = 1, kLooked = 2, kCounted = 4, kRanged = 8, kMoments = 16, kSaturated = 32, kDevice = 64, kHasValue = 128, kSteady = 256
 };
+
+// Bits 9 to 15: how long the look took, in nanoseconds, as 5 bits of exponent and 2 of mantissa; 0 where not known.
+// Seven bits, not a field: rows stay as small as they are, and an eighth is as exact as a look is steady.
+constexpr int kLookShift = 9;
+inline uint32_t look_bits(uint64_t ns) {
+  if (ns < 8) return 0;
+  int exponent = 63 - __builtin_clzll(ns);
+  return exponent > 31 ? 127u << kLookShift : uint32_t(exponent << 2 | int(ns >> (exponent - 2) & 3)) << kLookShift;
+}
 
 constexpr int kDeviceShift = 16;  // the upper half of flags: number of the logical device, from 1; 0 where not known
 

@@ -71,7 +71,7 @@ Health health_of(const double* counts, const double* moments, int look) {
   return health;
 }
 
-bool write_event(const Health& health, const TensorView& tensor, int look, const Where& where, uint32_t flags) {
+bool write_event(const Health& health, const TensorView& tensor, int look, const Where& where, uint32_t flags, uint64_t began) {
   uint64_t number;
   char* place = events.claim(&number);
   flags |= flags_of(look, health);
@@ -79,6 +79,7 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
   if (look == kValue && values.keep(number, tensor.data, tensor.bytes)) flags |= kHasValue;
   Event& row = *reinterpret_cast<Event*>(place);
   row.time = now_ns();
+  flags |= look_bits(row.time - began);
   row.step = where.step;
   row.tensor = where.tensor;
   row.shape = look == kNoTensor ? 0 : shapes.number(tensor.rank, tensor.dims);
@@ -147,13 +148,14 @@ namespace {
 bool look_and_write(const TensorView& tensor, int what, const Where& where, uint32_t flags, Health* health, bool* bad) {
   Writing writing;
   if (!writing.ok) return false;
+  uint64_t began = now_ns();
   what = guard::closer(what, tensor.elements);
   if (what >= kCurt) look(tensor.data, tensor.elements, tensor.dtype, what, health);
   if (health->first_bad != ~0ull && guard::on() && what < kFull) {
     what = kFull;  // what is bad will be asked about
     look(tensor.data, tensor.elements, tensor.dtype, what, health);
   }
-  *bad = write_event(*health, tensor, what, where, flags);
+  *bad = write_event(*health, tensor, what, where, flags, began);
   return true;
 }
 
@@ -183,7 +185,7 @@ void note_summary(const double* counts, const double* moments, const TensorView&
   {
     Writing writing;
     if (!writing.ok) return;
-    write_event(health, tensor, look, where, kDevice);
+    write_event(health, tensor, look, where, kDevice, now_ns());
   }
   if (asked) breaks::judge(asked, health, tensor, where);
 }

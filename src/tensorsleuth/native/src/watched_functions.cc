@@ -27,6 +27,10 @@ std::shared_ptr<WatchedFunction> read_function(uint64_t session, string_view lin
     if (parts.size() != 4) continue;
     WatchedNode& node = function->nodes[string(parts[0])];
     node.first = uint32_t(number_in(parts[1]));
+    if (!parts[2].empty() && parts[2][0] == '@') {
+      node.mark = int(number_in(parts[2].substr(1)));
+      continue;
+    }
     for (string_view output : split(parts[2], ',')) {
       auto pair = split(output, ':');
       node.outputs.push_back(pair.size() == 3 ? Output{int(number_in(pair[0])), int(number_in(pair[1])),

@@ -17,6 +17,7 @@ struct Output {
 
 struct WatchedNode {
   uint32_t first;
+  int mark = -1;  // its number in its function, where only its end is noted
   std::vector<Output> outputs;
   std::vector<std::string> inputs;  // the nodes of its function that fed it, before the optimiser came
 };
@@ -29,6 +30,7 @@ struct WatchedFunction {
 };
 
 // `nodes`: a line a node, "name \t first tensor id \t dtype:look,dtype:look… \t inputs", an output without a look as "-".
+// "@12" in their place: only note when the node, number 12 of the function whose first tensor id that is, has ended.
 // `run`: the number of the session's graph that it belongs to, see session_runs.h. The functions in such a graph are named
 // "<name of the graph> kInside <names of the nodes that call it, from the outermost, kBelow between them> kInside <its name>".
 constexpr char kInside = '\1', kBelow = '\2';

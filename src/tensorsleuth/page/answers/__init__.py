@@ -5,6 +5,7 @@ from __future__ import annotations
 from tensorsleuth.page.answers import (
     alerts,
     compare,
+    flame,
     graph,
     history,
     run,
@@ -27,6 +28,7 @@ QUESTIONS: tuple[Question, ...] = (
     Question("alerts", alerts.answer, "bad tensors and errors, by kind"),
     Question("next", alerts.answer_next, "the next bad tensor, or the one before"),
     Question("timeline", timeline.answer, "when what was computed, by thread and device; the steps"),
+    Question("flame", flame.answer, "what ran when in one step: functions, layers, ops; what its time went into"),
     Question("scalars", scalars.answer, "single numbers that are computed again and again, the likely loss first"),
     Question("scalars/{op}", scalars.answer_points, "one of them over time"),
     Question("watched", watched.answer, "what the program watched: each thing, and what there is of it"),
