@@ -55,6 +55,22 @@ def watched(workload: str, steps: int, rounds: int, every: int) -> Callable[[Ben
     return measure
 
 
+def measured(workload: str, steps: int, rounds: int, sets: int) -> Callable[[Bench], Result]:
+    """A recording that also says where the memory goes, against one that does not."""
+
+    def measure(bench: Bench) -> Result:
+        samples = Samples()
+        for i in range(sets):
+            folder = replace(bench, folder=bench.folder / str(i))
+            variants = {"ours": "FULL_HEALTH", "unmeasured": "unmeasured"}
+            samples.add(interleave(folder, workload, steps, variants, bench.rounds(rounds // sets)))
+        plain, ours = samples.rounds["unmeasured"], samples.rounds["ours"]
+        result = {"bare_s": median(s["wall"] for s in plain) / steps, "rounds": len(plain)}
+        return result | {"ours": median(_per_round(ours, plain, "wall")), "failed": samples.failed}
+
+    return measure
+
+
 def peak(workload: str, steps: int, peers: tuple[str, ...] = ("tfdbg2",)) -> Callable[[Bench], Result]:
     """Peak resident memory against that of the bare process: new processes each time, for it can only rise."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import tensorflow as tf
 
@@ -10,6 +12,7 @@ from bench.models import Transformer
 
 End = Callable[[], None]
 GUARD, BREAK, EXPECT = "guard", "break", "expect"  # in place of a mode
+UNMEASURED = "unmeasured"  # FULL_HEALTH, without samples of memory and the lives of tensors
 WATCH, SELDOM = "watch", "seldom"  # all weights and their gradients, in each step; the same, in no step
 
 
@@ -27,12 +30,25 @@ def ours(folder: str, mode: str) -> End:
     if mode == EXPECT:
         Transformer.judge = staticmethod(lambda x: tensorsleuth.expect(x, finite=True))
         return lambda: None
-    recording = tensorsleuth.record(folder, mode="FULL_HEALTH" if mode in (BREAK, WATCH, SELDOM) else mode)
+    if mode == UNMEASURED:
+        _measure_no_memory()
+    as_always = mode in (BREAK, WATCH, SELDOM, UNMEASURED)
+    recording = tensorsleuth.record(folder, mode="FULL_HEALTH" if as_always else mode)
     if mode == BREAK:
         tensorsleuth.break_when("abs_max > 1e30", then="stop")
     if mode in (WATCH, SELDOM):
         tensorsleuth.watch(["variable:.*", "gradient:.*"], every=1 if mode == WATCH else 1 << 40)
     return recording.close
+
+
+def _measure_no_memory() -> None:
+    from tensorsleuth.capture import recorder
+    from tensorsleuth.trace.plan import make_plan
+
+    def plan(*given: Any) -> Any:
+        return replace(make_plan(*given), samples=None, buffers=None)
+
+    recorder.make_plan = plan  # type: ignore[attr-defined, assignment]
 
 
 def tfdbg2(folder: str, mode: str) -> End:
@@ -61,6 +77,7 @@ VARIANTS = {
     "ours": ours,
     "seldom": ours,
     "each": ours,
+    "unmeasured": ours,
     "tfdbg2": tfdbg2,
     "check_numerics": check_numerics,
 }

@@ -16,6 +16,9 @@ SOURCES = Path(native.__file__).parent / "src"
 # All of the native library that does not call TensorFlow.
 PARTS = (
     "breaks.cc",
+    "buffers.cc",
+    "cgroup.cc",
+    "sampler.cc",
     "change.cc",
     "guard.cc",
     "ring.cc",

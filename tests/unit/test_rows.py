@@ -16,6 +16,7 @@ from tensorsleuth.trace.ring_reader import HEADER
 
 IN_HEADER = ("rows_offset", "head", "closed")
 LAYOUTS: dict[str, np.dtype[Any]] = {"Event": rows.EVENT, "Call": rows.CALL, "Value": rows.VALUE}
+LAYOUTS |= {"MemorySample": rows.MEMORY, "BufferUse": rows.BUFFER}
 NUMBERS: dict[str, int] = {
     "kEager": rows.EventKind.EAGER,
     "kGraph": rows.EventKind.GRAPH,
@@ -26,6 +27,10 @@ NUMBERS: dict[str, int] = {
     "kFailed": rows.CallKind.FAILED,
     "kEnded": rows.CallKind.ENDED,
     "kBatch": rows.CallKind.BATCH,
+    "kEagerBuffer": rows.BufferKind.EAGER,
+    "kGraphBuffer": rows.BufferKind.GRAPH,
+    "kFreedBuffer": rows.BufferKind.FREED,
+    "buffers::kLeast": rows.LEAST_BUFFER,
     "kHasValue": rows.EventFlag.VALUE,
     **{f"k{flag.name.title()}": flag for flag in rows.EventFlag if flag.name and flag.name != "VALUE"},
     "kNoTensor": Mode.NO_TENSOR,
@@ -40,6 +45,7 @@ PRINT = """
 #include <cstddef>
 #include <cstdio>
 #include <type_traits>
+#include "buffers.h"
 #include "ring.h"
 #include "rows.h"
 using namespace sleuth;

@@ -161,6 +161,8 @@ class EagerCallbacks:
             if look != DO_NOT_LOOK:  # a watched function has looked at it already
                 close = Mode.NO_TENSOR if call.watched else look
                 self._sink.look(tensor, call.place[1] + index, call.number, tensor._id, close)
+            else:
+                self._sink.born(tensor, call.place[1] + index, call.number)
         if call.flight is not None and self._flights is not None:
             harmless(self._flights.ended, call, call.flight, outputs)
         return seen
@@ -180,6 +182,9 @@ class EagerCallbacks:
     def _look_at_strangers(self, inputs: Sequence[Any], watched: Watched, call: int) -> None:
         """Arguments that no op made, as far as we saw: data that comes in here."""
         for number, tensor, look in strangers(inputs, self._places, self._sink):
+            if look == DO_NOT_LOOK:
+                self._sink.born(tensor, watched.first + number, call)
+                continue
             self._sink.look(tensor, watched.first + number, call, tensor._id, look)
             self._sink.made(tensor._id, ARGUMENT)
 

@@ -13,7 +13,7 @@ from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.model.ops import FEED
-from tensorsleuth.model.rows import NO_UID, CallKind
+from tensorsleuth.model.rows import LEAST_BUFFER, NO_UID, CallKind
 
 MAX_LOOKS = 8  # at what went into an op that made something bad, for each place in the program
 
@@ -35,13 +35,16 @@ class Feeds:
 
     def _note(self, tensor: Any, site: int, op: str = FEED, inputs: Sequence[int] = ()) -> None:
         look = self._places.looks(op)[tensor._datatype_enum()]
-        if look == DO_NOT_LOOK or self._sink.maker(tensor._id):
+        if (look == DO_NOT_LOOK and not _is_large(tensor)) or self._sink.maker(tensor._id):
             return
         place = self._places.at(op, site, 1)
         call = self._sink.next_call()
         self._sink.call(CallKind.OP, call, place[0], time.monotonic_ns(), 0, inputs)
         self._sink.made(tensor._id, place[0])
-        self._sink.look(tensor, place[1], call, tensor._id, look)
+        if look == DO_NOT_LOOK:
+            self._sink.born(tensor, place[1], call)
+        else:
+            self._sink.look(tensor, place[1], call, tensor._id, look)
 
     def strangers(self, op: int, inputs: Sequence[Any]) -> list[int]:
         """An op made something bad: look at what went in that no op made. The uids of all its inputs."""
@@ -63,6 +66,11 @@ class Feeds:
         else:  # the op read the variable by itself
             self._note(tensor, site, tf_variables.READ_VARIABLE, [handle._id])
         return int(tensor._id)
+
+
+def _is_large(tensor: Any) -> bool:
+    """Is it of a size that is noted for its memory alone."""
+    return int(tensor.shape.num_elements()) * int(tensor.dtype.size or 0) >= LEAST_BUFFER
 
 
 def _flat(inputs: Sequence[Any]) -> Iterator[Any]:

@@ -90,6 +90,8 @@ class Chooser:
 
     def _from_python(self) -> Means:
         self._say_not_optimised()
+        if self._plan.samples is not None:
+            self._catalog.not_covered("memory: how much is used, and where tensors lie", "it needs the native library")
         sink = PlainSink(self._folder, self._plan)
         calls = Calls(sink)
         prober = PlainProber(calls, self._session, self._not_covered_once())

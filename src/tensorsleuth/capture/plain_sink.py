@@ -83,6 +83,9 @@ class PlainSink:
         where = number, call, uid & MOST, uid >> 32 & MOST
         return self.note(array, tensor._datatype_enum(), look, where, EventKind.EAGER)
 
+    def born(self, tensor: Any, number: int, call: int) -> None:
+        """Where tensors lie is only told by the native library."""
+
     def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> bool:
         """Note a tensor; is it bad? `where` is its id, the call or step, and the two numbers beside them in a row."""
         if mode == Mode.CURT_HEALTH and self._level:

@@ -12,6 +12,7 @@ from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import harmless
 from tensorsleuth.capture.functions import Functions, Watched
 from tensorsleuth.capture.gradients import ARGUMENT
+from tensorsleuth.capture.instrument import DO_NOT_LOOK
 from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.outside import is_random
 from tensorsleuth.capture.places import Place, Places
@@ -161,7 +162,8 @@ class Replayer:
     def _look_at_arguments(self, inputs: Sequence[Any], watched: Watched, number: int) -> None:
         """Also at those that were looked at before, when the call came by."""
         for at, tensor, look in strangers(inputs, self._places, self._sink, (NOBODY, ARGUMENT)):
-            self._sink.look(tensor, watched.first + at, number, tensor._id, max(look, Mode.FULL_HEALTH))
+            if look != DO_NOT_LOOK:
+                self._sink.look(tensor, watched.first + at, number, tensor._id, max(look, Mode.FULL_HEALTH))
 
     def _reproduced(self, call: FunctionCall, ran: Ran, outputs: Sequence[Any] | None, outcome: Outcome) -> Ran:
         """From now on the call is what was seen of it when it was run again."""

@@ -28,6 +28,7 @@ class Sink(Protocol):
     def next_call(self) -> int: ...
     def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None: ...
     def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool: ...
+    def born(self, tensor: Any, number: int, call: int) -> None: ...
     def made(self, uid: int, op: int) -> None: ...
     def maker(self, uid: int) -> int: ...
     def taker(self, kind: int, uid: int) -> int: ...
@@ -53,7 +54,7 @@ class NativeSink:
     def __init__(self, native: loader.Native, folder: Folder, session: int, plan: TracePlan) -> None:
         self.native = self._native = native
         self._step = -1
-        error = native.open(_native_plan(folder, session, plan))
+        error = _open_memory(native, folder, plan) or native.open(_native_plan(folder, session, plan))
         if error:
             raise OSError(error, "cannot create the trace's files", str(folder))
         self._bad = (ctypes.c_uint32 * (2 * MOST_BAD))()
@@ -101,9 +102,15 @@ class NativeSink:
         """Note an eager tensor; True where it is bad."""
         view, array = tensor_view(tensor) if look else (loader.TensorView(dtype=tensor._datatype_enum()), None)
         where = loader.Where(call, number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
+        self._native.born(tensor, view.dtype, where)
         bad = bool(self._native.note(view, look, where))
         del array  # held its memory until here
         return bad
+
+    def born(self, tensor: Any, number: int, call: int) -> None:
+        """Note where an eager tensor lies, where it is large; nothing else of it."""
+        where = loader.Where(call, number, tensor._id & 0xFFFF_FFFF, tensor._id >> 32, EventKind.EAGER)
+        self._native.born(tensor, tensor._datatype_enum(), where)
 
     def look_in_graph(self, value: Any, number: int, call: int, look: int) -> None:
         """Note a tensor of a graph that came out of it: under a step of its own, joined to the call."""
@@ -123,6 +130,15 @@ class NativeSink:
             taken = self._native.take_bad(call, self._bad, MOST_BAD)
             numbers = self._bad[: 2 * taken] if taken else []
         return list(zip(numbers[::2], map(bool, numbers[1::2]), strict=True))
+
+
+def _open_memory(native: loader.Native, folder: Folder, plan: TracePlan) -> int:
+    """Open the files that say how memory is used, where the plan has them; 0 or errno."""
+    if plan.samples is None or plan.buffers is None:
+        return 0
+    samples, buffers = (str(folder / name).encode() for name in ("memory.bin", "buffers.bin"))
+    bounds = (plan.samples.chunk_rows, plan.samples.chunks), (plan.buffers.chunk_rows, plan.buffers.chunks)
+    return int(native.open_memory(samples, *bounds[0], buffers, *bounds[1]))
 
 
 def _native_plan(folder: Folder, session: int, plan: TracePlan) -> loader.Plan:

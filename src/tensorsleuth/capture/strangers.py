@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tensorsleuth.capture import tf
-from tensorsleuth.capture.instrument import DO_NOT_LOOK
 from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.sink import Sink
 
@@ -16,9 +15,8 @@ NOBODY = 0  # what a sink says of the maker of such a tensor
 def strangers(
     inputs: Sequence[Any], places: Places, sink: Sink, makers: tuple[int, ...] = (NOBODY,)
 ) -> Iterator[tuple[int, Any, int]]:
-    """The number of each among the arguments, the tensor, and how closely to look at it."""
+    """The number of each among the arguments, the tensor, and how closely to look at it, if at all."""
     looks = places.looks("Argument")
     for number, tensor in enumerate(inputs):
-        look = looks[tensor._datatype_enum()] if isinstance(tensor, tf.EagerTensor) else DO_NOT_LOOK
-        if look != DO_NOT_LOOK and sink.maker(tensor._id) in makers:
-            yield number, tensor, look
+        if isinstance(tensor, tf.EagerTensor) and sink.maker(tensor._id) in makers:
+            yield number, tensor, looks[tensor._datatype_enum()]

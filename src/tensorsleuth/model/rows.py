@@ -102,6 +102,40 @@ WATCHED = np.dtype(
     ]
 )
 
+# How much memory the process used at one moment; a row of memory.bin, about every 50 ms where something changed.
+MEMORY = np.dtype(
+    [
+        ("time", "<u8"),
+        ("step", "<i8"),  # the training step
+        ("resident", "<u8"),  # bytes
+        ("anonymous", "<u8"),  # of these, what is not mapped from files
+        ("group_used", "<u8"),  # by the process's cgroup, with its page cache; 0 where there is none
+        ("group_limit", "<u8"),  # the smallest limit of it and of those around it; 0 where there is none
+        ("available", "<u8"),  # on the machine, for all
+        ("kind", "<u8"),  # 1; 0 is a row that was never finished
+    ]
+)
+
+# Where a tensor of LEAST_BUFFER bytes or more lay when it was seen, or that Python let go of one; a row of buffers.bin.
+# Eager handles of variables have rows, too, with neither address nor bytes.
+BUFFER = np.dtype(
+    [
+        ("time", "<u8"),
+        ("step", "<u8"),  # as `step` of EVENT
+        ("address", "<u8"),
+        ("bytes", "<u8"),
+        ("tensor", "<u4"),  # these four as those of EVENT
+        ("shape", "<u4"),
+        ("iteration", "<u4"),
+        ("frame", "<u4"),
+        ("thread", "<u2"),
+        ("dtype", "u1"),
+        ("kind", "u1"),  # BufferKind; 0 is a row that was never finished
+        ("flags", "<u4"),  # as those of EVENT: only the device and STEADY are used
+    ]
+)
+LEAST_BUFFER = 64 << 10
+
 # A shape, named by the number of its row plus one.
 SHAPE = np.dtype([("rank", "<u8"), ("dims", "<u8", (8,)), ("kind", "<u8")])
 
@@ -115,6 +149,14 @@ class EventKind(IntEnum):
 
     EAGER = 1
     GRAPH = 2
+
+
+class BufferKind(IntEnum):
+    """What a row of buffers.bin says."""
+
+    EAGER = 1  # an eager op, or a conversion, made it
+    GRAPH = 2  # a probe saw it
+    FREED = 3  # the Python object of an eager tensor is gone: the row is that of its birth, with another time
 
 
 class EventFlag(IntFlag):

@@ -139,6 +139,8 @@ Print = ctypes.CFUNCTYPE(None, c_int64, c_int, POINTER(TensorView))
 
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_open": (c_int, [POINTER(Plan)]),
+    "sleuth_open_memory": (c_int, [c_char_p, c_uint64, c_uint64, c_char_p, c_uint64, c_uint64]),
+    "sleuth_memory_group": (None, [c_char_p, c_char_p, POINTER(c_uint64)]),
     "sleuth_close": (None, []),
     "sleuth_events": (c_uint64, []),
     "sleuth_alarm": (c_uint64, []),
@@ -222,6 +224,7 @@ _UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_made": (None, [c_uint64, c_uint32]),
     "sleuth_note_reads": (None, [py_object, c_void_p, c_void_p, c_void_p, c_int, c_void_p]),
     "sleuth_any_bad": (c_int, [py_object]),
+    "sleuth_born": (None, [py_object, c_int, POINTER(Where)]),
 }
 
 

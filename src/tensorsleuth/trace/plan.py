@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tensorsleuth.model.rows import CALL, EVENT
+from tensorsleuth.model.rows import BUFFER, CALL, EVENT, MEMORY
 
 EVENT_BYTES = 1 << 30
 CALL_BYTES = 256 << 20
 VALUE_BYTES = 1 << 30
+SAMPLE_BYTES = 64 << 20  # of memory.bin: half a day where something changes all the time
+BUFFER_BYTES = 128 << 20
 CATALOG_BYTES = 1 << 30
 MEMORY_CATALOG_BYTES = 128 << 20
 MEMORY_EVENT_BYTES = 24 << 20  # a quarter of a million tensors
@@ -39,6 +41,8 @@ class TracePlan:
     calls: RingPlan
     value_bytes: int
     catalog_bytes: int = CATALOG_BYTES
+    samples: RingPlan | None = None  # both of these, or none: nobody asks about memory
+    buffers: RingPlan | None = None
 
 
 def make_plan(circular_buffer_size: int | None, keep_values: bool) -> TracePlan:
@@ -47,17 +51,23 @@ def make_plan(circular_buffer_size: int | None, keep_values: bool) -> TracePlan:
         _ring(EVENT.itemsize, circular_buffer_size, EVENT_BYTES, window=True),
         _ring(CALL.itemsize, circular_buffer_size, CALL_BYTES, window=False),
         VALUE_BYTES if keep_values else 0,
+        samples=_small_chunks(MEMORY.itemsize, SAMPLE_BYTES),
+        buffers=_small_chunks(BUFFER.itemsize, BUFFER_BYTES),
     )
 
 
 def memory_plan() -> TracePlan:
     """For a trace that is only asked about what has just happened."""
     return TracePlan(
-        RingPlan(EVENT.itemsize, SMALL_CHUNK_ROWS, MEMORY_EVENT_BYTES // (EVENT.itemsize * SMALL_CHUNK_ROWS)),
-        RingPlan(CALL.itemsize, SMALL_CHUNK_ROWS, MEMORY_CALL_BYTES // (CALL.itemsize * SMALL_CHUNK_ROWS)),
+        _small_chunks(EVENT.itemsize, MEMORY_EVENT_BYTES),
+        _small_chunks(CALL.itemsize, MEMORY_CALL_BYTES),
         0,
         MEMORY_CATALOG_BYTES,
     )
+
+
+def _small_chunks(row_size: int, most: int) -> RingPlan:
+    return RingPlan(row_size, SMALL_CHUNK_ROWS, most // (row_size * SMALL_CHUNK_ROWS))
 
 
 def _ring(row_size: int, rows: int | None, default_bytes: int, window: bool) -> RingPlan:

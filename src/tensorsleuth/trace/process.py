@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,18 @@ import numpy as np
 
 from tensorsleuth.model.catalog import Catalogue, EagerOp, Function, Instance, Node, Site
 from tensorsleuth.model.errors import TraceError
-from tensorsleuth.model.rows import CALL, DEVICE_SHIFT, EVENT, SHAPE, VALUE, CallKind, EventFlag, EventKind
+from tensorsleuth.model.rows import (
+    BUFFER,
+    CALL,
+    DEVICE_SHIFT,
+    EVENT,
+    MEMORY,
+    SHAPE,
+    VALUE,
+    CallKind,
+    EventFlag,
+    EventKind,
+)
 from tensorsleuth.trace.batches import Batches
 from tensorsleuth.trace.catalog_reader import read_catalogue
 from tensorsleuth.trace.files import Folder
@@ -23,7 +35,8 @@ from tensorsleuth.trace.values import decode, read_bytes
 
 MAX_NESTING = 100
 LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
-_FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE}
+_FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE, "memory": MEMORY, "buffers": BUFFER}
+_OPTIONAL = ("memory", "buffers")  # not in old traces, nor where there is no native library
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,8 @@ class ProcessTrace:
         self._rings = {name: self._open(name, dtype) for name, dtype in _FILES.items()}
 
     def _open(self, name: str, dtype: np.dtype[Any]) -> RingFile | None:
+        if name in _OPTIONAL and not os.path.exists(self.folder / f"{name}.bin"):
+            return None
         try:
             ring = RingFile(self.folder / f"{name}.bin", dtype)
         except TraceError as error:
@@ -80,6 +95,22 @@ class ProcessTrace:
     def _calls_and_events(self) -> tuple[Array, Array]:
         calls, events = self._array("calls"), self._array("events")
         return merge(calls, events) if has_replays(calls) else (calls, events)
+
+    @cached_property
+    def memory(self) -> Array:
+        """One row a sample of the memory that the process used, oldest first; none in old traces."""
+        return self._array("memory")
+
+    @cached_property
+    def buffers(self) -> Array:
+        """One row for each time that a large tensor was seen, or an eager one freed; none in old traces."""
+        return self._array("buffers")
+
+    @property
+    def lost_buffers(self) -> int:
+        """Rows of `buffers` that were written over, or never written."""
+        ring = self._rings["buffers"]
+        return ring.lost if ring is not None else 0
 
     @cached_property
     def shapes(self) -> list[tuple[int, ...]]:

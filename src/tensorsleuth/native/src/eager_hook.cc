@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "births.h"
 #include "breaks.h"
 #include "guard.h"
 #include "health.h"
@@ -171,17 +172,6 @@ void note_inputs(Call call, const Uids& uids) {
   } while (at < uids.list.size());
 }
 
-bool dense_view(Object* tensor, int dtype, Buffer* buffer, TensorView* view) {
-  if (PyObject_GetBuffer(tensor, buffer, kStrided)) return PyErr_Clear(), false;
-  view->data = buffer->buf;
-  view->bytes = uint64_t(buffer->len);
-  view->elements = buffer->itemsize ? uint64_t(buffer->len / buffer->itemsize) : 0;
-  view->dtype = dtype;
-  view->rank = buffer->ndim;
-  for (int i = 0; i < view->rank && i < 8; ++i) view->dims[i] = buffer->shape[i];
-  return true;
-}
-
 bool look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
   Object* arguments[] = {tensor, PyLong_FromUnsignedLongLong(where.tensor), PyLong_FromUnsignedLongLong(where.step),
                          PyLong_FromUnsignedLongLong(uid), PyLong_FromUnsignedLongLong(uint64_t(look))};
@@ -191,8 +181,6 @@ bool look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
   for (int i = 1; i < 5; ++i) Py_DecRef(arguments[i]);
   return bad;
 }
-
-bool is_handle(int dtype) { return dtype == 20 || dtype == 21; }  // a resource, a variant: there are no numbers in it
 
 // Notes a tensor that an op made; is it bad?
 bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t call) {
@@ -204,13 +192,17 @@ bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t ca
   uint64_t dtype = PyLong_AsUnsignedLongLong(datatype);
   Py_DecRef(datatype);
   uint8_t look = dtype < kDtypes ? place.looks[dtype] : kDoNotLook;
-  if (look == kDoNotLook) return false;
   Where where{call, place.first + std::min(index, place.outputs - 1), uint32_t(uid), uint32_t(uid >> 32), kEager};
+  if (look == kDoNotLook) return births::noted(tensor, int(dtype), where), false;
   if (!is_handle(int(dtype))) look = uint8_t(watches::closer(breaks::closer(look, breaks::asked(where.tensor)), watches::asked(where.tensor)));
   TensorView view{nullptr, 0, 0, int(dtype), 0, {}};
   Buffer buffer;
-  if (look == kNoTensor) return note(view, look, where);
+  if (look == kNoTensor) {
+    births::noted(tensor, int(dtype), where);
+    return note(view, look, where);
+  }
   if (hook.slow_tensors || !dense_view(tensor, int(dtype), &buffer, &view)) return look_slowly(tensor, where, uid, look);
+  births::saw(tensor, view, where);
   bool bad = note(view, look, where);
   PyBuffer_Release(&buffer);
   return bad;
@@ -458,6 +450,7 @@ SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t 
   hook.handle = PyUnicode_InternFromString("_handle");
   hook.session = session;
   hook.slow_tensors = slow_tensors != 0;
+  births::begin(hook.slow_tensors);
   memset(made, 0, sizeof made);
   memset(took, 0, sizeof took);
   Object* hooks = PyTuple_New(3);

@@ -61,7 +61,8 @@ constexpr int kStrided = 0x18;   // PyBUF_STRIDES | PyBUF_ND
   X(void, PyErr_NormalizeException, (Object**, Object**, Object**))                 \
   X(int, PyException_SetTraceback, (Object*, Object*))                              \
   X(Object*, PyUnicode_InternFromString, (const char*))                             \
-  X(Object*, PyCFunction_NewEx, (MethodDef*, Object*, Object*))
+  X(Object*, PyCFunction_NewEx, (MethodDef*, Object*, Object*))                     \
+  X(Object*, PyWeakref_NewRef, (Object*, Object*))
 
 #define SLEUTH_DECLARE(result, name, arguments) inline result(*name) arguments = nullptr;
 SLEUTH_PYTHON_API(SLEUTH_DECLARE)

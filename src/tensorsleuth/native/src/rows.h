@@ -58,6 +58,27 @@ struct Watched {  // what a watched tensor was, once
 };
 static_assert(sizeof(Watched) == 432, "model/rows.py says 432");
 
+struct MemorySample {  // how much memory the process used at one moment
+  uint64_t time;
+  int64_t step;                  // the training step
+  uint64_t resident, anonymous;  // of the process, in bytes; `anonymous`: less what is mapped from files
+  uint64_t group_used;           // by the process's cgroup, with its page cache; 0 where there is none
+  uint64_t group_limit;          // the smallest limit of it and of those around it; 0 where there is none
+  uint64_t available;            // on the machine, for all
+  uint64_t kind;                 // 1; 0 is a row that was never finished
+};
+static_assert(sizeof(MemorySample) == 64, "model/rows.py says 64");
+
+struct BufferUse {  // a tensor of 64 kB or more was seen, or an eager one is gone
+  uint64_t time, step;  // step: as Event's
+  uint64_t address, bytes;
+  uint32_t tensor, shape, iteration, frame;  // as Event's
+  uint16_t thread;
+  uint8_t dtype, kind;
+  uint32_t flags;  // as Event's
+};
+static_assert(sizeof(BufferUse) == 56, "model/rows.py says 56");
+
 // What is asked for of a watched tensor; in a row: what there is. watching/what.py has the same numbers.
 enum WatchWhat : uint32_t {
   kWatchScalar = 1, kWatchNorm = 2, kWatchHistogram = 4, kWatchQuantiles = 8, kWatchImage = 16, kWatchText = 32, kWatchValue = 64,
@@ -66,6 +87,7 @@ enum WatchWhat : uint32_t {
 };
 
 enum EventKind : uint8_t { kEager = 1, kGraph = 2 };
+enum BufferKind : uint8_t { kEagerBuffer = 1, kGraphBuffer = 2, kFreedBuffer = 3 };
 enum CallKind : uint8_t { kOp = 1, kFunction = 2, kMoreInputs = 3, kJoin = 4, kFailed = 5, kEnded = 6, kReplaying = 7, kReplayed = 8,
                           kBatch = 9 };
 enum EventFlag : uint32_t {

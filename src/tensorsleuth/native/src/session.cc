@@ -8,9 +8,11 @@
 #include <string>
 
 #include "breaks.h"
+#include "buffers.h"
 #include "health.h"
 #include "guard.h"
 #include "session_runs.h"
+#include "sampler.h"
 #include "shapes.h"
 #include "values.h"
 #include "watches.h"
@@ -109,6 +111,8 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
 }
 
 void forget_in_child() {
+  sampler::abandon();
+  buffers::abandon();
   guard::abandon();
   breaks::abandon();
   watches::abandon();
@@ -158,6 +162,7 @@ int64_t step_now() { return training_step.load(std::memory_order_relaxed); }
 bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags) {
   Health health;
   bool bad = false;
+  if (where.kind == kGraph) buffers::saw(tensor, where, flags);
   uint64_t asked = breaks::asked(where.tensor);
   uint32_t series = tensor.data || !tensor.elements ? watches::asked(where.tensor) : 0;
   what = watches::closer(breaks::closer(what, asked), series);
@@ -184,6 +189,7 @@ void note_summary(const double* counts, const double* moments, const TensorView&
 void note_call(const Call& call) {
   Writing writing;
   uint64_t number;
+  if (writing.ok) sampler::wake();
   if (writing.ok && call.kind == kJoin) guard::joined(call.tf_step, call.call);
   char* place = writing.ok ? calls.claim(&number) : nullptr;
   if (!place) return;
@@ -198,6 +204,16 @@ void note_call(const Call& call) {
 extern "C" {
 
 #define SLEUTH_API __attribute__((visibility("default")))
+
+// Opens the files about memory; before the session that writes them, which closes them. 0 or errno.
+SLEUTH_API int sleuth_open_memory(const char* samples, uint64_t sample_chunk_rows, uint64_t sample_chunks, const char* uses,
+                                  uint64_t use_chunk_rows, uint64_t use_chunks) {
+  using namespace sleuth;
+  int error = sampler::open(samples, uint32_t(sample_chunk_rows), sample_chunks);
+  if (!error) error = buffers::open(uses, uint32_t(use_chunk_rows), use_chunks);
+  if (error) sampler::close();
+  return error;
+}
 
 SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
   using namespace sleuth;
@@ -214,6 +230,8 @@ SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
     calls.close();
     shapes.close();
     values.close();
+    sampler::close();
+    buffers::close();
     return error;
   }
   calls_made = 0;
@@ -237,6 +255,8 @@ SLEUTH_API void sleuth_close() {
   shapes.close();
   values.close();
   watches::close();
+  sampler::close();
+  buffers::close();
 }
 
 SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }
