@@ -42,3 +42,17 @@ def in_words(index: tuple[int, ...] | None) -> str:
     if len(index) == 2:
         return f"row {index[0]:,}, column {index[1]:,}"
     return f"row {index[0]:,}, then [{', '.join(map(str, index[1:]))}]"
+
+
+def in_bytes(count: float) -> str:
+    """E.g. `3.8 MB`: in thousands, as disks and limits are told."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"
+
+
+def many(count: int, thing: str) -> str:
+    """E.g. `1 tensor` or `1,200 tensors`."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"

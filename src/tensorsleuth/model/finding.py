@@ -86,6 +86,7 @@ class Diagnosis:
     events: int
     steps: int
     blind: str | None = None  # the mode it was recorded in, where that does not look at values
+    notes: tuple[Finding, ...] = ()  # advice: what costs time or memory, and harms nothing
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -101,6 +102,7 @@ class Diagnosis:
             "verdict": self.verdict,
             "findings": [finding.to_json() for finding in self.findings],
             "masked": [finding.to_json() for finding in self.masked],
+            "notes": [finding.to_json() for finding in self.notes],
             "not_covered": list(self.not_covered),
             "trouble": list(self.trouble),
         }
