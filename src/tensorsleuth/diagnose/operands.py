@@ -69,7 +69,8 @@ def _of_eager(moments: Moments, uid: int, depth: int = 0) -> Operand:
     if found is None:
         return Operand()
     before = moments.calls.inputs(found.call) if found.op in PASSED and found.tensor.eager is not None else []
-    return _of_eager(moments, before[0], depth + 1) if before and depth < DEPTH else _seen(found)
+    source = _of_eager(moments, before[0], depth + 1) if before and depth < DEPTH else Operand()
+    return source if source.type else _seen(found)
 
 
 def _of_graph(moments: Moments, out: Observed, node: int, output: int) -> Operand:

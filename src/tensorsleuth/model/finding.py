@@ -8,6 +8,21 @@ from typing import Any
 
 from tensorsleuth.model.batches import Batch, Phase
 
+# Causes that need no bad value: what a program does in every step, and should not.
+HABITS = frozenset(
+    [
+        "accidental-broadcast",
+        "fed-by-hand",
+        "growing-graph",
+        "kept-tensors",
+        "new-variables",
+        "outsized-tensor",
+        "repeated-cast",
+        "repeated-conversion",
+        "retracing",
+    ]
+)
+
 
 @dataclass(frozen=True)
 class Evidence:

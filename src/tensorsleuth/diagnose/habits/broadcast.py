@@ -16,7 +16,7 @@ from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Evidence
 from tensorsleuth.trace.moment import Moments
 from tensorsleuth.trace.observed import Observed
-from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.process import ProcessTrace, Tensor
 
 SIGNS = {
     "Sub": "minus", "AddV2": "plus", "Add": "plus", "Mul": "times", "RealDiv": "divided by",
@@ -31,6 +31,7 @@ THROUGH = ELEMENTWISE | frozenset([*SIGNS, *PASSED, "Relu", "Softplus", "Logical
 REDUCTIONS = frozenset(["Mean", "Sum", "Max", "Min", "Prod", "All", "Any"])
 CAST, NEAR = "Cast", 3  # whether a comparison holds is not looked at: what it is cast to is, a few calls later
 DEPTH = 10
+FEW = 5  # lines
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
@@ -48,9 +49,20 @@ def _spreads(process: ProcessTrace) -> Iterator[Spread]:
         return
     rows = process.early_events()
     rows = rows[np.isin(rows["shape"], squares)]
+    known = set(rows["tensor"].tolist())
     moments = Moments(process)
     for one in first_of_each(moments, rows, {*SIGNS, CAST}):
-        yield Spread(moments, one)
+        if not _takes_one_of(one.tensor, known):
+            yield Spread(moments, one)
+
+
+def _takes_one_of(tensor: Tensor, squares: set[int]) -> bool:
+    """Was an operand as large already: weights that are square, mostly."""
+    function, instance, node = tensor.function, tensor.instance, tensor.node
+    if function is None or instance is None or node is None:
+        return False
+    made = [(function.nodes[at], output) for at, output in node.inputs if at >= 0]
+    return any(instance.first + before.first + output in squares for before, output in made)
 
 
 class Spread:
@@ -104,9 +116,9 @@ class Spread:
         return one.type in MADE_NARROW and one.shape is not None and len(one.shape) == 2 and self._is_near(one)
 
     def _is_near(self, one: Operand) -> bool:
-        """In the same function; data that was prepared elsewhere was not prepared for this."""
+        """A few lines away; data that was prepared elsewhere was not prepared for this."""
         here, there = self.frame, one.frame
-        return here is not None and there is not None and (here.file, here.function) == (there.file, there.function)
+        return here is not None and there is not None and here.file == there.file and abs(here.line - there.line) <= FEW
 
     @cached_property
     def operands(self) -> list[Operand]:
