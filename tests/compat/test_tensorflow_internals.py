@@ -331,3 +331,16 @@ def test_autograph_knows_what_its_lines_were_made_of() -> None:
     lines = [line for _, _, line in code.co_lines() if line is not None]
     written = [autograph.written((code.co_filename, line, code.co_name)) for line in lines]
     assert (__file__, marked("converted")) in [frame[:2] for frame in written if frame is not None]
+
+
+def test_a_trace_says_what_it_was_made_for() -> None:
+    from tensorflow.python.eager.polymorphic_function import polymorphic_function
+
+    function = tf.function(lambda x, by: x * by)
+    assert (
+        isinstance(function, polymorphic_function.Function) and function.python_function.__code__.co_name == "<lambda>"
+    )
+    concrete = function.get_concrete_function(tf.ones([2]), 3)
+    assert isinstance(concrete, private.ConcreteFunction)
+    words = {name: str(one.type_constraint) for name, one in concrete.function_type.parameters.items()}
+    assert words == {"x": "TensorSpec(shape=(2,), dtype=tf.float32, name=None)", "by": "Literal[3]"}

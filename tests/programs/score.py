@@ -125,7 +125,8 @@ def main() -> None:
         runs = (asked.again or asked.keep or Path(scratch)).absolute()
         scores = []
         run = keep_as_it_is if asked.again else run_whole
-        for one in pool.map(lambda program: score(program, runs, run), programs(asked.names)):
+        in_order = map if asked.again else pool.map  # click redirects what other threads print meanwhile
+        for one in in_order(lambda program: score(program, runs, run), programs(asked.names)):
             print(one, flush=True)
             scores.append(one)
     print(total(scores))

@@ -62,8 +62,8 @@ def json_fields() -> list[str]:
 def causes() -> list[str]:
     """Every name that a cause can give: they are what its stories begin with."""
     texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/diagnose").rglob("*.py")]
-    named = r'(?:Story\(|slug = |: |, )\s*"([a-z]+(?:-[a-z]+)+)"'
-    return sorted({name for text in texts for name in re.findall(named, text)} | {"origin"})
+    named = r'(?:Story\(|Habit\(|_note\(|slug = |: |, )\s*"([a-z]+(?:-[a-z]+)+)"'
+    return sorted({name for text in texts for name in re.findall(named, text)} | {"origin", "retracing"})
 
 
 WHY = (ROOT / "docs/why.md").read_text()

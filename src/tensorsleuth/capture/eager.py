@@ -19,6 +19,7 @@ from tensorsleuth.capture.instrument import DO_NOT_LOOK
 from tensorsleuth.capture.outputs import count_outputs
 from tensorsleuth.capture.places import Place, Places
 from tensorsleuth.capture.remote import Remote
+from tensorsleuth.capture.retracing import Traces
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.steps import Steps
@@ -55,6 +56,7 @@ class EagerCallbacks:
         self._remote = remote
         self._flights = flights
         self.feeds = Feeds(places, sites, sink)
+        self._traces = Traces(catalog)
         self._proven: set[str] = set()  # copies that have run
         self.watcher: Watcher | None = None
         self.breaks: Breaks | None = None
@@ -153,6 +155,7 @@ class EagerCallbacks:
         number, began = self._sink.next_call(), time.monotonic_ns()
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
+        harmless(self._traces.called, name, number, find.frame)
         if self.met is not None:
             harmless(self.met, name, find, inputs)
         flight = self._begin_flight(number, name, find, inputs) if task is None else None
@@ -256,10 +259,10 @@ class _Graph:
     """Finds the Python graph of the function that is being called, where it is asked for: seldom, and it takes time."""
 
     def __init__(self, frame: Any) -> None:
-        self._frame = frame
+        self.frame = frame
 
     def __call__(self) -> Any:
-        return tf.graph_of(tf.calling_function(self._frame))
+        return tf.graph_of(tf.calling_function(self.frame))
 
 
 class _Named:

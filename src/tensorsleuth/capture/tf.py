@@ -32,6 +32,7 @@ EagerTensor: Any = ops.EagerTensor
 Variable: Any = resource_variable_ops.BaseResourceVariable
 TensorBase: Any = ops.EagerTensor.__mro__[1]  # the part of eager tensors that is written in Python
 InvalidArgumentError: Any = tf.errors.InvalidArgumentError
+ConcreteFunction: Any = concrete_function.ConcreteFunction
 Failures: Any = (core._NotOkStatusException, tf.errors.OpError)
 
 __all__ = [
@@ -104,10 +105,10 @@ def graph_of(function: Any) -> Any | None:
 
 def calling_function(frame: Any) -> Any | None:
     """The AtomicFunction whose call is under way on this stack."""
-    return _owner(frame, atomic_function.AtomicFunction, 8)
+    return owner(frame, atomic_function.AtomicFunction, 8)
 
 
-def _owner(frame: Any, kind: type, frames: int) -> Any | None:
+def owner(frame: Any, kind: type, frames: int) -> Any | None:
     """The object of a class whose method is nearest on a stack, within so many frames."""
     for _ in range(frames):
         if frame is None:
@@ -218,8 +219,8 @@ def ops_that_write() -> frozenset[str]:
 
 def user_outputs(frame: Any) -> int | None:
     """How many of the outputs of the function that is being called are the user's; others are kept for its gradient."""
-    owner = _owner(frame, concrete_function.ConcreteFunction, 24)
-    return len(owner.function_type.flat_outputs) if owner is not None else None  # `outputs` grows with what is kept
+    called = owner(frame, ConcreteFunction, 24)
+    return len(called.function_type.flat_outputs) if called is not None else None  # `outputs` grows with what is kept
 
 
 def flat(structure: Any) -> list[Any]:

@@ -16,8 +16,9 @@ from tensorsleuth.diagnose.births import BirthFinder
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.chain import chain_of
-from tensorsleuth.diagnose.cluster import Found, ran_on, told_as_one
+from tensorsleuth.diagnose.cluster import Found, ran_on, task_name, told_as_one
 from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
+from tensorsleuth.diagnose.habits import habits_of
 from tensorsleuth.diagnose.logged import with_logs
 from tensorsleuth.diagnose.violations import with_violations
 from tensorsleuth.diagnose.words import describe_health
@@ -55,22 +56,25 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         max((int(p.calls["step"].max(initial=-1)) + 1 for p in trace.processes), default=0),
         blind,
         moments,
+        tuple(finding for finding in findings if finding.severity == "note")[:MAX_FINDINGS],
     )
 
 
 def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], list[str]]:
     """Those of all processes; a trace that contradicts itself costs a line, not the verdict on the others."""
     found: Found = []
+    habits: list[Finding] = []  # of all processes behind what went bad in any
     trouble: list[str] = []
     for number, process in enumerate(trace.processes):
         try:
             told = with_logs(process, with_violations(process, findings_of(process, exit_code)))
             found.append((process, [replace(one, process=number) for one in told]))
+            habits += [replace(one, process=number, worker=task_name(process)) for one in habits_of(process)]
         except CONTRADICTIONS as error:
             if os.environ.get("SLEUTH_DEBUG"):
                 raise
             trouble.append(f"the trace in {process.folder} contradicts itself ({error!r})")
-    return told_as_one(found), trouble
+    return [*told_as_one(found), *habits], trouble
 
 
 def _blind(trace: Trace) -> str | None:

@@ -44,12 +44,17 @@ def in_words(index: tuple[int, ...] | None) -> str:
     return f"row {index[0]:,}, then [{', '.join(map(str, index[1:]))}]"
 
 
-def in_bytes(number: int) -> str:
+def in_bytes(number: float) -> str:
     """268 MB; a round number of binary ones as such: 512 MiB."""
     for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")):
         if number and number % unit == 0:
-            return f"{number // unit:,} {name}"
+            return f"{int(number // unit):,} {name}"
     size, place = float(number), 0
     while size >= 999.5 and place < 5:
         size, place = size / 1000, place + 1
     return f"{size:.{1 if size < 9.95 and place else 0}f} {('B', 'kB', 'MB', 'GB', 'TB', 'PB')[place]}"
+
+
+def many(count: int, thing: str) -> str:
+    """E.g. `1 tensor` or `1,200 tensors`."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"

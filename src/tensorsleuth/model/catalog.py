@@ -118,6 +118,18 @@ class Failure:
     inputs: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """One trace of a tf.function, when it was first called."""
+
+    name: str
+    call: int
+    arguments: tuple[tuple[str, str], ...]  # their names, and what they were, in TensorFlow's words
+    file: str | None  # where the Python function is written
+    line: int | None
+    function: str
+
+
 @dataclass(slots=True)
 class Catalogue:
     """All of it, by id."""
@@ -136,6 +148,7 @@ class Catalogue:
     failures: list[Failure] = field(default_factory=list)
     violations: list[Violation] = field(default_factory=list)
     replays: dict[int, Replay] = field(default_factory=dict)  # by call
+    traces: list[Traced] = field(default_factory=list)
     not_covered: list[dict[str, Any]] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
     series: dict[int, Series] = field(default_factory=dict)  # what is watched

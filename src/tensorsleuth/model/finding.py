@@ -10,6 +10,21 @@ from tensorsleuth.model.batches import Batch, Phase
 from tensorsleuth.model.last_moments import LastMoments
 from tensorsleuth.model.series import LogMessage
 
+# Causes that need no bad value: what a program does in every step, and should not.
+HABITS = frozenset(
+    [
+        "accidental-broadcast",
+        "fed-by-hand",
+        "growing-graph",
+        "kept-tensors",
+        "new-variables",
+        "outsized-tensor",
+        "repeated-cast",
+        "repeated-conversion",
+        "retracing",
+    ]
+)
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -90,6 +105,7 @@ class Diagnosis:
     steps: int
     blind: str | None = None  # the mode it was recorded in, where that does not look at values
     end: LastMoments | None = None  # how it ended, and what it was doing then
+    notes: tuple[Finding, ...] = ()  # advice: what costs time or memory, and harms nothing
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -105,6 +121,7 @@ class Diagnosis:
             "verdict": self.verdict,
             "findings": [finding.to_json() for finding in self.findings],
             "masked": [finding.to_json() for finding in self.masked],
+            "notes": [finding.to_json() for finding in self.notes],
             "not_covered": list(self.not_covered),
             "trouble": list(self.trouble),
             "end": self.end.to_json() if self.end is not None else None,

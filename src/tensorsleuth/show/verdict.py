@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
+from tensorsleuth.model.finding import HABITS, Diagnosis, Evidence, Finding
 from tensorsleuth.model.last_moments import LastMoments
 from tensorsleuth.show.amounts import printable
 from tensorsleuth.show.ending import at_the_end, ended
@@ -54,6 +54,12 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 
 def _caveats(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    for finding in diagnosis.notes:
+        yield Text()
+        yield _labelled("Note", headline(finding))
+        yield _labelled("Change", finding.fix or "")
+    if diagnosis.notes:
+        yield Text()
     for finding in diagnosis.masked:
         place = f"{os.path.basename(finding.file or '?')}:{finding.line}"
         yield Text(printable(f"   Masked, no harm: {finding.op} at {place}"), style="dim")
@@ -102,6 +108,8 @@ def sureness(finding: Finding) -> str:
         return "of the line: what went in was finite, what came out was not. The reason is not known"
     if finding.cause == "violation":
         return "yes: it was judged there"
+    if finding.cause in HABITS:
+        return "yes: it was counted" if finding.confidence >= 0.9 else "fairly: it was counted, but may be meant"
     if finding.confidence >= 0.9:
         return "yes: what was seen there explains it, and nothing before it was bad"
     return "fairly: it fits what was seen" if finding.confidence >= 0.7 else "not very: others may fit as well"

@@ -17,6 +17,7 @@ from tensorsleuth.model.catalog import (
     Instance,
     Node,
     Site,
+    Traced,
 )
 from tensorsleuth.model.replay import Outcome, Replay
 from tensorsleuth.model.series import LogMessage, Series
@@ -111,6 +112,10 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         message = float(fields["time"]), int(fields["step"]), str(fields["message"])
         clock = int(fields["clock"]) if "clock" in fields else None
         catalogue.logs.append(LogMessage(*message, *_place(fields), clock))
+    elif kind == "trace":
+        arguments = tuple((str(name), str(text)) for name, text in fields["arguments"])
+        traced = str(fields["name"]), int(fields["call"]), arguments
+        catalogue.traces.append(Traced(*traced, *_place(fields), str(fields["function"])))
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)

@@ -103,6 +103,13 @@ class CatalogWriter:
     def step(self, fields: dict[str, Any]) -> None:
         self._write("step", fields)
 
+    def trace(self, fields: dict[str, Any]) -> None:
+        """For which arguments a function was traced, at the first call of it; the text of its file goes along."""
+        with self._lock:
+            if isinstance(fields.get("file"), str):
+                self._file(fields["file"])
+            self._write("trace", fields)
+
     def replay(self, fields: dict[str, Any]) -> None:
         """A call that was run again, and what came of it."""
         self._write("replay", fields)

@@ -35,6 +35,7 @@ from tensorsleuth.trace.values import decode, read_bytes
 
 MAX_NESTING = 100
 LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
+EARLY_EVENTS = 100_000
 _FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE, "memory": MEMORY, "buffers": BUFFER}
 _OPTIONAL = ("memory", "buffers")  # not in old traces, nor where there is no native library
 
@@ -165,6 +166,17 @@ class ProcessTrace:
             return
         for block in [self.events] if has_replays(self._array("calls")) else ring.blocks():
             yield from block[(block["flags"] & EventFlag.BAD != 0) & (block["kind"] != 0)]
+
+    def early_events(self, most: int = EARLY_EVENTS) -> Array:
+        """The first rows: what a program does in every step is in them, and they take no more memory for more steps."""
+        ring = self._rings["events"]
+        blocks, count = [np.empty(0, EVENT)], 0
+        for block in ring.blocks() if ring is not None else ():
+            blocks.append(block[block["kind"] != 0])
+            count += len(block)
+            if count >= most:
+                break
+        return np.concatenate(blocks)[:most]
 
     @cached_property
     def _starts(self) -> tuple[list[int], list[Instance | EagerOp]]:

@@ -56,6 +56,7 @@ export interface Verdict {
   blind: string | null; // the mode, where that looks at no values
   findings: Finding[];
   masked: Finding[];
+  notes: Finding[]; // advice: what costs time or memory, and harms nothing
 }
 
 /** The fields of `sleuth why --json`, and what the page focuses on. */

@@ -21,6 +21,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
         "blind": found.blind,
         "findings": [told(opened, one) for one in found.findings],
         "masked": [told(opened, one) for one in found.masked],
+        "notes": [told(opened, one) for one in found.notes],
     }
 
 

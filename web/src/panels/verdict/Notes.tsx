@@ -1,13 +1,19 @@
-/** What limits the verdict: masked values, what was not covered, what could not be read. */
+/** What goes with the verdict: advice, masked values, what was not covered, what could not be read. */
 import type { Finding, Run, Verdict } from "../../api/types";
 import { setFocus } from "../../state/focus";
 import { many } from "../../widgets/format";
 import { base } from "./words";
 
 export function Notes({ run, said }: { run: Run; said: Verdict }) {
-  if (!said.masked.length && !run.notCovered.length && !run.trouble.length) return null;
+  if (!said.masked.length && !said.notes.length && !run.notCovered.length && !run.trouble.length) return null;
   return (
     <div class="notes">
+      {said.notes.length > 0 && (
+        <details>
+          <summary>{many(said.notes.length, "note")} on time and memory</summary>
+          <ul>{said.notes.map((finding, n) => <Advice key={n} finding={finding} />)}</ul>
+        </details>
+      )}
       {said.masked.length > 0 && (
         <details>
           <summary>Bad values masked at {many(said.masked.length, "place")}, no harm done</summary>
@@ -33,6 +39,10 @@ export function Notes({ run, said }: { run: Run; said: Verdict }) {
       )}
     </div>
   );
+}
+
+function Advice({ finding }: { finding: Finding }) {
+  return <li>{finding.summary.replaceAll(finding.file ?? "\0", base(finding.file ?? ""))} <span class="quiet">{finding.fix}</span></li>;
 }
 
 function Masked({ finding }: { finding: Finding }) {
