@@ -14,13 +14,13 @@ from tests.unit.asked import ask
 
 from tensorsleuth.cli.main import cli
 from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.model.functions import program_name
 from tensorsleuth.model.rows import LOOK_SHIFT
 from tensorsleuth.page.errors import BadQuestion
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.timing.cover import Cover
 from tensorsleuth.timing.looks import look_times
 from tensorsleuth.timing.report import report
-from tensorsleuth.timing.steps import plain_name
 from tensorsleuth.trace.reader import Trace
 
 MILLI = little_run.MILLI
@@ -98,7 +98,7 @@ def test_one_step(path: Path) -> None:
     [("__inference_train_step_12", "train_step"), ("__forward_call_3", "call"), ("one_step", "one_step")],
 )
 def test_functions_by_the_name_that_the_program_has_for_them(function: str, name: str) -> None:
-    assert plain_name(function) == name
+    assert program_name(function) == name
 
 
 @pytest.mark.parametrize("width", [80, 120])

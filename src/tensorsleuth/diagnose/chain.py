@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from tensorsleuth.diagnose.spread import Spread
 from tensorsleuth.model.catalog import Site
+from tensorsleuth.model.functions import program_name
 from tensorsleuth.model.ops import VIEWS
 from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
 
 MAX_HOPS = 8
-_FUNCTION = re.compile(r"^(?:__(?:inference|forward|backward)_)+(.+?)(?:_\d+)*$")
 MAX_NAMES = 3
 
 
@@ -91,5 +90,5 @@ def _function(one: Observed) -> str:
             break
         instance = process.catalogue.instances.get(instance.parent)
     function = process.catalogue.functions.get(instance.function) if instance is not None else None
-    found = _FUNCTION.match(function.name) if function is not None else None
-    return f" by {found.group(1)}" if found is not None else ""
+    name = program_name(function.name) if function is not None else ""
+    return f" by {name}" if function is not None and name != function.name else ""

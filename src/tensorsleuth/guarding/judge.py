@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,12 +21,12 @@ from tensorsleuth.guarding.suspects import Reason, Suspect, Suspects
 from tensorsleuth.model import ops
 from tensorsleuth.model.dtypes import DTYPES, Kind
 from tensorsleuth.model.errors import NumericsError
+from tensorsleuth.model.functions import program_name
 from tensorsleuth.trace.moment import Moments
 from tensorsleuth.trace.process import ProcessTrace
 
 MOST_CLEARED = 4096
 _DATA = ("IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue")
-_NAME = re.compile(r"(?:__(?:inference|forward|backward)_)+(.+?)(?:_\d+)*$")
 _Tensor = tf.EagerTensor | Value  # the second is what a session is fed, or gives back
 _MOVES_VALUES = ops.HARMLESS | ops.VIEWS | ops.KEEP_BAD | ops.LITERALS
 Outputs = list[tuple[int, bool]]  # number of an output that is bad, and whether it has a NaN
@@ -205,7 +204,7 @@ def _better(error: NumericsError, other: NumericsError) -> NumericsError:
 
 def _called(name: str) -> str:
     """A function's name as the user wrote it."""
-    return _NAME.sub(r"\1", name)
+    return program_name(name)
 
 
 def _reason_of(op: str, inputs: Sequence[Any]) -> Reason:

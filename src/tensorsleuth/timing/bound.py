@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tensorsleuth.model.functions import program_name
 from tensorsleuth.model.ops import INPUT
 from tensorsleuth.timing.lines import Spent
 from tensorsleuth.timing.profile import Profile
 from tensorsleuth.timing.split import is_input
-from tensorsleuth.timing.steps import plain_name
 from tensorsleuth.trace.ops import Op
 
 
@@ -46,7 +46,7 @@ def _compute(profile: Profile, shares: dict[str, float]) -> Bound:
     if top is None:
         return Bound("compute", shares["compute"], f"{says}.")
     part = _percent(time / max(sum(one.time for one in computing), 1))
-    what = f"inside {plain_name(top.op.type)}, not looked at," if top.kind == "unseen" else top.op.type
+    what = f"inside {program_name(top.op.type)}, not looked at," if top.kind == "unseen" else top.op.type
     layer = f" of {top.op.layer}" if top.op.layer else ""
     return Bound("compute", shares["compute"], f"{says}; {part} of that is {what}{layer}{_at(top.op)}.", *_line(top.op))
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tensorsleuth.model.functions import program_name
 from tensorsleuth.timing.profile import Profile
 from tensorsleuth.timing.split import is_input
-from tensorsleuth.timing.steps import plain_name
 from tensorsleuth.trace.ops import Op
 
 PIPELINE = "input pipeline"
@@ -45,7 +45,7 @@ def _python(profile: Profile, begin: int, end: int) -> Iterator[Bar]:
     made, ops = profile.made, profile.asked.index.ops
     for at in np.flatnonzero((made.end > begin) & (made.begin < end) & (made.end > made.begin)).tolist():
         op = ops[int(made.op[at])] if made.op[at] >= 0 else None
-        name = plain_name(op.type) if op and made.function[at] else op.type if op else "?"
+        name = program_name(op.type) if op and made.function[at] else op.type if op else "?"
         kind = "call" if made.function[at] else "input" if made.takes[at] else "eager"
         yield Bar(made.thread, 0, kind, name, int(made.begin[at]), int(made.end[at]), op)
 
@@ -73,7 +73,7 @@ def _functions(profile: Profile) -> dict[int, str]:
     """The name of the function of each call."""
     made, ops = profile.made, profile.asked.index.ops
     known = np.flatnonzero(made.function & (made.op >= 0)).tolist()
-    return {int(made.call[at]): plain_name(ops[int(made.op[at])].type) for at in known}
+    return {int(made.call[at]): program_name(ops[int(made.op[at])].type) for at in known}
 
 
 def _nested(leaves: list[_Leaf]) -> Iterator[Bar]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.model.functions import program_name
 from tensorsleuth.timing.made import Made
 from tensorsleuth.timing.ops_run import OpsRun
 from tensorsleuth.timing.split import Split
-from tensorsleuth.timing.steps import plain_name
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ops import Op
 from tensorsleuth.trace.ring_reader import Array
@@ -75,7 +75,7 @@ def _by_op(asked: Asked, ops: Array, times: Array, kind: str) -> list[Spent]:
 
 
 def _by_type(one: Spent) -> str:
-    return f"{plain_name(one.op.type)} (not looked at)" if one.kind == "unseen" else one.op.type
+    return f"{program_name(one.op.type)} (not looked at)" if one.kind == "unseen" else one.op.type
 
 
 def _by_layer(one: Spent) -> str:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.model.functions import program_name
 from tensorsleuth.timing.bound import Bound, bound
 from tensorsleuth.timing.lines import BY, Line, to_json
 from tensorsleuth.timing.profile import Profile, others, profile_of
 from tensorsleuth.timing.slow import SlowStep, slowest
 from tensorsleuth.timing.split import WORDS
-from tensorsleuth.timing.steps import plain_name
 from tensorsleuth.trace.reader import Trace
 
 
@@ -87,7 +87,7 @@ def _closed(profile: Profile) -> list[str]:
     """Functions in which nothing was looked at."""
     made, ops = profile.made, profile.asked.index.ops
     looked_into = set(made.op[np.isin(made.call, np.unique(profile.run.call))].tolist())
-    closed = {plain_name(ops[op].type) for op in set(made.op[made.function & (made.op >= 0)].tolist()) - looked_into}
+    closed = {program_name(ops[op].type) for op in set(made.op[made.function & (made.op >= 0)].tolist()) - looked_into}
     why = "compiled by XLA, recorded in FLIGHT, or without anything to look at"
     return [f"{name} is one bar: nothing in it was looked at ({why})." for name in sorted(closed)]
 

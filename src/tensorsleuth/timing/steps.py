@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
+from tensorsleuth.model.functions import program_name
 from tensorsleuth.timing.made import Made
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ring_reader import Array
-
-_NUMBERED = re.compile(r"(?:__(?:inference|forward|backward)_)?(.+?)_\d+(?:__.*)?")
 
 
 @dataclass(frozen=True)
@@ -71,14 +69,8 @@ def _firsts(asked: Asked, made: Made, first: Array) -> tuple[list[tuple[str, ...
         if traced in known:
             continue
         step = int(np.searchsorted(first, at, "right")) - 1
-        (retraced if plain_name(traced) in names else new)[step].append(plain_name(traced))
+        (retraced if program_name(traced) in names else new)[step].append(program_name(traced))
         known.add(traced)
-        names.add(plain_name(traced))
+        names.add(program_name(traced))
     both = [tuple(a + b) for a, b in zip(new, retraced, strict=True)]
     return both, [tuple(names) for names in retraced]
-
-
-def plain_name(function: str) -> str:
-    """What the program calls a function that TensorFlow has numbered."""
-    found = _NUMBERED.fullmatch(function)
-    return found[1] if found else function

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
 from tensorsleuth.model.catalog import Instance
+from tensorsleuth.model.functions import program_name
 from tensorsleuth.model.ops import BRANCHES, LOOPS
 from tensorsleuth.page.table import Table
 from tensorsleuth.trace.ops import ARGUMENT, Op
 
 MAX_NESTING = 100
-_TRACED = re.compile(r"^(?:__(?:inference|forward|backward)_)+(.+?)(?:_\d+)*$")
 
 
 @dataclass(frozen=True)
@@ -89,6 +88,5 @@ def _digest(layer: str) -> str:
 
 def plain_name(function: str) -> str:
     """What the program calls a traced function: TensorFlow adds to it."""
-    found = _TRACED.match(function)
-    name = found[1] if found is not None else function
+    name = program_name(function)
     return f"gradient of {name}" if "__backward_" in function else name

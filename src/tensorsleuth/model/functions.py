@@ -1,0 +1,13 @@
+"""The names of traced functions: TensorFlow adds to those that the program has for them."""
+
+from __future__ import annotations
+
+import re
+
+_TRACED = re.compile(r"^(?:__(?:inference|forward|backward)_)+(.+?)(?:_\d+)*$")
+
+
+def program_name(function: str) -> str:
+    """What the program calls a function: `train_step`, of `__inference_train_step_12`."""
+    found = _TRACED.match(function)
+    return found[1] if found is not None else function
