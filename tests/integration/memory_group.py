@@ -33,7 +33,8 @@ def _make(limit: int) -> Path | None:
         except OSError:
             continue
         try:
-            (group / file).write_text(str(limit))
+            with (group / file).open("r+") as limits:  # a folder that is no group has no such file
+                limits.write(str(limit))
             with contextlib.suppress(OSError):  # where there is swap: none of it
                 (group / "memory.swap.max").write_text("0")
             return group
