@@ -71,6 +71,24 @@ def test_it_stops_at_a_nan(keras: Any, eagerly: bool, tmp_path: Path, capfd: pyt
     assert not heard.out
 
 
+def test_a_leak_does_not_stop_it(keras: Any, tmp_path: Path) -> None:
+    kept: list[Any] = []
+
+    class Keeper(keras.layers.Layer):
+        def call(self, x: Any) -> Any:
+            kept.append(tf.ones([256, 128]) * tf.reduce_mean(x))
+            away = tf.stop_gradient(tf.nn.relu(x))
+            return x + tf.where(away > 0.0, tf.math.log(away), 0.0)  # −∞ that comes to nothing makes it look
+
+    model = keras.Sequential([Keeper(), keras.layers.Dense(1)])
+    model.compile("adam", "mse", run_eagerly=True)
+    callback = tensorsleuth.keras.SleuthCallback(tmp_path, stop_on_nan=True)
+    asked = {"batch_size": 8, "epochs": 4, "verbose": 0, "callbacks": [callback]}
+    history = model.fit(X - X.mean(), Y, **asked).history
+    assert len(history["loss"]) == 4, "all epochs"
+    assert [one.cause for one in callback.findings] == ["kept-tensors"]
+
+
 def test_not_asked_to_stop_it_does_not(keras: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     callback = tensorsleuth.keras.SleuthCallback(tmp_path)
     watched = fit(keras, [callback], zero_row())

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tensorsleuth.diagnose.quoted import code_at, lines_around
 from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.finding import Evidence, Finding
 from tensorsleuth.trace.process import ProcessTrace
-
-AROUND = 2  # lines of source shown before and after
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,6 @@ def as_finding(process: ProcessTrace, habit: Habit) -> Finding:
     """In the words of `sleuth why`."""
     frame = habit.frame
     where = f"{frame.file}:{frame.line}" if frame is not None else "A line that is not known"
-    source = tuple(_around(process, frame))
     return Finding(
         cause=habit.cause,
         confidence=habit.confidence,
@@ -42,14 +39,14 @@ def as_finding(process: ProcessTrace, habit: Habit) -> Finding:
         file=frame.file if frame else None,
         line=frame.line if frame else None,
         function=frame.function if frame else None,
-        code=next((text.strip() for number, text in source if frame and number == frame.line), None),
+        code=code_at(process, frame),
         op=habit.op,
         name=habit.op,
         step=habit.step,
         iteration=None,
         fix=habit.fix,
         evidence=habit.evidence,
-        source=source,
+        source=tuple(lines_around(process, frame)),
     )
 
 
@@ -57,12 +54,3 @@ def piece(role: str, what: str, said: str, frame: Frame | None = None) -> Eviden
     """Evidence that is no single tensor."""
     line = f"{frame.file}:{frame.line}" if frame is not None else None
     return Evidence(role, what, what, said, None, "", line)
-
-
-def _around(process: ProcessTrace, frame: Frame | None) -> Iterator[tuple[int, str]]:
-    text = process.catalogue.sources.get(frame.file) if frame is not None else None
-    if text is None or frame is None:
-        return
-    lines = text.splitlines()
-    for number in range(max(1, frame.line - AROUND), min(len(lines), frame.line + AROUND) + 1):
-        yield number, lines[number - 1]

@@ -20,6 +20,7 @@ from tensorsleuth.diagnose.cluster import Found, ran_on, task_name, told_as_one
 from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
 from tensorsleuth.diagnose.habits import habits_of
 from tensorsleuth.diagnose.logged import with_logs
+from tensorsleuth.diagnose.quoted import code_at, lines_around
 from tensorsleuth.diagnose.violations import with_violations
 from tensorsleuth.diagnose.words import describe_health
 from tensorsleuth.model.catalog import Frame, Site
@@ -30,7 +31,6 @@ from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace, open_trace
 
-AROUND = 2  # lines of source shown before and after
 MAX_FINDINGS = 20
 MAX_EVIDENCE = 6
 CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -180,7 +180,7 @@ class _Told:
             file=frame.file if frame else None,
             line=frame.line if frame else None,
             function=frame.function if frame else None,
-            code=_code(case.process, frame),
+            code=code_at(case.process, frame),
             op=case.op,
             name=case.node_name,
             step=case.birth.moment.step,
@@ -194,7 +194,7 @@ class _Told:
             worker=ran_on(case.out),
             replica=self._apart.replica,
             others=self._apart.others if not self.masked else None,
-            source=tuple(_around(case.process, frame)),
+            source=tuple(lines_around(case.process, frame)),
             call=self.call if self.call >= 0 else None,
             tensor=self._number(case.out),
             hops=tuple(self._number(hop.tensor) if hop.tensor is not None else None for hop in chain),
@@ -264,7 +264,7 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
         file=frame.file if frame else None,
         line=frame.line if frame else None,
         function=frame.function if frame else None,
-        code=_code(process, frame),
+        code=code_at(process, frame),
         op=death.op,
         name=death.name,
         step=death.step,
@@ -274,7 +274,7 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
         **_batch(process, death.failure.call),
         evidence=(seen or given)[:MAX_EVIDENCE],
         seen=how_seen(process, death.failure.call),
-        source=tuple(_around(process, frame)),
+        source=tuple(lines_around(process, frame)),
         call=death.failure.call,
         tensor=next((number for number in death.numbers if number is not None), None),
     )
@@ -304,19 +304,3 @@ def _piece(role: str, one: Observed, number: int | None = None) -> Evidence:
 
 def _line(site: Site | None) -> str | None:
     return f"{site.frame.file}:{site.frame.line}" if site is not None and site.frame is not None else None
-
-
-def _code(process: ProcessTrace, frame: Frame | None) -> str | None:
-    for number, text in _around(process, frame):
-        if frame is not None and number == frame.line:
-            return text.strip()
-    return None
-
-
-def _around(process: ProcessTrace, frame: Frame | None) -> Iterator[tuple[int, str]]:
-    text = process.catalogue.sources.get(frame.file) if frame is not None else None
-    if text is None or frame is None:
-        return
-    lines = text.splitlines()
-    for number in range(max(1, frame.line - AROUND), min(len(lines), frame.line + AROUND) + 1):
-        yield number, lines[number - 1]

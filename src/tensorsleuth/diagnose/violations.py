@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from tensorsleuth.diagnose.clock import born
 from tensorsleuth.diagnose.logged import last_logged
+from tensorsleuth.diagnose.quoted import lines_around
+from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.finding import Evidence, Finding
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.trace.ops import ARGUMENT
 from tensorsleuth.trace.process import ProcessTrace
 
 CAUSE = "violation"
-AROUND = 2  # lines of source shown before and after
 
 
 def with_violations(process: ProcessTrace, found: list[Finding]) -> list[Finding]:
@@ -123,9 +124,7 @@ def _details(one: Violation) -> str:
 
 
 def _around(process: ProcessTrace, one: Violation) -> list[tuple[int, str]]:
-    text = process.catalogue.sources.get(one.file) if one.file is not None else None
-    if text is None or one.line is None:
-        return [(one.line, one.code)] if one.line is not None and one.code is not None else []
-    lines = text.splitlines()
-    first, last = max(1, one.line - AROUND), min(len(lines), one.line + AROUND)
-    return [(number, lines[number - 1]) for number in range(first, last + 1)]
+    if one.line is None:
+        return []
+    quoted = list(lines_around(process, Frame(one.file or "", one.line, one.function or "")))
+    return quoted or ([(one.line, one.code)] if one.code is not None else [])

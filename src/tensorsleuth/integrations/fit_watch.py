@@ -52,12 +52,12 @@ class FitWatch:
             self._recorder.steps.unseen()
 
     def harm(self, batch: int, sure: bool) -> list[Finding]:
-        """What did harm in this fit. Bad values that do none make it look ever more rarely; once more where `sure`."""
+        """Bad values that did harm in this fit. Those that did none make it look ever more rarely; again if `sure`."""
         if not self.alarm or (batch < self._next_look and not (sure and not self._was_sure)):
             return []
         self._was_sure |= sure
         self._next_look = 2 * batch
-        return self.findings()
+        return [one for one in self.findings() if not one.is_habit]
 
     def findings(self) -> list[Finding]:
         """All that did harm since this fit began."""

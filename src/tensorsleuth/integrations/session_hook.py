@@ -79,7 +79,7 @@ class SleuthHook(tf.compat.v1.train.SessionRunHook):
 
     def _harm(self) -> bool:
         diagnosis = self._span.diagnosis() if self._span.went_bad() else None
-        if diagnosis is None or not diagnosis.findings:
+        if diagnosis is None or all(one.is_habit for one in diagnosis.findings):
             return False
         self.findings = diagnosis.findings
         tell(diagnosis)

@@ -76,6 +76,11 @@ class Finding:
     path: tuple[int, ...] = ()  # places of all tensors on the way from birth to symptom
 
     @property
+    def is_habit(self) -> bool:
+        """Is it found without any bad value."""
+        return self.cause in HABITS
+
+    @property
     def when(self) -> str:
         """The step, epoch and batch in words, as far as they are known."""
         step = f"step {self.step}" if self.step is not None and self.step >= 0 else ""
