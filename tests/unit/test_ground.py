@@ -31,6 +31,7 @@ EVERYTHING = {
     "data",
     "checking",
     "watching",
+    "memory",
     "page",
 }
 MAY_IMPORT = {
@@ -43,9 +44,10 @@ MAY_IMPORT = {
     "data": {"model", "native", "capture", "checking", "show"},
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},
-    "show": {"model", "diagnose", "debugger"},
+    "memory": {"model", "trace"},
+    "show": {"model", "diagnose", "debugger", "memory"},
     "checking": {"model", "native", "capture"},
-    "page": {"model", "trace", "diagnose", "debugger", "show"},
+    "page": {"model", "trace", "diagnose", "debugger", "show", "memory"},
     "breaking": {"model", "native", "trace", "capture"},
     "watching": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},

@@ -8,7 +8,7 @@ import click
 
 NAMES = (
     *("run", "why", "view", "report", "debug", "demo", "save-step", "replay"),
-    *("data", "runs", "info", "rm", "doctor"),
+    *("memory", "data", "runs", "info", "rm", "doctor"),
 )
 
 

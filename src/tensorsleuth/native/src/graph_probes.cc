@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "buffers.h"
 #include "session_runs.h"
 #include "wire.h"
 
@@ -36,6 +37,8 @@ struct WatchedFunction {
   bool probed = false;
   std::unordered_set<uint32_t> tensors;  // that a probe stands behind
 };
+
+constexpr int kOnlyMemory = 255;  // a look at where a tensor lies, not at its values; as in probe.cc
 
 std::mutex mutex;
 std::unordered_map<string, std::shared_ptr<WatchedFunction>> functions;
@@ -483,7 +486,8 @@ bool add_probes(string_view bytes, string* out) {
     if (never().count(node.op) && !leaves_loop && !labels.reads(node)) continue;
     std::shared_ptr<WatchedFunction> function;
     const WatchedNode* watched = places.find(node, &function);
-    if (watched && !leaves_loop && reordered.holds(node, *watched)) continue;
+    bool other = watched && !leaves_loop && reordered.holds(node, *watched);  // computes something else than its name says
+    if (other && !buffers::on()) continue;
     int only = watched && leaves_loop ? loops.output_of(node, watched->outputs.size()) : -1;
     if (leaves_loop && only < 0) continue;
     for (size_t i = 0; watched && i < watched->outputs.size(); ++i) {
@@ -491,11 +495,13 @@ bool add_probes(string_view bytes, string* out) {
       string source = string(node.name) + (i && !leaves_loop ? ":" + std::to_string(i) : "");
       if (watched->outputs[i].look < 0 || !used.count(source)) continue;
       uint32_t tensor = watched->first + uint32_t(i);
+      Output output = watched->outputs[i];
+      if (other) output = {output.dtype, kOnlyMemory, 0};
       string name = "sleuth/" + std::to_string(tensor);
       while (!names.insert(name).second) name += "_again";  // the optimiser may have copied the node
       probes.emplace(source, name);
-      function->tensors.insert(tensor);
-      made.push_back(make_probe(name, source, node.device, watched->outputs[i], tensor, *function));
+      if (output.look != kOnlyMemory) function->tensors.insert(tensor);
+      made.push_back(make_probe(name, source, node.device, output, tensor, *function));
     }
   }
   if (made.empty()) return false;
