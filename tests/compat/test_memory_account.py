@@ -132,5 +132,5 @@ def test_growth_adds_up(recorded: Recorded) -> None:
     found = account(recorded(lambda: kept.append(tf.random.normal([6000, 6000]))))
     parts = found.parts(int(found.samples["time"][-1]))
     assert parts.tensors == 6000 * 6000 * 4
-    assert parts.growth == parts.tensors + parts.kept + parts.own + parts.rest
+    assert parts.growth == parts.tensors + parts.kept + parts.own + parts.working + parts.rest
     assert parts.explained > 0.8

@@ -10,11 +10,12 @@ import numpy as np
 
 from tensorsleuth.memory.labels import KINDS, Label, Labels
 from tensorsleuth.memory.lives import Life, Lives
+from tensorsleuth.memory.running import Running, running_at
 from tensorsleuth.model.rows import CallKind
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ring_reader import Array
 
-QUIET = 5  # samples from which it is told what Python and TensorFlow use themselves
+QUIET = 5  # samples before a moment that tell what was in use without it
 
 GROUPS: dict[str, Callable[[Label], str]] = {
     "kind": lambda label: label.kind,
@@ -53,7 +54,8 @@ class Parts:
     tensors: int
     kept: int  # freed, and kept by malloc
     own: int  # of Python and TensorFlow: what stayed in use between steps, and is in no tensor
-    rest: int  # in use for a while: by ops while they run, or by tensors that were not seen
+    working: int  # by the ops that run at that moment: what came into use since they began, and is in no tensor
+    rest: int
 
     @property
     def explained(self) -> float:
@@ -138,7 +140,21 @@ class Account:
         tensors = sum(life.bytes for life in self.alive(time) if not life.before)
         kept = min(max(int(self._kept[at]), 0), max(growth - tensors, 0))
         own = min(self._own(at), max(growth - tensors - kept, 0))
-        return Parts(growth, tensors, kept, own, max(growth - tensors - kept - own, 0))
+        working = min(self._working(at, time), max(growth - tensors - kept - own, 0))
+        return Parts(growth, tensors, kept, own, working, max(growth - tensors - kept - own - working, 0))
+
+    def running(self, time: int) -> list[Running]:
+        """The ops that were running."""
+        return running_at(self.asked, self.lives.ends, time)
+
+    def _working(self, at: int, time: int) -> int:
+        """How much more is in use, and in no tensor, than before the ops began that are running."""
+        running = self.running(time)
+        if not running:
+            return 0
+        begun = self.sample(running[0].begun)  # others that ended then may have used as much: the least of a few
+        before = self._unknown[max(begun - QUIET, 0) : max(begun, 1)].min()
+        return max(int(self._unknown[at] - before), 0)
 
     @cached_property
     def _growth(self) -> Array:

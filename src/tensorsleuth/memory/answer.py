@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -64,6 +65,11 @@ class Answer:
         """Of the cgroup, 0 where there is none."""
         return int(self.account.samples["group_limit"][-1])
 
+    @cached_property
+    def running(self) -> list[str]:
+        """The types of the ops that were running."""
+        return list(dict.fromkeys(one.op.type for one in self.account.running(self.time)))
+
     @property
     def lost(self) -> int:
         return self.account.process.lost_buffers
@@ -90,6 +96,7 @@ class Answer:
             "resident": {"start": self.start_resident, "now": int(self.sample["resident"]), "peak": self.peak_resident},
             "limit": self.limit or None,
             "growth": _parts_json(self.parts),
+            "running": self.running,
             "by": by,
             "groups": [_group_json(group) for group in self.groups(by)],
             "tensors": [_holding_json(one, self.account.start) for one in self.holdings],
@@ -105,8 +112,8 @@ def _most(column: Any, times: Any, begins: float, ends: float) -> int:
 
 
 def _parts_json(parts: Parts) -> dict[str, Any]:
-    named = {"bytes": parts.growth, "tensors": parts.tensors, "kept": parts.kept, "own": parts.own, "rest": parts.rest}
-    return named | {"explained": round(parts.explained, 4)}
+    named = {"bytes": parts.growth, "tensors": parts.tensors, "kept": parts.kept, "own": parts.own}
+    return named | {"working": parts.working, "rest": parts.rest, "explained": round(parts.explained, 4)}
 
 
 def _group_json(group: Group) -> dict[str, Any]:

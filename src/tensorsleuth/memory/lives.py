@@ -56,7 +56,7 @@ class Lives:
         self._of_variable: dict[int, Life] = {}
         self._made: set[int] = set()  # handles that were made while recording
         self.all: list[Life] = []
-        self._ends = Ends(asked)
+        self.ends = Ends(asked)
         self._walk()
 
     def _walk(self) -> None:
@@ -64,8 +64,8 @@ class Lives:
         until, begun = np.zeros(len(rows), np.int64), rows["time"].astype(np.int64)
         if len(graph):
             times = Times(self.asked)
-            until[graph] = ends_of(rows[graph], self._ends, times)
-            begun[graph] = begins_of(rows[graph], self._ends, times)
+            until[graph] = ends_of(rows[graph], self.ends, times)
+            begun[graph] = begins_of(rows[graph], self.ends, times)
         self._begun = begun
         for time, number, assigned in self._in_order():
             if assigned is not None:
@@ -124,7 +124,7 @@ class Lives:
             known = self._process.lost_buffers or variable in self._made
             life.before = life.before or (is_new and not known)
             self._hold(variable, life, time)
-        for argument in self._ends.of(int(row["tensor"])).assigned if row["kind"] == BufferKind.GRAPH else ():
+        for argument in self.ends.of(int(row["tensor"])).assigned if row["kind"] == BufferKind.GRAPH else ():
             handle = self._argument(row, argument)
             if handle is not None:
                 self._hold(handle, life, time)

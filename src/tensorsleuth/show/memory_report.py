@@ -88,9 +88,14 @@ def _growth(answer: Answer) -> RenderableType:
         (parts.tensors, "cyan", "tensors that were alive"),
         (parts.kept, "", "freed, and kept by malloc for later"),
         (parts.own, "", "Python and TensorFlow themselves: graphs, kernels, caches"),
-        (parts.rest, "dim", "not told apart: ops while they run, tensors not seen"),
+        (parts.working, "", f"in use by ops that were running{_named(answer.running)}"),
+        (parts.rest, "dim", "not told apart"),
     ]
     return Lines(head, *(_part(amount, parts.growth, style, what) for amount, style, what in lines))
+
+
+def _named(running: list[str]) -> str:
+    return f": {printable(', '.join(running[:2]))}" if running else ""
 
 
 def _part(amount: int, growth: int, style: str, what: str) -> Text:
