@@ -17,6 +17,7 @@ from tensorsleuth.trace.observed import uid_of
 from tensorsleuth.trace.process import Tensor
 
 FOREVER = np.iinfo(np.int64).max
+MOST = 1 << 48  # bytes; a damaged row may say anything
 
 
 @dataclass(slots=True)
@@ -104,7 +105,7 @@ class Lives:
             self._free(uid_of(row), time)
         elif not row["bytes"]:
             self._made.add(uid_of(row))
-        elif not row["flags"] & EventFlag.STEADY:
+        elif row["bytes"] <= MOST and not row["flags"] & EventFlag.STEADY:
             self._use(number, row, time, until)
 
     def _use(self, number: int, row: Any, time: int, until: int) -> None:
