@@ -78,7 +78,7 @@ class Chooser:
         if why_not is None:
             if isinstance(self._folder, Path):  # others of the run may send us functions
                 native.share_functions(os.fsencode(self._folder.parent / SHARED), self._session)
-            return AfterOptimizer(native)
+            return AfterOptimizer(native, self._plan.buffers is not None)
         self._catalog.not_covered(_OPTIMISED, why_not)
         return InPlace()
 

@@ -13,6 +13,7 @@ from typing import Any
 from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.instrument import InPlace, Prober, Probing, add_join, candidates, look_number
 from tensorsleuth.model import ops
+from tensorsleuth.model.dtypes import DTYPES, Kind
 from tensorsleuth.native import loader
 
 WORTH_OPTIMIZING = 4  # nodes: TensorFlow does not look at smaller graphs
@@ -21,15 +22,16 @@ WORTH_OPTIMIZING = 4  # nodes: TensorFlow does not look at smaller graphs
 class AfterOptimizer:
     """Names the nodes of a copy, and tells the library which of their outputs to look at."""
 
-    def __init__(self, native: loader.Native) -> None:
+    def __init__(self, native: loader.Native, memory: bool = False) -> None:
         self._native = native
+        self._memory = memory  # have it said of all others where they lie
         self._tiny: set[str] = set()  # copies that the optimiser passes over
 
     def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
         name = copy.signature.name
         for node in copy.node_def:
             name_node(node, name)
-        looks = describe_looks(definition, probing, arguments, called)
+        looks = describe_looks(definition, probing, arguments, called, self._memory)
         self._native.watch_function(name.encode(), probing.session, looks.encode())
 
     def join(self, copy: Any, session: int) -> None:
@@ -51,8 +53,13 @@ class AfterOptimizer:
         self._native.forget_function(copy.encode())
 
 
-def describe_looks(definition: Definition, probing: Probing, arguments: bool, called: set[int]) -> str:
-    """A line a node: its name, its first tensor's id, dtype, look and slot of each output, and what feeds it."""
+def describe_looks(
+    definition: Definition, probing: Probing, arguments: bool, called: set[int], memory: bool = False
+) -> str:
+    """A line a node: its name, its first tensor's id, dtype, look and slot of each output, and what feeds it.
+
+    `memory`: a tensor that is not looked at is still asked where it lies, where it may have memory of its own.
+    """
     firsts: dict[str, int] = {}
     looks: dict[str, list[str]] = {}
     look_at = probing.selection.in_function(definition)
@@ -61,7 +68,7 @@ def describe_looks(definition: Definition, probing: Probing, arguments: bool, ca
         look = look_at(op, dtype, source)
         hold = probing.holds.get(source, 0)
         firsts.setdefault(node, probing.first + tensor)
-        passed_over = look is None and not hold
+        passed_over = look is None and not hold and not (memory and _has_memory(op, dtype))
         looks.setdefault(node, []).append("-" if passed_over else f"{dtype}:{look_number(look)}:{hold}")
     feeds = {node.name: _feeds(node) for node in definition.proto.node_def}
     looked_at = {node: kinds for node, kinds in looks.items() if set(kinds) != {"-"}}
@@ -79,6 +86,13 @@ def _marks(definition: Definition, probing: Probing, looked_at: Container[str]) 
     for number, node in enumerate(definition.proto.node_def):
         if node.name not in looked_at and ops.takes_time_unseen(node.op):
             yield f"{node.name}\t{probing.first}\t@{number}\t"
+
+
+def _has_memory(op: str, dtype: int) -> bool:
+    """May an op put out a large tensor that shares its memory with none of its inputs."""
+    known = DTYPES.get(dtype)
+    nothing = ops.STATIC | ops.CONTROL_FLOW | ops.ARRAYS | ops.VIEWS
+    return op not in nothing and known is not None and known.kind is not Kind.OTHER
 
 
 def _feeds(node: Any) -> str:

@@ -56,6 +56,7 @@ def cli() -> None:
     sleuth profile                    where its time goes
     sleuth view                       look around in it, in the browser
     sleuth debug                      walk through it, in the terminal
+    sleuth memory                     where its memory went
     sleuth runs                       what was recorded
     sleuth info                       the latest run
     sleuth doctor                     whether this machine is ready

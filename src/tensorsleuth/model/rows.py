@@ -112,6 +112,8 @@ MEMORY = np.dtype(
         ("group_used", "<u8"),  # by the process's cgroup, with its page cache; 0 where there is none
         ("group_limit", "<u8"),  # the smallest limit of it and of those around it; 0 where there is none
         ("available", "<u8"),  # on the machine, for all
+        ("allocated", "<u8"),  # by malloc, in use; 0 where it does not say
+        ("kept", "<u8"),  # by malloc, free and not given back
         ("kind", "<u8"),  # 1; 0 is a row that was never finished
     ]
 )

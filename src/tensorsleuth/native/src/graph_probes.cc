@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "buffers.h"
 #include "graph_labels.h"
 #include "graph_nodes.h"
 #include "session_runs.h"
@@ -16,6 +17,8 @@ namespace {
 
 using std::string;
 using std::string_view;
+
+constexpr int kOnlyMemory = 255;  // a look at where a tensor lies, not at its values; as in probe.cc
 
 const std::unordered_set<string_view>& never() {
   static const std::unordered_set<string_view> ops{"Const",  "_Retval", "Placeholder", "Enter",   "Exit",
@@ -118,7 +121,8 @@ bool add_probes(string_view bytes, string* out) {
       if (can_mark(node, *function)) made.push_back(make_mark(node, name, *watched, *function));
       continue;
     }
-    if (watched && !leaves_loop && reordered.holds(node, *watched)) continue;
+    bool other = watched && !leaves_loop && reordered.holds(node, *watched);  // computes something else than its name says
+    if (other && !buffers::on()) continue;
     int only = watched && leaves_loop ? loops.output_of(node, watched->outputs.size()) : -1;
     if (leaves_loop && only < 0) continue;
     for (size_t i = 0; watched && i < watched->outputs.size(); ++i) {
@@ -126,11 +130,13 @@ bool add_probes(string_view bytes, string* out) {
       string source = string(node.name) + (i && !leaves_loop ? ":" + std::to_string(i) : "");
       if (watched->outputs[i].look < 0 || !used.count(source)) continue;
       uint32_t tensor = watched->first + uint32_t(i);
+      Output output = watched->outputs[i];
+      if (other) output = {output.dtype, kOnlyMemory, 0};
       string name = "sleuth/" + std::to_string(tensor);
       while (!names.insert(name).second) name += "_again";  // the optimiser may have copied the node
       probes.emplace(source, name);
-      function->tensors.insert(tensor);
-      made.push_back(make_probe(name, source, node.device, watched->outputs[i], tensor, *function));
+      if (output.look != kOnlyMemory) function->tensors.insert(tensor);
+      made.push_back(make_probe(name, source, node.device, output, tensor, *function));
     }
   }
   if (made.empty()) return false;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 #include "breaks.h"
+#include "buffers.h"
 #include "guard.h"
 #include "held.h"
 #include "session.h"
@@ -31,7 +32,7 @@ struct Probe {
   uint64_t run;    // of a session: the number of its graph; 0 in a function
 };
 
-constexpr int kDoNotLook = 255;
+constexpr int kDoNotLook = 255;  // only to keep it, or to say where it lies
 
 struct Status {
   TF_Status* tf = TF_NewStatus();
@@ -121,6 +122,8 @@ void compute_probe(void* kernel, TF_OpKernelContext* context) {
   Input input(context, 0);
   if (!input.tensor) return;
   if (probe.hold && recording(probe.session)) keep(context, uint64_t(TF_StepId(context)), probe.hold);
+  if (probe.look == kDoNotLook && recording(probe.session) && !probe.run)
+    buffers::saw(view_of(input.tensor), place_of(context, probe), probe.flags | (TF_StepId(context) ? 0 : kSteady));
   if (probe.look != kDoNotLook && recording(probe.session)) {
     bool go_on = look_at(context, input.tensor, probe);
     if (int hit = breaks::take_stop()) return stop_at(context, hit);

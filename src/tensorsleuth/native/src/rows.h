@@ -65,9 +65,10 @@ struct MemorySample {  // how much memory the process used at one moment
   uint64_t group_used;           // by the process's cgroup, with its page cache; 0 where there is none
   uint64_t group_limit;          // the smallest limit of it and of those around it; 0 where there is none
   uint64_t available;            // on the machine, for all
+  uint64_t allocated, kept;      // by malloc: in use; free and not given back. As of some samples ago, where asking takes long
   uint64_t kind;                 // 1; 0 is a row that was never finished
 };
-static_assert(sizeof(MemorySample) == 64, "model/rows.py says 64");
+static_assert(sizeof(MemorySample) == 80, "model/rows.py says 80");
 
 struct BufferUse {  // a tensor of 64 kB or more was seen, or an eager one is gone
   uint64_t time, step;  // step: as Event's

@@ -1,5 +1,6 @@
 #include "sampler.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 
@@ -20,6 +22,12 @@ namespace {
 constexpr uint64_t kEvery = 50'000'000, kAtLeast = 1'000'000'000;  // nanoseconds
 constexpr uint64_t kSame = 64 << 10;                                // bytes
 constexpr size_t kStack = 128 << 10;
+constexpr uint64_t kRest = 500;  // malloc is locked while it counts: at most one 500th of the time, but once a second
+
+struct Mallinfo {  // mallinfo2, of glibc 2.33 and later
+  size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+using AskMalloc = Mallinfo (*)();
 
 std::atomic<bool> waiting{false};  // the files are open, the thread has not begun
 
@@ -34,6 +42,8 @@ class Sampler {
     meminfo_ = ::open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
     group_.open();
     last_ = MemorySample{};
+    ask_malloc_ = reinterpret_cast<AskMalloc>(dlsym(RTLD_DEFAULT, "mallinfo2"));
+    ask_again_ = 0;
     look(true);
     waiting = true;
     return 0;
@@ -126,7 +136,7 @@ class Sampler {
     __atomic_store_n(&reinterpret_cast<MemorySample*>(place)->kind, uint64_t(1), __ATOMIC_RELEASE);
   }
 
-  MemorySample sample() const {
+  MemorySample sample() {
     MemorySample now{};
     char text[128];
     unsigned long long size = 0, resident = 0, shared = 0;
@@ -141,7 +151,23 @@ class Sampler {
     now.group_used = group_.used();
     now.group_limit = group_.limit();
     now.available = available();
+    now.allocated = last_.allocated, now.kept = last_.kept;
+    if (ask_malloc_ && now.time >= ask_again_) ask_malloc(&now);
     return now;
+  }
+
+  void ask_malloc(MemorySample* now) {
+    uint64_t began = busy_ns();
+    Mallinfo info = ask_malloc_();
+    now->allocated = info.uordblks + info.hblkhd;
+    now->kept = info.fordblks;
+    ask_again_ = now->time + std::min(kRest * (busy_ns() - began), kAtLeast);
+  }
+
+  static uint64_t busy_ns() {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return uint64_t(t.tv_sec) * 1'000'000'000 + uint64_t(t.tv_nsec);
   }
 
   uint64_t available() const {
@@ -162,6 +188,8 @@ class Sampler {
   MemoryGroup group_;
   MemorySample last_{};
   int statm_ = -1, meminfo_ = -1;
+  AskMalloc ask_malloc_ = nullptr;
+  uint64_t ask_again_ = 0;
   pthread_t thread_{};
   pthread_mutex_t mutex_;
   pthread_cond_t stopping_;

@@ -1,0 +1,84 @@
+"""`sleuth memory` where there is little to say: old traces, moments that there are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tests.unit import little_run
+
+from tensorsleuth.cli.main import cli
+from tensorsleuth.model.rows import BUFFER, MEMORY, BufferKind
+from tensorsleuth.trace.synthetic import _write_ring
+
+MB = 1_000_000
+SECOND = 1_000_000_000
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return little_run.write(tmp_path / "old", tmp_path / "program.py")
+
+
+def asked(run: Path, *options: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, ["memory", str(run), *options])
+    return result.exit_code, result.output
+
+
+def with_memory(run: Path, resident: list[int], buffers: Sequence[tuple[int, int, int, int, int]] = ()) -> Path:
+    """Adds a sample a second; and buffers: second, kind, address, bytes, uid."""
+    (folder,) = run.glob("p-*")
+    samples, rows = np.zeros(len(resident), MEMORY), np.zeros(len(buffers), BUFFER)
+    samples["time"] = np.arange(1, len(resident) + 1) * SECOND
+    samples["resident"] = samples["anonymous"] = samples["allocated"] = resident
+    samples["step"] = np.arange(len(resident)) - 1
+    samples["kind"] = 1
+    for row, (second, kind, address, size, uid) in zip(rows, buffers, strict=True):
+        row["time"], row["kind"], row["address"], row["bytes"] = second * SECOND + 1, int(kind), address, size
+        row["iteration"], row["dtype"] = uid, 1
+    _write_ring(folder / "memory.bin", MEMORY, len(samples), 0, lambda a, b: samples[a:b])
+    if buffers:
+        _write_ring(folder / "buffers.bin", BUFFER, len(rows), 0, lambda a, b: rows[a:b])
+    return run
+
+
+def test_an_old_trace_says_what_to_do(run: Path) -> None:
+    code, said = asked(run)
+    assert code == 2
+    assert "old says nothing about memory" in said and "sleuth run program.py" in said
+
+
+def test_samples_without_tensors_are_still_a_curve(run: Path) -> None:
+    code, said = asked(with_memory(run, [500 * MB, 900 * MB, 700 * MB]))
+    assert code == 0
+    assert "900 MB resident at most" in said and "400 MB more than when recording began" in said
+    assert "0 B    0%  tensors that were alive" in said
+
+
+def test_a_reused_address_ends_what_was_there(run: Path) -> None:
+    eager, freed = BufferKind.EAGER, BufferKind.FREED
+    buffers = [
+        (1, eager, 0x1000000, 100 * MB, 7),  # its end was lost
+        (2, eager, 0x1000040, 50 * MB, 8),  # lies in the first: a part of it
+        (2, freed, 0x1000040, 50 * MB, 8),
+        (3, eager, 0x0F00000, 200 * MB, 9),  # covers it: the first must be gone
+    ]
+    found = with_memory(run, [500 * MB, 600 * MB, 600 * MB, 700 * MB], buffers)
+    assert " 100 MB  100%  tensors that were alive" in asked(found, "--at", "1.5")[1]
+    assert " 200 MB  100%  tensors that were alive" in asked(found, "--at", "3")[1]
+
+
+@pytest.mark.parametrize(
+    ("at", "says"),
+    [
+        ("soon", "--at soon: a time in seconds since recording began (2.5), or a step (step3)."),
+        ("9", "--at 9: the recording goes from 0 to 2.00 seconds."),
+        ("step 9", "No sample was taken in step 9; there are samples of steps 0 to 1"),
+    ],
+)
+def test_moments_that_there_are_not(run: Path, at: str, says: str) -> None:
+    code, said = asked(with_memory(run, [500 * MB, 900 * MB, 700 * MB]), "--at", at)
+    assert code == 2 and says in " ".join(said.split())
