@@ -26,6 +26,7 @@ from tensorsleuth.model.rows import (
     EventKind,
 )
 from tensorsleuth.trace.batches import Batches
+from tensorsleuth.trace.buffers import all_buffers
 from tensorsleuth.trace.catalog_reader import read_catalogue
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.look_up import LookUp
@@ -105,13 +106,14 @@ class ProcessTrace:
     @cached_property
     def buffers(self) -> Array:
         """One row for each time that a large tensor was seen, or an eager one freed; none in old traces."""
-        return self._array("buffers")
+        rows = self._array("buffers")
+        return all_buffers(rows, self._array("events")) if self._rings["buffers"] is not None else rows
 
     @property
     def lost_buffers(self) -> int:
         """Rows of `buffers` that were written over, or never written."""
-        ring = self._rings["buffers"]
-        return ring.lost if ring is not None else 0
+        rings = (self._rings["buffers"], self._rings["events"])
+        return sum(ring.lost for ring in rings if ring is not None) if rings[0] is not None else 0
 
     @cached_property
     def shapes(self) -> list[tuple[int, ...]]:

@@ -11,6 +11,8 @@ Ring rows;
 
 bool on() { return rows.is_open(); }
 
+bool counts(const TensorView& tensor) { return tensor.bytes >= kLeast && tensor.data && on(); }
+
 BufferUse row_of(const TensorView& tensor, const Where& where, uint32_t flags) {
   BufferUse row{};
   row.time = now_ns();
@@ -39,7 +41,7 @@ void write(const BufferUse& row) {
 }
 
 void saw(const TensorView& tensor, const Where& where, uint32_t flags) {
-  if (tensor.bytes < kLeast || !tensor.data || !on()) return;
+  if (!counts(tensor)) return;
   Writing writing;
   if (writing.ok && on()) write(row_of(tensor, where, flags));
 }

@@ -10,6 +10,7 @@ namespace sleuth::buffers {
 constexpr uint64_t kLeast = 64 << 10;  // smaller tensors have no row; model/rows.py says the same
 
 bool on();
+bool counts(const TensorView& tensor);  // is it large enough to be told, and somebody asks
 void saw(const TensorView& tensor, const Where& where, uint32_t flags = 0);
 void freed(const BufferUse& born);  // what `row_of` gave when it was born
 

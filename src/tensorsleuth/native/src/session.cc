@@ -71,6 +71,16 @@ Health health_of(const double* counts, const double* moments, int look) {
   return health;
 }
 
+// Where a tensor of a graph lies is told in its own row, in place of mean and deviation where those are not asked for: a row
+// of buffers.bin for each would take half as much again on disk. trace/buffers.py reads them.
+bool has_room_for_buffer(int look, const Where& where) { return where.kind == kGraph && look >= kShape && look < kNumerics; }
+
+void put_buffer(Event* row, const TensorView& tensor) {
+  uint64_t address = uint64_t(tensor.data), bytes = tensor.data ? tensor.bytes : 0;
+  memcpy(&row->mean, &address, sizeof address);
+  memcpy(&row->std, &bytes, sizeof bytes);
+}
+
 bool write_event(const Health& health, const TensorView& tensor, int look, const Where& where, uint32_t flags, uint64_t began) {
   uint64_t number;
   char* place = events.claim(&number);
@@ -95,8 +105,12 @@ bool write_event(const Health& health, const TensorView& tensor, int look, const
   row.pos = clamp(health.pos, &flags);
   row.min = health.min;
   row.max = health.max;
-  row.mean = health.mean;
-  row.std = health.std;
+  if (look >= kNumerics) {
+    row.mean = health.mean;
+    row.std = health.std;
+  } else {
+    put_buffer(&row, has_room_for_buffer(look, where) && buffers::counts(tensor) ? tensor : TensorView{});
+  }
   row.first_bad = health.first_bad;
   row.flags = flags;
   __atomic_store_n(&row.kind, where.kind, __ATOMIC_RELEASE);
@@ -166,10 +180,10 @@ int64_t step_now() { return training_step.load(std::memory_order_relaxed); }
 bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags) {
   Health health;
   bool bad = false;
-  if (where.kind == kGraph) buffers::saw(tensor, where, flags);
   uint64_t asked = breaks::asked(where.tensor);
   uint32_t series = tensor.data || !tensor.elements ? watches::asked(where.tensor) : 0;
   what = watches::closer(breaks::closer(what, asked), series);
+  if (where.kind == kGraph && !has_room_for_buffer(what, where)) buffers::saw(tensor, where, flags);
   if (!look_and_write(tensor, what, where, flags, &health, &bad)) return bad;
   if (series) {
     Writing writing;
