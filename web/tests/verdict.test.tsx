@@ -74,6 +74,12 @@ test("advice is told, and does not make a run ill", () => {
   expect(text).not.toContain("/w/train.py");
 });
 
+test("what was counted is sure because it was", () => {
+  const kept = { ...aFinding().evidence[0]!, role: "kept" };
+  const text = shown(aVerdict({ findings: [aFinding({ cause: "kept-tensors", confidence: 0.92, evidence: [kept] })] })).container.textContent ?? "";
+  expect(text).toContain("yes (92 %): it was counted");
+});
+
 test("what limits it is told: masked, not covered, damaged", () => {
   const of = aRun({ notCovered: [{ what: "worker 2", why: "it was not recorded", site: null }], trouble: ["events.bin: torn at row 7"] });
   const text = shown(aVerdict({ findings: [], masked: [aFinding({ op: "Sqrt" })] }), of).container.textContent ?? "";
