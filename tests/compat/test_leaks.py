@@ -99,6 +99,22 @@ def test_traces_of_a_warm_up_are_none(recorded: Recorded) -> None:
     assert diagnosis(trace).verdict == "healthy"
 
 
+def test_layers_of_one_class_are_each_traced_once(recorded: Recorded) -> None:
+    class Layer(tf.Module):
+        @tf.function
+        def grown(self, x: Any) -> Any:
+            return tf.concat([x, x[:1]], axis=0)
+
+    def program() -> None:
+        x = tf.ones([1])
+        for layer in [Layer() for _ in range(12)]:
+            x = layer.grown(x)
+
+    trace = recorded(program)
+    assert len({one.owner for one in trace.processes[0].catalogue.traces}) == 12
+    assert diagnosis(trace).verdict == "healthy"
+
+
 def test_tensors_that_are_kept_are_counted(recorded: Recorded) -> None:
     weights, kept = tf.Variable(tf.ones([128])), []
 

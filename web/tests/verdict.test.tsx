@@ -75,6 +75,19 @@ test.each([
   expect(text).toContain(words);
 });
 
+test("advice is told, and does not make a run ill", () => {
+  const note = aFinding({ severity: "note", cause: "fed-by-hand", file: "/w/train.py", line: 9, summary: "/w/train.py:9 copies 4.1 MB a step.", fix: "use tf.data" });
+  const text = shown(aVerdict({ findings: [], notes: [note] })).container.textContent ?? "";
+  for (const part of ["1 note on time and memory", "train.py:9 copies 4.1 MB a step.", "use tf.data"]) expect(text).toContain(part);
+  expect(text).not.toContain("/w/train.py");
+});
+
+test("what was counted is sure because it was", () => {
+  const kept = { ...aFinding().evidence[0]!, role: "kept" };
+  const text = shown(aVerdict({ findings: [aFinding({ cause: "kept-tensors", confidence: 0.92, evidence: [kept] })] })).container.textContent ?? "";
+  expect(text).toContain("yes (92 %): it was counted");
+});
+
 test("what limits it is told: masked, not covered, damaged", () => {
   const of = aRun({ notCovered: [{ what: "worker 2", why: "it was not recorded", site: null }], trouble: ["events.bin: torn at row 7"] });
   const text = shown(aVerdict({ findings: [], masked: [aFinding({ op: "Sqrt" })] }), of).container.textContent ?? "";

@@ -33,12 +33,13 @@ class Traces:
         concrete = tf.owner(frame, tf.ConcreteFunction, FRAMES)
         if function is None or concrete is None or name.startswith(_BACKWARD):
             return
-        self._catalog.trace({"name": name, "call": call, "arguments": _arguments(concrete)} | _code(function))
+        noted = {"name": name, "call": call, "owner": id(function), "arguments": _arguments(concrete)}
+        self._catalog.trace(noted | _code(function))
 
 
 def _arguments(concrete: Any) -> list[list[str]]:
     """What each argument was when the function was traced: TensorFlow's own words, in which it also compares them."""
-    parameters = list(concrete.function_type.parameters.items())[:MOST_ARGUMENTS]
+    parameters = list(getattr(concrete.function_type, "parameters", {}).items())[:MOST_ARGUMENTS]
     return [[name, str(parameter.type_constraint)[:MOST_TEXT]] for name, parameter in parameters]
 
 

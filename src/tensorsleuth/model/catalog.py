@@ -128,6 +128,7 @@ class Traced:
     file: str | None  # where the Python function is written
     line: int | None
     function: str
+    owner: int  # which tf.function: each instance of a class has its own of a method
 
 
 @dataclass(slots=True)

@@ -115,7 +115,7 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
     elif kind == "trace":
         arguments = tuple((str(name), str(text)) for name, text in fields["arguments"])
         traced = str(fields["name"]), int(fields["call"]), arguments
-        catalogue.traces.append(Traced(*traced, *_place(fields), str(fields["function"])))
+        catalogue.traces.append(Traced(*traced, *_place(fields), str(fields["function"]), int(fields["owner"])))
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)

@@ -100,6 +100,7 @@ def _note(cause: str, why: str, fix: str, frame: Frame, line: Line) -> Habit:
 
 _BEFORE = "convert it once, before the loop"
 _PIPELINE = (
-    "tf.data.Dataset.from_tensor_slices(arrays).batch(n).prefetch(tf.data.AUTOTUNE) copies while the model computes"
+    "let tf.data copy while the model computes: Dataset.from_tensor_slices(arrays).batch(n).prefetch(2), or "
+    "Dataset.from_generator"
 )
 _CAST_BEFORE = "cast once, where the data is loaded (array.astype), or in the dataset's map"

@@ -20,18 +20,20 @@ OFTEN = 4  # a function that is made anew and then called more often than this w
 _ADDRESS = re.compile(r"weakref at 0x[0-9a-f]+; |\bdead\b|0x[0-9a-f]+")
 _SHAPE = re.compile(r"shape=(\([^)]*\)|None)")
 _LITERAL = re.compile(r"^Literal\[(.*)\]$", re.DOTALL)
+_NUMBER = re.compile(r"_\d+$|^__(inference|forward)_")
 Calls = list[int]
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    groups: dict[tuple[str | None, int | None, str], list[Traced]] = defaultdict(list)
+    functions: dict[tuple[object, ...], list[Traced]] = defaultdict(list)
     for one in process.catalogue.traces:
-        groups[one.file, one.line, one.function].append(one)
-    for traces in groups.values():
-        if len(traces) >= FEWEST_TRACES:
-            calls = _calls(process, traces)
-            if _goes_on(traces, calls):
-                yield from _told(process, traces, calls)
+        functions[one.file, one.line, _NUMBER.sub("", one.name)].append(one)
+    for traces in functions.values():
+        owners: dict[int, list[Traced]] = defaultdict(list)
+        for one in traces:
+            owners[one.owner].append(one)
+        most = max(owners.values(), key=len)
+        yield from _told(process, most if _changes(most) and len(most) >= FEWEST_TRACES else traces)
 
 
 def _calls(process: ProcessTrace, traces: list[Traced]) -> Calls:
@@ -52,9 +54,17 @@ def _goes_on(traces: list[Traced], calls: Calls) -> bool:
     return new >= 2 and new * 8 >= len(traces)
 
 
-def _told(process: ProcessTrace, traces: list[Traced], calls: Calls) -> Iterator[Habit]:
-    changes = Counter(name for before, one in _pairs(traces) for name in _changed(before, one))
-    if not changes:
+def _changes(traces: list[Traced]) -> Counter[str]:
+    """How often each argument was another than in the trace before."""
+    return Counter(name for before, one in _pairs(traces) for name in _changed(before, one))
+
+
+def _told(process: ProcessTrace, traces: list[Traced]) -> Iterator[Habit]:
+    calls = _calls(process, traces) if len(traces) >= FEWEST_TRACES else []
+    if not _goes_on(traces, calls):
+        return
+    changes = _changes(traces)
+    if len({one.owner for one in traces}) > 1 or not changes:
         yield from _made_anew(process, traces, calls)
         return
     name, times = changes.most_common(1)[0]
@@ -66,7 +76,8 @@ def _told(process: ProcessTrace, traces: list[Traced], calls: Calls) -> Iterator
 
 def _made_anew(process: ProcessTrace, traces: list[Traced], calls: Calls) -> Iterator[Habit]:
     own = traces[0].file in process.catalogue.sources and traces[0].line is not None
-    if own and len(calls) <= OFTEN * len(traces):
+    steps = process.steps_of_calls(np.array([one.call for one in traces]))  # layers of one class are traced in one
+    if own and len(set(steps.tolist())) >= FEWEST_TRACES and len(calls) <= OFTEN * len(traces):
         frame = Frame(str(traces[0].file), int(traces[0].line or 0), traces[0].function)
         yield _habit(process, traces, calls, (_ANEW, _MAKE_ONCE), frame)
 
