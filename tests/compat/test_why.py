@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -179,6 +180,49 @@ def test_growth_over_steps_is_told_with_the_step_it_began(recorded: Recorded) ->
     found = finding(recorded(program))
     assert (found.cause, found.line) == ("learning-rate", marked("update"))
     assert "slope grew about 99× a step from step 0 on" in found.summary
+
+
+def test_a_line_that_reads_two_variables_has_the_one_that_grew(recorded: Recorded) -> None:
+    def program() -> None:
+        steep = tf.Variable(1.0)
+        flat = tf.Variable(1.0)
+        for _ in range(30):
+            with tf.GradientTape() as tape:
+                loss = tf.square(steep + flat * 1e-3)
+            steps = tape.gradient(loss, [steep, flat])
+            steep.assign_sub(500.0 * steps[0])  # too far
+            flat.assign_sub(500.0 * steps[1])
+
+    found = finding(recorded(program))
+    assert (found.cause, found.line) == ("learning-rate", marked("too far"))
+    assert "steep grew about" in found.summary and "(1,000×, to begin with)" in (found.fix or "")
+
+
+@pytest.mark.parametrize("caught", [False, True])
+def test_an_error_that_ends_a_thread_is_told_though_the_program_goes_on(recorded: Recorded, caught: bool) -> None:
+    said = []
+
+    def look_up() -> None:
+        try:
+            tf.gather(tf.ones([3]), [5])  # beyond
+        except tf.errors.InvalidArgumentError:
+            if not caught:
+                raise
+
+    def program() -> None:
+        thread = threading.Thread(target=look_up)
+        thread.start()
+        thread.join()
+        tf.add(1.0, 2.0)
+
+    before, threading.excepthook = threading.excepthook, lambda what: said.append(what.exc_type)
+    try:
+        found = diagnosis(recorded(program)).findings
+        assert len(said) == (0 if caught else 1), "whoever was told is told"
+    finally:
+        threading.excepthook = before
+    places = [(one.cause, one.line) for one in found]
+    assert places == ([] if caught else [("index-out-of-range", marked("beyond"))])
 
 
 def test_two_bugs_are_two_findings(recorded: Recorded) -> None:

@@ -115,7 +115,7 @@ def test_runs_fit_80_columns_with_whole_names() -> None:
     said = sleuth("runs").stdout
     assert max(map(len, said.splitlines())) <= 80
     assert runs[0].name in said and "exit 0" in said
-    for title in ("run", "program", "age", "ended", "steps", "events", "size", "verdict"):
+    for title in ("run", "program", "age", "ended", "steps", "events", "size", "values"):
         assert title in said.splitlines()[0]
 
 

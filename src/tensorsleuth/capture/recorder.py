@@ -42,7 +42,7 @@ from tensorsleuth.capture.sink import NativeSink
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
 from tensorsleuth.capture.strategies import is_later_replica, task_of_environment, watch_strategies
-from tensorsleuth.capture.uncaught import describe, uncaught
+from tensorsleuth.capture.uncaught import ThreadDeaths, describe, uncaught
 from tensorsleuth.capture.watcher import Alarm, Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.violation import Violation
@@ -68,6 +68,7 @@ class Recorder:
         self._session = next(_sessions)
         self._patches = patches.Patches()
         self._seeing = patches.Patches()  # what comes and goes with pauses
+        self._threads = ThreadDeaths(self._thread_died)
         self._told = patches.Patches()  # what only a watcher needs
         self._heard = patches.Patches()  # what only riders need
         if isinstance(folder, Path):
@@ -201,6 +202,10 @@ class Recorder:
         if not is_later_replica():
             self.steps.forward_pass()
 
+    def _thread_died(self, error: BaseException) -> None:
+        if isinstance(error, tf.Failures):
+            self.catalog.meta({"thread_died_of": str(getattr(error, "message", error))})
+
     def note_violation(self, violation: Violation) -> None:
         """Put it into the trace."""
         self.catalog.violation(violation.to_json() | {"step": self.steps.number, "clock": time.monotonic_ns()})
@@ -248,6 +253,7 @@ class Recorder:
         self._seeing.undo()
         self._patches.undo()
         patches.unwatch_gradients()
+        self._threads.close()
         self.sink.abandon()
 
     def close(self) -> None:
@@ -258,6 +264,7 @@ class Recorder:
         patches.unwatch_gradients()
         if self.flights is not None:
             self.flights.close()
+        self._threads.close()
         self.sink.close()
         self.functions.close()
         self._sessions.close()

@@ -99,11 +99,13 @@ class Death:
 
 
 def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
-    """The TensorFlow error that the program died of; None where it ended well, or of something else."""
+    """The TensorFlow error that the program, or a thread of it, died of; None where there is none."""
     failures = [one for one in process.catalogue.failures if OF_AN_EXPECTATION not in one.message]
-    if not exit_code or not failures or not _is_last(process, failures[-1]):
+    failure = (
+        failures[-1] if exit_code and failures and _is_last(process, failures[-1]) else _of_thread(process, failures)
+    )
+    if failure is None:
         return None
-    failure = failures[-1]
     kind = next((kind for kind in _KINDS if kind.pattern.search(failure.message)), _OTHER)
     place = _place(process, failure)
     moments, layers = Moments(process), Layers(process.catalogue)
@@ -121,6 +123,12 @@ def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
     layer = layers.of_node(process.catalogue.functions[instance.function], node)
     numbers = tuple(moments.number(one) for one in inputs)
     return Death(failure, kind, node.type, node.name, site, step, inputs, layer, numbers)
+
+
+def _of_thread(process: ProcessTrace, failures: list[Failure]) -> Failure | None:
+    """That which nobody in a thread caught: Python prints it, and the program goes on."""
+    said = str(process.catalogue.meta.get("thread_died_of") or "")
+    return next((failure for failure in reversed(failures) if said and failure.message in said), None)
 
 
 def _is_last(process: ProcessTrace, failure: Failure) -> bool:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorsleuth.model.rows import EventFlag
+from tensorsleuth.model.ops import READS
+from tensorsleuth.model.rows import CallKind, EventFlag, EventKind
 from tensorsleuth.trace.observed import Observed
+from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
 FEW, MANY = 1e6, 1e3  # how much larger at the end: with one or two points before it, or with more
@@ -49,9 +51,22 @@ def over_steps(one: Observed) -> Growth | None:
         return None
     events = one.process.events
     rows = events[(events["tensor"] == one.row["tensor"]) & (events["time"] <= one.row["time"])]
+    if one.tensor.eager is not None and one.tensor.eager.type in READS:  # a line may read several variables
+        rows = rows[handles_of(one.process, rows) == handles_of(one.process, one.row.reshape(1))]
     steps = [one.process.step_of(row) for row in rows]
     numbers = np.array([step if step is not None else at for at, step in enumerate(steps)], np.int64)
     return _growth(numbers, rows)
+
+
+def handles_of(process: ProcessTrace, rows: Array) -> Array:
+    """What each eager row was read from: the first input of its call; 0 where that is not known."""
+    calls = process.calls[process.calls["kind"] == CallKind.OP]
+    calls = calls[np.argsort(calls["call"], kind="stable")]
+    if not len(calls):
+        return np.zeros(len(rows), np.uint64)
+    places = np.minimum(np.searchsorted(calls["call"], rows["step"]), len(calls) - 1)
+    known = (calls["call"][places] == rows["step"]) & (rows["kind"] == EventKind.EAGER)
+    return np.where(known, calls["inputs"][places, 0], np.uint64(0))
 
 
 def _growth(numbers: Array, rows: Array) -> Growth | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.diagnose.case import Case
-from tensorsleuth.diagnose.history import Growth, over_steps
+from tensorsleuth.diagnose.history import Growth, handles_of, over_steps
 from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.ops import READS
 from tensorsleuth.trace.observed import Observed
@@ -59,10 +59,11 @@ def _weights(case: Case) -> list[tuple[Observed, Growth | None]]:
     time = case.out.row["time"] if case.out.row is not None else 0
     reads = np.array(sorted(_read_ids(case)), np.uint32)
     rows: Any = events[np.isin(events["tensor"], reads) & (events["time"] <= time)] if len(reads) else []
-    last = {int(row["tensor"]): row for row in rows}
+    whose: Any = handles_of(process, rows) if len(rows) else []
+    last = {(int(row["tensor"]), int(handle)): row for row, handle in zip(rows, whose, strict=True)}
     # what an op reads by itself is noted after what it made
     found = [(one, over_steps(one)) for one in case.inputs if one.op in READS and one.row is not None]
-    for number, row in list(last.items())[:MAX_READS]:
+    for (number, _), row in list(last.items())[:MAX_READS]:
         tensor = process.tensor(number)
         call = process.call_of(row)
         if tensor is not None and call is not None:

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tensorsleuth.show.amounts import age, count, duration, moment, of, printable, size
-from tensorsleuth.show.runs_table import verdict
+from tensorsleuth.show.runs_table import values
 from tensorsleuth.show.summary import Summary
 
 
@@ -20,7 +20,7 @@ def run_info(summary: Summary, meta: Mapping[str, object], now: float) -> Table:
     table.title, table.title_justify, table.title_style = printable(summary.name), "left", "bold"
     for name, text in _lines(summary, meta, now).items():
         table.add_row(f" {name}", Text(printable(text)))
-    table.add_row(" verdict", verdict(summary))
+    table.add_row(" values", values(summary))
     return table
 
 

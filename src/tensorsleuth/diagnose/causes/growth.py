@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.history import Growth
 from tensorsleuth.diagnose.learning import Update, last_update
@@ -35,7 +37,9 @@ def _training(case: Case) -> Story | None:
         f"{growth.began} on, from {growth.first:.3g} to {growth.last:.3g}, until {case.op} overflowed"
     )
     confidence = 0.92 if update.growth is not None else 0.85
-    return Story("learning-rate", confidence, why, _RATE, frame=update.frame, evidence=tuple(update.weights[:2]))
+    return Story(
+        "learning-rate", confidence, why, _advice(growth.rate), frame=update.frame, evidence=tuple(update.weights[:2])
+    )
 
 
 def _what(case: Case, update: Update) -> str:
@@ -47,7 +51,12 @@ def _named(one: Observed | None) -> str:
 
 
 _RECURRENCE = "keep the state bounded: tanh, a gated cell (LSTM, GRU), an orthogonal or smaller recurrent matrix"
-_RATE = (
-    "lower the learning rate (10×, to begin with), clip gradients (tf.clip_by_global_norm), or normalise the inputs "
-    "and the layers"
-)
+
+
+def _advice(rate: float) -> str:
+    """A step that multiplies the error by `rate` is (rate + 1) / 2 times as long as plain descent allows."""
+    lower = 10 ** max(1, math.ceil(math.log10((rate + 1) / 2)))
+    return (
+        f"lower the learning rate ({lower:,}×, to begin with), clip gradients (tf.clip_by_global_norm), or normalise "
+        "the inputs and the layers"
+    )
