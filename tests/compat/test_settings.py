@@ -14,7 +14,7 @@ from tests.compat.looking import looks, only
 
 import tensorsleuth
 from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.rows import EventFlag
+from tensorsleuth.model.rows import LOOK_SHIFT, EventFlag
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -43,7 +43,7 @@ def test_modes(recorded: Recorded, mode: str) -> None:
     assert sorted(look.in_graph for look in found) == [False, True]
     for look in found:
         row = look.row
-        assert EventFlag(int(row["flags"]) & 0xFFFF) == FLAGS[mode]  # above them is the device
+        assert EventFlag(int(row["flags"]) & ((1 << LOOK_SHIFT) - 1)) == FLAGS[mode]
         assert look.process.shape_of(row) == (None if mode == "NO_TENSOR" else (4,))
         assert row["dtype"] == 1
         if FLAGS[mode] & EventFlag.COUNTED:

@@ -45,6 +45,27 @@ def test_the_first_look_tells_everything() -> None:
     assert program.news(program.follower()) == [("change", program.run), ("verdict", program.verdict)]
 
 
+def test_a_program_that_is_gone_has_a_moment_to_say_how_it_ended() -> None:
+    """The page listens no longer once it is told that a run has ended."""
+    program = Program()
+    follower = program.follower()
+    program.news(follower)
+    program.run |= {"status": "unknown", "live": False}
+    assert program.news(follower) == []
+    program.run |= {"status": "ended"}
+    assert program.news(follower)[0] == ("change", program.run)
+
+
+def test_an_end_that_nobody_wrote_down_is_told_in_the_end() -> None:
+    program = Program()
+    follower = program.follower()
+    program.news(follower)
+    program.run |= {"status": "unknown", "live": False}
+    program.news(follower)
+    program.now += live.GRACE + 1
+    assert program.news(follower)[0] == ("change", program.run)
+
+
 def test_nothing_new_is_nothing_said() -> None:
     program = Program()
     follower = program.follower()

@@ -17,6 +17,7 @@ from tensorsleuth.page.replies import encoded
 
 PAUSE = 0.5  # seconds between two looks: at most two events a second
 ENDED_PAUSE = 2.0  # the same, of a run that has ended: it may be joined by another program
+GRACE = 10.0  # seconds for the end of a program that is gone to be written down
 HEART_BEAT = 15.0  # seconds of silence after which a comment is sent, so that nothing on the way gives up
 VERDICT_SHARE = 10  # a verdict is asked for at most so often that it takes a tenth of the time
 CHANGE = ("cursor", "tensors", "bad", "steps", "lastStep", "status", "live")
@@ -34,14 +35,23 @@ class Follower:
     judged: bytes | None = None
     bad: object = None
     rest_until: float = field(default=0.0)
+    gone_at: float | None = None
 
     def news(self, now: Callable[[], float] = time.monotonic) -> list[tuple[str, bytes]]:
         """The events since the last look."""
         run = self.run()
-        change = {key: run[key] for key in CHANGE}
+        change = self._not_yet_gone({key: run[key] for key in CHANGE}, now())
         events = [("change", encoded(change))] if change != self.seen else []
         self.seen = change
         return events + self._verdict(change, now)
+
+    def _not_yet_gone(self, change: dict[str, Any], now: float) -> dict[str, Any]:
+        """A program that was there a moment ago is, until `sleuth run` has written down how it ended."""
+        if change["status"] != "unknown" or self.seen is None or not self.seen["live"]:
+            self.gone_at = None
+            return change
+        self.gone_at = now if self.gone_at is None else self.gone_at
+        return change if now - self.gone_at > GRACE else {**change, "status": "running", "live": True}
 
     def _verdict(self, change: dict[str, Any], now: Callable[[], float]) -> list[tuple[str, bytes]]:
         """A verdict rests on what is bad and on how the program ended: it is asked for again where these changed."""
