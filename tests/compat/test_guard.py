@@ -359,8 +359,12 @@ def test_it_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert len(os.listdir("/proc/self/fd")) <= open_before
 
 
-def test_without_the_native_library(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("beside", [False, True])
+def test_without_the_native_library(monkeypatch: pytest.MonkeyPatch, beside: bool) -> None:
+    """Also beside expectations, which put frames of theirs between a function and the hook."""
     monkeypatch.setenv("SLEUTH_PROBE", "numpy")
+    if beside:
+        tf.function(lambda x: tensorsleuth.expect(x, rank=1))(X)
     line = marked("log in a function")
     with tensorsleuth.guard():
         masked_log_function(X).numpy()

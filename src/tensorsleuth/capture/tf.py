@@ -103,9 +103,14 @@ def graph_of(function: Any) -> Any | None:
     return getattr(function, "_cached_graph", None)
 
 
+FRAMES = (
+    20  # from a hook up to the function that is called: TensorFlow's, and whatever stands in for one of its entries
+)
+
+
 def calling_function(frame: Any) -> Any | None:
     """The AtomicFunction whose call is under way on this stack."""
-    return owner(frame, atomic_function.AtomicFunction, 8)
+    return owner(frame, atomic_function.AtomicFunction, FRAMES)
 
 
 def owner(frame: Any, kind: type, frames: int) -> Any | None:
