@@ -364,7 +364,7 @@ def test_without_the_native_library(monkeypatch: pytest.MonkeyPatch, beside: boo
     """Also beside expectations, which put frames of theirs between a function and the hook."""
     monkeypatch.setenv("SLEUTH_PROBE", "numpy")
     if beside:
-        tf.function(lambda x: tensorsleuth.expect(x, finite=True))(X)
+        tf.function(lambda x: tensorsleuth.expect(x, finite=True), jit_compile=True)(X)
     line = marked("log in a function")
     with tensorsleuth.guard():
         masked_log_function(X).numpy()
