@@ -28,6 +28,9 @@ class WarmPython:
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self._process = subprocess.Popen(command, text=True, bufsize=1, cwd=REPOSITORY, env=quiet, **pipes)
 
+    def close(self) -> None:
+        self._process.communicate()
+
     def run(self, program: Path, run: Path) -> tuple[int, str]:
         """The exit code of a program that was recorded into `run`, and what it wrote to stderr."""
         assert self._process.stdin is not None

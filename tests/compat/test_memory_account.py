@@ -107,7 +107,7 @@ def test_kinds(recorded: Recorded, trained: str) -> None:
 
     kinds = amounts(fullest(account(recorded(program))))
     state = layers if trained == "in a function" else 0
-    assert kinds[WEIGHTS] == 2 * layers - state
+    assert 0 <= 2 * layers - state - kinds[WEIGHTS] <= 1  # one may be on its way from one value to the next
     assert state <= kinds.get(OPTIMIZER, 0) <= 2 * state, "a new value is made while the old one is there"
     assert kinds[INPUTS] >= 1
     assert 1 <= kinds[ACTIVATIONS] + kinds.get(GRADIENTS, 0) <= 4 * layers

@@ -28,8 +28,10 @@ def shorter() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def warm() -> WarmPython:
-    return WarmPython()
+def warm() -> Iterator[WarmPython]:
+    python = WarmPython()
+    yield python
+    python.close()
 
 
 @pytest.mark.parametrize("program", list(shorter()), ids=lambda program: program.stem)
