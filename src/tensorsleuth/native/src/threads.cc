@@ -15,7 +15,7 @@ namespace sleuth {
 namespace threads {
 namespace {
 
-constexpr int kSlots = 1023;
+constexpr int kSlots = 127;  // threads that are in TensorFlow at once; what more there are is not told
 constexpr uint64_t kHeader = 4096, kBytes = kHeader + kSlots * sizeof(ThreadSlot);
 
 struct Header {
