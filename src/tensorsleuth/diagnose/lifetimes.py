@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorsleuth.model.catalog import EagerOp
 from tensorsleuth.model.rows import BufferKind, CallKind
+from tensorsleuth.trace.observed import uids_of
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
@@ -78,7 +79,7 @@ class Lifetimes:
 
     @cached_property
     def _uids(self) -> Array:
-        return _uids(self._born)
+        return uids_of(self._born)
 
     @cached_property
     def _born_in(self) -> Array:
@@ -91,7 +92,7 @@ class Lifetimes:
         times, steps = self._clock
         freed = self._freed
         at = np.searchsorted(times, freed["time"], "right") - 1
-        died = dict(zip(_uids(freed).tolist(), np.where(at >= 0, steps[at], 0).tolist(), strict=True))
+        died = dict(zip(uids_of(freed).tolist(), np.where(at >= 0, steps[at], 0).tolist(), strict=True))
         return np.array([died.get(uid, _FOREVER) for uid in self._uids.tolist()], np.int64)
 
     @cached_property
@@ -113,7 +114,3 @@ def keeps_growing(counts: Array) -> bool:
     marks = counts[np.linspace(0, len(counts) - 1, 5).astype(int)].astype(np.int64)
     rises = np.diff(marks)
     return bool((rises[1:] > 0).all() and 2 * rises[-1] >= rises.max())
-
-
-def _uids(rows: Array) -> Array:
-    return rows["iteration"].astype(np.int64) | rows["frame"].astype(np.int64) << 32

@@ -10,6 +10,7 @@ from tensorsleuth.diagnose.doing import function_name
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.last_moments import Held, MemoryAtEnd
 from tensorsleuth.model.rows import BufferKind
+from tensorsleuth.trace.observed import uids_of
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
@@ -61,19 +62,14 @@ def _alive(process: ProcessTrace, under_way: set[int]) -> Array:
     rows = process.buffers
     rows = rows[rows["bytes"] > 0]
     eager = rows[rows["kind"] == BufferKind.EAGER]
-    freed = _uids(process.buffers[process.buffers["kind"] == BufferKind.FREED])
-    kept = ~np.isin(_uids(eager), freed)
+    freed = uids_of(process.buffers[process.buffers["kind"] == BufferKind.FREED])
+    kept = ~np.isin(uids_of(eager), freed)
     steps = [step for step, call in process.call_of_step.items() if call in under_way]
     inside = rows[(rows["kind"] == BufferKind.GRAPH) & np.isin(rows["step"], steps)]
     both = np.concatenate([eager[kept], inside])
     both = both[np.argsort(both["time"], kind="stable")]
     _, newest = np.unique(both["address"][::-1], return_index=True)
     return both[len(both) - 1 - newest]
-
-
-def _uids(rows: Array) -> Array:
-    """As `uid_of` has it, of all at once."""
-    return rows["iteration"].astype(np.uint64) | (rows["frame"].astype(np.uint64) << np.uint64(32))
 
 
 def _held(process: ProcessTrace, rows: list[Any], end: int) -> Held:

@@ -10,6 +10,7 @@ import numpy as np
 from tensorsleuth.model.catalog import Catalogue
 from tensorsleuth.model.rows import NO_UID, CallKind, EventFlag, EventKind
 from tensorsleuth.trace.files import Folder
+from tensorsleuth.trace.observed import uids_of
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
@@ -57,7 +58,7 @@ class Excerpt(ProcessTrace):
     def _rows(self) -> tuple[Array, Array]:
         events, calls = self._array("events"), self._array("calls")
         eager = events["kind"] == EventKind.EAGER
-        uids = events["iteration"].astype(np.uint64) | (events["frame"].astype(np.uint64) << np.uint64(32))
+        uids = uids_of(events)
         given = eager & np.isin(uids, np.concatenate([self._uids, self._taken(calls)]))
         wanted = np.unique([*self._wanted, *events["step"][given].tolist()]).astype(np.uint64)
         kept_calls = calls[np.isin(calls["call"], wanted) | (calls["kind"] == CallKind.BATCH)]

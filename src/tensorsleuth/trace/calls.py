@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorsleuth.model.catalog import EagerOp
 from tensorsleuth.model.rows import NO_UID, CallKind, EventKind
+from tensorsleuth.trace.observed import uids_of
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
@@ -71,7 +72,7 @@ class Calls:
     def _eager_uids(self) -> Index:
         places = self._places_of(EventKind.EAGER)
         rows = self.process.events[places]
-        return Index(rows["iteration"].astype(np.uint64) | (rows["frame"].astype(np.uint64) << np.uint64(32)), places)
+        return Index(uids_of(rows), places)
 
     @cached_property
     def _eager_calls(self) -> Index:

@@ -8,9 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.rows import EventFlag
 from tensorsleuth.trace.process import ProcessTrace, Tensor
+from tensorsleuth.trace.ring_reader import Array
 
 Row = Any
 POOLS = ("MaxPool", "MaxPoolV2", "MaxPool3D")
@@ -22,6 +25,11 @@ Key = tuple[int, int, int, int]
 def uid_of(row: Row) -> int:
     """What an eager tensor is known by, in the two halves that its row has room for."""
     return int(row["iteration"]) | int(row["frame"]) << 32
+
+
+def uids_of(rows: Array) -> Array:
+    """The same of many rows at once."""
+    return rows["iteration"].astype(np.uint64) | (rows["frame"].astype(np.uint64) << np.uint64(32))
 
 
 def is_smallest(row: Row) -> bool:

@@ -42,7 +42,7 @@ def _matters(one: Kept) -> bool:
 def _is_used_up(process: ProcessTrace, one: Kept) -> bool:
     """Did one op take most of them together, as a concatenation does at the end of an epoch: they were collected."""
     calls = process.calls
-    taken = np.isin(calls["inputs"], one.uids.astype(np.uint64)).sum(axis=1)
+    taken = np.isin(calls["inputs"], one.uids).sum(axis=1)
     numbers, at = np.unique(calls["call"][taken > 0], return_inverse=True)
     together = np.bincount(at, taken[taken > 0]) if len(numbers) else np.zeros(1)
     return bool(together.max(initial=0) * 2 >= len(one.uids))

@@ -22,7 +22,6 @@ namespace {
 using namespace py;
 
 constexpr int kDtypes = 64;
-constexpr uint8_t kDoNotLook = 255;
 constexpr uint64_t kNoUid = ~0ull;
 constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 

@@ -32,7 +32,6 @@ struct Probe {
   uint64_t run;    // of a session: the number of its graph; 0 in a function
 };
 
-constexpr int kDoNotLook = 255;  // only to keep it, or to say where it lies
 
 struct Status {
   TF_Status* tf = TF_NewStatus();

@@ -11,6 +11,8 @@ struct Health {  // what one look at a tensor finds
   uint64_t first_bad = ~0ull;                  // flat index of the first NaN or infinity
 };
 
+constexpr int kDoNotLook = 255;  // in the place of a Look: only keep the tensor, or say where it lies; instrument.py has the same
+
 // How much of it to find. The numbers are model/modes.py's.
 enum Look : int { kNoTensor = 0, kShape = 1, kCurt = 2, kConcise = 3, kFull = 4, kNumerics = 5, kValue = 6 };
 
