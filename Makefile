@@ -49,7 +49,7 @@ demo: native page  ## Run a program with a bug, and be told the line
 	$(BIN)/sleuth demo
 
 # What fails beside other tests is run again by itself; it has failed where it does so twice. 1: some tests failed
-ALONE = { test $$? -eq 1 && echo "What failed, once more and alone:" && $(1)/python -m pytest --last-failed; }
+ALONE = { test $$? -eq 1 && echo "What failed, once more and alone:" && $(1)/python -m pytest --last-failed $(2); }
 
 test: lint native test-page chromium  ## Check and test everything but what takes long
 	$(BIN)/python -m pytest $(PYTEST_ARGS) || $(call ALONE,$(BIN))
@@ -64,7 +64,7 @@ test-page: page  ## Check the types of the page's TypeScript and run its unit te
 test-compat:  ## Test the oldest TensorFlow that is supported
 ifneq ($(COMPAT),)
 	@$(MAKE) --no-print-directory native $(READY_215)
-	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat || $(call ALONE,.venv-215/bin)
+	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat || $(call ALONE,.venv-215/bin,tests/compat)
 endif
 
 lint: $(READY)  ## Check style and types
