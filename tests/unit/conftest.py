@@ -27,6 +27,7 @@ PARTS = (
     "shapes.cc",
     "threads.cc",
     "values.cc",
+    "passed.cc",
     "measure.cc",
     "watches.cc",
     "health.cc",

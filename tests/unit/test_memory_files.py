@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -62,10 +63,9 @@ def test_the_smallest_limit_of_the_groups_around(
 
 
 def open_both(library: ctypes.CDLL, folder: Path, chunks: int = 100) -> None:
-    samples, buffers = (str(folder / name).encode() for name in ("memory.bin", "buffers.bin"))
-    size = ctypes.c_uint64
-    bounds = size(512), size(chunks)
-    assert library.sleuth_open_memory(samples, *bounds, buffers, *bounds) == 0
+    names = (str(folder / name).encode() for name in ("memory.bin", "buffers.bin", "passed.bin"))
+    files = ((name, ctypes.c_uint64(512), ctypes.c_uint64(chunks)) for name in names)
+    assert library.sleuth_open_memory(*chain(*files)) == 0
     assert library.sleuth_open(ctypes.byref(Plan(*files_in(folder), 1, 512, 100, 0, 512, 100, 0))) == 0
 
 
@@ -113,9 +113,9 @@ from pathlib import Path
 from tensorsleuth.native.loader import Call, Plan, files_in
 from tensorsleuth.trace.process import ProcessTrace
 library, folder = ctypes.CDLL(sys.argv[1]), Path(sys.argv[2])
+names = [str(folder / name).encode() for name in ("memory.bin", "buffers.bin", "passed.bin")]
 size = ctypes.c_uint64
-names = [str(folder / name).encode() for name in ("memory.bin", "buffers.bin")]
-assert library.sleuth_open_memory(names[0], size(512), size(10), names[1], size(512), size(10)) == 0
+assert library.sleuth_open_memory(*(one for name in names for one in (name, size(512), size(10)))) == 0
 assert library.sleuth_open(ctypes.byref(Plan(*files_in(folder), 1, 512, 100, 0, 512, 100, 0))) == 0
 ours = lambda: [path for path in Path("/proc/self/task").iterdir() if "sleuth" in (path / "comm").read_text()]
 assert not ours(), "before the first call there is no thread"

@@ -6,6 +6,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -149,12 +150,11 @@ def _threads_file(folder: Folder) -> bytes:
 
 
 def _open_memory(native: loader.Native, folder: Folder, plan: TracePlan) -> int:
-    """Open the files that say how memory is used, where the plan has them; 0 or errno."""
-    if plan.samples is None or plan.buffers is None:
-        return 0
-    samples, buffers = (str(folder / name).encode() for name in ("memory.bin", "buffers.bin"))
-    bounds = (plan.samples.chunk_rows, plan.samples.chunks), (plan.buffers.chunk_rows, plan.buffers.chunks)
-    return int(native.open_memory(samples, *bounds[0], buffers, *bounds[1]))
+    """Open the files that say how memory is used, and time, where the plan has them; 0 or errno."""
+    rings = {"memory": plan.samples, "buffers": plan.buffers, "passed": plan.passed}
+    wanted = [(folder / f"{name}.bin", ring) for name, ring in rings.items() if ring is not None]
+    files = [(str(path).encode(), ring.chunk_rows, ring.chunks) for path, ring in wanted]
+    return int(native.open_memory(*chain(*files))) if files else 0
 
 
 def _native_plan(folder: Folder, session: int, plan: TracePlan) -> loader.Plan:

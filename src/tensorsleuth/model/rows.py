@@ -138,6 +138,20 @@ BUFFER = np.dtype(
 )
 LEAST_BUFFER = 64 << 10
 
+# An op that puts nothing out that is looked at has ended; a row of passed.bin.
+PASSED = np.dtype(
+    [
+        ("time", "<u8"),
+        ("tf_step", "<u8"),
+        ("first", "<u4"),  # tensor id of its function's instance
+        ("node", "<u4"),  # its number there
+        ("thread", "<u2"),
+        ("spare", "u1"),
+        ("kind", "u1"),  # 1; 0 is a row that was never finished
+        ("more", "<u4"),
+    ]
+)
+
 # A shape, named by the number of its row plus one.
 SHAPE = np.dtype([("rank", "<u8"), ("dims", "<u8", (8,)), ("kind", "<u8")])
 
@@ -203,4 +217,3 @@ class CallKind(IntEnum):
     REPLAYING = 7  # this call is that of `inputs[0]`, run again
     REPLAYED = 8  # this call is better seen as `inputs[0]`, which ran it again with the same outcome
     BATCH = 9  # a Keras loop moved on: `op` is its Phase, `inputs` the epoch + 1 and the batch + 1, 0 for none
-    PASSED = 10  # an op that puts nothing out has ended: `op` is its node, `inputs` the first tensor id of its instance

@@ -142,7 +142,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_open_threads": (c_int, [c_char_p]),
     "sleuth_begin_call": (None, [c_uint32, c_uint64, c_int64, c_uint64]),
     "sleuth_end_call": (None, [c_uint64]),
-    "sleuth_open_memory": (c_int, [c_char_p, c_uint64, c_uint64, c_char_p, c_uint64, c_uint64]),
+    "sleuth_open_memory": (c_int, [c_char_p, c_uint64, c_uint64] * 3),
     "sleuth_memory_group": (None, [c_char_p, c_char_p, POINTER(c_uint64)]),
     "sleuth_close": (None, []),
     "sleuth_events": (c_uint64, []),

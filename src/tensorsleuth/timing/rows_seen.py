@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorsleuth.model.rows import CallKind, EventFlag, EventKind
+from tensorsleuth.model.rows import EventFlag, EventKind
 from tensorsleuth.timing.looks import look_times
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ring_reader import Array
@@ -58,10 +58,10 @@ def _tensors(asked: Asked, begin: int, end: int) -> tuple[Array, ...]:
 
 
 def _passed(asked: Asked, begin: int, end: int) -> tuple[Array, ...]:
-    calls = asked.process.calls
-    rows = calls[(calls["kind"] == CallKind.PASSED) & (calls["time"] >= begin) & (calls["time"] <= end)]
+    rows = asked.process.passed
+    rows = rows[(rows["time"] >= begin) & (rows["time"] <= end)]
     instances = {instance.first: instance.id for instance in asked.process.catalogue.instances.values()}
-    nodes = zip(rows["inputs"][:, 0].tolist(), rows["op"].tolist())
+    nodes = zip(rows["first"].tolist(), rows["node"].tolist(), strict=True)
     places = [asked.index.place(instances.get(first, -1), node) for first, node in nodes]
     known = np.flatnonzero(np.array(places, np.int64) >= 0)
     rows, times = rows[known], rows["time"][known].astype(np.int64)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tensorsleuth.model.rows import BUFFER, CALL, EVENT, MEMORY
+from tensorsleuth.model.rows import BUFFER, CALL, EVENT, MEMORY, PASSED
 
 EVENT_BYTES = 1 << 30
 CALL_BYTES = 256 << 20
 VALUE_BYTES = 1 << 30
 SAMPLE_BYTES = 64 << 20  # of memory.bin: half a day where something changes all the time
 BUFFER_BYTES = 128 << 20
+PASSED_BYTES = 64 << 20
 CATALOG_BYTES = 1 << 30
 MEMORY_CATALOG_BYTES = 128 << 20
 MEMORY_EVENT_BYTES = 24 << 20  # a quarter of a million tensors
@@ -41,8 +42,9 @@ class TracePlan:
     calls: RingPlan
     value_bytes: int
     catalog_bytes: int = CATALOG_BYTES
-    samples: RingPlan | None = None  # both of these, or none: nobody asks about memory
+    samples: RingPlan | None = None  # these three, or none: nobody asks about memory and time
     buffers: RingPlan | None = None
+    passed: RingPlan | None = None
 
 
 def make_plan(circular_buffer_size: int | None, keep_values: bool) -> TracePlan:
@@ -51,29 +53,30 @@ def make_plan(circular_buffer_size: int | None, keep_values: bool) -> TracePlan:
         _ring(EVENT.itemsize, circular_buffer_size, EVENT_BYTES, window=True),
         _ring(CALL.itemsize, circular_buffer_size, CALL_BYTES, window=False),
         VALUE_BYTES if keep_values else 0,
-        samples=_small_chunks(MEMORY.itemsize, SAMPLE_BYTES),
-        buffers=_small_chunks(BUFFER.itemsize, BUFFER_BYTES),
+        samples=_chunks(MEMORY.itemsize, SAMPLE_BYTES, CHUNK_ROWS),
+        buffers=_chunks(BUFFER.itemsize, BUFFER_BYTES, CHUNK_ROWS),
+        passed=_chunks(PASSED.itemsize, PASSED_BYTES, CHUNK_ROWS),
     )
 
 
 def memory_plan() -> TracePlan:
     """For a trace that is only asked about what has just happened."""
     return TracePlan(
-        _small_chunks(EVENT.itemsize, MEMORY_EVENT_BYTES),
-        _small_chunks(CALL.itemsize, MEMORY_CALL_BYTES),
+        _chunks(EVENT.itemsize, MEMORY_EVENT_BYTES, SMALL_CHUNK_ROWS),
+        _chunks(CALL.itemsize, MEMORY_CALL_BYTES, SMALL_CHUNK_ROWS),
         0,
         MEMORY_CATALOG_BYTES,
     )
 
 
-def _small_chunks(row_size: int, most: int) -> RingPlan:
-    return RingPlan(row_size, SMALL_CHUNK_ROWS, most // (row_size * SMALL_CHUNK_ROWS))
+def _chunks(row_size: int, most: int, rows: int) -> RingPlan:
+    return RingPlan(row_size, rows, most // (row_size * rows))
 
 
 def _ring(row_size: int, rows: int | None, default_bytes: int, window: bool) -> RingPlan:
     if rows is None:
         window_chunks = WINDOW_ROWS // CHUNK_ROWS if window else 0
-        return RingPlan(row_size, CHUNK_ROWS, default_bytes // (row_size * CHUNK_ROWS), window_chunks)
+        return replace(_chunks(row_size, default_bytes, CHUNK_ROWS), window=window_chunks)
     if rows <= 0:
         return RingPlan(row_size, CHUNK_ROWS, UNBOUNDED_CHUNKS)
     kept = -(-rows // SMALL_CHUNK_ROWS) + 1

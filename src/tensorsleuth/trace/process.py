@@ -19,6 +19,7 @@ from tensorsleuth.model.rows import (
     DEVICE_SHIFT,
     EVENT,
     MEMORY,
+    PASSED,
     SHAPE,
     VALUE,
     CallKind,
@@ -37,8 +38,8 @@ from tensorsleuth.trace.values import decode, read_bytes
 MAX_NESTING = 100
 LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
 EARLY_EVENTS = 100_000
-_FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE, "memory": MEMORY, "buffers": BUFFER}
-_OPTIONAL = ("memory", "buffers")  # not in old traces, nor where there is no native library
+_FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE, "memory": MEMORY, "buffers": BUFFER, "passed": PASSED}
+_OPTIONAL = ("memory", "buffers", "passed")  # not in old traces, nor where there is no native library
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,11 @@ class ProcessTrace:
         """One row for each time that a large tensor was seen, or an eager one freed; none in old traces."""
         rows = self._array("buffers")
         return all_buffers(rows, self._array("events")) if self._rings["buffers"] is not None else rows
+
+    @cached_property
+    def passed(self) -> Array:
+        """One row for each time that an op ended that puts nothing out; none in old traces."""
+        return self._array("passed")
 
     @property
     def lost_buffers(self) -> int:

@@ -10,7 +10,7 @@ from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.plan import RingPlan
 from tensorsleuth.trace.ring_writer import RingWriter
 
-PLAN = RingPlan(SHAPE.itemsize, 256, 4096)  # a million shapes
+PLAN = RingPlan(SHAPE.itemsize, 2048, 512)  # a million shapes, and a table of one page
 
 
 class ShapeWriter:

@@ -13,6 +13,7 @@
 
 #include "breaks.h"
 #include "buffers.h"
+#include "passed.h"
 #include "guard.h"
 #include "held.h"
 #include "session.h"
@@ -155,16 +156,7 @@ void compute_call(void* kernel, TF_OpKernelContext* context) {
 void compute_passed(void* kernel, TF_OpKernelContext* context) {
   const Probe& probe = *static_cast<Probe*>(kernel);
   if (!recording(probe.session)) return;
-  Call call{};
-  call.time = now_ns();
-  call.step = step_now();
-  call.op = uint32_t(probe.look);
-  call.thread = thread_number();
-  call.kind = kPassed;
-  call.tf_step = uint64_t(TF_StepId(context));
-  call.inputs_count = 1;
-  call.inputs[0] = probe.tensor;
-  note_call(call);
+  passed::write({now_ns(), uint64_t(TF_StepId(context)), probe.tensor, uint32_t(probe.look), thread_number(), 0, 1, 0});
 }
 
 void compute_hold(void* kernel, TF_OpKernelContext* context) {

@@ -82,6 +82,15 @@ struct BufferUse {  // a tensor of 64 kB or more was seen, or an eager one is go
 };
 static_assert(sizeof(BufferUse) == 56, "model/rows.py says 56");
 
+struct Passed {  // an op that puts nothing out has ended
+  uint64_t time, tf_step;
+  uint32_t first, node;  // first: tensor id of its function's instance; node: its number there
+  uint16_t thread;
+  uint8_t spare, kind;
+  uint32_t more;
+};
+static_assert(sizeof(Passed) == 32, "model/rows.py says 32");
+
 // What is asked for of a watched tensor; in a row: what there is. watching/what.py has the same numbers.
 enum WatchWhat : uint32_t {
   kWatchScalar = 1, kWatchNorm = 2, kWatchHistogram = 4, kWatchQuantiles = 8, kWatchImage = 16, kWatchText = 32, kWatchValue = 64,
@@ -92,7 +101,7 @@ enum WatchWhat : uint32_t {
 enum EventKind : uint8_t { kEager = 1, kGraph = 2 };
 enum BufferKind : uint8_t { kEagerBuffer = 1, kGraphBuffer = 2, kFreedBuffer = 3 };
 enum CallKind : uint8_t { kOp = 1, kFunction = 2, kMoreInputs = 3, kJoin = 4, kFailed = 5, kEnded = 6, kReplaying = 7, kReplayed = 8,
-                          kBatch = 9, kPassed = 10 };
+                          kBatch = 9 };
 enum EventFlag : uint32_t {
   kBad = 1, kLooked = 2, kCounted = 4, kRanged = 8, kMoments = 16, kSaturated = 32, kDevice = 64, kHasValue = 128, kSteady = 256
 };

@@ -9,6 +9,7 @@
 
 #include "breaks.h"
 #include "buffers.h"
+#include "passed.h"
 #include "health.h"
 #include "guard.h"
 #include "session_runs.h"
@@ -130,6 +131,7 @@ void forget_in_child() {
   threads::abandon();
   sampler::abandon();
   buffers::abandon();
+  passed::abandon();
   guard::abandon();
   breaks::abandon();
   watches::abandon();
@@ -223,13 +225,18 @@ extern "C" {
 
 #define SLEUTH_API __attribute__((visibility("default")))
 
-// Opens the files about memory; before the session that writes them, which closes them. 0 or errno.
+// Opens the files about memory and time; before the session that writes them, which closes them. 0 or errno.
 SLEUTH_API int sleuth_open_memory(const char* samples, uint64_t sample_chunk_rows, uint64_t sample_chunks, const char* uses,
-                                  uint64_t use_chunk_rows, uint64_t use_chunks) {
+                                  uint64_t use_chunk_rows, uint64_t use_chunks, const char* ends, uint64_t end_chunk_rows,
+                                  uint64_t end_chunks) {
   using namespace sleuth;
   int error = sampler::open(samples, uint32_t(sample_chunk_rows), sample_chunks);
   if (!error) error = buffers::open(uses, uint32_t(use_chunk_rows), use_chunks);
-  if (error) sampler::close();
+  if (!error) error = passed::open(ends, uint32_t(end_chunk_rows), end_chunks);
+  if (error) {
+    sampler::close();
+    buffers::close();
+  }
   return error;
 }
 
@@ -250,6 +257,7 @@ SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
     values.close();
     sampler::close();
     buffers::close();
+    passed::close();
     return error;
   }
   calls_made = 0;
@@ -276,6 +284,7 @@ SLEUTH_API void sleuth_close() {
   threads::close();
   sampler::close();
   buffers::close();
+  passed::close();
 }
 
 SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }

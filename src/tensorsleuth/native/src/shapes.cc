@@ -10,8 +10,8 @@ struct Row {
   uint64_t dims[8];
   uint64_t kind;
 };
-constexpr uint32_t kChunkRows = 256;    // 20 KiB
-constexpr uint64_t kMaxChunks = 4096;   // a million shapes
+constexpr uint32_t kChunkRows = 2048;  // 160 KiB
+constexpr uint64_t kMaxChunks = 512;   // a million shapes, and a table of one page
 constexpr int kCacheSize = 256;
 std::atomic<uint64_t> generations{0};
 

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <string>
 
 #include "ring.h"
 
@@ -25,6 +26,7 @@ struct Header {
 
 // The file is mapped to the same place each time, and memory where there is none: who writes need not ask.
 char* place = nullptr;
+std::string file;  // its path, empty where there is none
 std::atomic<int> last_taken{0};
 
 bool map(int fd) {
@@ -91,14 +93,23 @@ int open(const char* path) {
   if (error) return error;
   Header header{{'S', 'L', 'E', 'U', 'T', 'H', 'T', 'H'}, 1, kSlots, sizeof(ThreadSlot), uint32_t(getpid())};
   memcpy(place, &header, sizeof header);
+  file = path;
   return 0;
 }
 
 void close() {
-  if (place) map(-1);
+  if (!place) return;
+  int used = kSlots;
+  while (used && !slot(used - 1)->begun[0].time) --used;
+  if (!map(-1) || file.empty()) return;
+  if (truncate(file.c_str(), off_t(kHeader + used * sizeof(ThreadSlot)))) {}  // the zeros that remain say the same
+  file.clear();
 }
 
-void abandon() { close(); }
+void abandon() {
+  file.clear();
+  close();
+}
 
 void begin(uint32_t op, uint64_t call, int64_t step, uint64_t time) {
   ThreadSlot* now = mine.get();

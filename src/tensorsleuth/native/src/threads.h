@@ -27,7 +27,7 @@ static_assert(sizeof(ThreadSlot) == 256, "model/rows.py says 256");
 namespace threads {
 
 int open(const char* path);  // 0 or errno; an empty path: in memory, for nobody
-void close();
+void close();                // gives back the slots that nobody used
 void abandon();  // in a forked child: leave the parent's file alone
 
 void begin(uint32_t op, uint64_t call, int64_t step, uint64_t time);
