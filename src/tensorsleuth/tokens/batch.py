@@ -62,6 +62,11 @@ class Stream:
         return self.there & (self.ids != self.setting.pad) if self.setting.pad is not None else self.there
 
     @once
+    def all_tokens(self) -> Marks:
+        """Which rows have no padding."""
+        return np.asarray(self.there.all(axis=1) & ~self.padding.any(axis=1))
+
+    @once
     def kept(self) -> Marks | None:
         """Where the mask says that there is a token; None where there is none that goes with each position."""
         return kept_by(self.mask.values, self.ids.shape) if self.mask is not None else None

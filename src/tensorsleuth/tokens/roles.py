@@ -17,24 +17,18 @@ DECODER_IDS, DECODER_MASK = "decoder_ids", "decoder_mask"
 SEGMENTS, POSITIONS, TEXT = "segments", "positions", "text"
 
 NAMED = {
-    IDS: [
-        "input_ids",
-        "token_ids",
-        "encoder_input_ids",
-        "encoder_token_ids",
-        "input_word_ids",
-        "input_tokens",
-        "tokens",
+    IDS: (
+        "input_ids", "token_ids", "encoder_input_ids", "encoder_token_ids", "input_word_ids", "input_tokens", "tokens",
         "ids",
-    ],
-    MASK: ["attention_mask", "padding_mask", "encoder_attention_mask", "encoder_padding_mask", "input_mask", "mask"],
-    LABELS: ["labels", "label", "y", "target", "targets", "lm_labels", "label_ids", "target_ids", "class"],
-    WEIGHTS: ["sample_weight", "sample_weights", "weights", "loss_mask"],
-    DECODER_IDS: ["decoder_input_ids", "decoder_token_ids"],
-    DECODER_MASK: ["decoder_attention_mask", "decoder_padding_mask"],
-    SEGMENTS: ["token_type_ids", "segment_ids", "input_type_ids"],
-    POSITIONS: ["position_ids", "positions"],
-}
+    ),
+    MASK: ("attention_mask", "padding_mask", "encoder_attention_mask", "encoder_padding_mask", "input_mask", "mask"),
+    LABELS: ("labels", "label", "y", "target", "targets", "lm_labels", "label_ids", "target_ids", "class"),
+    WEIGHTS: ("sample_weight", "sample_weights", "weights", "loss_mask"),
+    DECODER_IDS: ("decoder_input_ids", "decoder_token_ids"),
+    DECODER_MASK: ("decoder_attention_mask", "decoder_padding_mask"),
+    SEGMENTS: ("token_type_ids", "segment_ids", "input_type_ids"),
+    POSITIONS: ("position_ids", "positions"),
+}  # fmt: skip
 _BY_NAME = {name: role for role, names in NAMED.items() for name in names}
 # Ops that give away what they take; the first that fits counts.
 TAKEN_BY = {

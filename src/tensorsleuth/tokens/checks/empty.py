@@ -31,7 +31,7 @@ class Empty(StreamCheck):
 
     def look(self, found: Found, stream: Stream) -> None:
         words = stream.tokens & ~np.isin(stream.ids, self._special)
-        hollow: Marks = ~words.any(axis=1) & (stream.tokens.any(axis=1) | ~stream.there.any(axis=1))
+        hollow: Marks = np.asarray(~words.any(axis=1) & (stream.tokens.any(axis=1) | ~stream.there.any(axis=1)))
         if stream.decoder and stream.labels is None:
             hollow[:] = False  # what starts a generation
         found.notes["none"] = found.notes.get("none", 0) + int(np.count_nonzero(hollow & ~stream.there.any(axis=1)))

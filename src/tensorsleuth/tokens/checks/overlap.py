@@ -45,7 +45,7 @@ class Overlap(Check):
 
     def _of_ids(self, stream: Stream) -> tuple[Hashes, Marks]:
         """The sum over a row's tokens of each times a number for its place among them, padding left out."""
-        real = stream.there & ~stream.padding
+        real = stream.tokens
         places = np.maximum(np.cumsum(real, axis=1) - 1, 0)
         weights = self._weights_to(real.shape[1])
         ids = np.where(real, stream.ids.astype(np.int64) + 1, 0).astype(np.uint64)

@@ -22,7 +22,7 @@ class SpecialTokens(StreamCheck):
         return stream.ids.shape[1] > 1 and not stream.decoder and bool(self.setting.vocabulary.specials)
 
     def look(self, found: Found, stream: Stream) -> None:
-        rows = np.flatnonzero((stream.there & ~stream.padding).sum(axis=1) > 1)
+        rows = np.flatnonzero(stream.tokens.sum(axis=1) > 1)
         first, second, last, before = (place[rows] for place in _edges(stream))
         notes, vocabulary = found.notes, self.setting.vocabulary
         notes["rows"] = notes.get("rows", 0) + len(rows)
@@ -98,7 +98,7 @@ def _learns(which: str) -> str:
 
 def _edges(stream: Stream) -> tuple[npt.NDArray[np.int64], ...]:
     """The first, second, last and last but one token of each row, padding left out."""
-    real = stream.there & ~stream.padding
+    real = stream.tokens
     rows, width = np.arange(len(real)), real.shape[1]
     first, last = np.argmax(real, axis=1), width - 1 - np.argmax(real[:, ::-1], axis=1)
     places = (first, np.minimum(first + 1, width - 1), last, np.maximum(last - 1, 0))

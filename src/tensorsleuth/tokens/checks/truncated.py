@@ -21,21 +21,20 @@ class Truncated(StreamCheck):
 
     def look(self, found: Found, stream: Stream) -> None:
         notes = found.notes
-        full, ends = ~stream.padding.any(axis=1) & stream.there.all(axis=1), self._ended(stream)
+        full, ends = stream.all_tokens, self._ended(stream)
+        cut = np.asarray(full & ~ends)
         notes["packed"] = notes.get("packed", False) or self._packed(stream)
         notes["longest"] = max(notes.get("longest", 0), stream.ids.shape[1])
-        for name, marks in (("full", full), ("cut", full & ~ends), ("ended", ends)):
+        for name, marks in (("full", full), ("cut", cut), ("ended", ends)):
             notes[name] = notes.get(name, 0) + int(np.count_nonzero(marks))
-        found.rows_where(
-            stream, np.asarray(full & ~ends) if self.setting.vocabulary.ends is not None else full, row_ends
-        )
+        found.rows_where(stream, cut if self.setting.vocabulary.ends is not None else full, row_ends)
 
     def _ended(self, stream: Stream) -> npt.NDArray[np.bool_]:
         """Which rows have the end token as their last one."""
         end = self.setting.vocabulary.ends
         if end is None or not stream.ids.size:
             return np.zeros(len(stream.ids), bool)
-        last = stream.ids.shape[1] - 1 - np.argmax((stream.there & ~stream.padding)[:, ::-1], axis=1)
+        last = stream.ids.shape[1] - 1 - np.argmax(stream.tokens[:, ::-1], axis=1)
         return np.asarray(stream.ids[np.arange(len(stream.ids)), last] == end)
 
     def _packed(self, stream: Stream) -> bool:
