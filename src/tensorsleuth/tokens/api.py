@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from tensorsleuth.data.block import Column
 from tensorsleuth.data.check import DATA, VALIDATION
 from tensorsleuth.data.schema import Progress
 from tensorsleuth.model.errors import SleuthError
@@ -56,11 +57,11 @@ def check_batch(
     """
     if on_violation is not None and on_violation not in ACTIONS:
         raise SleuthError(f"on_violation={on_violation!r}: choose one of {', '.join(ACTIONS)}, or leave it out.")
+    sources = {DATA: source_of(inputs, labels=labels, mask=mask, sample_weight=sample_weight)}
     setting = Setting(
         vocabulary_of(tokenizer, vocabulary), pad, ignore=ignore, causal=causal, shifted_by=shifted_by,
-        max_length=max_length, together=_together(inputs),
+        max_length=max_length, together=labels is None and _together(sources[DATA].columns),
     )  # fmt: skip
-    sources = {DATA: source_of(inputs, labels=labels, mask=mask, sample_weight=sample_weight)}
     if validation is not None:
         sources[VALIDATION] = source_of(validation)
     found = report(setting, sources, progress)
@@ -69,9 +70,9 @@ def check_batch(
     return found
 
 
-def _together(inputs: Any) -> bool:
+def _together(columns: Iterable[Column]) -> bool:
     """Are labels beside the ids in one dict, as models of Hugging Face take them."""
-    names = set(inputs) if isinstance(inputs, Mapping) else set()
+    names = {column.name for column in columns}
     return "labels" in names and bool(names & set(NAMED["ids"]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -45,7 +46,7 @@ class Stream:
         values = self.given.values
         if values.dtype.kind in "fb":
             values = np.nan_to_num(values, nan=-1, posinf=-1, neginf=-1).astype(np.int64)
-        return values.reshape(-1, values.shape[-1]) if values.ndim != 2 else values
+        return values.reshape(math.prod(values.shape[:-1]), values.shape[-1]) if values.ndim != 2 else values
 
     @once
     def there(self) -> Marks:

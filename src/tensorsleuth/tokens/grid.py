@@ -46,8 +46,7 @@ def grid_of(piece: Piece, rows: int) -> Grid:
         return _spread(piece.array, piece.places - [piece.start, 0], rows, piece.dtype)
     if piece.array.dtype.kind in "OUS" and piece.array.ndim == 1 and len(piece.array) and is_listed(piece.array):
         return _parsed(piece.array)
-    array = piece.array if piece.shape else piece.array.reshape(())
-    return Grid(array, None, piece.shape or array.shape, piece.dtype)
+    return Grid(piece.array, None, piece.shape, piece.dtype)
 
 
 def is_listed(array: Array) -> bool:

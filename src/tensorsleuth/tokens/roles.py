@@ -57,7 +57,7 @@ class Argument:
 def find_roles(arguments: Sequence[Argument]) -> dict[str, str]:
     """The role of each that has one, by name. There is at most one of each."""
     found: dict[str, str] = {}
-    for judge in (_named, _taken, _valued):
+    for judge in (_named, _taken, _valued, _valued):  # what is beside the ids, once these are known
         for one in arguments:
             if one.name not in found:
                 role = judge(one, found, arguments)
@@ -94,8 +94,8 @@ def _valued(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> s
         return TEXT
     if ids is not None and array.shape == ids.shape and _binary(array):
         return MASK
-    if ids is None and array.dtype.kind in "iu" and array.ndim == 2 and array.shape[1] > 1:
-        return IDS if not _binary(array) or len(all_) == 1 else None
+    if ids is None and array.dtype.kind in "iu" and array.ndim == 2:
+        return IDS if len(all_) == 1 or (array.shape[1] > 1 and not _binary(array)) else None
     if ids is not None and array.dtype.kind in "iu" and array.ndim >= 1 and array.shape[:1] == ids.shape[:1]:
         return LABELS
     return None
