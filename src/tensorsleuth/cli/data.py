@@ -39,7 +39,7 @@ def command() -> None:
 def infer(sample: Path, output: Path | None, force: bool) -> None:
     """Write the schema that a SAMPLE suggests, for you to read and put right.
 
-    SAMPLE is a .npz, .npy, .csv, .parquet or .tfrecord file.
+    SAMPLE is a .npz, .npy, .csv, .parquet, .jsonl or .tfrecord file.
 
     \b
     sleuth data infer train.npz
@@ -97,7 +97,7 @@ def check(
 
     Without a schema, only what is never right: NaN, infinities, constants, rows that come twice or are in both
     files, gaps in the labels, images that were not scaled. The exit code is 0 where nothing is wrong, 1 where something
-    is, 2 where a file cannot be read.
+    is, 2 where a file cannot be read. With --tokens: ids, masks and labels of models of text, and the text itself.
 
     \b
     sleuth data check train.npz

@@ -54,6 +54,7 @@ def check_batch(
         shifted_by: "model" where the model moves the labels by one (as Hugging Face's do), "data" where you do.
         max_length: at how many tokens samples are cut.
         on_violation: "raise" a DataError, "warn", or "record" in the trace; else the report is all.
+        progress: a function that is told what is read, rows so far, and rows in all.
     """
     if on_violation is not None and on_violation not in ACTIONS:
         raise SleuthError(f"on_violation={on_violation!r}: choose one of {', '.join(ACTIONS)}, or leave it out.")

@@ -94,8 +94,16 @@ def source_of(data: Any, **named: Any) -> Any:
     """What reads it: files and data sets as `Schema.check` does, structures here."""
     reads = isinstance(data, (str, PathLike)) or type(data).__module__.startswith("pandas")
     if reads or (hasattr(data, "element_spec") or hasattr(data, "on_epoch_end")):
-        return open_source(data)
+        source = open_source(data)
+        if hasattr(source, "batched") and all(_is_row(column) for column in source.columns):
+            source.batched = False
+        return source
     return StructureSource(data, {name: one for name, one in named.items() if one is not None})
+
+
+def _is_row(column: Column) -> bool:
+    """May it be of a single sample: numbers without a dimension of rows, where ids have two."""
+    return column.dtype != "string" and column.shape is not None and len(column.shape) < 2
 
 
 class Maker:
