@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from tests.unit.token_batches import bert
 
+from tensorsleuth.tokens.arguments import judge_arguments
 from tensorsleuth.tokens.roles import Argument, find_roles, vocabulary_size
+from tensorsleuth.tokens.setting import Setting
+from tensorsleuth.tokens.vocabulary import of_size
 
 IDS = bert()["input_ids"]
 KEEP = (IDS != 0).astype(np.int32)
@@ -64,3 +67,18 @@ def test_by_what_is_in_it() -> None:
     assert roles(Argument("0", KEEP)) == {"0": "ids"}, "one alone is what is read"
     assert roles(Argument("0", np.zeros((3, 4), np.float32))) == {}
     assert roles(Argument("0", np.array(["a", "b"]))) == {"0": "text"}
+
+
+def test_what_a_recording_kept_is_judged() -> None:
+    """Names say nothing here, as in a program of one's own: the ops do."""
+    ids = Argument("train/a", IDS, ("ResourceGather",), vocabulary=14)
+    mask = Argument("train/b", KEEP, ("Cast", "Sub"))
+    labels = Argument("train/c", np.where(IDS == 0, -100, IDS), ("SparseSoftmaxCrossEntropyWithLogits",))
+    assert [one.severity for one in judge_arguments([mask, ids, labels])] == ["note"]
+    inverted = Argument("train/b", 1 - KEEP, ("Cast", "Sub"))
+    found = judge_arguments([ids, inverted, labels])
+    assert [(one.rule, one.name) for one in found if one.severity == "error"] == [("mask-inverted", "train/b")]
+    small = Argument("train/a", IDS, ("ResourceGather",), vocabulary=10)
+    assert judge_arguments([small])[0].expected == "ids from 0 to 9"
+    assert judge_arguments([Argument("x", np.zeros((3, 4), np.float32))]) == []
+    assert judge_arguments([small], Setting(of_size(14), pad=0)) == []

@@ -269,6 +269,18 @@ def test_companions_of_other_shapes() -> None:
     assert silent(check_batch(batch | fine, tokenizer=HuggingFaces()))
 
 
+def test_labels_that_are_no_token() -> None:
+    ids = gpt()["input_ids"]
+    labels = ids.copy()
+    labels[2, 3:5] = -1
+    found = of_rule(check_batch(ids, labels, vocabulary=50, causal=False), "label-range")
+    assert (found.severity, found.amount, found.expected) == ("error", "2 of 96", "labels from 0 to 49, or -100")
+    assert found.first == "[2, 3] -1, [2, 4] -1" and "say ignore=-1" in str(found.change)
+    assert silent(check_batch(ids, labels, vocabulary=50, causal=False, ignore=-1))
+    labels[2, 3:5] = 50
+    assert "such as 50, in 1 of 8 rows" in of_rule(check_batch(ids, labels, vocabulary=50), "label-range").found
+
+
 SHIFTS = {0: "t", 1: "t + 1", 2: "t + 2", -1: "t - 1"}
 
 
@@ -380,6 +392,29 @@ def test_special_tokens_that_are_missing() -> None:
     assert silent(check_batch(ids, np.array([0, 1, 0]), KerasHubs())), "a classifier needs no end"
     ids[np.arange(3), [3, 4, 2]] = 2
     assert silent(check_batch(ids, tokenizer=KerasHubs()))
+
+
+class Xlnets(HuggingFaces):
+    """Where [SEP] [CLS] end each row, and padding comes first."""
+
+    bos_token_id = 1
+
+
+class Nllbs(HuggingFaces):
+    """Where <s> is the start of both kinds, and rows begin with the code of their language."""
+
+    bos_token_id = CLS
+
+
+def test_special_tokens_in_other_places() -> None:
+    ids = bert(left=True)["input_ids"]
+    turned = np.where(ids == CLS, FIRST, np.where(ids == SEP, CLS, ids))
+    turned[:, -2] = SEP
+    assert silent(check_batch(turned, tokenizer=Xlnets()))
+    coded = np.where(bert()["input_ids"] == CLS, 13, bert()["input_ids"])
+    assert only(check_batch(coded, tokenizer=Nllbs())).severity == "warning"
+    coded[3, 0] = CLS
+    assert only(check_batch(coded, tokenizer=Nllbs())).severity == "error", "some have it and some have not"
 
 
 @pytest.mark.parametrize(

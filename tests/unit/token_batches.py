@@ -15,7 +15,8 @@ class HuggingFaces:
 
     vocab_size = len(WORDS)
     pad_token_id, unk_token_id, cls_token_id, sep_token_id, mask_token_id = PAD, 1, CLS, SEP, MASK
-    bos_token_id = eos_token_id = None
+    bos_token_id: int | None = None
+    eos_token_id: int | None = None
     model_max_length = int(1e30)
 
     def __len__(self) -> int:

@@ -61,7 +61,8 @@ def check_batch(
     sources = {DATA: source_of(inputs, labels=labels, mask=mask, sample_weight=sample_weight)}
     setting = Setting(
         vocabulary_of(tokenizer, vocabulary), pad, ignore=ignore, causal=causal, shifted_by=shifted_by,
-        max_length=max_length, together=labels is None and _together(sources[DATA].columns),
+        max_length=max_length, compared=validation is not None,
+        together=labels is None and _together(sources[DATA].columns),
     )  # fmt: skip
     if validation is not None:
         sources[VALIDATION] = source_of(validation)

@@ -44,8 +44,8 @@ class Stream:
     def ids(self) -> Ids:
         """[rows, columns]; of more dimensions, the leading ones are rows."""
         values = self.given.values
-        if values.dtype.kind in "fb":
-            values = np.nan_to_num(values, nan=-1, posinf=-1, neginf=-1).astype(np.int64)
+        if values.dtype.kind not in "iu":
+            values = np.nan_to_num(values.astype(np.float64), nan=-1, posinf=-1, neginf=-1).astype(np.int64)
         return values.reshape(math.prod(values.shape[:-1]), values.shape[-1]) if values.ndim != 2 else values
 
     @once

@@ -90,6 +90,26 @@ class StreamCheck(Check):
         raise NotImplementedError
 
 
+class FormCheck(Check):
+    """A check of types or shapes: one finding for each part of the batch, from the first batch that shows it."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._told: dict[tuple[str, str], Violation] = {}
+
+    def see(self, batch: Batch) -> None:
+        for one in self.told(batch):
+            if one is not None:
+                self._told.setdefault((batch.part, one.name), one)
+
+    def end(self) -> Iterator[Violation]:
+        for (part, _), violation in self._told.items():
+            yield violation if part == DATA else replace(violation, where=part)
+
+    def told(self, batch: Batch) -> Iterator[Violation | None]:
+        raise NotImplementedError
+
+
 class MaskCheck(StreamCheck):
     """A check of the mask of a stream, where it has one for each position."""
 

@@ -110,7 +110,7 @@ class Maker:
     """Makes batches of the blocks of a source. Roles are found in the first and stay."""
 
     def __init__(self, setting: Setting, roles: Mapping[str, str] | None = None) -> None:
-        self._setting = setting
+        self.setting = setting
         self.roles: dict[str, str] = dict(roles or {})
 
     def batch(self, part: str, block: Block) -> Batch:
@@ -133,7 +133,7 @@ class Maker:
             if ids in named and not named[ids].grid.text:
                 labels, weights = (named.get(role) if last else None for role in (LABELS, WEIGHTS))
                 streams.append(
-                    Stream(named[ids], self._setting, start, named.get(mask), labels, weights, decodes and last)
+                    Stream(named[ids], self.setting, start, named.get(mask), labels, weights, decodes and last)
                 )
         return streams
 

@@ -23,6 +23,7 @@ class Setting:
     causal: bool | None = None  # does the model predict the next token; None: not said
     shifted_by: str | None = None  # who moves the labels by one: the model, or the data
     max_length: int | None = None
+    compared: bool = False  # is there a second set, for validation
     together: bool = False  # do the labels come beside the ids, as Hugging Face's models take them
 
     def __post_init__(self) -> None:

@@ -8,31 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.data.check import DATA
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.tokens.batch import ADDED, Batch, Named
-from tensorsleuth.tokens.check import Check
-from tensorsleuth.tokens.setting import Setting
+from tensorsleuth.tokens.check import FormCheck
+
+BFLOAT16 = 256  # whole numbers up to here are exact; NumPy itself does not know it
 
 
-class Dtypes(Check):
-    """One finding for each part of the batch, from the first batch that shows it."""
-
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
-        self._told: dict[tuple[str, str], Violation] = {}
-
-    def see(self, batch: Batch) -> None:
+class Dtypes(FormCheck):
+    def told(self, batch: Batch) -> Iterator[Violation | None]:
         for stream in batch.streams:
-            told = self._of_ids(stream.given)
-            masks = [] if stream.mask is None else [self._of_mask(stream.mask)]
-            for one in (told, *masks):
-                if one is not None:
-                    self._told.setdefault((batch.part, one.name), one)
-
-    def end(self) -> Iterator[Violation]:
-        for (part, _), violation in self._told.items():
-            yield violation if part == DATA else replace(violation, where=part)
+            yield self._of_ids(stream.given)
+            yield self._of_mask(stream.mask) if stream.mask is not None else None
 
     def _of_ids(self, ids: Named) -> Violation | None:
         dtype, values = ids.values.dtype, ids.values
@@ -48,17 +35,11 @@ class Dtypes(Check):
         return self._of_floats(ids, values, size)
 
     def _of_floats(self, ids: Named, values: Any, size: int | None) -> Violation | None:
-        exact = (
-            2 ** (np.finfo(values.dtype).nmant + 1) if values.dtype.kind == "f" else 256
-        )  # bfloat16 is no NumPy type
+        exact = 2 ** (np.finfo(values.dtype).nmant + 1) if values.dtype.kind == "f" else BFLOAT16
         numbers = values.astype(np.float64)
         if not np.isfinite(numbers).all() or (numbers != np.round(numbers)).any():
-            return _wrong(
-                ids,
-                "whole numbers",
-                f"{values.dtype} with fractions or NaN",
-                "These are no ids: are they embedded already?",
-            )
+            change = "These are no ids: are they embedded already?"
+            return _wrong(ids, "whole numbers", f"{values.dtype} with fractions or NaN", change)
         top = max(size or 0, int(numbers.max(initial=0)))
         if top > exact:
             found = f"{values.dtype}, which is exact up to {exact:,}, for ids up to {top:,}"
@@ -76,8 +57,11 @@ class Dtypes(Check):
 
 def _of_mask_values(mask: Named) -> Violation | None:
     """0 and 1; or 0 and far below, which is added to scores; or the numbers of texts that were packed: 1, 2, 3."""
-    there = np.unique(mask.values[mask.grid.marks()] if mask.grid.ragged else mask.values)
-    if np.isin(there, (0, 1)).all() or (there[-1] <= 0 and there[0] <= ADDED):
+    values = mask.values[mask.grid.marks()] if mask.grid.ragged else mask.values
+    if ((values == 0) | (values == 1)).all():
+        return None
+    there = np.unique(values)
+    if there[-1] <= 0 and there[0] <= ADDED:
         return None
     packed = there[0] >= 0 and np.array_equal(there[there > 0], np.arange(1, len(there[there > 0]) + 1))
     if packed:

@@ -31,6 +31,8 @@ class Overlap(Check):
         self._weights = np.zeros(0, np.uint64)
 
     def see(self, batch: Batch) -> None:
+        if not self.setting.compared:
+            return
         for stream in batch.streams[:1]:
             self._add(batch, stream.name, *self._of_ids(stream))
         for text in batch.texts:

@@ -5,39 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tensorsleuth.data.check import DATA
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.tokens.batch import Batch, Named, Stream
-from tensorsleuth.tokens.check import Check
+from tensorsleuth.tokens.check import FormCheck
 from tensorsleuth.tokens.roles import POSITIONS
-from tensorsleuth.tokens.setting import Setting
 
 Shape = tuple[int, ...]
 
 
-class Shapes(Check):
-    """One finding for each part of the batch, from the first batch that shows it."""
-
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
-        self._told: dict[tuple[str, str], Violation] = {}
-
-    def see(self, batch: Batch) -> None:
+class Shapes(FormCheck):
+    def told(self, batch: Batch) -> Iterator[Violation | None]:
         for stream in batch.streams:
-            for told in (self._of_ids(stream), self._of_mask(stream), self._of_labels(stream)):
-                self._keep(batch.part, told)
-        first = batch.streams[0] if batch.streams else None
+            yield from (self._of_ids(stream), self._of_mask(stream), self._of_labels(stream))
         for role, one in batch.beside.items():
-            if first is not None:
-                self._keep(batch.part, _of_companion(first, one, role))
-
-    def _keep(self, part: str, told: Violation | None) -> None:
-        if told is not None:
-            self._told.setdefault((part, told.name), told)
-
-    def end(self) -> Iterator[Violation]:
-        for (part, _), violation in self._told.items():
-            yield violation if part == DATA else replace(violation, where=part)
+            yield _of_companion(batch.streams[0], one, role) if batch.streams else None
 
     def _of_ids(self, stream: Stream) -> Violation | None:
         shape = stream.given.grid.shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,35 +29,21 @@ class SpecialTokens(StreamCheck):
         notes["rows"] = notes.get("rows", 0) + len(rows)
         notes["padded"] = notes.get("padded", False) or bool(stream.padding.any())
         notes["classes"] = stream.labels is not None and stream.ids_of_labels is None
-        self._note(
-            found, stream, rows, "start", first == vocabulary.starts, (first == second) & (first == vocabulary.starts)
-        )
-        self._note(found, stream, rows, "end", last == vocabulary.ends, (last == before) & (last == vocabulary.ends))
         notes["inside"] = notes.get("inside", False) or bool((stream.ids[:, 2:] == vocabulary.starts).any())
-
-    def _note(
-        self,
-        found: Found,
-        stream: Stream,
-        rows: npt.NDArray[np.int_],
-        which: str,
-        there: npt.NDArray[np.bool_],
-        twice: npt.NDArray[np.bool_],
-    ) -> None:
-        tell = row_begins if which == "start" else row_ends
-        for kind, marks in (("absent", ~there), ("twice", twice)):
-            wrong = np.zeros(len(stream.ids), bool)
-            wrong[rows[marks]] = True
-            found.notes.setdefault(f"{which} {kind}", Found()).rows_where(stream, wrong, tell)
+        notes["turned"] = notes.get("turned", 0) + int(np.count_nonzero(last == vocabulary["cls"]))  # as XLNet has it
+        starts, ends = first == vocabulary.starts, last == vocabulary.ends
+        _keep(notes, "start absent", stream, rows[~starts])
+        _keep(notes, "start twice", stream, rows[starts & (first == second)])
+        _keep(notes, "end absent", stream, rows[~ends])
+        _keep(notes, "end twice", stream, rows[ends & (last == before)])
 
     def judge(self, name: str, found: Found) -> Iterator[Violation]:
         vocabulary = self.setting.vocabulary
         for which, number in (("start", vocabulary.starts), ("end", vocabulary.ends)):
             if number is None or number == self.setting.pad:
                 continue
-            if (
-                vocabulary.starts != vocabulary.ends
-            ):  # else two of them are the end of one text and the start of another
+            # Where they are the same, two of them are the end of one text and the start of another.
+            if vocabulary.starts != vocabulary.ends:
                 yield from self._twice(name, which, found, vocabulary.word(number))
             yield from self._absent(name, which, found, vocabulary.word(number))
 
@@ -83,13 +70,23 @@ class SpecialTokens(StreamCheck):
 
     def _severity(self, which: str, absent: int, found: Found) -> str | None:
         """Models with a CLS token are always given it. Others may do without; packed rows begin and end anywhere."""
-        rows, bert = found.notes["rows"], self.setting.vocabulary["cls"] is not None
-        if rows < ROWS or not absent:
+        notes, vocabulary = found.notes, self.setting.vocabulary
+        rows = notes["rows"]
+        if rows < ROWS or not absent or notes["turned"] == rows:
             return None
-        if bert:
-            return "error" if absent == rows or which == "start" else "warning" if absent > rows / 2 else None
-        whole_texts = found.notes["padded"] and not found.notes["inside"] and not found.notes["classes"]
+        if vocabulary["cls"] is not None:
+            if absent == rows:  # where <s> is both, a code of the language may stand in its place
+                return "error" if vocabulary["cls"] != vocabulary["bos"] else "warning"
+            return "error" if which == "start" else "warning" if absent > rows / 2 else None
+        whole_texts = notes["padded"] and not notes["inside"] and not notes["classes"]
         return "warning" if whole_texts and absent == rows and which == "end" else None
+
+
+def _keep(notes: dict[str, Any], what: str, stream: Stream, rows: npt.NDArray[np.int_]) -> None:
+    wrong = np.zeros(len(stream.ids), bool)
+    wrong[rows] = True
+    told = row_begins if what.startswith("start") else row_ends
+    notes.setdefault(what, Found()).rows_where(stream, wrong, told)
 
 
 def _learns(which: str) -> str:
