@@ -96,6 +96,25 @@ def test_healthy_sequence_to_sequence() -> None:
     )
 
 
+def test_healthy_where_what_is_written_is_longer_than_what_is_read() -> None:
+    """The end of the labels lies over padding of the ids, in one row, and is always the same token."""
+    ids = np.array([[5, 6, 7, 3, 0, 0], [5, 6, 7, 8, 9, 3], [9, 8, 7, 3, 0, 0]])
+    labels = np.array([[9, 9, 8, 8, 3, -100], [7, 6, 3, -100, -100, -100], [6, 6, 6, 3, -100, -100]])
+    assert silent(check_batch({"input_ids": ids, "labels": labels}, vocabulary=14, pad=0))
+
+
+def test_healthy_with_what_else_tokenizers_give() -> None:
+    batch = bert()
+    ids = batch["input_ids"]
+    others = {
+        "special_tokens_mask": np.isin(ids, (PAD, CLS, SEP)).astype(np.int32),
+        "mask_positions": np.tile([3, 5, 0, 0], (8, 1)),
+        "length": (ids != PAD).sum(axis=1),
+        "pixel_values": np.zeros((8, 4, 4, 3), np.uint8),
+    }
+    assert silent(check_batch({"input_ids": ids, **others}, tokenizer=HuggingFaces()))
+
+
 def test_ids_outside_of_the_vocabulary() -> None:
     batch = bert()
     batch["input_ids"][3, 2] = 40
@@ -186,6 +205,8 @@ def test_masks_of_other_forms_are_healthy() -> None:
         keep.astype(np.float16),
     ):
         assert silent(check_batch({**batch, "attention_mask": mask}, tokenizer=HuggingFaces()))
+    for rows in (8, 12):  # one for all rows, of what each position may look at
+        assert silent(check_batch(bert(rows) | {"attention_mask": np.tri(12)}, tokenizer=HuggingFaces()))
     segments = np.where(keep, np.where(np.arange(12) < 3, 1, 2), 0)  # two texts packed into each row
     assert silent(check_batch({**batch, "attention_mask": segments}, tokenizer=HuggingFaces()))
 

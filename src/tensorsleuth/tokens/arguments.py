@@ -14,7 +14,6 @@ from tensorsleuth.tokens.judging import judge
 from tensorsleuth.tokens.reading import Maker
 from tensorsleuth.tokens.roles import IDS, LABELS, Argument, find_roles, vocabulary_size
 from tensorsleuth.tokens.setting import Setting
-from tensorsleuth.tokens.vocabulary import of_size
 
 
 def judge_arguments(arguments: Sequence[Argument], setting: Setting | None = None) -> list[Violation]:
@@ -29,7 +28,7 @@ def judge_arguments(arguments: Sequence[Argument], setting: Setting | None = Non
     setting = setting or Setting()
     size = vocabulary_size(arguments, roles)
     if setting.vocabulary.size is None and size is not None:
-        setting = replace(setting, vocabulary=replace(setting.vocabulary, size=of_size(size).size))
+        setting = replace(setting, vocabulary=replace(setting.vocabulary, size=size))
     pieces = {one.name: Piece(one.array if one.array.ndim else np.atleast_1d(one.array)) for one in arguments}
     together = any(one.end == LABELS for one in arguments) and ids.end == "input_ids"
     batch = Maker(replace(setting, together=together), roles)

@@ -107,10 +107,18 @@ def kept_by(mask: npt.NDArray[Any], shape: tuple[int, ...]) -> Marks | None:
     if mask.dtype.kind not in "biuf" or not one_each:
         return None
     values = mask.reshape(shape)
+    if is_triangle(mask):
+        return None
     if values.dtype.kind == "b":
         return values
     added = values.size > 0 and values.max() <= 0 and values.min() <= ADDED
     return np.asarray(values == 0 if added else values > 0)
+
+
+def is_triangle(mask: npt.NDArray[Any]) -> bool:
+    """Is it the same mask for all rows, of what each position may look at: those before it."""
+    square = mask.ndim == 2 and mask.shape[0] == mask.shape[1] > 1
+    return square and bool(np.array_equal(mask != 0, np.tri(len(mask), dtype=bool)))
 
 
 @dataclass

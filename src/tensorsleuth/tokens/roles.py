@@ -29,6 +29,12 @@ NAMED = {
     SEGMENTS: ("token_type_ids", "segment_ids", "input_type_ids"),
     POSITIONS: ("position_ids", "positions"),
 }  # fmt: skip
+# Names of what tokenizers and models also have, which is none of the above though it may look so.
+OTHERS = {
+    "special_tokens_mask", "global_attention_mask", "head_mask", "decoder_head_mask", "mask_positions", "mask_ids",
+    "mask_weights", "length", "lengths", "offset_mapping", "overflow_to_sample_mapping", "word_ids", "idx", "id",
+    "index",
+}  # fmt: skip
 _BY_NAME = {name: role for role, names in NAMED.items() for name in names}
 # Ops that give away what they take; the first that fits counts.
 TAKEN_BY = {
@@ -92,11 +98,13 @@ def _valued(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> s
     array, ids = one.array, next((other.array for other in all_ if found.get(other.name) == IDS), None)
     if array.dtype.kind in "OUST":
         return TEXT
+    if one.end in OTHERS:
+        return None
     if ids is not None and array.shape == ids.shape and _binary(array):
         return MASK
     if ids is None and array.dtype.kind in "iu" and array.ndim == 2:
         return IDS if len(all_) == 1 or (array.shape[1] > 1 and not _binary(array)) else None
-    if ids is not None and array.dtype.kind in "iu" and array.ndim >= 1 and array.shape[:1] == ids.shape[:1]:
+    if ids is not None and array.dtype.kind in "iu" and array.ndim in (1, 2) and array.shape[:1] == ids.shape[:1]:
         return LABELS
     return None
 

@@ -32,7 +32,8 @@ class LossPadding(LabelCheck):
         wrong = stream.padding & stream.counted
         agreement = Agreement()
         agreement.add(stream.ids, labels, stream.tokens, stream.counted)
-        if not wrong.any() or agreement.offset is not None or len(np.unique(labels[wrong])) == 1:
+        filled = bool((wrong == stream.padding).all()) and len(np.unique(labels[wrong])) == 1
+        if not wrong.any() or agreement.offset is not None or filled:
             return wrong, labels
         return self._in_labels(stream)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tensorsleuth.model.violation import Violation
-from tensorsleuth.tokens.batch import Batch, Named, Stream
+from tensorsleuth.tokens.batch import Batch, Named, Stream, is_triangle
 from tensorsleuth.tokens.check import FormCheck
 from tensorsleuth.tokens.roles import POSITIONS
 
@@ -30,6 +30,8 @@ class Shapes(FormCheck):
         if stream.mask is None or stream.given.grid.ragged or stream.mask.grid.ragged:
             return None
         ids, mask = stream.given.grid.shape, stream.mask.grid.shape
+        if is_triangle(stream.mask.values) and mask[-1] == ids[-1]:
+            return None
         if mask == ids or (len(mask) > 2 and _of_scores(mask, ids)) or (len(mask) == 2 and mask == (1, ids[-1])):
             return None
         return _wrong(stream.mask, ids, mask, _mask_advice(mask, ids))
