@@ -42,8 +42,8 @@ class Fit:
 
     @cached_property
     def sequence(self) -> int | None:
-        found = self.growing.sequence
-        return found if found is not None and self._powers[:, 1].any() and self.growing.sequence is not None else None
+        found = self.growing.sequence  # walking through all lives may find that it is bound
+        return found if self._powers[:, 1].any() and not self.growing.bound else None
 
     @cached_property
     def sizes(self) -> Array:
@@ -68,14 +68,14 @@ class Fit:
         """Raises what keeps anything from being said."""
         if self.growing.batch is None:
             raise SleuthError(
-                "Which size is the batch could not be found: nothing that datasets, arguments or captured tensors bring "
-                "to a function that trains has a first dimension of 2 or more. Record a run with a larger batch; "
-                "what XLA compiles is not seen inside: record it with tf.config.run_functions_eagerly or without jit_compile"
+                "Which size is the batch was not found: nothing that datasets, arguments or captured tensors bring to "
+                "a function that trains has a first dimension of 2 or more. Record a run with a batch of at least 2"
             )
         if self._peak(2 * self.batch, self.sequence) - self.seen < LEAST_GROWTH:
             raise SleuthError(
-                f"Nothing large grows with the batch of {self.batch}: tensors of 64 kB and more are noted, and none of "
-                "them has the batch in its shape. Memory does not keep this program from a larger batch"
+                f"Nothing large was seen that grows with the batch of {self.batch}: no tensor of 64 kB and more has it "
+                "in its shape. Record a run with a larger batch; inside of what XLA compiles nothing is seen: without "
+                "jit_compile, for this"
             )
 
     def scaled(self, batch: int, sequence: int | None = None) -> Array:
@@ -115,8 +115,8 @@ class Fit:
 
     @cached_property
     def a_sample(self) -> int:
-        """Bytes that one more sample in the batch takes."""
-        return (self.peak(2 * self.batch) - self.peak()) // self.batch
+        """Bytes that one more sample in the batch takes, on average up to four times as many."""
+        return (self.peak(4 * self.batch) - self.peak()) // (3 * self.batch)
 
     @property
     def fixed(self) -> int:
