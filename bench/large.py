@@ -1,6 +1,7 @@
 """Training programs of realistic size, for what they do with memory.
 
-`python -m bench.large NAME BATCH [STEPS]`; the Transformer also takes the length of its sequence. Each takes some hundred megabytes, most of which grow with the batch.
+`python -m bench.large NAME BATCH [STEPS]`; the Transformer also takes the length of its sequence.
+Each takes some hundred megabytes, most of which grow with the batch.
 """
 
 from __future__ import annotations
