@@ -43,7 +43,7 @@ MAY_IMPORT = {
     "integrations": {"capture", "model", "trace", "diagnose", "debugger", "show"},
     "checks": {"model", "capture"},
     "data": {"model", "native", "capture", "checking", "show"},
-    "diagnose": {"model", "trace"},
+    "diagnose": {"model", "trace", "memory"},
     "debugger": {"model", "trace", "diagnose"},
     "memory": {"model", "trace"},
     "timing": {"model", "trace"},

@@ -26,10 +26,12 @@ class Fit:
     malloc wastes grows with what is asked of it.
     """
 
-    def __init__(self, account: Account, column: str = "resident") -> None:
+    def __init__(self, account: Account, column: str = "resident", wanted: int = 0) -> None:
+        """`column` of the samples that is meant by memory; `wanted`: bytes that were asked for when it ended."""
         self.account = account
         self.growing = Growing(account.asked)
         self._column = column
+        self._wanted = wanted
 
     @cached_property
     def seen(self) -> int:
@@ -90,7 +92,7 @@ class Fit:
         return self._peak(batch or self.batch, sequence)
 
     def _peak(self, batch: int, sequence: int | None) -> int:
-        return self.with_sizes(self.scaled(batch, sequence))
+        return self.with_sizes(self.scaled(batch, sequence)) + self._wanted * batch // self.batch
 
     def with_sizes(self, sizes: Array) -> int:
         """The same for any sizes of the lives."""
