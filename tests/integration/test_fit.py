@@ -22,7 +22,7 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"
 
 # What is recorded; then batches, or batch and sequence, that are run. Sizes of which the batch is most of the memory.
 LARGE: dict[str, tuple[int, list[tuple[int, ...]]]] = {
-    "mlp": (2048, [(1024,), (4096,), (8192,)]),
+    "mlp": (1024, [(512,), (2048,), (4096,)]),
     "cnn": (64, [(32,), (128,), (256,)]),
     "transformer": (8, [(4,), (16,), (32,), (8, 512)]),
 }

@@ -44,8 +44,7 @@ class Fit:
 
     @cached_property
     def sequence(self) -> int | None:
-        found = self.growing.sequence  # walking through all lives may find that it is bound
-        return found if self._powers[:, 1].any() and not self.growing.bound else None
+        return self.growing.sequence if self._powers[:, 1].any() else None
 
     @cached_property
     def sizes(self) -> Array:

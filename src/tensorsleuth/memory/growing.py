@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from tensorsleuth.memory.deliveries import ITERATORS, Deliveries
@@ -33,15 +35,34 @@ class Growing:
         self._deliveries = Deliveries(asked, self._wiring, self._shapes)
         self._known: dict[Key, Dims | None] = {}
         self._tensors: dict[tuple[int, int], Key] = {}
-        self.bound = False  # weights are as wide as the sequence is long: it cannot be another
 
     @property
     def batch(self) -> int | None:
         return self._deliveries.batch
 
-    @property
+    @cached_property
     def sequence(self) -> int | None:
-        return self._deliveries.sequence if not self.bound else None
+        """None also where weights are as long as it is: then it cannot be another."""
+        length = self._deliveries.sequence
+        return length if length is not None and not any(map(self._is_bound, self._products())) else None
+
+    def _products(self) -> Iterator[Key]:
+        for instance, function in self._asked.process.catalogue.running():
+            for number, node in enumerate(function.nodes):
+                if node.type in _PRODUCTS and len(node.inputs) == 2:
+                    yield instance.id, number, 0
+
+    def _is_bound(self, product: Key) -> bool:
+        """Is the sequence multiplied with a variable."""
+        node, sources = self._wiring.node(product), self._wiring.inputs(product)
+        if node is None or not any(one is not None and self._is_variable(one) for one in sources):
+            return False
+        given = [self._walk(one) if one is not None else None for one in sources]
+        return any(len(dims) > 1 and dims[at].power(SEQUENCE) for dims, at in _summed(node.attrs, given))
+
+    def _is_variable(self, key: Key) -> bool:
+        node = self._wiring.node(key)
+        return node is not None and node.type == "ReadVariableOp"
 
     def powers(self, life: Life) -> tuple[int, int]:
         """How often the memory of a life grows with the batch, and with the sequence."""
@@ -119,7 +140,6 @@ class Growing:
         told = _TOLD.get(kind)
         if told is not None and told < len(sources):
             step = replace(step, shape_like=self._shape_of_what(sources[told]))
-        self._check_bound(step)
         found = dims_of(step)
         return found if found is not None or shape is None else self._guess(shape)
 
@@ -140,13 +160,6 @@ class Growing:
         node = self._wiring.node(key) if key is not None else None
         source = self._wiring.inputs(key)[0] if node is not None and key and node.type == "Shape" else None
         return self._known.get(source) if source is not None else None
-
-    def _check_bound(self, step: Step) -> None:
-        """Where the sequence is multiplied with weights, these say how long it is."""
-        if step.type in _PRODUCTS and len(step.inputs) == 2 and all(step.inputs):
-            inner = [dims[-1] if not flip else dims[-2] for dims, flip in _inner(step) if len(dims) > 1]
-            grows = [bool(one.power(SEQUENCE)) for one in inner]
-            self.bound = self.bound or (any(grows) and not all(grows))
 
     def _guess(self, shape: Shape) -> Dims:
         """Of what is made of nothing that is known: a size in front that is the batch's is the batch."""
@@ -169,12 +182,11 @@ class Growing:
         )
 
 
-def _inner(step: Step) -> list[tuple[Dims, bool]]:
-    """Both sides of a product, and whether the dimension that is summed over is the last but one."""
-    a, b = step.inputs
-    flip_a = bool(step.attrs.get("transpose_a", step.attrs.get("adj_x")))
-    flip_b = bool(step.attrs.get("transpose_b", step.attrs.get("adj_y")))
-    return [(a or (), flip_a), (b or (), not flip_b)]
+def _summed(attrs: dict[str, Any], given: list[Dims | None]) -> list[tuple[Dims, int]]:
+    """Both sides of a product, and which dimension is summed over."""
+    flip_a = attrs.get("transpose_a", attrs.get("adj_x"))
+    flip_b = attrs.get("transpose_b", attrs.get("adj_y"))
+    return [(given[0] or (), -2 if flip_a else -1), (given[1] or (), -1 if flip_b else -2)]
 
 
 def _shape_in(described: dict[str, Any]) -> Shape | None:
