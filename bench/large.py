@@ -1,5 +1,6 @@
-"""Training programs of realistic size, for what they do with memory: `python -m bench.large NAME BATCH [STEPS]`.
+"""Training programs of realistic size, for what they do with memory.
 
+`python -m bench.large NAME BATCH [STEPS]`; the Transformer also takes the length of its sequence.
 Each takes some hundred megabytes, most of which grow with the batch.
 """
 
@@ -16,13 +17,13 @@ from bench.models import Transformer
 STEPS = 3
 
 
-def mlp(batch: int, steps: int) -> None:
+def mlp(batch: int, steps: int = STEPS) -> None:
     """Wide dense layers under Adam: mostly weights and optimizer state."""
     dense = tf.keras.layers.Dense
     _fit([dense(4096, "relu"), dense(2048, "relu"), dense(2048, "relu")], (1024,), batch, steps)
 
 
-def cnn(batch: int, steps: int) -> None:
+def cnn(batch: int, steps: int = STEPS) -> None:
     """Convolutions on pictures: mostly activations and their gradients."""
     layers: list[Any] = []
     for width in (32, 64, 96):
@@ -31,9 +32,9 @@ def cnn(batch: int, steps: int) -> None:
     _fit([*layers, tf.keras.layers.GlobalAveragePooling2D()], (64, 64, 3), batch, steps)
 
 
-def transformer(batch: int, steps: int) -> None:
+def transformer(batch: int, steps: int = STEPS, sequence: int = 256) -> None:
     """A decoder with hand-written momentum, its step one function."""
-    model = Transformer(layers=4, width=256, heads=8, sequence=256, batch=batch, vocabulary=4000)
+    model = Transformer(layers=4, width=256, heads=8, sequence=sequence, batch=batch, vocabulary=4000)
     for _ in range(steps):
         model.step()
 
@@ -48,4 +49,4 @@ def _fit(layers: list[Any], shape: tuple[int, ...], batch: int, steps: int) -> N
 
 
 if __name__ == "__main__":
-    globals()[sys.argv[1]](int(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else STEPS)
+    globals()[sys.argv[1]](*map(int, sys.argv[2:]))

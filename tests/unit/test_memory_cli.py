@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from tests.unit import little_run
 
 from tensorsleuth.cli.main import cli
+from tensorsleuth.memory.fitting import bytes_of
 from tensorsleuth.model.rows import BUFFER, MEMORY, BufferKind
 from tensorsleuth.trace.synthetic import _write_ring
 
@@ -82,3 +83,32 @@ def test_a_reused_address_ends_what_was_there(run: Path) -> None:
 def test_moments_that_there_are_not(run: Path, at: str, says: str) -> None:
     code, said = asked(with_memory(run, [500 * MB, 900 * MB, 700 * MB]), "--at", at)
     assert code == 2 and says in " ".join(said.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--limit", "12GB"], "ask about another size: say --fit as well"),
+        (["--fit", "--by", "op"], "--by and --at open a moment of the run, --fit is about other sizes"),
+        (
+            ["--fit", "--limit", "a lot"],
+            "--limit a lot: an amount of memory was expected, such as 12GB, 800MB or 2GiB.",
+        ),
+        (["--fit"], "Which size is the batch was not found"),
+    ],
+)
+def test_a_fit_that_cannot_be_told_says_why(run: Path, options: list[str], says: str) -> None:
+    code, said = asked(with_memory(run, [500 * MB, 900 * MB]), *options)
+    assert code == 2 and says in " ".join(said.replace("│", " ").split())
+
+
+def test_a_fit_of_an_old_trace_says_what_to_do(run: Path) -> None:
+    code, said = asked(run, "--fit")
+    assert code == 2 and "says nothing about memory" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes"), [("12GB", 12_000 * MB), ("1.5 gb", 1500 * MB), ("2GiB", 2 << 30), ("800m", 800 * MB), ("7", 7)]
+)
+def test_amounts_of_memory(text: str, bytes: int) -> None:
+    assert bytes_of(text) == bytes

@@ -145,10 +145,27 @@ def _describe(value: Any) -> Any:
     if kind == "func":
         return value.func.name
     if kind == "shape":
-        return None if value.shape.unknown_rank else [dim.size for dim in value.shape.dim]
+        return _sizes(value.shape)
+    if kind == "list" and value.list.shape:
+        return [_sizes(shape) for shape in list(value.list.shape)[:MAX_VALUES]]
     if kind == "list":
         return [list(values)[:MAX_VALUES] for values in (value.list.i, value.list.f, value.list.type) if values] or None
     return None
+
+
+def _sizes(shape: Any) -> list[int] | None:
+    """-1 for what is not known until the function runs."""
+    return None if shape.unknown_rank else [dim.size for dim in shape.dim]
+
+
+def argument_shapes(proto: Any) -> list[list[int] | None]:
+    """What a function was traced for, an entry for each argument."""
+    found: list[list[int] | None] = []
+    for number in range(len(proto.signature.input_arg)):
+        attrs = proto.arg_attr[number].attr if number in proto.arg_attr else {}
+        shapes = attrs["_output_shapes"].list.shape if "_output_shapes" in attrs else ()
+        found.append(_sizes(shapes[0]) if shapes else None)
+    return found
 
 
 def _describe_constant(node: Any) -> dict[str, Any]:

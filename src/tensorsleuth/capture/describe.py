@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tensorsleuth.capture.definition import Definition, describe_attributes
+from tensorsleuth.capture.definition import Definition, argument_shapes, describe_attributes
 from tensorsleuth.capture.scopes import Scopes
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.model.ops import writes_variables
@@ -38,6 +38,7 @@ class Describer:
             "graph": self._key(graph),
             "arguments": [argument.name for argument in signature.input_arg],
             "argument_dtypes": [argument.type for argument in signature.input_arg],
+            "argument_shapes": argument_shapes(definition.proto),
             "captures": captures,
             "nodes": nodes,
             "returns": [definition.source(definition.proto.ret[out.name]) for out in signature.output_arg],

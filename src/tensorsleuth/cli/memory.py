@@ -9,6 +9,7 @@ import click
 from tensorsleuth.cli import options
 from tensorsleuth.show import terminal
 from tensorsleuth.trace import rundir
+from tensorsleuth.trace.reader import Trace
 
 GROUPS = ("kind", "layer", "line", "op", "dtype")
 USUAL = ("kind", "layer", "line")
@@ -18,13 +19,28 @@ USUAL = ("kind", "layer", "line")
 @click.argument("run", required=False)
 @click.option("--by", type=click.Choice(GROUPS), help="Add up the tensors by this only.  [default: kind, layer, line]")
 @click.option("--at", metavar="TIME|STEP", help="Another moment: seconds since recording began, or step3.")
+@click.option("--fit", is_flag=True, help="The largest batch that fits, and what would help.")
+@click.option("--limit", metavar="SIZE", help="With --fit: how much memory there is, 12GB.  [default: as recorded]")
+@click.option("--batch", type=click.IntRange(1), help="With --fit: ask about this batch.  [default: as recorded]")
+@click.option("--sequence", type=click.IntRange(1), help="With --fit: ask about this length of the sequence.")
 @options.logdir
 @options.as_json
-def command(run: str | None, by: str | None, at: str | None, logdir: Path, as_json: bool) -> None:
-    """Tell where the memory of a run went.
+def command(
+    run: str | None,
+    by: str | None,
+    at: str | None,
+    fit: bool,
+    limit: str | None,
+    batch: int | None,
+    sequence: int | None,
+    logdir: Path,
+    as_json: bool,
+) -> None:
+    """Tell where the memory of a run went, and which batch fits.
 
     Resident memory over time, and the moment when it was highest, opened up: the tensors that were alive, by what they
-    were for, by layer and by line; and what was not in tensors. RUN is a name, the start of one, or a path; the
+    were for, by layer and by line; and what was not in tensors. With --fit a model of that peak: the largest batch and
+    the longest sequence that fit, and what would help by how much. RUN is a name, the start of one, or a path; the
     latest when left out.
 
     \b
@@ -32,13 +48,28 @@ def command(run: str | None, by: str | None, at: str | None, logdir: Path, as_js
     sleuth memory --by op
     sleuth memory --at step3
     sleuth memory --at 2.5 --by line 20251115-2215
+    sleuth memory --fit
+    sleuth memory --fit --limit 12GB --batch 64
     sleuth memory --json
     """
-    from tensorsleuth.memory.answer import answers
-    from tensorsleuth.show.memory_report import memory_report
     from tensorsleuth.trace.reader import open_trace
 
-    found = answers(open_trace(rundir.find(logdir, run)), at)
+    if not fit and (limit, batch, sequence) != (None, None, None):
+        raise click.UsageError("--limit, --batch and --sequence ask about another size: say --fit as well.")
+    if fit and (by, at) != (None, None):
+        raise click.UsageError("--by and --at open a moment of the run, --fit is about other sizes: leave one out.")
+    trace = open_trace(rundir.find(logdir, run))
+    if fit:
+        _fit(trace, limit, batch, sequence, as_json)
+    else:
+        _account(trace, by, at, as_json)
+
+
+def _account(trace: Trace, by: str | None, at: str | None, as_json: bool) -> None:
+    from tensorsleuth.memory.answer import answers
+    from tensorsleuth.show.memory_report import memory_report
+
+    found = answers(trace, at)
     if as_json:
         terminal.data([one.to_json(by or "kind") for one in found])
         return
@@ -46,3 +77,17 @@ def command(run: str | None, by: str | None, at: str | None, logdir: Path, as_js
         if len(found) > 1:
             terminal.note(f" process {answer.pid}")
         terminal.show(memory_report(answer, (by,) if by else USUAL, terminal.width()))
+
+
+def _fit(trace: Trace, limit: str | None, batch: int | None, sequence: int | None, as_json: bool) -> None:
+    from tensorsleuth.memory.fitting import bytes_of, fittings
+    from tensorsleuth.show.batch_report import batch_report
+
+    found = fittings(trace, bytes_of(limit) if limit is not None else None, batch, sequence)
+    if as_json:
+        terminal.data([one.to_json() for one in found])
+        return
+    for one in found:
+        if len(found) > 1:
+            terminal.note(f" process {one.pid}")
+        terminal.show(batch_report(one, terminal.width()))

@@ -16,10 +16,22 @@ _SIZES = {dtype.name: dtype.itemsize for dtype in DTYPES.values()}
 
 def wanted(message: str) -> str | None:
     """`float32 [8192, 8192] (268 MB)`; None where the message does not say."""
+    found = _asked_for(message)
+    if found is None:
+        return None
+    dtype, shape = found
+    size = wanted_bytes(message)
+    return f"{dtype} {shape}" + (f" ({in_bytes(size)})" if size else "")
+
+
+def wanted_bytes(message: str) -> int:
+    """The size of it, 0 where it is not known."""
+    dtype, shape = _asked_for(message) or ("", [])
+    return math.prod(shape) * _SIZES.get(dtype, 0)
+
+
+def _asked_for(message: str) -> tuple[str, list[int]] | None:
     found = _TENSORFLOW.search(message) or _NUMPY.search(message)
     if found is None:
         return None
-    shape = [int(length) for length in re.findall(r"\d+", found.group(1))]
-    dtype = _CPP.get(found.group(2), found.group(2))
-    size = math.prod(shape) * _SIZES.get(dtype, 0)
-    return f"{dtype} {shape}" + (f" ({in_bytes(size)})" if size else "")
+    return _CPP.get(found.group(2), found.group(2)), [int(length) for length in re.findall(r"\d+", found.group(1))]

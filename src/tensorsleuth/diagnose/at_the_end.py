@@ -8,12 +8,14 @@ from dataclasses import replace
 from tensorsleuth.diagnose.end import End
 from tensorsleuth.diagnose.endings import explain
 from tensorsleuth.diagnose.failure import OUT_OF_MEMORY
+from tensorsleuth.diagnose.fits import fits
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.model.last_moments import LastMoments
 from tensorsleuth.trace.reader import Trace
 
 AROUND = 2
 BY_SOMEBODY = ("killed", "cut-short")
+_FULL = ("killed-out-of-memory", "aborted-out-of-memory")
 _CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
@@ -33,21 +35,27 @@ def _with_end(trace: Trace, found: list[Finding]) -> tuple[list[Finding], LastMo
         return found, None
     told = explain(end)
     if told is None or (told.cause == "exception" and any(one.severity == "error" for one in found)):
-        return found, _of_what_was_found(end.moments(None), found)  # an exception follows from what was found
+        return found, _of_what_was_found(end, found)  # an exception follows from what was found
     finding = end.finding(told)
     lines = end.process.catalogue.sources.get(finding.file or "", "").splitlines()
     line = finding.line or 0
     numbers = range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1) if line else range(0)
     source = tuple((number, lines[number - 1]) for number in numbers)
     first = replace(finding, source=source, process=trace.processes.index(end.process))
-    return _ranked(first, found), end.moments(told)
+    moments = end.moments(told)
+    return _ranked(first, found), _with_fits(end, moments) if told.cause in _FULL else moments
 
 
-def _of_what_was_found(moments: LastMoments, found: list[Finding]) -> LastMoments:
+def _with_fits(end: End, moments: LastMoments) -> LastMoments:
+    return replace(moments, memory=replace(end.memory, fits=fits(end)))
+
+
+def _of_what_was_found(end: End, found: list[Finding]) -> LastMoments:
     """Where an op ran out of memory, what was held then is asked as well."""
+    moments = end.moments(None)
     if not found or found[0].cause != OUT_OF_MEMORY or not moments.exit:
         return moments
-    return replace(moments, kind=OUT_OF_MEMORY, sentence=found[0].summary)
+    return replace(_with_fits(end, moments), kind=OUT_OF_MEMORY, sentence=found[0].summary)
 
 
 def _ranked(end: Finding, found: list[Finding]) -> list[Finding]:

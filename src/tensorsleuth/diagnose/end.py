@@ -10,17 +10,20 @@ from typing import Any
 
 from tensorsleuth.diagnose.doing import Threads, code_at
 from tensorsleuth.diagnose.memory_at_end import memory_at_end
+from tensorsleuth.memory.account import Account
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.model.last_moments import Doing, LastMoments, MemoryAtEnd, ThreadStack
 from tensorsleuth.trace.faults import stacks_of
 from tensorsleuth.trace.files import open_regular
 from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.query import asked_of
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.rundir import HANG, is_alive
 
 STOPPED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGPIPE")  # somebody wanted it
 _LONGEST = 10_000
+MOST_ROWS = 100_000  # of tensors' lives that are looked at, the newest
 
 
 @dataclass(frozen=True)
@@ -142,8 +145,13 @@ class End:
         return max(0.0, (self.now - int(max(rows))) / 1e9) if rows and self.now else None
 
     @cached_property
+    def account(self) -> Account:
+        """What the process did with its memory."""
+        return Account(asked_of(self.trace)[self.trace.processes.index(self.process)], MOST_ROWS)
+
+    @cached_property
     def memory(self) -> MemoryAtEnd:
-        return memory_at_end(self.process, self.now, self.kernel, self.threads.calls)
+        return memory_at_end(self.account, self.now, self.kernel, self.exit == 0)
 
     @property
     def kernel(self) -> dict[str, Any]:

@@ -66,14 +66,16 @@ class Parts:
 class Account:
     """What one process did with its memory."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Asked, newest: int | None = None) -> None:
+        """`newest`: look only at so many rows, for what was alive at the end."""
         self.asked = asked
+        self._newest = newest
         self.process = asked.process
         self.samples = asked.process.memory
 
     @cached_property
     def lives(self) -> Lives:
-        return Lives(self.asked)
+        return Lives(self.asked, self._newest)
 
     @cached_property
     def labels(self) -> Labels:

@@ -138,14 +138,19 @@ def _holding_json(one: Holding, start: int) -> dict[str, Any]:
 
 def answers(trace: Trace, at: str | None = None) -> list[Answer]:
     """An answer for each process that says something about memory, the largest first."""
+    found = [_answer(trace, account, at) for account in accounts_of(trace)]
+    return sorted(found, key=lambda one: -one.peak_resident)
+
+
+def accounts_of(trace: Trace) -> list[Account]:
+    """Of each process whose memory was sampled; raises where none was."""
     accounts = [Account(asked) for asked in asked_of(trace) if len(asked.process.memory)]
     if not accounts:
         raise SleuthError(
             f"{trace.path.name} says nothing about memory: it was recorded without the native library, or before "
             "recordings did. Record it again: sleuth run program.py"
         )
-    found = [_answer(trace, account, at) for account in accounts]
-    return sorted(found, key=lambda one: -one.peak_resident)
+    return accounts
 
 
 def _answer(trace: Trace, account: Account, at: str | None) -> Answer:

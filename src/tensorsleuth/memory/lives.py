@@ -13,8 +13,9 @@ from tensorsleuth.memory.ends import Ends
 from tensorsleuth.memory.times import Times, begins_of, ends_of
 from tensorsleuth.model.rows import NO_UID, BufferKind, CallKind, EventFlag
 from tensorsleuth.trace.asked import Asked
-from tensorsleuth.trace.observed import uid_of
+from tensorsleuth.trace.observed import uid_of, uids_of
 from tensorsleuth.trace.process import Tensor
+from tensorsleuth.trace.ring_reader import Array
 
 FOREVER = np.iinfo(np.int64).max
 MOST = 1 << 48  # bytes; a damaged row may say anything
@@ -45,10 +46,12 @@ class Life:
 class Lives:
     """Walks through the rows of one process in the order of time."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Asked, newest: int | None = None) -> None:
+        """Of all rows; else of so many of the newest, and of eager tensors that were never let go."""
         self.asked = asked
         self._process = asked.process
         self._rows = asked.process.buffers
+        self._walked = np.arange(len(self._rows)) if newest is None else _at_the_end(self._rows, newest)
         self._catalogue = asked.process.catalogue
         self._described: dict[int, Tensor | None] = {}
         self._here: dict[int, Life] = {}  # by address
@@ -61,7 +64,7 @@ class Lives:
         self._walk()
 
     def _walk(self) -> None:
-        rows, graph = self._rows, np.flatnonzero(self._rows["kind"] == BufferKind.GRAPH)
+        rows, graph = self._rows, self._walked[self._rows["kind"][self._walked] == BufferKind.GRAPH]
         until, begun = np.zeros(len(rows), np.int64), rows["time"].astype(np.int64)
         if len(graph):
             times = Times(self.asked)
@@ -77,7 +80,7 @@ class Lives:
     def _in_order(self) -> Iterator[tuple[int, int, tuple[int, int] | None]]:
         """Rows by their time, and in between the variables that eager ops assigned to: (handle, value)."""
         times = self._rows["time"].astype(np.int64)
-        order = np.argsort(times, kind="stable").tolist()
+        order = self._walked[np.argsort(times[self._walked], kind="stable")].tolist()
         writes = self._assignments()
         for number in order:
             time = int(times[number])
@@ -223,6 +226,14 @@ class Lives:
         call = self._process.call_of_step.get(int(row["step"]))
         inputs = self.asked.moments.calls.inputs(call) if call is not None else []
         return inputs[number] if number < len(inputs) and inputs[number] != NO_UID else None
+
+
+def _at_the_end(rows: Array, newest: int) -> Array:
+    """The rows that tell what is alive at the end of them."""
+    freed = uids_of(rows[rows["kind"] == BufferKind.FREED])
+    held = (rows["kind"] == BufferKind.EAGER) & ~np.isin(uids_of(rows), freed)
+    held[max(len(rows) - newest, 0) :] = True
+    return np.flatnonzero(held)
 
 
 def _is_result(tensor: Tensor | None) -> bool:

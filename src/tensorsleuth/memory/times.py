@@ -67,6 +67,15 @@ class Times:
         events = self._asked.process.events
         return np.asarray(events["time"][events["thread"] == thread], np.int64)
 
+    def under_way(self, steps: Array) -> Array:
+        """Which of TensorFlow's step ids ran for a call that never came back: what it had not used yet is alive."""
+        calls = self._asked.process.calls
+        over = calls["call"][np.isin(calls["kind"], (CallKind.ENDED, CallKind.FAILED))]
+        begun = np.setdiff1d(calls["call"][calls["kind"] == CallKind.FUNCTION], over)
+        joined = self._asked.process.call_of_step
+        found = (joined.get(step, -1) for step in steps.tolist())
+        return np.isin(np.fromiter(found, np.int64, len(steps)), begun.astype(np.int64))
+
     def call_ends(self, steps: Array) -> Array:
         """When the call came back that each of TensorFlow's step ids ran for; else the last that was seen of it."""
         calls = self._asked.process.calls
@@ -101,13 +110,15 @@ def ends_of(rows: Array, ends: Ends, times: Times) -> Array:
     steps, born = rows["step"], rows["time"].astype(np.int64)
     found = born.copy()
     call_ends = times.call_ends(steps) if len(rows) else born
+    unused = np.where(times.under_way(steps), NEVER, born)  # what no op has taken: of a call that is over, by none
+    call_ends = np.maximum(call_ends, unused)
     for tensor in np.unique(rows["tensor"]).tolist():
         at = np.flatnonzero(rows["tensor"] == tensor)
         end = ends.of(tensor)
         for mark in end.marks:
             ids = [times.next(steps[at], np.full(len(at), one), born[at]) for one in mark]
             first = np.minimum.reduce(ids)
-            found[at] = np.maximum(found[at], np.where(first == NEVER, born[at], first))
+            found[at] = np.maximum(found[at], np.where(first == NEVER, unused[at], first))
         if end.with_call:
             found[at] = np.maximum(found[at], call_ends[at])
     return found

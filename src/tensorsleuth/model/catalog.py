@@ -75,6 +75,7 @@ class Function:
     returns: tuple[tuple[int, int], ...]
     kind: str  # train, backward, write or plain
     tensors: int  # how many tensor ids an instance takes
+    argument_shapes: tuple[tuple[int, ...] | None, ...] = ()  # that it was traced for; -1 for any size
 
     def number(self, node: Node) -> int:
         """The place of a node among `nodes`: they are ordered by their first output."""

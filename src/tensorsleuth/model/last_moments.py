@@ -75,6 +75,7 @@ class MemoryAtEnd:
     curve: tuple[tuple[float, int], ...] = ()  # (seconds before the end, bytes used), oldest first
     largest: tuple[Held, ...] = ()
     oldest: tuple[Held, ...] = ()  # the longest-lived of 64 kB and more
+    fits: str | None = None  # of a program that trains: which batch, or sequence, would have fit
 
 
 @dataclass(frozen=True)

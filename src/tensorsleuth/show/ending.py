@@ -99,6 +99,7 @@ def _is_near(file: str) -> bool:
 def _memory(memory: MemoryAtEnd) -> Iterator[RenderableType]:
     said = [part for part in (_curve(memory), _bounds(memory)) if part]
     yield from _labelled("Memory", said)
+    yield from _labelled("Fits", [memory.fits] if memory.fits else [])
     yield from _labelled("Largest", [_held(one) for one in memory.largest[:TENSORS]])
     yield from _labelled(
         "Oldest", [_held(one) for one in memory.oldest[:TENSORS] if one not in memory.largest[:TENSORS]]

@@ -178,7 +178,12 @@ def _function(fields: dict[str, Any]) -> Function:
         tuple(_pair(source) for source in fields["returns"]),
         str(fields["kind"]),
         int(fields["tensors"]),
+        tuple(_shape(shape) for shape in fields.get("argument_shapes", ())),
     )
+
+
+def _shape(sizes: list[int] | None) -> tuple[int, ...] | None:
+    return tuple(int(size) for size in sizes) if sizes is not None else None
 
 
 def _node(described: list[Any], first: int) -> Node:

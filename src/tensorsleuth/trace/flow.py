@@ -44,6 +44,10 @@ class Flow:
         """Is what a node calls known."""
         return (instance.id, node) in self._inner
 
+    def called(self, instance: Instance, node: int) -> list[Instance]:
+        """What a node calls: the branches of a condition, of a loop its body last."""
+        return self._inner.get((instance.id, node), [])
+
     def slots(self, instance: Instance, node: int) -> list[list[Source]]:
         """For each input of a node, the tensors that it may have come from (two for a branch or a loop)."""
         known = self._slots.get((instance.id, node))
@@ -94,7 +98,7 @@ class Flow:
             if described.type in MERGES:
                 yield from self._merged(instance, function, described, so_far)
                 return
-            inner = self._inner.get((instance.id, node), [])
+            inner = self.called(instance, node)
             if inner and described.type not in BRANCHES | LOOPS:
                 yield from self._through(inner[0], output, so_far)
             elif inner and described.type in BRANCHES:

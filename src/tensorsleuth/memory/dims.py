@@ -1,0 +1,105 @@
+"""Dimensions of a tensor that know what they are made of: the batch, the sequence, or a size that stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd, prod
+
+BATCH, SEQUENCE, STAYS = "batch", "sequence", ""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A part of a dimension: `[batch * sequence, 256]` has two in its first."""
+
+    size: int
+    symbol: str = STAYS
+
+
+@dataclass(frozen=True)
+class Dim:
+    """One dimension: the product of its factors, the slowest first."""
+
+    factors: tuple[Factor, ...]
+
+    @cached_property
+    def size(self) -> int:
+        return prod(one.size for one in self.factors)
+
+    @cached_property
+    def grows(self) -> bool:
+        return any(one.symbol for one in self.factors)
+
+    def power(self, symbol: str) -> int:
+        """How often it grows: 1 for once with the batch."""
+        return sum(one.symbol == symbol for one in self.factors)
+
+    def resized(self, size: int) -> Dim:
+        """The same growth at another size: what strides, slices and padding leave of a dimension."""
+        if size == self.size:
+            return self
+        grown = [one for one in self.factors if one.symbol]
+        if size <= 1 or not grown:
+            return stays(size)
+        return Dim((Factor(size, grown[0].symbol), *(Factor(1, one.symbol) for one in grown[1:])))
+
+
+Dims = tuple[Dim, ...]
+
+
+def stays(size: int) -> Dim:
+    return Dim((Factor(size),))
+
+
+def fixed(shape: Iterable[int]) -> Dims:
+    """A shape of which nothing grows."""
+    return tuple(map(stays, shape))
+
+
+def shape_of(dims: Dims) -> tuple[int, ...]:
+    return tuple(one.size for one in dims)
+
+
+def power(dims: Dims, symbol: str) -> int:
+    """How many of the dimensions grow with it: attention scores grow twice with the sequence."""
+    return sum(one.power(symbol) for one in dims)
+
+
+def reshaped(dims: Dims, shape: tuple[int, ...]) -> Dims | None:
+    """The same elements in another shape, row after row: factors keep their order. None where that cannot be."""
+    left = [factor for one in dims for factor in one.factors if factor.size != 1]
+    if prod(factor.size for factor in left) != prod(shape):
+        return None
+    found = []
+    for size in shape:
+        taken = list(_taken(left, size))
+        if prod(factor.size for factor in taken) != size:
+            return None
+        found.append(Dim(tuple(taken) or (Factor(1),)))
+    return tuple(found)
+
+
+def _taken(left: list[Factor], size: int) -> Iterator[Factor]:
+    """As many factors from the front as make up a size; one that is too large is cut, and grows in its first part."""
+    while size > 1 and left:
+        factor = left.pop(0)
+        part = gcd(factor.size, size)
+        if part == 1:
+            left.insert(0, factor)
+            return
+        if part < factor.size:
+            left.insert(0, Factor(factor.size // part))
+        yield Factor(part, factor.symbol)
+        size //= part
+
+
+def broadcast(inputs: Iterable[Dims]) -> Dims | None:
+    """What an op makes that goes element by element; None where the shapes do not go together."""
+    given = list(inputs)
+    rank = max(map(len, given), default=0)
+    padded = [(*fixed([1] * (rank - len(one))), *one) for one in given]
+    found = tuple(max(column, key=lambda one: (one.size, one.grows)) for column in zip(*padded, strict=True))
+    fits = all(one.size in (1, most.size) for row in padded for one, most in zip(row, found, strict=True))
+    return found if fits else None
