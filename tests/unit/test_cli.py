@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from tensorsleuth.cli import commands, machine, rm
+from tensorsleuth.cli.closing import next_commands
 from tensorsleuth.cli.main import cli
 from tensorsleuth.model.checkup import State
 from tensorsleuth.model.ending import Ending
@@ -134,6 +136,37 @@ def test_info_takes_the_latest_a_name_a_prefix_or_a_path() -> None:
     assert json.loads(sleuth("info", "--json").stdout)["argv"] == ["train.py", "--epochs", "3"]
 
 
+def empty_run(ended: dict[str, object] | None = None, seen: bool = False) -> Path:
+    run = rundir.create(Path("sleuth_runs"), ["train.py"])
+    if ended is not None:
+        rundir.write_end(run, **ended)  # type: ignore[arg-type]
+    if seen:
+        (run / rundir.TENSORFLOW_SEEN).touch()
+    return run
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (
+            {"ended": {"exit_code": 3}},
+            "ended with exit code 3 and had not imported TensorFlow. Its own stderr says",
+        ),
+        ({"ended": {"exit_code": 0}}, "exit code 0 and had not imported TensorFlow. Name the program that computes: "),
+        ({"ended": {"exit_code": None, "signal_name": "SIGKILL"}}, "was killed by SIGKILL and had not imported"),
+        ({"ended": {"exit_code": 1}, "seen": True}, "recording did not start. Why is on the program's stderr"),
+        ({}, "the program runs, TensorFlow has computed nothing so far. Ask again later."),
+    ],
+)
+def test_why_of_a_run_that_holds_nothing(run: dict[str, Any], said: str) -> None:
+    empty_run(**run)
+    done = sleuth("why")
+    assert done.exit_code == 2 and done.output.startswith(" UNKNOWN Nothing ")
+    assert said in " ".join(done.output.split()) and "sleuth view" not in done.output
+    told = json.loads(sleuth("why", "--json").output)
+    assert told["verdict"] == "unknown" and said in told["unjudged"]
+
+
 def test_a_hostile_run_costs_nothing() -> None:
     run = make_run()
     (run / "run.json").write_text(json.dumps({"program": ["\x1b[2J\udcff"], "started": 1e300, "ended": {"time": "x"}}))
@@ -246,6 +279,13 @@ def test_doctor_sees_a_log_directory_that_cannot_be_written(place: Path, monkeyp
 )
 def test_closing_sentence(status: int, seconds: float, sentence: str) -> None:
     assert closing.sentence("train.py", Ending(status, seconds), outlined(steps=500, events=301_422)) == sentence
+
+
+@pytest.mark.parametrize(("width", "lines"), [(80, 3), (120, 1)])
+def test_hints_fit_the_terminal(width: int, lines: int) -> None:
+    said = closing.hints(next_commands(Path("sleuth_runs/x").absolute()), width).splitlines()
+    assert len(said) == lines and all(len(line) <= width for line in said)
+    assert all(f"sleuth {name}" in "".join(said) for name in ("view", "debug", "why --all"))
 
 
 def test_closing_sentence_without_numbers() -> None:

@@ -20,6 +20,7 @@ from tensorsleuth.diagnose.cluster import Found, ran_on, task_name, told_as_one
 from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
 from tensorsleuth.diagnose.habits import habits_of
 from tensorsleuth.diagnose.logged import with_logs
+from tensorsleuth.diagnose.nothing_seen import why_nothing
 from tensorsleuth.diagnose.quoted import code_at, lines_around
 from tensorsleuth.diagnose.violations import with_violations
 from tensorsleuth.diagnose.words import describe_health
@@ -30,6 +31,7 @@ from tensorsleuth.model.rows import NO_UID
 from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace, open_trace
+from tensorsleuth.trace.runs import step_count
 
 MAX_FINDINGS = 20
 MAX_EVIDENCE = 6
@@ -53,10 +55,11 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         (*trace.not_covered, *([unseen] if blind else [])),
         (*trace.trouble, *trouble, *unclear),
         sum(process.event_count for process in trace.processes),
-        max((int(p.calls["step"].max(initial=-1)) + 1 for p in trace.processes), default=0),
+        max(map(step_count, trace.processes), default=0),
         blind,
         moments,
         tuple(finding for finding in findings if finding.severity == "note")[:MAX_FINDINGS],
+        why_nothing(trace),
     )
 
 

@@ -36,8 +36,10 @@ def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
 
 
 def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
-    if not diagnosis.events:
-        yield Text(" NOTHING was recorded in this run. Was TensorFlow used? See: sleuth info", style="bold yellow")
+    if diagnosis.unjudged:
+        title = Table.grid(padding=(0, 1))
+        title.add_row(Text(" UNKNOWN", style="bold yellow"), Text(printable(diagnosis.unjudged)))
+        yield title
     elif diagnosis.blind:
         text = Text(" UNKNOWN ", style="bold yellow")
         text.append(f" mode {diagnosis.blind} looks at no values. Record with FULL_HEALTH, which is the default.")
@@ -48,7 +50,7 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         text.append(f" {steps}, {events}, no bad value that matters.", style="default")
         yield text
     how = ended(diagnosis.end) if diagnosis.end is not None else None
-    if how is not None:
+    if how is not None and not diagnosis.unjudged:  # which says so
         yield Text(printable(f"   Ended {how}"), style="dim")
     yield from _caveats(diagnosis)
 
