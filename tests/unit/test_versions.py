@@ -58,3 +58,8 @@ def test_nonsense_is_damage(tmp_path: Path) -> None:
     run = little_run.write(tmp_path / "run", tmp_path / "train.py")
     change(run, ROW_SIZE, 0xFFFFFFF1, None)
     assert "is damaged: its rows are said to be 4294967281 bytes" in Trace(run).trouble[0]
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    assert f'\nversion = "{__version__}"\n' in project.read_text()

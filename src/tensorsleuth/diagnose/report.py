@@ -174,7 +174,8 @@ class _Told:
         case, story = self.case, self.story
         frame = self._frame
         row = case.out.row
-        chain = chain_of(case.spread, _Names(case)) if not self.masked else ()
+        computed = story.computed if story else None
+        chain = chain_of(case.spread, _Names(case), computed) if not self.masked else ()
         return Finding(
             cause=story.cause if story else "origin",
             confidence=story.confidence if story else 0.4,
@@ -240,7 +241,9 @@ class _Told:
         also = self.story.evidence if self.story is not None else ()
         pieces = [("in", one) for one in inputs[: MAX_EVIDENCE - 2]]
         for role, one in (*pieces, ("out", case.out), *(("also", one) for one in also)):
-            yield _piece(role, one, self._number(one))
+            piece = _piece(role, one, self._number(one))
+            made = self.story.computed if self.story is not None and role == "out" else None
+            yield replace(piece, name=f"{piece.name} as {made}", op=made) if made is not None else piece
 
 
 class _Names(dict[int, str]):
