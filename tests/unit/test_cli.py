@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from tensorsleuth.cli import commands, machine, rm
 from tensorsleuth.cli.closing import next_commands
 from tensorsleuth.cli.main import cli
 from tensorsleuth.model.checkup import State
 from tensorsleuth.model.ending import Ending
+from tensorsleuth.model.modes import Mode
 from tensorsleuth.show import amounts, closing
+from tensorsleuth.show.runs_table import runs_table
 from tensorsleuth.trace import rundir
 from tensorsleuth.trace.runs import RunSummary
 
@@ -119,6 +124,22 @@ def test_runs_fit_80_columns_with_whole_names() -> None:
     assert runs[0].name in said and "exit 0" in said
     for title in ("run", "program", "age", "ended", "steps", "events", "size", "values"):
         assert title in said.splitlines()[0]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_runs_say_their_mode(width: int) -> None:
+    modes = {"a": Mode.FULL_HEALTH, "b": Mode.SHAPE, "c": Mode.CURT_HEALTH}
+    runs = [replace(outlined(5, 100), name=f"20250101-100000-{name}", mode=mode) for name, mode in modes.items()]
+    out = io.StringIO()
+    Console(file=out, width=width).print(runs_table(runs, 2000.0, width))
+    said = out.getvalue()
+    assert max(map(len, said.splitlines())) <= width and all(run.name in said for run in runs)
+    assert "not looked at" in said and said.count("none bad") == 2
+    if width >= 100:
+        assert [mode.name in line for mode, line in zip(modes.values(), said.splitlines()[1:])] == [True] * 3
+    else:
+        folded = " ".join(said.split())
+        assert "mode FULL_HEALTH, but SHAPE: 20250101-100000-b; CURT_HEALTH: 20250101-100000-c" in folded
 
 
 def test_runs_as_json() -> None:

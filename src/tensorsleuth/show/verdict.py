@@ -149,13 +149,23 @@ def _near(path: str) -> str:
     return path if near.startswith("..") else near
 
 
-def _source(finding: Finding) -> Iterator[Text]:
+def _source(finding: Finding) -> Iterator[RenderableType]:
+    """The line itself whole, be it folded; those around it are cut where the terminal ends."""
     for number, text in finding.source:
-        here = number == finding.line
-        line = Text(f"   {'▶' if here else ' '} {number:>4} │ ", style="bold red" if here else "dim")
-        line.append(printable(text), style="bold default" if here else "dim")
+        if number == finding.line:
+            yield _guilty(number, printable(text))
+            continue
+        line = Text(f"     {number:>4} │ {printable(text)}", style="dim")
         line.no_wrap, line.overflow = True, "ellipsis"
         yield line
+
+
+def _guilty(number: int, text: str) -> Table:
+    code = text.lstrip()
+    table = Table.grid()
+    mark = Text(f"   ▶ {number:>4} │ {' ' * (len(text) - len(code))}", style="bold red")
+    table.add_row(mark, Text(code, style="bold", overflow="fold"))
+    return table
 
 
 def _piece(piece: Evidence, finding: Finding) -> Table:
