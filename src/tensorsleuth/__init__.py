@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tensorsleuth.model.version import VERSION
+
 if TYPE_CHECKING:
     from tensorsleuth import hooks, keras
     from tensorsleuth.breaking.api import Break, break_when
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
     open = open_trace
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # Loaded when first used: reading a trace needs no TensorFlow, and recording no reader.
 _HOMES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,24 @@ def test_they_are_findings(recorded: Any) -> None:
     assert scores.evidence[0].dtype == "1 of 2" and scores.evidence[0].health.endswith("first at [1] 1.5")
     assert found["chart"].seen == "32 times at this place; the first is shown"
     assert scores.source and scores.code is not None
+
+
+@pytest.mark.parametrize("times", [1, 30])  # of a place that is broken often, not all are in the trace
+def test_the_one_that_ended_the_program_comes_first(recorded: Any, monkeypatch: Any, times: int) -> None:
+    def end() -> None:
+        with pytest.raises(ExpectationError):
+            scaled(tf.constant([0.5]))
+        for number in range(times):
+            with pytest.raises(ExpectationError) as caught:
+                expect(np.float32(number), between=(-2, -1), name=f"the last of {times}")
+        for name in ("last_value", "last_exc"):  # as Python leaves what nobody caught
+            monkeypatch.setattr(sys, name, caught.value, raising=False)
+
+    first, second = tensorsleuth.diagnose(recorded(end))
+    assert (first.name, second.name) == (f"the last of {times}", "scores")
+    many = "20 times at this place, until it ended the program; the latest in the trace is shown"
+    assert first.seen == ("it ended the program" if times == 1 else many)
+    assert first.evidence[0].health.endswith(f" {min(times, 20) - 1}")
 
 
 def test_the_birth_of_a_nan_comes_before_the_expectation_that_saw_it(recorded: Any) -> None:

@@ -80,6 +80,23 @@ def test_of_a_compiled_loop_the_last_is_said(said: Said) -> None:
     assert said() == ["> i 2 (the last of 3 times in compiled code)"] * 2
 
 
+def test_a_compiled_call_that_raises_has_said_it_before(said: Said) -> None:
+    """What was logged in the call that an expectation ends is printed, and not counted with the next."""
+
+    @tf.function(jit_compile=True)
+    def double(x: Any) -> Any:
+        tensorsleuth.log("> x {x:.0f}", x=x)
+        return tensorsleuth.expect(x * 2.0, between=(0, 10))
+
+    with pytest.raises(tensorsleuth.ExpectationError):
+        double(tf.constant(100.0))
+    assert said() == ["> x 100"]
+    double(tf.constant(3.0))
+    with pytest.raises(tensorsleuth.ExpectationError):
+        double(tf.constant(7.0))
+    assert said() == ["> x 3", "> x 7"]
+
+
 def test_a_compiled_function_in_another(said: Said) -> None:
     @tf.function(jit_compile=True)
     def inner(x: Any) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import tensorflow as tf
 
-from tensorsleuth.capture import graph_points, tracing
-from tensorsleuth.capture.patches import Patches
+from tensorsleuth.capture import expecting, tracing
 
 
 def test_ops_that_have_to_run_in_no_order() -> None:
@@ -16,16 +16,15 @@ def test_ops_that_have_to_run_in_no_order() -> None:
     assert isinstance(auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS, frozenset)
 
 
-def test_the_end_of_each_call_of_a_function_is_counted() -> None:
-    from tensorflow.python.eager.polymorphic_function import polymorphic_function
-
-    patches, ended = Patches(), list[str]()
-    graph_points._watch_calls(patches, lambda: ended.append("call"))
-    double = polymorphic_function.function(lambda x: x * 2)
-    double(tf.constant(1)), double(tf.constant(2))
-    patches.undo()
-    double(tf.constant(3))
-    assert ended == ["call", "call"]
+def test_the_end_of_each_call_is_heard_of_also_where_it_raises() -> None:
+    ended = list[str]()
+    expecting.watch_ends(lambda name, inputs: ended.append(name))
+    double = tf.function(lambda x: tf.debugging.check_numerics(x, "x") * 2.0)
+    one = tf.constant(1.0)
+    double(one), double(one), double.get_concrete_function(one)(one)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        double(one / 0.0)
+    assert len(ended) == 4
 
 
 def test_a_graph_knows_that_it_will_be_compiled() -> None:

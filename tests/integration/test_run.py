@@ -154,3 +154,23 @@ def test_refused(place: Path, arguments: list[str], said: str) -> None:
     done = sleuth(*arguments)
     assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
     assert done.stdout == "" and not Path("sleuth_runs").exists()
+
+
+# ---- when it has ended
+
+BROKEN = {
+    "closing cannot be imported": "sys.modules['tensorsleuth.cli.closing'] = None",
+    "closing fails": "from tensorsleuth.cli import closing; closing.close = lambda *_: 1 / 0",
+    "closing is interrupted": "from tensorsleuth.cli import closing as c; c.close = lambda *_: os.kill(os.getpid(), 2)",
+    "the end is not written": "from tensorsleuth.cli import oom; oom.compare = lambda *_: 1 / 0",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_trouble_of_ours_leaves_the_exit_code(place: Path, name: str) -> None:
+    write(place / "prog.py", "raise SystemExit(7)")
+    code = started.SLEUTH[-1].replace("; from tens", f"; import os; {BROKEN[name]}; from tens", 1)
+    done = subprocess.run([*started.SLEUTH[:-1], code, "run", "prog.py"], capture_output=True, text=True)
+    assert done.returncode == 7, done.stderr
+    assert " sleuth  cannot " in done.stderr and "The program's exit code is its own." in done.stderr
+    assert "Traceback" not in done.stderr

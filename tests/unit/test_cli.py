@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from tensorsleuth.cli import commands, machine, rm
+from tensorsleuth.cli.closing import next_commands
 from tensorsleuth.cli.main import cli
 from tensorsleuth.model.checkup import State
 from tensorsleuth.model.ending import Ending
+from tensorsleuth.model.modes import Mode
 from tensorsleuth.show import amounts, closing
+from tensorsleuth.show.runs_table import runs_table
 from tensorsleuth.trace import rundir
 from tensorsleuth.trace.runs import RunSummary
 
@@ -119,6 +126,22 @@ def test_runs_fit_80_columns_with_whole_names() -> None:
         assert title in said.splitlines()[0]
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_runs_say_their_mode(width: int) -> None:
+    modes = {"a": Mode.FULL_HEALTH, "b": Mode.SHAPE, "c": Mode.CURT_HEALTH}
+    runs = [replace(outlined(5, 100), name=f"20250101-100000-{name}", mode=mode) for name, mode in modes.items()]
+    out = io.StringIO()
+    Console(file=out, width=width).print(runs_table(runs, 2000.0, width))
+    said = out.getvalue()
+    assert max(map(len, said.splitlines())) <= width and all(run.name in said for run in runs)
+    assert "not looked at" in said and said.count("none bad") == 2
+    if width >= 100:
+        assert [mode.name in line for mode, line in zip(modes.values(), said.splitlines()[1:])] == [True] * 3
+    else:
+        folded = " ".join(said.split())
+        assert "mode FULL_HEALTH, but SHAPE: 20250101-100000-b; CURT_HEALTH: 20250101-100000-c" in folded
+
+
 def test_runs_as_json() -> None:
     run = make_run(logdir="else")
     (listed,) = json.loads(sleuth("runs", "--json", "--logdir", "else").stdout)
@@ -132,6 +155,37 @@ def test_info_takes_the_latest_a_name_a_prefix_or_a_path() -> None:
         result = sleuth("info", *words)
         assert result.exit_code == 0 and "train.py --epochs 3" in result.stdout and run.name in result.stdout
     assert json.loads(sleuth("info", "--json").stdout)["argv"] == ["train.py", "--epochs", "3"]
+
+
+def empty_run(ended: dict[str, object] | None = None, seen: bool = False) -> Path:
+    run = rundir.create(Path("sleuth_runs"), ["train.py"])
+    if ended is not None:
+        rundir.write_end(run, **ended)  # type: ignore[arg-type]
+    if seen:
+        (run / rundir.TENSORFLOW_SEEN).touch()
+    return run
+
+
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        (
+            {"ended": {"exit_code": 3}},
+            "ended with exit code 3 and had not imported TensorFlow. Its own stderr says",
+        ),
+        ({"ended": {"exit_code": 0}}, "exit code 0 and had not imported TensorFlow. Name the program that computes: "),
+        ({"ended": {"exit_code": None, "signal_name": "SIGKILL"}}, "was killed by SIGKILL and had not imported"),
+        ({"ended": {"exit_code": 1}, "seen": True}, "recording did not start. Why is on the program's stderr"),
+        ({}, "the program runs, TensorFlow has computed nothing so far. Ask again later."),
+    ],
+)
+def test_why_of_a_run_that_holds_nothing(run: dict[str, Any], said: str) -> None:
+    empty_run(**run)
+    done = sleuth("why")
+    assert done.exit_code == 2 and done.output.startswith(" UNKNOWN Nothing ")
+    assert said in " ".join(done.output.split()) and "sleuth view" not in done.output
+    told = json.loads(sleuth("why", "--json").output)
+    assert told["verdict"] == "unknown" and said in told["unjudged"]
 
 
 def test_a_hostile_run_costs_nothing() -> None:
@@ -246,6 +300,13 @@ def test_doctor_sees_a_log_directory_that_cannot_be_written(place: Path, monkeyp
 )
 def test_closing_sentence(status: int, seconds: float, sentence: str) -> None:
     assert closing.sentence("train.py", Ending(status, seconds), outlined(steps=500, events=301_422)) == sentence
+
+
+@pytest.mark.parametrize(("width", "lines"), [(80, 3), (120, 1)])
+def test_hints_fit_the_terminal(width: int, lines: int) -> None:
+    said = closing.hints(next_commands(Path("sleuth_runs/x").absolute()), width).splitlines()
+    assert len(said) == lines and all(len(line) <= width for line in said)
+    assert all(f"sleuth {name}" in "".join(said) for name in ("view", "debug", "why --all"))
 
 
 def test_closing_sentence_without_numbers() -> None:

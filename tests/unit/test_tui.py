@@ -259,7 +259,7 @@ def test_an_empty_run(tmp_path: Path) -> None:
     run = synthetic.write(tmp_path / "empty", 0, 0)
 
     async def play(app: DebuggerApp, pilot: Pilot[None]) -> None:
-        assert "NOTHING was recorded" in screen(app)
+        assert "Nothing was recorded" in screen(app)
         await press(app, pilot, "n", "down", "enter", "1", "v", "a", "s", "w", "i", "backspace")
 
     played(run, play)

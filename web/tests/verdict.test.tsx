@@ -68,7 +68,7 @@ test.each([
   [aRun({ mode: "FLIGHT" }), {}, "Healthy", "50 steps, 18,900 tensors; no call returned a bad value or wrote one."],
   [aRun(), { blind: "SHAPE" }, "Unknown", "Mode SHAPE looks at no values. Record again in the usual mode: sleuth run digits_mlp.py"],
   [aRun({ tensors: 0, live: true }), {}, "Starting", "nothing yet"],
-  [aRun({ tensors: 0 }), {}, "Nothing recorded", "sleuth info"],
+  [aRun({ tensors: 0 }), { unjudged: "The program ended with exit code 3." }, "Unknown", "exit code 3"],
 ])("without a finding it says what that rests on", (of, change, mark, words) => {
   const text = shown(aVerdict({ findings: [], ...change }), of).container.textContent ?? "";
   expect(text).toContain(mark);

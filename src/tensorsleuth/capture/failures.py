@@ -34,11 +34,14 @@ def _range(value: Any) -> str:
     """The smallest and the largest of a tensor's values, where that is quickly told."""
     try:
         array = tf.array_of(value)
-        return (
-            f", {array.min()} … {array.max()}" if 0 < array.size <= MAX_ELEMENTS and array.dtype.kind in "iuf" else ""
-        )
+        quick = 0 < array.size <= MAX_ELEMENTS and array.dtype.kind in "iuf"
+        return f", {_number(array.min())} … {_number(array.max())}" if quick else ""
     except Exception:  # symbolic, on a device, ragged: it is only said less
         return ""
+
+
+def _number(value: Any) -> str:
+    return str(value) if value.dtype.kind in "iu" else f"{value:.4g}"
 
 
 def restore_message(error: Any) -> None:

@@ -13,15 +13,13 @@ from weakref import ref
 
 import tensorflow as tf
 from tensorflow.python.eager import context, record
-from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorflow.python.framework import auto_control_deps, op_def_library, ops
 from tensorflow.python.ops import resource_variable_ops
 
 from tensorsleuth.capture import tf as own
 from tensorsleuth.capture import tf_variables
 from tensorsleuth.capture.complaint import harmless
-from tensorsleuth.capture.expecting import leave_out_of_compiled_functions, trace_compiled_apart
-from tensorsleuth.capture.patches import Patches
+from tensorsleuth.capture.expecting import leave_out_of_compiled_functions, trace_compiled_apart, watch_ends
 
 LETTERBOX = "sleuth_letterbox"  # what variables of ours are called
 MOST_UNKNOWN = 1024  # elements that are kept of a tensor whose shape is not known while it is traced
@@ -136,7 +134,6 @@ def _variable(value: Any) -> Any:
 
 
 _letterboxes: list[tuple[Any, Letterbox, Callable[[int, list[Any]], None]]] = []
-_calls = Patches()
 
 
 def post(tensors: Sequence[Any], told: Callable[[int, list[Any]], None]) -> None:
@@ -144,8 +141,12 @@ def post(tensors: Sequence[Any], told: Callable[[int, list[Any]], None]) -> None
     letterbox = Letterbox(tensors)
     letterbox.put(tensors)
     _letterboxes.append((ref(ops.get_default_graph()), letterbox, told))
-    if not _calls:
-        _watch_calls(_calls, collect)
+    watch_ends(_ended)
+
+
+def _ended(name: str, inputs: Sequence[Any]) -> None:
+    """Also where the call raises: what it said before is often why."""
+    harmless(collect)
 
 
 def collect() -> None:
@@ -157,21 +158,3 @@ def collect() -> None:
             told(new, values)
         elif graph() is None and entry in _letterboxes:
             _letterboxes.remove(entry)  # the function is gone, and so is what it would write
-
-
-def _watch_calls(patches: Patches, ended: Callable[[], None]) -> None:
-    """Hear of it when a function that Python has called comes back, also of the call that is being traced for now.
-
-    With each of those two, called at the end of a call, TensorFlow counts how often a function is traced.
-    """
-    detector = polymorphic_function._FrequentTracingDetectorManager
-
-    def wrapped(real: Callable[..., None]) -> Callable[..., None]:
-        def called(*args: Any) -> None:
-            real(*args)
-            harmless(ended)
-
-        return called
-
-    for name in ("called_without_tracing", "called_with_tracing"):
-        patches.replace(detector, name, wrapped(getattr(detector, name)))

@@ -45,6 +45,7 @@ from tensorsleuth.capture.strategies import is_later_replica, task_of_environmen
 from tensorsleuth.capture.uncaught import ThreadDeaths, describe, uncaught
 from tensorsleuth.capture.watcher import Alarm, Watcher
 from tensorsleuth.model.modes import Mode
+from tensorsleuth.model.version import VERSION
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.trace.catalog_writer import CatalogWriter
 from tensorsleuth.trace.files import Folder
@@ -229,6 +230,7 @@ class Recorder:
         self.catalog.meta(
             {
                 "version": 1,
+                "tensorsleuth": VERSION,
                 "pid": os.getpid(),
                 "host": platform.node(),
                 "argv": list(sys.argv),

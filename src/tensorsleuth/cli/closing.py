@@ -20,14 +20,14 @@ def close(run: Path, program: Sequence[str], ending: Ending) -> None:
     name = program[1] if program[0] == "-m" else {"-c": "the command", "-": "stdin"}.get(program[0], program[0])
     if (run / rundir.TENSORFLOW_SEEN).exists():
         terminal.say(closing.sentence(name, ending, summaries.summarize(run)))
-        _verdict(run)
-        terminal.note(closing.hints(next_commands(run)))
+        if _verdict(run) != "unknown":
+            terminal.note(closing.hints(next_commands(run), terminal.width()))
     else:
         terminal.say(closing.sentence(name, ending, None))
         terminal.say("nothing was recorded: the program never imported TensorFlow.")
 
 
-def _verdict(run: Path) -> None:
+def _verdict(run: Path) -> str | None:
     """The cause, without being asked; a trace that cannot be read costs a line, never the program's exit code."""
     from tensorsleuth.diagnose.report import diagnose
     from tensorsleuth.show.verdict import verdict
@@ -37,8 +37,9 @@ def _verdict(run: Path) -> None:
         found = diagnose(Trace(run))
     except Exception as error:
         terminal.note(f" no verdict: {type(error).__name__}: {error}")
-        return
+        return None
     terminal.remark(verdict(found))
+    return found.verdict
 
 
 def next_commands(run: Path) -> dict[str, str]:

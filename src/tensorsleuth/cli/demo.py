@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from tensorsleuth.cli import child, launch, options
-from tensorsleuth.cli.closing import close
+from tensorsleuth.cli.afterwards import close
 from tensorsleuth.model.modes import DEFAULT_MODE
 
 PROGRAM = Path(__file__).absolute().parent.parent / "demo" / "digits_mlp.py"

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tensorsleuth.cli import child, oom
+from tensorsleuth.cli.afterwards import aside
 from tensorsleuth.cli.hang import HangWatch
 from tensorsleuth.cli.last_words import LastWords
 from tensorsleuth.model.ending import Ending
@@ -63,10 +64,14 @@ def watch(
         hang = HangWatch(run, pid, hang_after)
         before, words = oom.look(), LastWords()
         ending = child.wait(pid, hang.every, hang.look)
-        facts = {"memory": oom.compare(before, oom.look(), pid, ending.peak), "said": words.reasons()}
-        _note(run, ending, facts)
-        drop_empty_faults(run)
+        aside("write down how it ended", _write_end, run, pid, ending, before, words)
     return ending
+
+
+def _write_end(run: Path, pid: int, ending: Ending, before: oom.Memory, words: LastWords) -> None:
+    facts = {"memory": oom.compare(before, oom.look(), pid, ending.peak), "said": words.reasons()}
+    _note(run, ending, facts)
+    drop_empty_faults(run)
 
 
 def injected(run: Path, settings: Mapping[str, object]) -> dict[str, str]:

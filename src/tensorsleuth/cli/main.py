@@ -53,6 +53,7 @@ def cli() -> None:
 
     \b
     sleuth run train.py --epochs 3    record any program, unedited
+    sleuth why                        which line went wrong first, and why
     sleuth profile                    where its time goes
     sleuth view                       look around in it, in the browser
     sleuth debug                      walk through it, in the terminal

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from tensorsleuth.cli import options
-from tensorsleuth.cli.why import UNREADABLE, say_why
+from tensorsleuth.cli.why import EXITS, say_why
 from tensorsleuth.trace.saved import read_step
 
 
@@ -36,5 +36,5 @@ def command(ctx: click.Context, folder: Path, logdir: Path, as_json: bool) -> No
     with record(logdir) as recording:
         rerun(step, recording)
     if recording.path is None:
-        ctx.exit(UNREADABLE)
+        ctx.exit(EXITS["unknown"])
     say_why(ctx, recording.path, as_json)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from tensorsleuth.cli import breaks, child, launch, options, settings, watching
-from tensorsleuth.cli.closing import close
+from tensorsleuth.cli.afterwards import close
 
 HANG_AFTER = 300.0  # longer than most programs prepare data, compile or save without an op
 

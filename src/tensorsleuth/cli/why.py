@@ -13,7 +13,7 @@ from tensorsleuth.show import terminal
 from tensorsleuth.show.closing import hints
 from tensorsleuth.trace import rundir
 
-HEALTHY, PROBLEM, UNREADABLE = 0, 1, 2
+EXITS = {"healthy": 0, "problem": 1, "unknown": 2}
 
 
 @click.command()
@@ -26,7 +26,8 @@ def command(ctx: click.Context, run: str | None, everything: bool, logdir: Path,
     """Name the line where the first bad value was born.
 
     RUN is a name, the start of one, or a path; the latest when left out. The exit code is 0 for a
-    healthy run, 1 where a problem was found, 2 where the run cannot be read.
+    healthy run, 1 where a problem was found, 2 where the run cannot be
+    read, or holds nothing to judge by.
 
     \b
     sleuth why
@@ -47,6 +48,6 @@ def say_why(ctx: click.Context, path: Path, as_json: bool, everything: bool = Fa
         terminal.data(diagnosis.to_json())
     else:
         terminal.show(verdict(diagnosis, everything))
-        terminal.note(hints(next_commands(path)))
-    unreadable = bool(diagnosis.trouble) and not diagnosis.events
-    ctx.exit(PROBLEM if diagnosis.findings else UNREADABLE if unreadable else HEALTHY)
+        if diagnosis.verdict != "unknown":
+            terminal.note(hints(next_commands(path), terminal.width()))
+    ctx.exit(EXITS[diagnosis.verdict])

@@ -34,6 +34,7 @@ class Story:
     site: Site | None = None  # where the line to change is another than that of the op
     frame: Frame | None = None
     evidence: tuple[Observed, ...] = ()  # beside what went into the op and came out
+    computed: str | None = None  # the op that TensorFlow's optimiser made of it, where that is what came out
 
 
 class Case:

@@ -24,20 +24,24 @@ class Hop(NamedTuple):
     tensor: Observed | None = None
 
 
-def chain_of(spread: Spread, variables: dict[int, str]) -> tuple[Hop, ...]:
-    """One entry a hop: the op, with its line and what it put out where those change; in the end what was spoiled."""
-    hops = _hops([one for one in spread.path if one.op not in VIEWS])
+def chain_of(spread: Spread, variables: dict[int, str], computed: str | None = None) -> tuple[Hop, ...]:
+    """One entry a hop: the op, with its line and what it put out where those change; in the end what was spoiled.
+
+    `computed` is what TensorFlow's optimiser made of the first.
+    """
+    hops = _hops([one for one in spread.path if one.op not in VIEWS], computed)
     if len(hops) > MAX_HOPS:
         left_out = len(hops) - MAX_HOPS + 1
         hops = [*hops[: MAX_HOPS - 3], Hop(f"… {left_out} more ops …"), *hops[-2:]]
     return (*hops, *map(Hop, _end(spread, variables)))
 
 
-def _hops(path: list[Observed]) -> list[Hop]:
+def _hops(path: list[Observed], first: str | None) -> list[Hop]:
     hops: list[Hop] = []
     place, badness = "", ""
     for one in path:
-        name = f"gradient of {_forward(one)}" if one.is_gradient else one.op
+        op = first if first is not None and not hops else one.op
+        name = f"gradient of {_forward(one)}" if one.is_gradient else op
         here, now = _place(_site(one)), _badness(one)
         said = [text for text, before in ((here, place), (now, badness)) if text and text != before]
         place, badness = here or place, now

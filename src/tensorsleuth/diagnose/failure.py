@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 
 from tensorsleuth.diagnose.allocation import wanted
+from tensorsleuth.diagnose.unseen_inputs import unseen_inputs
 from tensorsleuth.model.catalog import Failure, Instance, Node, Site
+from tensorsleuth.model.finding import Evidence
 from tensorsleuth.model.rows import CallKind
 from tensorsleuth.trace.layers import Layers
 from tensorsleuth.trace.moment import Moments
@@ -77,6 +79,7 @@ class Death:
     inputs: tuple[Observed, ...]
     layer: str | None = None
     numbers: tuple[int | None, ...] = ()  # of the inputs: their places among the events
+    unseen: tuple[Evidence, ...] = ()  # inputs without rows, as far as something is known of them
 
     @property
     def words(self) -> str:
@@ -119,10 +122,12 @@ def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
     instance, number, node = place
     slots = moments.of_call(failure.call).slots_of(instance, number, None)
     site = process.catalogue.sites.get(node.forward.site if node.forward is not None else node.site)
-    inputs = tuple(one for slot in slots for one in slot[:1] if one.looked or one.constant)
+    shown = [[one for one in slot[:1] if one.looked or one.constant] for slot in slots]
+    inputs = tuple(one for slot in shown for one in slot)
+    unseen = unseen_inputs(process, failure, instance, node, [bool(slot) for slot in shown])
     layer = layers.of_node(process.catalogue.functions[instance.function], node)
     numbers = tuple(moments.number(one) for one in inputs)
-    return Death(failure, kind, node.type, node.name, site, step, inputs, layer, numbers)
+    return Death(failure, kind, node.type, node.name, site, step, inputs, layer, numbers, unseen)
 
 
 def _of_thread(process: ProcessTrace, failures: list[Failure]) -> Failure | None:

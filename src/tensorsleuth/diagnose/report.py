@@ -20,6 +20,8 @@ from tensorsleuth.diagnose.cluster import Found, ran_on, task_name, told_as_one
 from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
 from tensorsleuth.diagnose.habits import habits_of
 from tensorsleuth.diagnose.logged import with_logs
+from tensorsleuth.diagnose.nothing_seen import why_nothing
+from tensorsleuth.diagnose.pipeline import came_in
 from tensorsleuth.diagnose.quoted import code_at, lines_around
 from tensorsleuth.diagnose.violations import with_violations
 from tensorsleuth.diagnose.words import describe_health
@@ -27,9 +29,11 @@ from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import NO_UID
+from tensorsleuth.trace.moment import Moment
 from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace, open_trace
+from tensorsleuth.trace.runs import step_count
 
 MAX_FINDINGS = 20
 MAX_EVIDENCE = 6
@@ -53,10 +57,11 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         (*trace.not_covered, *([unseen] if blind else [])),
         (*trace.trouble, *trouble, *unclear),
         sum(process.event_count for process in trace.processes),
-        max((int(p.calls["step"].max(initial=-1)) + 1 for p in trace.processes), default=0),
+        max(map(step_count, trace.processes), default=0),
         blind,
         moments,
         tuple(finding for finding in findings if finding.severity == "note")[:MAX_FINDINGS],
+        why_nothing(trace),
     )
 
 
@@ -171,7 +176,8 @@ class _Told:
         case, story = self.case, self.story
         frame = self._frame
         row = case.out.row
-        chain = chain_of(case.spread, _Names(case)) if not self.masked else ()
+        computed = story.computed if story else None
+        chain = chain_of(case.spread, _Names(case), computed) if not self.masked else ()
         return Finding(
             cause=story.cause if story else "origin",
             confidence=story.confidence if story else 0.4,
@@ -183,11 +189,11 @@ class _Told:
             code=code_at(case.process, frame),
             op=case.op,
             name=case.node_name,
-            step=case.birth.moment.step,
+            step=self._came_in.step,
             iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
             fix=story.fix if story else None,
             layer=case.layer if self._is_there else None,
-            **_batch(case.process, self.call),
+            **_batch(case.process, self._came_in.call),
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=tuple(hop.text for hop in chain),
             seen=how_seen(case.process, case.birth.moment.call),
@@ -200,6 +206,13 @@ class _Told:
             hops=tuple(self._number(hop.tensor) if hop.tensor is not None else None for hop in chain),
             path=tuple(place for one in case.spread.path if (place := self._number(one)) is not None),
         )
+
+    @property
+    def _came_in(self) -> Moment:
+        """When it was born; of what a dataset handed over, when the program got it."""
+        birth = self.case.birth
+        batch = came_in(self.case) if birth.arrived else None
+        return self.case.finder.moments.of(batch) if batch is not None else birth.moment
 
     def _number(self, one: Observed) -> int | None:
         return self.case.finder.moments.number(one)
@@ -222,9 +235,10 @@ class _Told:
 
     def _summary(self, frame: Frame | None) -> str:
         where = f"{frame.file}:{frame.line}" if frame else "a line that is not known"
-        step, batch = self.case.birth.moment.step, self.case.process.batches.of_call(self.call)
+        there = self.case.birth.moment
+        step, batch = there.step, self.case.process.batches.of_call(there.call)
         fit = f" ({batch})" if batch is not None and str(batch) else ""
-        at = f" at step {step}{fit}" if step is not None and step >= 0 else ""
+        at = f" at step {step}{fit}" if step is not None and step >= 0 and self._came_in is there else ""
         at += f" on {self._apart.replica}" if self._apart.replica else ""
         if self.story is not None:
             return f"{where} {self.story.why}{at}."
@@ -232,12 +246,15 @@ class _Told:
 
     def _evidence(self) -> Iterator[Evidence]:
         case = self.case
-        looked = [one for one in case.inputs if one.constant is not None or (one.row is not None and one.looked)]
+        outside = case.birth.arrived  # then constants are only how it was read
+        looked = [one for one in case.inputs if _is_seen(one) or (one.constant is not None and not outside)]
         inputs = sorted(looked, key=lambda one: one.row is None)
         also = self.story.evidence if self.story is not None else ()
         pieces = [("in", one) for one in inputs[: MAX_EVIDENCE - 2]]
         for role, one in (*pieces, ("out", case.out), *(("also", one) for one in also)):
-            yield _piece(role, one, self._number(one))
+            piece = _piece(role, one, self._number(one))
+            made = self.story.computed if self.story is not None and role == "out" else None
+            yield replace(piece, name=f"{piece.name} as {made}", op=made) if made is not None else piece
 
 
 class _Names(dict[int, str]):
@@ -272,7 +289,7 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
         fix=death.kind.fix,
         layer=death.layer,
         **_batch(process, death.failure.call),
-        evidence=(seen or given)[:MAX_EVIDENCE],
+        evidence=((*seen, *death.unseen) or given)[:MAX_EVIDENCE],
         seen=how_seen(process, death.failure.call),
         source=tuple(lines_around(process, frame)),
         call=death.failure.call,
@@ -286,6 +303,10 @@ def _batch(process: ProcessTrace, call: int) -> dict[str, Any]:
     if batch is None:
         return {}
     return {"phase": batch.phase.name.lower(), "epoch": batch.epoch, "batch": batch.batch}
+
+
+def _is_seen(one: Observed) -> bool:
+    return one.row is not None and one.looked
 
 
 def _piece(role: str, one: Observed, number: int | None = None) -> Evidence:

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 
 from tensorsleuth.diagnose.clock import born
+from tensorsleuth.diagnose.ended_by import ended_by, is_same
 from tensorsleuth.diagnose.logged import last_logged
 from tensorsleuth.diagnose.quoted import lines_around
 from tensorsleuth.model.catalog import Frame
@@ -18,19 +19,23 @@ CAUSE = "violation"
 
 
 def with_violations(process: ProcessTrace, found: list[Finding]) -> list[Finding]:
-    """Violations before other findings; but where there is a root, only what was broken before it is put before it."""
+    """Violations before other findings, that which ended the program first.
+
+    But where there is a root, only what was broken before it is put before it.
+    """
     broken = violations_of(process)
     if not broken:
         return found
-    ranked = sorted(broken, key=lambda one: one.severity != "error")
-    told = [_finding(process, one) for one in ranked]
+    last = ended_by(process)
+    ranked = sorted(broken, key=lambda one: (not is_same(one, last), one.severity != "error"))
+    told = [_finding(process, one, is_same(one, last)) for one in ranked]
     if not found or found[0].severity != "error":
         return [*(_made_by(one, found) if _saw_bad(of) else one for one, of in zip(told, ranked)), *found]
     root, first = found[0], broken[0]
-    if not _is_before(process, first, root):
+    if not _is_before(process, process.catalogue.violations[0], root):
         return [root, *told, *found[1:]]
-    rest = [_finding(process, one) for one in broken[1:]]
-    return [_leading_to(_finding(process, first), root), root, *rest, *found[1:]]
+    at = ranked.index(first)
+    return [_leading_to(told[at], root), root, *told[:at], *told[at + 1 :], *found[1:]]
 
 
 def _is_before(process: ProcessTrace, one: Violation, root: Finding) -> bool:
@@ -79,16 +84,17 @@ def _saw_bad(one: Violation) -> bool:
 
 
 def violations_of(process: ProcessTrace) -> list[Violation]:
-    """The first of each place and kind, with how often it came."""
+    """The first of each place and kind, or that which ended the program, with how often it came."""
     latest: dict[tuple[object, ...], tuple[Violation, int]] = {}
+    last = ended_by(process)
     for one in process.catalogue.violations:
         key = one.file, one.line, one.name, one.rule
-        first = latest[key][0] if key in latest else one
-        latest[key] = first, max(one.times, latest[key][1] if key in latest else 1)
+        shown = latest[key][0] if key in latest and one is not last else one
+        latest[key] = shown, max(one.times, latest[key][1] if key in latest else 1)
     return [replace(one, times=times) for one, times in latest.values()]
 
 
-def _finding(process: ProcessTrace, one: Violation) -> Finding:
+def _finding(process: ProcessTrace, one: Violation, last: bool) -> Finding:
     where = f"{one.file}:{one.line} " if one.file is not None else ""
     part = f" ({one.where})" if one.where else ""
     at = f" at step {one.step}" if one.step is not None and one.step >= 0 else ""
@@ -107,10 +113,17 @@ def _finding(process: ProcessTrace, one: Violation) -> Finding:
         iteration=None,
         fix=one.change or "look at what computes it, and at the first values that broke it",
         evidence=(Evidence("out", one.name, "expect", _amount(one), None, _details(one), None),),
-        seen=f"{one.times:,} times at this place; the first is shown" if one.times > 1 else None,
+        seen=_seen(one, last),
         logged=last_logged(process, one.clock, one.step),
         source=tuple(_around(process, one)),
     )
+
+
+def _seen(one: Violation, last: bool) -> str | None:
+    if one.times == 1:
+        return "it ended the program" if last else None
+    how = ", until it ended the program; the latest in the trace" if last else "; the first"
+    return f"{one.times:,} times at this place{how} is shown"
 
 
 def _amount(one: Violation) -> str:

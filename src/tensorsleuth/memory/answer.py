@@ -57,6 +57,11 @@ class Answer:
         return int(self.account.samples["resident"][0])
 
     @property
+    def peak_own(self) -> int:
+        """Without files that are mapped, which need no room: what a limit is about, and `sleuth why` tells."""
+        return int(self.account.samples["anonymous"].max())
+
+    @property
     def peak_resident(self) -> int:
         return int(self.account.samples["resident"].max())
 

@@ -55,6 +55,10 @@ class TraceError(SleuthError):
     """A trace that cannot be read."""
 
 
+class OtherVersion(TraceError):
+    """A file of a trace as another version of tensorsleuth writes it."""
+
+
 class BreakError(SleuthError):
     """A condition that was to stop the program holds. `hit` says of which tensor, and what was in it."""
 

@@ -111,13 +111,14 @@ class Diagnosis:
     blind: str | None = None  # the mode it was recorded in, where that does not look at values
     end: LastMoments | None = None  # how it ended, and what it was doing then
     notes: tuple[Finding, ...] = ()  # advice: what costs time or memory, and harms nothing
+    unjudged: str | None = None  # why nothing can be said: nothing was recorded
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
 
     @property
     def verdict(self) -> str:
-        return "problem" if self.findings else "healthy"
+        return "problem" if self.findings else "unknown" if self.unjudged else "healthy"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -129,5 +130,6 @@ class Diagnosis:
             "notes": [finding.to_json() for finding in self.notes],
             "not_covered": list(self.not_covered),
             "trouble": list(self.trouble),
+            "unjudged": self.unjudged,
             "end": self.end.to_json() if self.end is not None else None,
         }

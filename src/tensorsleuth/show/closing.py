@@ -14,9 +14,13 @@ def sentence(program: str, ending: Ending, summary: Summary | None) -> str:
     return " · ".join([f"{printable(program)} {_how(ending)}", *_numbers(summary)])
 
 
-def hints(commands: Mapping[str, str]) -> str:
-    """The commands to type next, each with what it shows."""
-    return "      ".join(f" {printable(command)}   {text}" for command, text in commands.items())
+def hints(commands: Mapping[str, str], width: int) -> str:
+    """The commands to type next, each with what it shows: in a line, or where that is too long in a line each."""
+    line = "      ".join(f" {printable(command)}   {text}" for command, text in commands.items())
+    if len(line) <= width:
+        return line
+    longest = max(len(printable(command)) for command in commands)
+    return "\n".join(f" {printable(command):{longest}}   {text}" for command, text in commands.items())
 
 
 def _how(ending: Ending) -> str:

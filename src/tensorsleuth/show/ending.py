@@ -118,7 +118,7 @@ def _curve(memory: MemoryAtEnd) -> str:
 
 
 def _bounds(memory: MemoryAtEnd) -> str:
-    peak = f"at most {size(memory.peak)}" if memory.peak else ""
+    peak = f"at most {size(memory.peak)} without mapped files" if memory.peak else ""
     limit = f"the container's limit is {size(memory.limit)}" if memory.limit else ""
     machine = f"the machine has {size(memory.machine)}" if memory.machine and not memory.limit else ""
     return ", ".join(part for part in (peak, limit, machine) if part)

@@ -38,7 +38,7 @@ def memory_report(answer: Answer, by: tuple[str, ...], width: int) -> Renderable
 def _headline(answer: Answer) -> Text:
     peak, limit = answer.peak_resident, answer.limit
     text = Text.assemble((" MEMORY ", "bold reverse"), "  ", (size(peak), "bold"), " resident at most")
-    text.append(f", {size(answer.start_resident)} when recording began")
+    text.append(f" ({size(answer.peak_own)} without mapped files), {size(answer.start_resident)} at first")
     if limit:
         text.append(f"; the limit is {size(limit)}", "bold red" if peak > 0.9 * limit else "")
     return text

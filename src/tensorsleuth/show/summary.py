@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
+from tensorsleuth.model.modes import Mode
+
 
 class Summary(Protocol):
     """One run in numbers."""
@@ -41,3 +43,5 @@ class Summary(Protocol):
     def looks(self) -> int: ...
     @property
     def logged(self) -> int: ...
+    @property
+    def mode(self) -> Mode | None: ...

@@ -36,8 +36,10 @@ def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
 
 
 def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
-    if not diagnosis.events:
-        yield Text(" NOTHING was recorded in this run. Was TensorFlow used? See: sleuth info", style="bold yellow")
+    if diagnosis.unjudged:
+        title = Table.grid(padding=(0, 1))
+        title.add_row(Text(" UNKNOWN", style="bold yellow"), Text(printable(diagnosis.unjudged)))
+        yield title
     elif diagnosis.blind:
         text = Text(" UNKNOWN ", style="bold yellow")
         text.append(f" mode {diagnosis.blind} looks at no values. Record with FULL_HEALTH, which is the default.")
@@ -48,7 +50,7 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         text.append(f" {steps}, {events}, no bad value that matters.", style="default")
         yield text
     how = ended(diagnosis.end) if diagnosis.end is not None else None
-    if how is not None:
+    if how is not None and not diagnosis.unjudged:  # which says so
         yield Text(printable(f"   Ended {how}"), style="dim")
     yield from _caveats(diagnosis)
 
@@ -147,13 +149,23 @@ def _near(path: str) -> str:
     return path if near.startswith("..") else near
 
 
-def _source(finding: Finding) -> Iterator[Text]:
+def _source(finding: Finding) -> Iterator[RenderableType]:
+    """The line itself whole, be it folded; those around it are cut where the terminal ends."""
     for number, text in finding.source:
-        here = number == finding.line
-        line = Text(f"   {'▶' if here else ' '} {number:>4} │ ", style="bold red" if here else "dim")
-        line.append(printable(text), style="bold default" if here else "dim")
+        if number == finding.line:
+            yield _guilty(number, printable(text))
+            continue
+        line = Text(f"     {number:>4} │ {printable(text)}", style="dim")
         line.no_wrap, line.overflow = True, "ellipsis"
         yield line
+
+
+def _guilty(number: int, text: str) -> Table:
+    code = text.lstrip()
+    table = Table.grid()
+    mark = Text(f"   ▶ {number:>4} │ {' ' * (len(text) - len(code))}", style="bold red")
+    table.add_row(mark, Text(code, style="bold", overflow="fold"))
+    return table
 
 
 def _piece(piece: Evidence, finding: Finding) -> Table:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.model.catalog import Catalogue, EagerOp, Function, Instance, Node, Site
-from tensorsleuth.model.errors import TraceError
+from tensorsleuth.model.errors import OtherVersion, TraceError
 from tensorsleuth.model.rows import (
     BUFFER,
     CALL,
@@ -34,6 +34,7 @@ from tensorsleuth.trace.look_up import LookUp
 from tensorsleuth.trace.replays import has_replays, merge
 from tensorsleuth.trace.ring_reader import Array, RingFile
 from tensorsleuth.trace.values import decode, read_bytes
+from tensorsleuth.trace.versions import written_by_another
 
 MAX_NESTING = 100
 LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
@@ -62,6 +63,7 @@ class ProcessTrace:
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._damage: list[str] = []
+        self._other_versions: list[str] = []
         self._rings = {name: self._open(name, dtype) for name, dtype in _FILES.items()}
 
     def _open(self, name: str, dtype: np.dtype[Any]) -> RingFile | None:
@@ -69,6 +71,9 @@ class ProcessTrace:
             return None
         try:
             ring = RingFile(self.folder / f"{name}.bin", dtype)
+        except OtherVersion as error:
+            self._other_versions.append(str(error))
+            return None
         except TraceError as error:
             self._damage.append(str(error))
             return None
@@ -78,7 +83,10 @@ class ProcessTrace:
     @property
     def trouble(self) -> list[str]:
         """What of it is missing or damaged, in words."""
-        return [*self._damage, *self._catalogue_and_damage[1]]
+        catalogue, damage = self._catalogue_and_damage
+        seen = self._other_versions
+        other = [written_by_another(str(self.folder), catalogue.meta, seen)] if seen else []
+        return [*other, *self._damage, *damage]
 
     def _array(self, name: str) -> Array:
         ring = self._rings[name]

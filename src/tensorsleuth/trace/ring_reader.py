@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tensorsleuth.model.errors import TraceError
+from tensorsleuth.model.errors import OtherVersion, TraceError
 from tensorsleuth.model.ring_header import HEADER, MAGIC, RingHeader
 from tensorsleuth.trace.files import open_regular
 
 PINNED = 1 << 63
 _TAIL = 8192  # rows at the end that a killed process may have left unfinished
+_ROWS = range(8, 1025, 8)  # bytes of a row, in any version
+_CHUNKS = range(1, (1 << 20) + 1)  # rows of a chunk
 _MOST_CHUNKS = 1 << 20
 _MOST_ROWS = 1 << 56  # nobody counts further
 _ACTIVE = 8  # chunks that may have been begun since the header was read
@@ -171,8 +173,10 @@ def _check(path: Path, status: os.stat_result, header: RingHeader, dtype: np.dty
     if header.magic != MAGIC:
         raise TraceError(f"{path} is not a trace of tensorsleuth: it starts with {header.magic!r}, not {MAGIC!r}.")
     if header.version != 1:
-        raise TraceError(f"{path} has format {header.version}, not 1. Upgrade tensorsleuth, or it is damaged.")
-    if header.row_size != dtype.itemsize or not 0 < header.chunk_rows <= 1 << 20:
+        raise OtherVersion(f"{path.name} has format {header.version}, not 1")
+    if header.row_size != dtype.itemsize and header.row_size in _ROWS and header.chunk_rows in _CHUNKS:
+        raise OtherVersion(f"{path.name} has rows of {header.row_size} bytes, not {dtype.itemsize}")
+    if header.row_size != dtype.itemsize or header.chunk_rows not in _CHUNKS:
         rows = f"{header.row_size} bytes, in chunks of {header.chunk_rows}"
         raise TraceError(f"{path} is damaged: its rows are said to be {rows}.")
     if header.max_chunks > _MOST_CHUNKS or not 4096 + 8 * header.max_chunks <= header.offset <= size:

@@ -52,7 +52,8 @@ export interface Run extends RunSummary {
 
 // GET /api/runs/{run}/verdict -> Verdict
 export interface Verdict {
-  verdict: "problem" | "healthy";
+  verdict: "problem" | "healthy" | "unknown";
+  unjudged: string | null; // of "unknown": why nothing can be said
   blind: string | null; // the mode, where that looks at no values
   findings: Finding[];
   masked: Finding[];

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tensorsleuth.diagnose.case import Case, Story
-from tensorsleuth.diagnose.pipeline import source_of
+from tensorsleuth.diagnose.pipeline import came_in, reads_csv, source_of
 from tensorsleuth.diagnose.words import in_words
 from tensorsleuth.trace.observed import Observed
 
@@ -26,17 +26,25 @@ def match(case: Case) -> Story | None:
         return loaded
     site = source_of(case)
     why = f"feeds {what} ({where}): it is in the data{_batch(case)}"
-    return Story("nan-in-data", 0.9, why, _CLEAN, site=site)
+    return Story("nan-in-data", 0.9, why, _fix(case), site=site)
+
+
+def _fix(case: Case) -> str:
+    if came_in(case) is None and not case.finder.datasets_behind(case.out):
+        return _CLEAN
+    return _CLEAN_FILE if reads_csv(case) else _CLEAN_ELEMENTS
 
 
 def _batch(case: Case) -> str:
     """In which batch a bad element of a dataset came to the program, and where in that."""
-    batches = [one for one in case.spread.reached.values() if one.op.startswith("IteratorGetNext")]
-    if not batches or batches[0] is case.out:
+    batch = came_in(case)
+    if batch is None or batch is case.out:
         return ""
-    step = case.finder.moments.of(batches[0]).step
-    of_step = f" of step {step}" if step is not None else ""
-    return f", and comes in at {in_words(batches[0].first_bad)} of the batch{of_step}"
+    moment = case.finder.moments.of(batch)
+    fit = case.process.batches.of_call(moment.call)
+    told = f" ({fit})" if fit is not None and str(fit) else ""
+    of_step = f" of step {moment.step}{told}" if moment.step is not None else ""
+    return f", and comes in at {in_words(batch.first_bad)} of the batch{of_step}"
 
 
 def _what(one: Observed) -> str:
@@ -72,5 +80,13 @@ def _is_assigned(case: Case, handle: int) -> bool:
 
 
 _CLEAN = "check the data before it goes in: np.isfinite(array).all(), and drop or fill what is missing"
+_CLEAN_FILE = (
+    "find it in the file: sleuth data check FILE.csv; drop or fill what is missing, or have the pipeline leave it out: "
+    "dataset.apply(tensorsleuth.checked(schema, on_violation='skip'))"
+)
+_CLEAN_ELEMENTS = (
+    "find it in the files with sleuth data check, or in the pipeline with dataset.apply(tensorsleuth.checked(schema)), "
+    "which can leave it out; drop or fill what is missing"
+)
 _CHECKPOINT = "what was saved had diverged already: load an earlier checkpoint, and check it: np.isfinite(value).all()"
 _INITIAL = "look at how the first value is computed, or at what was loaded into it"

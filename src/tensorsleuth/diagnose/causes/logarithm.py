@@ -5,6 +5,7 @@ from __future__ import annotations
 from tensorsleuth.diagnose.case import Case, Story
 
 _PROBABILITIES = ("Softmax", "Sigmoid")
+_DIVISIONS = ("RealDiv", "Div", "Reciprocal")
 _HALF = ("float16", "bfloat16")
 _SPREAD = 80.0  # logits farther apart than this underflow in float32 too
 
@@ -18,8 +19,8 @@ def match(case: Case) -> Story | None:
     edge = -1 if case.op == "Log1p" else 0
     if case.out.has_nan and x.min < edge:
         return Story("log-negative", 0.95, f"takes the log of negative numbers (down to {x.min:.4g})", _NEGATIVE)
-    if not case.out.has_inf and case.op == case.out.op:
-        return None
+    if not case.out.count("neg_inf") and case.op == case.out.op:
+        return None  # the log of what is infinite, of an op that TensorFlow fused into this one
     if case.op == "Log1p":
         return Story("log-zero", 0.95, "takes log1p of −1, which is log(0)", _MINUS_ONE)
     zeros = f"{x.count('zero'):,} of what went in is 0" if x.count("zero") else "some of what went in is 0"
@@ -27,12 +28,13 @@ def match(case: Case) -> Story | None:
         return Story("half-underflow", 0.97, f"takes log(0): {zeros}, for {half} underflowed in half precision", _WIDER)
     clipped = x.op in ("Maximum", "Relu", "ClipByValue")  # then it is no underflow
     if case.op == "Log" and not clipped and (made := _saturated(case)) is not None:
-        return _of_probabilities(made, x.count("zero"))
+        return _of_probabilities(case, made, x.count("zero"))
     if case.op == "Log" and x.op == "Sum" and case.before("Exp"):
         return Story(
             "logsumexp-by-hand", 0.96, "takes the log of a sum of exponentials that all underflowed to 0", _LSE
         )
-    return Story("log-zero", 0.95, f"takes log(0): {zeros}", _ZERO)
+    counts = x.min == 0 and x.max > 1  # and no probabilities, of which log1p would be another number
+    return Story("log-zero", 0.95, f"takes log(0): {zeros}", f"{_ZERO}{_COUNTS if counts else ''}")
 
 
 def _underflowed_in_half(case: Case) -> str | None:
@@ -50,20 +52,33 @@ def _underflowed_in_half(case: Case) -> str | None:
 def _saturated(case: Case) -> str | None:
     """What computed probabilities, some of them 0 or 1 as far as is known, that the log was taken of."""
     made = case.spot_before(*_PROBABILITIES, depth=3)
+    if made is None and _is_sigmoid_by_hand(case):
+        return "Sigmoid"
     seen = case.around.seen(made) if made is not None else []
     between = bool(seen) and all(one.known and not one.count("zero") and one.max < 1.0 for one in seen)
     return made.type if made is not None and not between else None
 
 
-def _of_probabilities(made_by: str, zeros: int) -> Story:
-    how = f"takes log(0): {zeros:,} of the probabilities from {made_by.lower()} underflowed to 0"
+def _is_sigmoid_by_hand(case: Case) -> bool:
+    """1 / (1 + exp(-x)), and not the exponentials over their sum."""
+    made = case.spot_before(*_DIVISIONS, depth=1)
+    before = [one.type for one in case.around.before(made, 2)] if made is not None else []
+    return bool({"AddV2", "Add"} & set(before)) and "Exp" in before and "Sum" not in before
+
+
+def _of_probabilities(case: Case, made_by: str, zeros: int) -> Story:
+    """A loss multiplies the logs with labels, or picks those of the labels; else they are wanted for themselves."""
+    number = f"{zeros:,}" if zeros else "some"  # where the two were fused nobody counted
+    how = f"takes log(0): {number} of the probabilities from {made_by.lower()} underflowed to 0"
+    loss = case.leads_to("Mul|MulNoNan") or case.leads_to("Sum|Mean")
     if made_by == "Softmax":
-        return Story("cross-entropy-by-hand", 0.96, how, _LOGITS)
-    return Story("sigmoid-log", 0.96, how, _SIGMOID)
+        return Story("cross-entropy-by-hand", 0.96, how, _LOGITS if loss else _LOG_SOFTMAX)
+    return Story("sigmoid-log", 0.96, how, _SIGMOID if loss else _LOG_SIGMOID)
 
 
 _LSE = "use tf.reduce_logsumexp(x, axis), which subtracts the largest first"
-_ZERO = "keep it away from 0: tf.math.log(tf.maximum(x, 1e-7)), or tf.math.log1p(x) where x counts from 0"
+_ZERO = "keep it away from 0: tf.math.log(tf.maximum(x, 1e-7))"
+_COUNTS = ", or tf.math.log1p(x) where x counts from 0"
 _MINUS_ONE = "keep it above −1: tf.math.log1p(tf.maximum(x, -1.0 + 1e-6))"
 _NEGATIVE = "a log needs positive numbers: look at how x is made, or clip it: tf.math.log(tf.maximum(x, 1e-7))"
 _WIDER = "compute the probabilities in float32: tf.nn.softmax(tf.cast(logits, tf.float32)), or take log_softmax"
@@ -71,4 +86,6 @@ _LOGITS = (
     "compute the loss from the logits: tf.nn.softmax_cross_entropy_with_logits(labels, logits), "
     "or tf.nn.log_softmax(logits) for the log probabilities"
 )
+_LOG_SOFTMAX = "use tf.nn.log_softmax(logits), or for a loss tf.nn.softmax_cross_entropy_with_logits(labels, logits)"
+_LOG_SIGMOID = "use tf.math.log_sigmoid(logits), or for a loss tf.nn.sigmoid_cross_entropy_with_logits(labels, logits)"
 _SIGMOID = "compute it from the logits: tf.nn.sigmoid_cross_entropy_with_logits(labels, logits), or tf.math.log_sigmoid"

@@ -59,9 +59,8 @@ def _is_large_enough(case: Case) -> bool:
 
 
 def _exponential(case: Case) -> Story:
-    x = case.input(0)
-    largest = f"of numbers up to {x.max:.4g}" if x is not None and x.known else "of large numbers"
     limit = {"float16": 11, "float64": 709}.get(case.out.dtype, 88)
+    largest = _argument(case, limit)
     if case.leads_to("Sum") and (
         case.leads_to("RealDiv|Div") or case.leads_to("Gather|GatherV2|GatherNd", "RealDiv|Div")
     ):
@@ -70,9 +69,32 @@ def _exponential(case: Case) -> Story:
     if case.leads_to("Sum|Mean|Cumsum", "Log"):
         why = f"takes exp {largest} before a sum and a log: it overflows above {limit}"
         return Story("logsumexp-by-hand", 0.9, why, _LSE)
+    if case.op == "Exp" and (case.leads_to("Log1p") or (case.leads_to("AddV2|Add", "Log") and _adds_one(case))):
+        why = f"takes exp {largest} for a hand-made softplus, log(1 + exp(x)): it overflows above {limit}"
+        return Story("exp-overflow", 0.92, why, _SOFTPLUS)
+    if case.op == "Exp" and case.leads_to("AddV2|Add", "RealDiv|Div|Reciprocal", "Log") and _adds_one(case):
+        why = f"takes exp {largest} for a hand-made sigmoid before a log: it overflows above {limit}"
+        return Story("exp-overflow", 0.92, why, _LOG_SIGMOID)
     slug = "exp-overflow" if case.op in ("Exp", "Expm1") else "sinh-overflow"
     why = f"takes {case.op.lower()} {largest}: it overflows {case.out.dtype} above {limit}"
     return Story(slug, 0.9, why, _CLIP)
+
+
+def _argument(case: Case, limit: int) -> str:
+    """How large it was; what TensorFlow fused into the op, as the minus of exp(-x), was not seen."""
+    x = case.input(0)
+    if x is None or not x.known:
+        return "of large numbers"
+    negated = case.spot is not None and any(one.type == "Neg" for one in case.around.before(case.spot, 1))
+    largest = -x.min if negated and x.op != "Neg" else x.max
+    return f"of numbers up to {largest:.4g}" if largest > limit else "of large numbers"
+
+
+def _adds_one(case: Case) -> bool:
+    """Is 1 added to what it puts out."""
+    added = [one for one in case.around.after(case.spot) if one.type in ("AddV2", "Add")] if case.spot else []
+    terms = [one for spot in added for slot in case.around.slots(spot) for one in slot]
+    return any(one.known and one.min == one.max == 1.0 for one in terms)
 
 
 def _is_norm(case: Case) -> bool:
@@ -96,6 +118,8 @@ def _range(case: Case) -> str:
 
 _CLIP = "bound what goes in: tf.exp(tf.minimum(x, 80.0)), or work with logarithms"
 _SOFTMAX = "use tf.nn.softmax(logits), which subtracts the largest logit first"
+_SOFTPLUS = "use tf.nn.softplus(x), which is log(1 + exp(x)) without the overflow"
+_LOG_SIGMOID = "use tf.math.log_sigmoid(x), which is log(1 / (1 + exp(-x))) without the overflow"
 _LSE = "use tf.reduce_logsumexp(x, axis), or tf.math.cumulative_logsumexp"
 _LOGS = "add logarithms instead of multiplying, or normalise the factors"
 _SCALE = "scale or normalise what is added; look at why it is that large"

@@ -29,17 +29,18 @@ def _of_zero(case: Case, zeros: int) -> Story | None:
         return vanished or Story("rsqrt-zero", 0.95, why, _RSQRT)
     if case.spot is None or (division := _division_after(case, case.spot)) is None:
         return None
-    site = case.around.site(division)
-    if vanished is not None:
-        return replace(vanished, site=site)
-    if is_deviation(case.spot, case):
+    told = vanished or _divided(case, case.spot, zeros)
+    return replace(told, site=case.around.site(division), computed="Rsqrt")
+
+
+def _divided(case: Case, root: Spot, zeros: int) -> Story:
+    if is_deviation(root, case):
         why = f"divides by a standard deviation that is 0 ({zeros:,} of them): all values are equal"
-        return Story("zero-over-zero", 0.9, why, _DEVIATION, site=site)
-    if not is_norm(case.spot, case):
-        why = f"divides by a square root that is 0 ({zeros:,} of them)"
-        return Story("zero-over-zero", 0.9, why, _ROOT, site=site)
+        return Story("zero-over-zero", 0.9, why, _DEVIATION)
+    if not is_norm(root, case):
+        return Story("zero-over-zero", 0.9, f"divides by a square root that is 0 ({zeros:,} of them)", _ROOT)
     why = f"divides by a norm that is 0 ({zeros:,} of them): a zero vector has no direction"
-    return Story("normalise-zero", 0.92, why, _NORM, site=site)
+    return Story("normalise-zero", 0.92, why, _NORM)
 
 
 def _division_after(case: Case, root: Spot) -> Spot | None:

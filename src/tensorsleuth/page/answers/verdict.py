@@ -19,6 +19,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
     return {
         "verdict": found.verdict,
         "blind": found.blind,
+        "unjudged": found.unjudged,
         "findings": [told(opened, one) for one in found.findings],
         "masked": [told(opened, one) for one in found.masked],
         "notes": [told(opened, one) for one in found.notes],

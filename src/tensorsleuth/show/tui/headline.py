@@ -22,8 +22,8 @@ def headline(found: Diagnosis | str | None) -> Text:
         summary = first.summary.replace(first.file, os.path.basename(first.file)) if first.file else first.summary
         more = f"  (+{len(found.findings) - 1} more: w)" if len(found.findings) > 1 else ""
         return Text.assemble(("PROBLEM ", "bold red"), (printable(summary), "bold"), (more, "dim"))
-    if not found.events:
-        return Text("NOTHING was recorded in this run yet", style="bold yellow")
+    if found.unjudged:
+        return Text.assemble(("UNKNOWN ", "bold yellow"), printable(found.unjudged))
     if found.blind:
         return Text.assemble(("UNKNOWN ", "bold yellow"), f"mode {found.blind} looks at no values")
     said = f"{found.steps:,} steps, {found.events:,} tensors, no bad value that matters"

@@ -15,7 +15,7 @@ export function Healthy({ run, said }: { run: Run; said: Verdict }) {
 export function inWords(run: Run, said: Verdict): { mark: string; words: string } {
   const seen = `${run.steps ? `${many(run.steps, "step")}, ` : ""}${many(run.tensors, "tensor")}`;
   if (run.tensors === 0 && run.live) return { mark: "Starting", words: "The program runs; TensorFlow has computed nothing yet. This page follows it." };
-  if (run.tensors === 0) return { mark: "Nothing recorded", words: "TensorFlow computed nothing in this run that was recorded. Was it used? sleuth info says what was seen." };
+  if (run.tensors === 0) return { mark: "Unknown", words: said.unjudged ?? "TensorFlow computed nothing in this run that was recorded." };
   if (said.blind !== null) return { mark: "Unknown", words: `Mode ${said.blind} looks at no values. Record again in the usual mode: sleuth run ${run.command}` };
   if (run.status === "failed" || run.status === "killed") return { mark: `Ended: ${run.ending}`, words: `${seen} until then, no bad value that matters.` };
   if (run.mode === "FLIGHT") return { mark: "Healthy", words: `${seen}${run.live ? " so far" : ""}; no call returned a bad value or wrote one.` };

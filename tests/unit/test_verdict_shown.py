@@ -1,0 +1,33 @@
+"""How a finding is laid out in a narrow terminal."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from tensorsleuth.model.finding import Diagnosis, Finding
+from tensorsleuth.show.verdict import verdict
+
+LINE = "        return tf.reduce_mean(tf.nn.relu(first) + tf.math.log(second) * tf.exp(third))  # the end"
+
+
+def finding() -> Finding:
+    source = ((6, "def loss(first, second, third):"), (7, LINE), (8, f"    {'x' * 200}"))
+    summary = "train.py:7 takes log(0)."
+    place = ("train.py", 7, "loss", LINE.strip())
+    return Finding("log-zero", 0.9, "error", summary, *place, "Log", "Log", 3, None, fix="change it", source=source)
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_line_is_shown_whole(width: int) -> None:
+    out = io.StringIO()
+    Console(file=out, width=width).print(verdict(Diagnosis("run", (finding(),), (), (), (), 10, 4)))
+    lines = [line.rstrip() for line in out.getvalue().splitlines()]
+    assert max(map(len, lines)) <= width
+    at = next(number for number, line in enumerate(lines) if "▶    7 │" in line)
+    after = next(number for number, line in enumerate(lines) if " 8 │" in line)
+    folded = [line[line.find("│") + 1 :].strip() for line in lines[at:after]]
+    assert "".join(folded).replace(" ", "") == LINE.replace(" ", "")
+    assert after - at == (1 if width == 120 else len(folded)) and lines[after].endswith("…")
