@@ -68,7 +68,9 @@ class OpenRun:
         """What was made last under this name, where it was for the same key; else made now."""
         kept = self._kept.get(what)
         if kept is None or kept[0] != key:
+            began = time.monotonic()
             kept = self._kept[what] = key, make()
+            self._cost += time.monotonic() - began
         return cast(T, kept[1])
 
     def beside(self, path: Path) -> OpenRun:
