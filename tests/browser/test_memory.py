@@ -27,7 +27,9 @@ def opened(page: Page) -> Locator:
     """The panel, with its chart on screen."""
     page.keyboard.press("m")
     memory = panel(page, "Memory")
-    expect(memory.get_by_role("img", name=re.compile(r"^Resident memory over .* at most, at "))).to_be_visible()
+    expect(
+        memory.get_by_role("img", name=re.compile(r"^Resident memory over .* at most\. The peak is at "))
+    ).to_be_visible()
     return memory
 
 

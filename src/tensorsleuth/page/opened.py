@@ -108,8 +108,9 @@ class OpenRun:
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """Found anew only where something bad was added, or the run came to its end."""
-        key = self._bad_count, self.trace.meta.get("ended") is None, tuple(self.trace.trouble)
+        """Found anew only where something bad was added, or the run came to its end, or hangs."""
+        hangs = (self.path / rundir.HANG).exists()
+        key = self._bad_count, self.trace.meta.get("ended") is None, hangs, tuple(self.trace.trouble)
         if self._diagnosed is None or self._diagnosed[0] != key:
             self._diagnosed = key, diagnose(self.trace)
             gc.collect()  # calls that were looked at refer to each other

@@ -11,7 +11,7 @@ export interface Memory {
   limit: number | null; // of the cgroup; all amounts are bytes
   start: number; // resident when recording began
   peak: number; // resident at most
-  at: number; // when that was; all times are seconds since the run began
+  at: number; // of the peak: of the moments within 2 % of the most, the one with most in tensors; all times are seconds since the run began
   lost: number; // rows that were written over
   seconds: number[]; // at most `points`: where there were more samples, the fullest of each stretch
   steps: (number | null)[];

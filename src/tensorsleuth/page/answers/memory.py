@@ -44,7 +44,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
         "limit": int(samples["group_limit"][-1]) or None,
         "start": int(samples["resident"][0]),
         "peak": int(samples["resident"].max()),
-        "at": _seconds(opened, number, samples["time"][[int(samples["resident"].argmax())]])[0],
+        "at": _seconds(opened, number, np.array([account.peak]))[0],
         "lost": account.process.lost_buffers,
         "seconds": _seconds(opened, number, samples["time"][at]),
         "steps": [step if step >= 0 else None for step in samples["step"][at].tolist()],

@@ -25,7 +25,7 @@ function Growth({ moment }: { moment: MemoryMoment }) {
   const all = parts(moment).filter((part) => part.bytes > 0);
   return (
     <section aria-label="What the growth is made of">
-      <h4 class="memory-title">{title(moment)}: {bytes(moment.resident)} resident <span class="quiet">{bytes(Math.max(growth.bytes, 0))} more of its own than when recording began:</span></h4>
+      <h4 class="memory-title" title={moment.peak ? "Of the moments within 2 % of the most, the one with most in tensors" : undefined}>{title(moment)}: {bytes(moment.resident)} resident <span class="quiet">{bytes(Math.max(growth.bytes, 0))} more of its own than when recording began:</span></h4>
       <ul class="memory-parts">
         {all.map((part) => <li key={part.part} class={part.part === "rest" ? "faint" : ""}><b>{bytes(part.bytes)}</b> {growth.bytes > 0 && <span class="faint">{percent(part.bytes / growth.bytes)}</span>} {part.words}</li>)}
       </ul>

@@ -4,8 +4,7 @@ import type { Memory } from "../../api/memory";
 import { colour } from "../../state/theme";
 import { bytes } from "../../widgets/format";
 import { type Palette, palette } from "../../widgets/palette";
-import { ceiling, floor, limitInSight, tops } from "./stacked";
-import { time } from "./words";
+import { ceiling, floor, limitInSight, pointAt, tops } from "./stacked";
 
 export interface Now {
   at: number | null; // the moment, in seconds
@@ -49,6 +48,7 @@ function marks({ ctx, bbox, valToPos }: uPlot, memory: Memory, colours: Palette)
   ctx.save();
   ctx.font = `${10 * ratio()}px ${colours.sans}`;
   ctx.textBaseline = "top";
+  ctx.textAlign = "left"; // uPlot leaves its own
   for (const mark of memory.marks) {
     const x = Math.round(valToPos(mark.seconds, "x", true));
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
@@ -75,13 +75,13 @@ function limit({ ctx, bbox, valToPos }: uPlot, memory: Memory, colours: Palette)
   ctx.stroke();
   ctx.font = `${10 * ratio()}px ${colours.sans}`;
   ctx.textBaseline = "top";
+  ctx.textAlign = "left";
   ctx.fillText(`limit ${bytes(memory.limit!)}`, bbox.left + 4 * ratio(), y + 2 * ratio());
   ctx.restore();
 }
 
 function peak({ ctx, bbox, valToPos }: uPlot, memory: Memory, colours: Palette): void {
-  const [x, y] = [valToPos(memory.at, "x", true), valToPos(memory.peak, "y", true)];
-  const words = `${bytes(memory.peak)} at ${time(memory.at)}`;
+  const [x, y] = [valToPos(memory.at, "x", true), valToPos(memory.resident[pointAt(memory.seconds, memory.at)]!, "y", true)];
   ctx.save();
   ctx.fillStyle = colours.text;
   ctx.beginPath();
@@ -89,9 +89,8 @@ function peak({ ctx, bbox, valToPos }: uPlot, memory: Memory, colours: Palette):
   ctx.fill();
   ctx.font = `600 ${10 * ratio()}px ${colours.sans}`;
   ctx.textBaseline = "top";
-  const wide = ctx.measureText(words).width + 6 * ratio();
-  ctx.textAlign = x + wide > bbox.left + bbox.width ? "right" : "left";
-  ctx.fillText(words, x + (ctx.textAlign === "right" ? -6 : 6) * ratio(), y + 6 * ratio());
+  ctx.textAlign = x + 40 * ratio() > bbox.left + bbox.width ? "right" : "left";
+  ctx.fillText("peak", x + (ctx.textAlign === "right" ? -6 : 6) * ratio(), y + 6 * ratio());
   ctx.restore();
 }
 

@@ -6,7 +6,7 @@ import { bytes, count, many, seconds } from "../../widgets/format";
 export function summary(memory: Memory): string {
   const last = memory.seconds.length - 1;
   const limit = memory.limit === null ? "No limit." : `The limit is ${bytes(memory.limit)}.`;
-  return `Resident memory over ${time(memory.seconds[last]! - memory.seconds[0]!)}: ${bytes(memory.start)} when recording began, ${bytes(memory.peak)} at most, at ${time(memory.at)}. ${limit}`;
+  return `Resident memory over ${time(memory.seconds[last]! - memory.seconds[0]!)}: ${bytes(memory.start)} when recording began, ${bytes(memory.peak)} at most. The peak is at ${time(memory.at)}. ${limit}`;
 }
 
 /** What there is at a point: "at 9.1 s, step 21: 963 MB resident, 145 MB in tensors". */
