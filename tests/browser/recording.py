@@ -35,3 +35,32 @@ def once(folder: Path, make: Callable[[Path], None]) -> Path:
 def demo(logdir: Path) -> None:
     """The run of `sleuth demo`."""
     sleuth("demo", "--logdir", logdir)
+
+
+TRAINED = """
+import tensorflow as tf
+
+weights = [tf.Variable(tf.random.normal([1024, 1024]) / 32) for _ in range(3)]
+velocity = [tf.Variable(tf.zeros([1024, 1024])) for _ in range(3)]
+
+@tf.function
+def train(x):
+    with tf.GradientTape() as tape:
+        for weight in weights:
+            x = tf.nn.relu(tf.matmul(x, weight))
+        loss = tf.reduce_mean(tf.square(x))
+    for weight, moved, gradient in zip(weights, velocity, tape.gradient(loss, weights)):
+        moved.assign(0.9 * moved + gradient)
+        weight.assign_sub(0.01 * moved)
+    return loss
+
+for number in range(30):
+    train(tf.random.normal([512, 1024]))
+"""
+
+
+def trained(logdir: Path) -> None:
+    """A program that takes some ten megabytes in tensors, over some seconds."""
+    program = logdir.parent / "trained.py"
+    program.write_text(TRAINED)
+    sleuth("run", "--logdir", logdir, program)

@@ -1,4 +1,4 @@
-"""`python -m tests.browser.snap FOLDER`: pictures of the demo's main views, for docs/; look at them first."""
+"""`python -m tests.browser.snap FOLDER`: pictures of the main views, for docs/; look at them first."""
 
 from __future__ import annotations
 
@@ -32,30 +32,44 @@ def tensors_view(page: Page) -> None:
     page.get_by_role("button", name="Enlarge Tensors").click()
 
 
-VIEWS: dict[str, tuple[Callable[[Page], None], dict[str, Any]]] = {
+def memory_view(page: Page) -> None:
+    page.keyboard.press("m")
+    page.get_by_role("button", name="Enlarge Memory").click()
+    expect(panel(page, "Memory").get_by_role("heading", level=4)).to_contain_text("the peak")
+
+
+Views = dict[str, tuple[Callable[[Page], None], dict[str, Any]]]
+VIEWS: Views = {
     "page-dark": (verdict_view, {"color_scheme": "dark"}),
     "page-light": (verdict_view, {"color_scheme": "light"}),
     "page-graph": (graph_view, {"color_scheme": "dark"}),
     "page-tensors": (tensors_view, {"color_scheme": "light"}),
 }
+MEMORY: Views = {"page-memory": (memory_view, {"color_scheme": "dark", "viewport": {"width": 1280, "height": 620}})}
+RUNS = ((recording.demo, VIEWS, "takes log(0)"), (recording.trained, MEMORY, "no bad value that matters"))
 
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        logdir = Path(scratch)
-        recording.demo(logdir)
-        run = next(path.name for path in logdir.iterdir())
-        with serving(logdir, files=built.load()) as server, browsing() as browser:
-            for name, (prepare, options) in VIEWS.items():
-                with watched_page(browser, **options) as watched:
-                    watched.page.goto(f"http://127.0.0.1:{server.port}/#run={run}")
-                    snap(watched.page, prepare, folder / f"{name}.png")
-                    assert watched.wrong == [], watched.wrong
+        for record, views, words in RUNS:
+            logdir = Path(scratch) / record.__name__
+            logdir.mkdir()
+            record(logdir)
+            snap_all(logdir, views, words, folder)
+
+
+def snap_all(logdir: Path, views: Views, words: str, folder: Path) -> None:
+    with serving(logdir, files=built.load()) as server, browsing() as browser:
+        for name, (prepare, options) in views.items():
+            with watched_page(browser, **options) as watched:
+                watched.page.goto(f"http://127.0.0.1:{server.port}/")
+                expect(verdict(watched.page)).to_contain_text(words)
+                snap(watched.page, prepare, folder / f"{name}.png")
+                assert watched.wrong == [], watched.wrong
 
 
 def snap(page: Page, prepare: Callable[[Page], None], target: Path) -> None:
-    expect(verdict(page)).to_contain_text("takes log(0)")
     expect(marked_line(page)).to_be_visible()
     page.wait_for_load_state("networkidle")
     prepare(page)

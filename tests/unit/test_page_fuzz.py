@@ -46,6 +46,8 @@ def asked(opened: OpenRun) -> Iterator[tuple[str, dict[str, str]]]:
     yield "tensors", {"name": "Log:0", "layer": "layer", "from": "0", "to": "9", "file": "0", "line": "3"}
     yield "timeline", {"from": "0.00001", "to": "0.001", "bins": "7"}
     yield "flame", {"step": "2"}
+    yield "memory", {"near": "0.001", "points": "5"}
+    yield "memory/at", {"at": "0.001", "by": "line"}
     yield "compare", {"with": opened.name}
     for op in [*opened.table.ops[:2], *opened.table.ops[-1:]]:
         yield "scalars/{op}", {"op": f"{op.process}.{op.first}"}

@@ -22,6 +22,7 @@ const SEEN: [string, string[]][] = [
   ["--pos-inf", ["--surface"]],
   ["--neg-inf", ["--surface"]],
   ["--accent", ["--surface", "--bg"]],
+  ...[1, 2, 4, 3, 5, 6].map((kind): [string, string[]] => [`--memory-${kind}`, ["--surface"]]),
 ];
 
 function variables(theme: string): Map<string, string> {

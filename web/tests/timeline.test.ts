@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { binAt, columns, merged, nearestBin, type Lane } from "../src/panels/timeline/bins";
 import { rowAt, rows } from "../src/panels/timeline/rows";
-import { bands, epochs, numbered, type Band } from "../src/panels/timeline/steps";
+import { bins, clipped, late, setView, showSteps, view } from "../src/panels/timeline/state";
+import { afterFirst, bands, epochs, numbered, type Band } from "../src/panels/timeline/steps";
 import { duration, isWhole, pan, roundStep, showing, ticks, toTime, toX, within, zoom } from "../src/panels/timeline/view";
 
 const whole = { from: 0, to: 10 };
@@ -113,6 +114,28 @@ describe("rows", () => {
 describe("steps", () => {
   const steps = Array.from({ length: 10 }, (_, step) => ({ step, epoch: step < 4 ? 0 : 1, from: step, to: step + 0.9, bad: step === 7, name: "fit" }));
   const drawn = bands({ ...whole, steps, stepBins: null }, whole, 1000);
+  const traced = steps.map((one, at) => ({ ...one, from: at ? 8 + at / 10 : 0, to: at ? 8.05 + at / 10 : 8, bad: false }));
+  const run = { ...whole, begin: 0, end: 10, steps: traced, stepBins: null, lanes: [] };
+  it("leave out a first one that takes most of the run, unless it is bad, or all there is", () => {
+    expect(afterFirst(run)).toBe(8.1);
+    expect(afterFirst({ ...run, steps })).toBeNull();
+    expect(afterFirst({ ...run, steps: traced.slice(0, 3) })).toBeNull();
+    expect(afterFirst({ ...run, steps: [{ ...traced[0]!, bad: true }, ...traced.slice(1)] })).toBeNull();
+    expect(afterFirst({ ...run, from: 5 })).toBeNull(); // only of an answer about the whole run
+  });
+  it("show all when all is asked for, and again only the others", () => {
+    bins.value = run;
+    late.value = 8.1;
+    expect([view.value, clipped.value]).toEqual([{ from: 8.1, to: 10 }, true]);
+    setView(null);
+    expect([view.value, clipped.value]).toEqual([whole, false]);
+    showSteps();
+    setView({ from: 1, to: 2 });
+    expect([view.value, clipped.value]).toEqual([{ from: 1, to: 2 }, false]);
+    showSteps();
+    expect(clipped.value).toBe(true);
+    late.value = bins.value = null;
+  });
   it("are bands", () => {
     expect(drawn).toHaveLength(10);
     expect(drawn[7]).toMatchObject({ left: 700, right: 790, first: 7, bad: true });

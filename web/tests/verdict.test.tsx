@@ -1,5 +1,8 @@
 import { cleanup, fireEvent, render } from "@testing-library/preact";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Doing, Ending } from "../src/api/ending";
+import type { Place } from "../src/api/types";
+import { level, points } from "../src/panels/verdict/Curve";
 import { Verdict } from "../src/panels/verdict/Verdict";
 import { part } from "../src/state/address";
 import { run, verdict } from "../src/state/run";
@@ -92,4 +95,35 @@ test("what limits it is told: masked, not covered, damaged", () => {
   const of = aRun({ notCovered: [{ what: "worker 2", why: "it was not recorded", site: null }], trouble: ["events.bin: torn at row 7"] });
   const text = shown(aVerdict({ findings: [], masked: [aFinding({ op: "Sqrt" })] }), of).container.textContent ?? "";
   for (const part of ["Bad values masked at 1 place, no harm done", "Sqrt at digits_mlp.py:79", "worker 2", "it was not recorded", "The trace is damaged", "torn at row 7"]) expect(text).toContain(part);
+});
+
+const place = (line: number): Place => ({ file: 0, path: "/site/train.py", line, function: "step", code: null });
+const op = (change: Partial<Doing>): Doing => ({ thread: "main thread", op: "MatMul", layer: null, seconds: null, ended: false, makes: null, bytes: null, place: place(31), inside: [], ...change });
+const anEnd: Ending = {
+  kind: "killed-out-of-memory", exit: null, signal: "SIGKILL", step: 3, when: "step 3", quiet: 0.2, moreThreads: 1, said: ["Killed"],
+  doing: [op({ op: "step", place: place(40), seconds: 0.9, inside: [op({ makes: "float32 [8192, 8192]", layer: "dense" })] }), op({ thread: "thread 4", op: "Fill", ended: true, seconds: 2 })],
+  stacks: [{ current: true, frames: [{ place: null, path: "/lib/ctypes/__init__.py", line: 519, function: "string_at", user: false }, { place: place(9), path: "/site/train.py", line: 9, function: "reads", user: true }] }],
+  memory: { used: 9e8, peak: 928e6, limit: 944e6, machine: null, curve: [[-8.8, 228e6], [0, 928e6]], largest: [{ name: "grow", dtype: "float32", shape: [4000, 2000], bytes: 352e6, seconds: 8.1, step: 2, count: 11, place: place(11) }], oldest: [] },
+};
+
+test("how a program ended: threads, lines, memory and tensors, with the finding that is about it", () => {
+  const { container, getByText, getByRole } = shown(aVerdict({ findings: [aFinding({ cause: "killed-out-of-memory", summary: "Killed: out of memory." })], end: anEnd }));
+  const text = container.textContent ?? "";
+  for (const part of ["main thread: train.py:31 MatMul → float32 [8192, 8192], layer dense, in step (train.py:40), for 900 ms", "thread 4: last train.py:31 Fill, 2 s before", "and 1 more thread", "train.py:9 in reads", "Killed", "228 MB → 928 MB in 8.8 s", "at most 928 MB, the container's limit is 944 MB", "352 MB 11 × grow float32 4000×2000, train.py:11, 8.1 s old", "yes: it is how the process ended"]) expect(text).toContain(part);
+  expect(getByRole("img", { name: /^Memory up to the end/ })).toBeTruthy();
+  fireEvent.click(getByText("train.py:11"));
+  expect([part("panel").value, part("src").value]).toEqual(["source", "0:11"]);
+  fireEvent.click(getByText("Where it went"));
+  expect(part("panel").value).toBe("memory.source");
+});
+
+test("a finding that is not about the end does not tell of it", () => {
+  expect(shown(aVerdict({ end: anEnd })).container.textContent).not.toContain("main thread");
+});
+
+test("the curve up to the end has the limit in sight where it is near", () => {
+  const { memory } = anEnd;
+  expect(points({ ...memory!, limit: null })).toBe("0,19.1 180,1");
+  expect(level(944e6, memory!)).toBe(1);
+  expect(level(928e6, { ...memory!, limit: 64e9 })).toBe(1);
 });

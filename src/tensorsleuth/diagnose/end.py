@@ -11,6 +11,7 @@ from typing import Any
 from tensorsleuth.diagnose.doing import Threads, code_at
 from tensorsleuth.diagnose.memory_at_end import memory_at_end
 from tensorsleuth.memory.account import Account
+from tensorsleuth.memory.seen import part_at_the_end
 from tensorsleuth.model.catalog import Frame, Site
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.model.last_moments import Doing, LastMoments, MemoryAtEnd, ThreadStack
@@ -147,7 +148,8 @@ class End:
     @cached_property
     def account(self) -> Account:
         """What the process did with its memory."""
-        return Account(asked_of(self.trace)[self.trace.processes.index(self.process)], MOST_ROWS)
+        asked = asked_of(self.trace)[self.trace.processes.index(self.process)]
+        return Account(asked, part_at_the_end(self.process, MOST_ROWS))
 
     @cached_property
     def memory(self) -> MemoryAtEnd:

@@ -11,6 +11,7 @@ import numpy as np
 from tensorsleuth.memory.labels import KINDS, Label, Labels
 from tensorsleuth.memory.lives import Life, Lives
 from tensorsleuth.memory.running import Running, running_at
+from tensorsleuth.memory.seen import Part
 from tensorsleuth.model.rows import CallKind
 from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ring_reader import Array
@@ -66,16 +67,25 @@ class Parts:
 class Account:
     """What one process did with its memory."""
 
-    def __init__(self, asked: Asked, newest: int | None = None) -> None:
-        """`newest`: look only at so many rows, for what was alive at the end."""
+    def __init__(self, asked: Asked, part: Part | None = None) -> None:
+        """Of all rows, or of a part of them."""
         self.asked = asked
-        self._newest = newest
         self.process = asked.process
         self.samples = asked.process.memory
+        self._part = part
 
     @cached_property
     def lives(self) -> Lives:
-        return Lives(self.asked, self._newest)
+        return Lives(self.asked, self._part)
+
+    @cached_property
+    def told(self) -> Array:
+        """For which samples the tensors are known: all, where all rows were looked at."""
+        if self._part is None or self._part.whole:
+            return np.ones(len(self.samples), bool)
+        times = np.sort(self.process.buffers["time"])
+        first, last = times[self._part.begin], times[self._part.end - 1]
+        return np.asarray((self.samples["time"] >= first) & (self.samples["time"] <= last))
 
     @cached_property
     def labels(self) -> Labels:
@@ -107,7 +117,7 @@ class Account:
 
     def by_kind(self, times: Array) -> dict[str, Array]:
         """The same for each kind."""
-        kinds = np.array([self.labels.kind(life) for life in self.lives.all], object)
+        kinds = np.array(self.labels.kinds(self.lives.all), object)
         return {kind: self.tensors_at(times, np.flatnonzero(kinds == kind)) for kind in KINDS}
 
     def alive(self, time: int) -> list[Life]:
@@ -126,7 +136,8 @@ class Account:
         """When it had most memory of its own: of the samples within 2 % of that, the one with most tensors."""
         anonymous = self.samples["anonymous"].astype(np.int64)
         least = anonymous[0] + 0.98 * (anonymous.max() - anonymous[0])
-        near = np.flatnonzero(anonymous >= least)
+        near = np.flatnonzero((anonymous >= least) & self.told)
+        near = near if len(near) else np.array([anonymous.argmax()])
         most = self.tensors_at(self.samples["time"][near].astype(np.int64))
         return int(self.samples["time"][near[int(most.argmax())]])
 
@@ -147,7 +158,7 @@ class Account:
 
     def running(self, time: int) -> list[Running]:
         """The ops that were running."""
-        return running_at(self.asked, self.lives.ends, time)
+        return running_at(self.lives, time)
 
     def _working(self, at: int, time: int) -> int:
         """How much more is in use, and in no tensor, than before the ops began that are running."""
@@ -189,7 +200,7 @@ class Account:
         times = self.samples["time"]
         running = np.searchsorted(begun, times, "right") > np.searchsorted(over, times, "right")
         fresh = np.diff(self.samples["allocated"].astype(np.int64), prepend=-1) != 0
-        return np.asarray(fresh & ~running)
+        return np.asarray(fresh & ~running & self.told)
 
 
 def grouped(holdings: list[Holding], by: str) -> list[Group]:

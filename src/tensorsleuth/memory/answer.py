@@ -14,7 +14,9 @@ from tensorsleuth.memory.account import Account, Group, Holding, Parts, grouped
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.trace.query import asked_of
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.ring_reader import Array
 
+PEAK = "the peak"
 _STEP = re.compile(r"step\s*(\d+)")
 
 
@@ -84,9 +86,7 @@ class Answer:
 
     def curve(self, pieces: int) -> Curve:
         samples = self.account.samples
-        times = samples["time"].astype(np.int64)
-        edges = np.linspace(times[0], times[-1], pieces + 1)
-        at = [_most(samples["resident"], times, *pair) for pair in pairwise(edges)]
+        times, at = samples["time"].astype(np.int64), fullest(samples, pieces)
         tensors = self.account.tensors_at(times[at])
         seconds = ((times[at] - times[0]) / 1e9).tolist()
         return Curve(seconds, samples["resident"][at].astype(np.int64).tolist(), tensors.tolist())
@@ -100,7 +100,7 @@ class Answer:
             "moment": {"asked": self.asked, "seconds": self.seconds, "step": self.step},
             "resident": {"start": self.start_resident, "now": int(self.sample["resident"]), "peak": self.peak_resident},
             "limit": self.limit or None,
-            "growth": _parts_json(self.parts),
+            "growth": growth_json(self.parts),
             "running": self.running,
             "by": by,
             "groups": [_group_json(group) for group in self.groups(by)],
@@ -110,13 +110,21 @@ class Answer:
         }
 
 
+def fullest(samples: Array, pieces: int) -> list[int]:
+    """Of each of so many pieces of time, the number of the sample with most resident memory."""
+    times = samples["time"].astype(np.int64)
+    edges = np.linspace(times[0], times[-1], pieces + 1)
+    return [_most(samples["resident"], times, *pair) for pair in pairwise(edges)]
+
+
 def _most(column: Any, times: Any, begins: float, ends: float) -> int:
     """The number of the largest value between two times; of the last before them where there is none."""
     first, last = int(np.searchsorted(times, begins)), int(np.searchsorted(times, ends, "right"))
     return first + int(column[first:last].argmax()) if last > first else max(first - 1, 0)
 
 
-def _parts_json(parts: Parts) -> dict[str, Any]:
+def growth_json(parts: Parts) -> dict[str, Any]:
+    """What the growth is made of."""
     named = {"bytes": parts.growth, "tensors": parts.tensors, "kept": parts.kept, "own": parts.own}
     return named | {"working": parts.working, "rest": parts.rest, "explained": round(parts.explained, 4)}
 
@@ -159,7 +167,11 @@ def accounts_of(trace: Trace) -> list[Account]:
 
 
 def _answer(trace: Trace, account: Account, at: str | None) -> Answer:
-    time, asked = _moment(account, at)
+    return opened_up(trace, account, *_moment(account, at))
+
+
+def opened_up(trace: Trace, account: Account, time: int, asked: str) -> Answer:
+    """One moment of an account."""
     pid = account.process.catalogue.meta.get("pid")
     holdings, parts = account.holdings(time), account.parts(time)
     return Answer(trace.path.name, pid if isinstance(pid, int) else 0, account, time, asked, holdings, parts)
@@ -167,7 +179,7 @@ def _answer(trace: Trace, account: Account, at: str | None) -> Answer:
 
 def _moment(account: Account, at: str | None) -> tuple[int, str]:
     if at is None:
-        return account.peak, "the peak"
+        return account.peak, PEAK
     step = _STEP.fullmatch(at.strip())
     if step is not None:
         return _peak_of_step(account, int(step.group(1))), f"the peak of step {step.group(1)}"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tensorsleuth.memory.lives import Life, Lives
+from tensorsleuth.memory.seen import EAGER
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.ops import ARRIVALS, writes_variables
-from tensorsleuth.model.rows import BufferKind
-from tensorsleuth.trace.observed import uid_of
+from tensorsleuth.trace.observed import uids_of
 from tensorsleuth.trace.ops import Op
 from tensorsleuth.trace.variables import Variables
 
@@ -62,15 +62,21 @@ class Labels:
 
     def kind(self, life: Life) -> str:
         """One of KINDS."""
+        return self.kinds([life])[0]
+
+    def kinds(self, lives: list[Life]) -> list[str]:
+        """The same of many."""
+        rows = self._process.buffers[[life.row for life in lives]]
+        columns = rows["tensor"].tolist(), (rows["kind"] == EAGER).tolist(), uids_of(rows).tolist()
+        return [self._kind_of(*one) for one in zip(lives, *columns, strict=True)]
+
+    def _kind_of(self, life: Life, tensor: int, eager: bool, uid: int) -> str:
         if life.variable is not None:
             return OPTIMIZER if life.variable in self._optimizers else WEIGHTS
-        row = self._process.buffers[life.row]
-        tensor = int(row["tensor"])
         if tensor not in self._kinds:
             self._kinds[tensor] = self._kind(tensor)
         kind = self._kinds[tensor]
-        eager = row["kind"] == BufferKind.EAGER and kind == TEMPORARIES
-        return ACTIVATIONS if eager and self._is_differentiated(uid_of(row)) else kind
+        return ACTIVATIONS if eager and kind == TEMPORARIES and self._is_differentiated(uid) else kind
 
     def _op(self, tensor: int) -> Op | None:
         described = self._process.tensor(tensor)

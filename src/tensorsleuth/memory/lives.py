@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
 from tensorsleuth.memory.ends import Ends
+from tensorsleuth.memory.seen import EAGER, FREED, GRAPH, Part, Seen, in_order, seen
 from tensorsleuth.memory.times import Times, begins_of, ends_of
-from tensorsleuth.model.rows import NO_UID, BufferKind, CallKind, EventFlag
+from tensorsleuth.model.rows import NO_UID, CallKind
 from tensorsleuth.trace.asked import Asked
-from tensorsleuth.trace.observed import uid_of, uids_of
 from tensorsleuth.trace.process import Tensor
-from tensorsleuth.trace.ring_reader import Array
 
 FOREVER = np.iinfo(np.int64).max
 MOST = 1 << 48  # bytes; a damaged row may say anything
@@ -46,12 +44,11 @@ class Life:
 class Lives:
     """Walks through the rows of one process in the order of time."""
 
-    def __init__(self, asked: Asked, newest: int | None = None) -> None:
-        """Of all rows; else of so many of the newest, and of eager tensors that were never let go."""
+    def __init__(self, asked: Asked, part: Part | None = None) -> None:
         self.asked = asked
         self._process = asked.process
         self._rows = asked.process.buffers
-        self._walked = np.arange(len(self._rows)) if newest is None else _at_the_end(self._rows, newest)
+        self.part = part or Part(0, len(self._rows), len(self._rows))
         self._catalogue = asked.process.catalogue
         self._described: dict[int, Tensor | None] = {}
         self._here: dict[int, Life] = {}  # by address
@@ -61,35 +58,28 @@ class Lives:
         self._made: set[int] = set()  # handles that were made while recording
         self.all: list[Life] = []
         self.ends = Ends(asked)
+        self._lost = bool(asked.process.lost_buffers) or not self.part.whole
         self._walk()
 
+    @cached_property
+    def times(self) -> Times:
+        return Times(self.asked)
+
     def _walk(self) -> None:
-        rows, graph = self._rows, self._walked[self._rows["kind"][self._walked] == BufferKind.GRAPH]
+        rows, order = self._rows, in_order(self._rows, self.part)
+        graph = order[rows["kind"][order] == GRAPH]
         until, begun = np.zeros(len(rows), np.int64), rows["time"].astype(np.int64)
         if len(graph):
-            times = Times(self.asked)
-            until[graph] = ends_of(rows[graph], self.ends, times)
-            begun[graph] = begins_of(rows[graph], self.ends, times)
+            until[graph] = ends_of(rows[graph], self.ends, self.times)
+            begun[graph] = begins_of(rows[graph], self.ends, self.times)
         self._begun = begun
-        for time, number, assigned in self._in_order():
-            if assigned is not None:
-                self._assign(*assigned, time)
-            else:
-                self._see(number, rows[number], time, int(until[number]))
-
-    def _in_order(self) -> Iterator[tuple[int, int, tuple[int, int] | None]]:
-        """Rows by their time, and in between the variables that eager ops assigned to: (handle, value)."""
-        times = self._rows["time"].astype(np.int64)
-        order = self._walked[np.argsort(times[self._walked], kind="stable")].tolist()
         writes = self._assignments()
-        for number in order:
-            time = int(times[number])
-            while writes and writes[-1][0] <= time:
-                at, handle, value = writes.pop()
-                yield at, -1, (handle, value)
-            yield time, number, None
-        for at, handle, value in reversed(writes):
-            yield at, -1, (handle, value)
+        for row in seen(rows, order):
+            while writes and writes[-1][0] <= row.time:
+                self._assign(*writes.pop())
+            self._see(row, int(until[row.number]))
+        for write in reversed(writes if self.part.end == self.part.of else []):
+            self._assign(*write)
 
     def _assignments(self) -> list[tuple[int, int, int]]:
         """Time, handle and value of each eager assignment, latest first."""
@@ -102,55 +92,54 @@ class Lives:
 
     # ---- one row
 
-    def _see(self, number: int, row: Any, time: int, until: int) -> None:
-        kind = int(row["kind"])
-        if kind == BufferKind.FREED:
-            self._free(uid_of(row), time)
-        elif not row["bytes"]:
-            self._made.add(uid_of(row))
-        elif row["bytes"] <= MOST and not row["flags"] & EventFlag.STEADY:
-            self._use(number, row, time, until)
+    def _see(self, row: Seen, until: int) -> None:
+        if row.kind == FREED:
+            self._free(row.uid, row.time)
+        elif not row.bytes:
+            self._made.add(row.uid)
+        elif row.bytes <= MOST and not row.steady:
+            self._use(row, until)
 
-    def _use(self, number: int, row: Any, time: int, until: int) -> None:
-        tensor = self._tensor(int(row["tensor"]))
+    def _use(self, row: Seen, until: int) -> None:
+        tensor = self._tensor(row.tensor)
         variable = self._read(row, tensor)
-        life = self._life_at(row, time, variable is not None or _is_result(tensor))
+        life = self._life_at(row, variable is not None or _is_result(tensor))
         is_new = life is None
-        life = life or self._begin(number, row, time)
-        if row["kind"] == BufferKind.EAGER:
-            life.holders.add(uid_of(row))
-            self._of_uid[uid_of(row)] = life
-        if until > life.until and not life.holders and life.address == row["address"] and life.bytes == row["bytes"]:
-            life.row = number  # an op wrote over its input: what is there now is needed for longer
+        life = life or self._begin(row)
+        if row.kind == EAGER:
+            life.holders.add(row.uid)
+            self._of_uid[row.uid] = life
+        if until > life.until and not life.holders and life.address == row.address and life.bytes == row.bytes:
+            life.row = row.number  # an op wrote over its input: what is there now is needed for longer
         life.until = max(life.until, until)
         life.ended = FOREVER
         if variable is not None:
-            known = self._process.lost_buffers or variable in self._made
+            known = self._lost or variable in self._made
             life.before = life.before or (is_new and not known)
-            self._hold(variable, life, time)
-        for argument in self.ends.of(int(row["tensor"])).assigned if row["kind"] == BufferKind.GRAPH else ():
+            self._hold(variable, life, row.time)
+        for argument in self.ends.of(row.tensor).assigned if row.kind == GRAPH else ():
             handle = self._argument(row, argument)
             if handle is not None:
-                self._hold(handle, life, time)
+                self._hold(handle, life, row.time)
 
-    def _life_at(self, row: Any, time: int, same: bool) -> Life | None:
+    def _life_at(self, row: Seen, same: bool) -> Life | None:
         """The life that a tensor lies in: of a tensor that is still held, or `same`, of what is known to be there."""
-        address = int(row["address"])
+        address = row.address
         at = bisect_right(self._addresses, address) - 1
         life = self._here[self._addresses[at]] if at >= 0 else None
         if life is None or address >= life.address + life.bytes:
             return None
-        if same and life.address == address and life.bytes == row["bytes"]:
+        if same and life.address == address and life.bytes == row.bytes:
             return life
-        return life if life.is_held(time) and address + int(row["bytes"]) <= life.address + life.bytes else None
+        return life if life.is_held(row.time) and address + row.bytes <= life.address + life.bytes else None
 
-    def _begin(self, number: int, row: Any, time: int) -> Life:
+    def _begin(self, row: Seen) -> Life:
         """Memory that is used anew: what was there is gone."""
-        life = Life(int(row["address"]), int(row["bytes"]), int(self._begun[number]), number)
+        life = Life(row.address, row.bytes, int(self._begun[row.number]), row.number)
         for address in self._overlapping(life):
             gone = self._here.pop(address)
-            self._end(gone, time)
-            life.born = max(life.born, min(gone.died, time))
+            self._end(gone, row.time)
+            life.born = max(life.born, min(gone.died, row.time))
             del self._addresses[bisect_left(self._addresses, address)]
         self._here[life.address] = life
         insort(self._addresses, life.address)
@@ -186,7 +175,7 @@ class Lives:
             if not life.holders:
                 life.ended = time
 
-    def _assign(self, handle: int, value: int, time: int) -> None:
+    def _assign(self, time: int, handle: int, value: int) -> None:
         life = self._of_uid.get(value) if value != NO_UID else None
         if life is not None:
             self._hold(handle, life, time)
@@ -209,12 +198,12 @@ class Lives:
             self._described[number] = self._process.tensor(number)
         return self._described[number]
 
-    def _read(self, row: Any, tensor: Tensor | None) -> int | None:
+    def _read(self, row: Seen, tensor: Tensor | None) -> int | None:
         """The handle of the variable that a row shows the value of."""
         if tensor is None or tensor.type != "ReadVariableOp":
             return None
         if tensor.eager is not None:
-            inputs = self.asked.moments.calls.inputs(int(row["step"]))
+            inputs = self.asked.moments.calls.inputs(row.step)
             return inputs[0] if inputs else None
         if tensor.instance is None or tensor.function is None or tensor.node is None:
             return None
@@ -222,18 +211,10 @@ class Lives:
         arguments = [source.argument for source in slots[0] if source.argument >= 0] if slots else []
         return self._argument(row, arguments[0]) if arguments else None
 
-    def _argument(self, row: Any, number: int) -> int | None:
-        call = self._process.call_of_step.get(int(row["step"]))
+    def _argument(self, row: Seen, number: int) -> int | None:
+        call = self._process.call_of_step.get(row.step)
         inputs = self.asked.moments.calls.inputs(call) if call is not None else []
         return inputs[number] if number < len(inputs) and inputs[number] != NO_UID else None
-
-
-def _at_the_end(rows: Array, newest: int) -> Array:
-    """The rows that tell what is alive at the end of them."""
-    freed = uids_of(rows[rows["kind"] == BufferKind.FREED])
-    held = (rows["kind"] == BufferKind.EAGER) & ~np.isin(uids_of(rows), freed)
-    held[max(len(rows) - newest, 0) :] = True
-    return np.flatnonzero(held)
 
 
 def _is_result(tensor: Tensor | None) -> bool:

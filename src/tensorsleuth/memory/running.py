@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorsleuth.memory.ends import Ends
-from tensorsleuth.memory.times import Times, begins_of
+from tensorsleuth.memory.lives import Lives
+from tensorsleuth.memory.times import begins_of
 from tensorsleuth.model.rows import EventKind
-from tensorsleuth.trace.asked import Asked
 from tensorsleuth.trace.ops import Op
 
 WITHIN = 60_000_000_000  # nanoseconds that an op may take
@@ -23,15 +22,16 @@ class Running:
     begun: int
 
 
-def running_at(asked: Asked, ends: Ends, time: int) -> list[Running]:
+def running_at(lives: Lives, time: int) -> list[Running]:
     """Those in functions, the one that began first before the others."""
+    asked = lives.asked
     events = asked.process.events
     after = events[(events["time"] > time) & (events["time"] < time + WITHIN) & (events["kind"] == EventKind.GRAPH)]
     _, first = np.unique(after["thread"], return_index=True)
     rows = after[np.sort(first)]
     if not len(rows):
         return []
-    begun = begins_of(rows, ends, Times(asked))
+    begun = begins_of(rows, lives.ends, lives.times)
     ops = [asked.index.ops[place] if place >= 0 else None for place in asked.index.places(rows["tensor"]).tolist()]
     found = [Running(op, start) for op, start in zip(ops, begun.tolist(), strict=True) if op is not None]
     return sorted((one for one in found if one.begun <= time), key=lambda one: one.begun)

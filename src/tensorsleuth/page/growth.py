@@ -13,7 +13,7 @@ Signature = tuple[tuple[str, int, int], ...]
 
 def signature(run: Path) -> Signature:
     """Sizes, times and headers of a run's files: other ones once anything was written."""
-    files = [run / rundir.META, *sorted(run.glob("p-*/*"))]
+    files = [run / rundir.META, run / rundir.HANG, *sorted(run.glob("p-*/*"))]
     return tuple(_of_file(file) for file in files)
 
 

@@ -41,6 +41,10 @@ class Lanes:
         """Times of a process's rows as seconds since the run began."""
         return (times.astype(np.float64) - float(self.begin - self._processes[process].epoch)) / 1e9
 
+    def clock(self, process: int, seconds: float) -> int:
+        """The other way round: a time as the process's rows have it."""
+        return int(seconds * 1e9) + self.begin - self._processes[process].epoch
+
     def of(self, process: int, rows: Array) -> Array:
         """The number of the lane of each row."""
         devices = rows["flags"] >> DEVICE_SHIFT

@@ -68,7 +68,9 @@ class OpenRun:
         """What was made last under this name, where it was for the same key; else made now."""
         kept = self._kept.get(what)
         if kept is None or kept[0] != key:
+            began = time.monotonic()
             kept = self._kept[what] = key, make()
+            self._cost += time.monotonic() - began
         return cast(T, kept[1])
 
     def beside(self, path: Path) -> OpenRun:
@@ -106,8 +108,9 @@ class OpenRun:
 
     @property
     def diagnosis(self) -> Diagnosis:
-        """Found anew only where something bad was added, or the run came to its end."""
-        key = self._bad_count, self.trace.meta.get("ended") is None, tuple(self.trace.trouble)
+        """Found anew only where something bad was added, or the run came to its end, or hangs."""
+        hangs = (self.path / rundir.HANG).exists()
+        key = self._bad_count, self.trace.meta.get("ended") is None, hangs, tuple(self.trace.trouble)
         if self._diagnosed is None or self._diagnosed[0] != key:
             self._diagnosed = key, diagnose(self.trace)
             gc.collect()  # calls that were looked at refer to each other

@@ -44,6 +44,9 @@ def _first_screen(asking: Asking) -> None:
         asking(f"scalars/{scalar['op']}", points=1000)
     asking("alerts", begin=0, end=1)
     asking("flame")
+    asking("memory", points=800)
+    for by in ("kind", "layer", "line", "op", "dtype"):
+        asking("memory/at", by=by)
     asking("tensors", begin=0, end=ROWS)
     asking("tensors", begin=0, end=ROWS, health="bad")
 

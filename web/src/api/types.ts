@@ -1,4 +1,5 @@
 /** What the server answers; docs/http-api.md says it in words. Every field of an answer is always there: what is not known is null. */
+import type { Ending } from "./ending";
 
 /** A part of a long list: items begin … end-1 of total. */
 export interface PageOf<T> {
@@ -58,6 +59,7 @@ export interface Verdict {
   findings: Finding[];
   masked: Finding[];
   notes: Finding[]; // advice: what costs time or memory, and harms nothing
+  end: Ending | null; // how the program ended; null: nothing is known of a process
 }
 
 /** The fields of `sleuth why --json`, and what the page focuses on. */

@@ -6,6 +6,8 @@ import { ComparePanel } from "./compare/ComparePanel";
 import { FlamePanel } from "./flame/FlamePanel";
 import { FlameTools } from "./flame/FlameTools";
 import { GraphPanel } from "./graph/GraphPanel";
+import { MemoryPanel } from "./memory/MemoryPanel";
+import { MemoryTools } from "./memory/MemoryTools";
 import { RunsPanel } from "./runs/RunsPanel";
 import { Source } from "./source/Source";
 import { Stack } from "./stack/Stack";
@@ -38,6 +40,7 @@ export const PANELS: Panel[] = [
   { id: "tensors", title: "Tensors", component: Tensors, region: "left", row: 1, key: "l" },
   { id: "timeline", title: "Timeline", component: TimelinePanel, tools: TimelineTools, region: "strip", row: 0, key: "t" },
   { id: "flame", title: "Time", component: FlamePanel, tools: FlameTools, region: "strip", row: 0, key: "f" },
+  { id: "memory", title: "Memory", component: MemoryPanel, tools: MemoryTools, region: "strip", row: 0, key: "m" },
   { id: "tensor", title: "Tensor", component: TensorPanel, region: "middle", row: 0, key: "i" },
   { id: "graph", title: "Graph", component: GraphPanel, region: "middle", row: 1, key: "g" },
   { id: "watched", title: "Watched", component: WatchedPanel, region: "middle", row: 1, key: "w" },

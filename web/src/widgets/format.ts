@@ -79,3 +79,14 @@ export function many(n: number, thing: string): string {
 function trim(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+(?=e|$)/, "") : text;
 }
+
+/** 8.4 MB, 963 MB: as the terminal writes it. */
+export function bytes(n: number): string {
+  let unit = 0;
+  let size = Math.abs(n);
+  for (; size >= 999.5 && unit < UNITS.length - 1; unit++) size /= 1000;
+  const digits = unit > 0 && size < 9.95 ? trim(size.toFixed(1)) : String(Math.round(size));
+  return `${n < 0 ? MINUS : ""}${digits} ${UNITS[unit]}`;
+}
+
+const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];

@@ -7,6 +7,7 @@ from typing import Any
 from tensorsleuth.diagnose.violations import CAUSE as VIOLATION
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.page import ids
+from tensorsleuth.page.ending import told_end
 from tensorsleuth.page.near import latest_of_line
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
@@ -23,6 +24,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
         "findings": [told(opened, one) for one in found.findings],
         "masked": [told(opened, one) for one in found.masked],
         "notes": [told(opened, one) for one in found.notes],
+        "end": told_end(opened, found.end),
     }
 
 

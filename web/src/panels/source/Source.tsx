@@ -41,7 +41,7 @@ export function Source() {
 function Here({ margin, line }: { margin: Margin | null; line: number }) {
   if (!margin) return null;
   return (
-    <span class="cut source-here" title={margin.words}>
+    <span class="source-here">
       <span class="faint">line {line}</span> <span class={margin.bad ? "is-bad" : "quiet"}>{margin.words}</span>
     </span>
   );

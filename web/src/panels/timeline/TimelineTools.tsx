@@ -1,6 +1,6 @@
 /** In the head of the timeline: which scalar, which stretch, closer and farther. */
 import { showAll, zoomIn, zoomOut } from "./input";
-import { asTable, bins, chooseScalar, scalar, scalars, view, whole } from "./state";
+import { asTable, bins, chooseScalar, clipped, late, scalar, scalars, showSteps, view, whole } from "./state";
 import { duration, isWhole } from "./view";
 
 export function TimelineTools() {
@@ -9,6 +9,7 @@ export function TimelineTools() {
     <div class="timeline-bar">
       <ScalarChoice />
       <span class="timeline-stretch quiet">{stretchWords()}</span>
+      {late.value !== null && !clipped.value && <button type="button" title={`From the second step on: the first took until ${duration(late.value)}`} onClick={showSteps}>Steps</button>}
       <button type="button" aria-label="Zoom out" title="Zoom out (−)" onClick={() => zoomOut()}>−</button>
       <button type="button" aria-label="Zoom in" title="Zoom in (+)" onClick={() => zoomIn()}>+</button>
       <button type="button" disabled={isWhole(view.value, whole.value)} title="The whole run (Home, or double click)" onClick={showAll}>All</button>
@@ -20,6 +21,7 @@ export function TimelineTools() {
 function stretchWords(): string {
   const { from, to } = view.value;
   const step = (to - from) / 1000;
+  if (clipped.value) return `${duration(from, step)} – ${duration(to, step)}, without the first step`;
   return isWhole(view.value, whole.value) ? duration(to - from) : `${duration(from, step)} – ${duration(to, step)}`;
 }
 

@@ -15,6 +15,7 @@ export interface Marks {
 
 type Context = CanvasRenderingContext2D;
 const ROOM = LANE - 7; // of the highest bar
+const EPOCH = 110; // pixels for the name of an epoch, and beside it the numbers of the scalar
 
 export function draw(context: Context, scene: Scene, marks: Marks, palette: Palette): void {
   const { width, height } = scene.geometry;
@@ -91,7 +92,7 @@ function drawEpochs(context: Context, { bands, geometry }: Pick<Scene, "bands" |
   for (const { x, epoch } of epochs(bands)) {
     context.fillStyle = palette["line-strong"];
     context.fillRect(Math.round(x), AXIS, 1, geometry.height);
-    if (x < free || x < 0) continue;
+    if (x < free || x < 0 || x > geometry.width - EPOCH) continue; // at the right are the numbers of the scalar
     context.fillStyle = palette["text-3"];
     context.fillText(`epoch ${epoch}`, x + 4, geometry.plot.height ? geometry.plot.top + 8 : geometry.height - 7);
     free = x + 60;

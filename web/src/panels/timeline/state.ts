@@ -6,6 +6,7 @@ import { drift, part } from "../../state/address";
 import { ofRun, runName } from "../../state/name";
 import { cursor } from "../../state/run";
 import { Latest } from "./latest";
+import { afterFirst } from "./steps";
 import { isWhole, type View, within } from "./view";
 
 export const BINS = 1200; // the same for every width: so a question has one address, and an exported page the answer
@@ -24,8 +25,14 @@ const wanted = part("scalar");
 const zoomed = signal<View | null>(parse(time.peek()));
 
 export const whole: ReadonlySignal<View> = computed(() => (bins.value ? { from: bins.value.begin, to: Math.max(bins.value.end, bins.value.begin + 1e-6) } : { from: 0, to: 1 }));
-/** Follows the program where nothing was zoomed. */
-export const view: ReadonlySignal<View> = computed(() => (zoomed.value ? within(zoomed.value, whole.value) : whole.value));
+/** Where the second step begins, where the first took most of the run: TensorFlow traces in it. */
+export const late = signal<number | null>(null);
+const everything = signal(false); // the reader asked for the whole run
+const begin = (): number | null => (everything.value ? null : late.value);
+/** Follows the program where nothing was zoomed; a first step that would leave the others no room is left out until all is asked for. */
+export const view: ReadonlySignal<View> = computed(() => (zoomed.value ? within(zoomed.value, whole.value) : { ...whole.value, from: begin() ?? whole.value.from }));
+/** Whether it is left out. */
+export const clipped: ReadonlySignal<boolean> = computed(() => !zoomed.value && begin() !== null);
 /** The one that was chosen, else the likely loss; null: none, or that one was turned off. */
 export const scalar: ReadonlySignal<Scalar | null> = computed(() => {
   if (wanted.value === "none") return null;
@@ -33,7 +40,16 @@ export const scalar: ReadonlySignal<Scalar | null> = computed(() => {
 });
 
 export function setView(next: View | null): void {
-  zoomed.value = next === null || isWhole(next, whole.peek()) ? null : next;
+  const all = next === null || isWhole(next, whole.peek());
+  batch(() => {
+    zoomed.value = all ? null : next;
+    if (all) everything.value = true;
+  });
+}
+
+/** Without a first step that took most of the run. */
+export function showSteps(): void {
+  batch(() => ((zoomed.value = null), (everything.value = false)));
 }
 
 export function chooseScalar(op: string): void {
@@ -59,6 +75,8 @@ function followRun(): () => void {
     batch(() => {
       bins.value = points.value = trouble.value = null;
       scalars.value = [];
+      late.value = null;
+      everything.value = false;
       if (before !== null && now !== before) zoomed.value = null;
     });
     before = now;
@@ -83,11 +101,11 @@ function writeAddress(): () => void {
   return () => (clearTimeout(timer), stop());
 }
 
-const stretch = (): { from: number | null; to: number | null } => ({ from: zoomed.value?.from ?? null, to: zoomed.value?.to ?? null });
+const stretch = (): { from: number | null; to: number | null } => ({ from: zoomed.value?.from ?? begin(), to: zoomed.value?.to ?? null });
 
 function askBins(): () => void {
   const latest = new Latest<Timeline>(
-    (answer) => batch(() => ((bins.value = answer), (trouble.value = null))),
+    (answer) => batch(() => ((bins.value = answer), (trouble.value = null), (late.value ??= afterFirst(answer)))),
     (error) => void (bins.peek() || (trouble.value = error)),
   );
   const stop = effect(() => {

@@ -34,6 +34,13 @@ function fromBins(timeline: Pick<Timeline, "from" | "to" | "stepBins">, view: Vi
   });
 }
 
+/** Where the second step begins, where the first takes more than half of the run and others follow; null where it is worth its room, or bad. */
+export function afterFirst({ from, to, begin, end, steps }: Pick<Timeline, "from" | "to" | "begin" | "end" | "steps">): number | null {
+  const [first, second] = steps;
+  if (from > begin || to < end || steps.length < 4 || first!.bad) return null;
+  return second!.from - begin > (end - begin) / 2 ? second!.from : null;
+}
+
 /** Which bands carry a number, and which, so that numbers do not touch: round ones, `room` pixels apart at least. */
 export function numbered(all: readonly Band[], room: number): { x: number; step: number }[] {
   if (all.length === 0) return [];

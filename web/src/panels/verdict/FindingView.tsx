@@ -1,12 +1,16 @@
 /** One finding in full: where, when, what to change, how sure, how it spread, what was seen. */
+import type { Ending } from "../../api/ending";
 import type { Finding } from "../../api/types";
 import { setFocus } from "../../state/focus";
 import { showPanel } from "../../state/panels";
 import { Chain } from "./Chain";
+import { endOf, surelyEnded } from "./ending";
+import { EndView } from "./EndView";
 import { Evidence } from "./Evidence";
 import { circumstances, placeOf, sureness } from "./words";
 
-export function FindingView({ finding }: { finding: Finding }) {
+export function FindingView({ finding, end }: { finding: Finding; end: Ending | null }) {
+  const own = endOf(finding, end);
   return (
     <div class="finding">
       <div class="finding-main">
@@ -17,12 +21,13 @@ export function FindingView({ finding }: { finding: Finding }) {
             <span class="finding-fix">{finding.fix}</span>
           </p>
         )}
-        <Row label="Sure" text={sureness(finding)} />
+        <Row label="Sure" text={own ? surelyEnded(finding) : sureness(finding)} />
         <Row label="Seen" text={finding.seen} />
         <Row label="Others" text={finding.others} />
         {finding.logged.map((said, number) => <Row key={number} label={number ? "" : "Logged"} text={said} />)}
       </div>
       <div class="finding-side">
+        {own && <EndView end={own} />}
         <Chain finding={finding} />
         <Evidence finding={finding} />
       </div>

@@ -51,7 +51,7 @@ function Problem({ said, open, toggle }: { said: Verdicts; open: boolean; toggle
           {open ? "Less" : "More"}
         </button>
       </header>
-      {open && <FindingView finding={finding} />}
+      {open && <FindingView finding={finding} end={said.end} />}
     </>
   );
 }

@@ -1,0 +1,47 @@
+/** How a program ended, as the server answers it; docs/crashes.md says what each field is. */
+import type { Frame, Place } from "./types";
+
+export interface Ending {
+  kind: string; // the cause of a finding, or finished, exit, stopped, running, unknown
+  exit: number | null;
+  signal: string | null;
+  step: number | null;
+  when: string;
+  quiet: number | null; // seconds since the last op ended
+  doing: Doing[]; // the main thread first
+  moreThreads: number;
+  stacks: { current: boolean; frames: Frame[] }[]; // innermost first; current: the thread that crashed
+  memory: MemoryAtEnd | null;
+  said: string[]; // what it printed last
+}
+/** What a thread had begun; `inside`, in a function: the ops that were under way, likeliest first. */
+export interface Doing {
+  thread: string;
+  op: string;
+  layer: string | null;
+  seconds: number | null;
+  ended: boolean;
+  makes: string | null;
+  bytes: number | null;
+  place: Place | null;
+  inside: Doing[];
+}
+export interface MemoryAtEnd {
+  used: number | null;
+  peak: number | null;
+  limit: number | null;
+  machine: number | null;
+  curve: [number, number][]; // seconds, of which the end is 0; bytes
+  largest: Held[];
+  oldest: Held[];
+}
+export interface Held {
+  name: string;
+  dtype: string;
+  shape: number[] | null;
+  bytes: number;
+  seconds: number | null; // old
+  step: number | null;
+  count: number;
+  place: Place | null;
+}

@@ -1,0 +1,32 @@
+/** The end of a program in words, as `sleuth why` has them in the terminal. */
+import type { Doing, Ending, MemoryAtEnd } from "../../api/ending";
+import type { Finding } from "../../api/types";
+import { bytes, seconds } from "../../widgets/format";
+
+/** The op itself, where it is inside of a function. */
+export function innermost(one: Doing): Doing {
+  return one.inside[0] ? innermost(one.inside[0]) : one;
+}
+
+export function since(one: Doing): string {
+  if (one.seconds === null) return "";
+  return one.ended ? `, ${seconds(one.seconds)} before` : `, for ${seconds(one.seconds)}`;
+}
+
+export function bounds(memory: MemoryAtEnd): string {
+  const peak = memory.peak ? `at most ${bytes(memory.peak)}` : "";
+  const limit = memory.limit ? `the container's limit is ${bytes(memory.limit)}` : "";
+  const machine = memory.machine && !memory.limit ? `the machine has ${bytes(memory.machine)}` : "";
+  return [peak, limit, machine].filter(Boolean).join(", ");
+}
+
+/** The end, where a finding is about it. */
+export function endOf(finding: Finding, end: Ending | null): Ending | null {
+  return end !== null && end.kind === finding.cause ? end : null;
+}
+
+/** How sure it is that the program ended of it. */
+export function surelyEnded(finding: Finding): string {
+  if (finding.confidence >= 0.9) return "yes: it is how the process ended";
+  return finding.confidence >= 0.7 ? "fairly: it fits what was seen" : "not very: others may fit as well";
+}
