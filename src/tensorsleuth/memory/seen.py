@@ -69,7 +69,7 @@ def in_order(rows: Array, part: Part) -> Array:
 def _held(rows: Array, earlier: Array) -> Array:
     kinds = rows["kind"][earlier]
     born, freed = earlier[kinds == EAGER], earlier[kinds == FREED]
-    return born[~np.isin(uids_of(rows[born]), uids_of(rows[freed]))]
+    return np.asarray(born[~np.isin(uids_of(rows[born]), uids_of(rows[freed]))])
 
 
 def seen(rows: Array, numbers: Array) -> Iterator[Seen]:
