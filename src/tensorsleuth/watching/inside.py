@@ -25,6 +25,7 @@ from tensorsleuth.model.dtypes import is_float
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import EventKind
 from tensorsleuth.native import loader
+from tensorsleuth.watching.inside_compiled import InsideCompiled
 from tensorsleuth.watching.inside_functions import InsideFunctions
 from tensorsleuth.watching.inside_inputs import InsideInputs
 from tensorsleuth.watching.inside_selection import InsideSelection
@@ -69,12 +70,16 @@ class Inside:
             subjects = Subjects(self._traced, recorder.variables.path_of)
             self._functions = InsideFunctions(recorder, native, self._book, subjects)
             self._inputs = InsideInputs(recorder, native, self._book)
+            self._compiled = InsideCompiled(recorder, native, self._book, subjects)
             native.inside_forget()
             self._begin(recorder.steps.number)
             recorder.hear_gradients(self, self._gradients)
             recorder.steps.moving[self] = lambda this, following: harmless(self._moving, this, following)
             recorder.callbacks.met[self] = self._function
             recorder.callbacks.trained[self] = self._came_back
+            if recorder.flights is not None:
+                recorder.functions.looking = self._compiled.selection
+                recorder.flights.looking = lambda call: self._is_due and self._compiled.wants(call)
             recorder.ride(self, lambda base: InsideSelection(recorder.settings, base, self))
 
     def leave(self) -> None:
@@ -84,6 +89,8 @@ class Inside:
                 return
             for told in (recorder.steps.moving, recorder.callbacks.met, recorder.callbacks.trained):
                 told.pop(self, None)
+            if recorder.flights is not None:
+                recorder.flights.looking = None
             recorder.hear_gradients(self, None)
             if recorder.steps.count > recorder.steps.number:
                 harmless(self._ended, recorder.steps.number)
