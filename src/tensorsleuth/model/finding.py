@@ -14,10 +14,13 @@ from tensorsleuth.model.series import LogMessage
 HABITS = frozenset(
     [
         "accidental-broadcast",
+        "dead-layer",
         "fed-by-hand",
+        "frozen-weights",
         "growing-graph",
         "kept-tensors",
         "new-variables",
+        "not-in-optimizer",
         "outsized-tensor",
         "repeated-cast",
         "repeated-conversion",
