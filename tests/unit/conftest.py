@@ -28,6 +28,8 @@ PARTS = (
     "threads.cc",
     "values.cc",
     "measure.cc",
+    "attention.cc",
+    "inside.cc",
     "watches.cc",
     "health.cc",
     "health_portable.cc",
