@@ -34,8 +34,8 @@ def train_step(features, bird):
 
 features, bird = recordings(6400)
 features = features[rng.permutation(len(features))]  # BUG: chance-loss
-songs = tf.data.Dataset.from_tensor_slices((features, bird)).batch(64)
-for epoch in range(3):
+songs = tf.data.Dataset.from_tensor_slices((features, bird)).batch(32)
+for epoch in range(6):
     for batch in songs:
         loss = train_step(*batch)
     print(f"epoch {epoch}: loss {float(loss):.4f}")

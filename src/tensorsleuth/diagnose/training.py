@@ -43,7 +43,7 @@ class Training:
     def roots(self) -> dict[int, Instance]:
         """What Python calls to train, by id: functions that hold gradients, or that a tape outside differentiates."""
         return {
-            self._root(instance).id: self._root(instance)
+            self.root(instance).id: self.root(instance)
             for instance, function in self.process.catalogue.running()
             if function.kind == "train" or function.name.startswith(_FORWARD)
         }
@@ -52,9 +52,10 @@ class Training:
     def instances(self) -> list[tuple[Instance, Function]]:
         """The functions that train, and all that they call."""
         running = self.process.catalogue.running()
-        return [(instance, function) for instance, function in running if self._root(instance).id in self.roots]
+        return [(instance, function) for instance, function in running if self.root(instance).id in self.roots]
 
-    def _root(self, instance: Instance) -> Instance:
+    def root(self, instance: Instance) -> Instance:
+        """What Python calls, in which an instance is run."""
         for _ in range(MAX_NESTING):  # a hostile catalogue may go round in circles
             if instance.parent not in self.process.catalogue.instances:
                 break
@@ -111,14 +112,14 @@ class Training:
         if read.instance is None:
             return None
         slots = self.moments.flow.slots(read.instance, read.node)
-        root = self.process.catalogue.functions.get(self._root(read.instance).function)
+        root = self.process.catalogue.functions.get(self.root(read.instance).function)
         arguments = [source.argument for source in slots[0]] if slots and root is not None else []
         uids = [root.captures.get(at, {}).get("uid") for at in arguments] if root is not None else []
         return next((int(uid) for uid in uids if uid is not None), None)
 
     def root_of(self, spot: Spot) -> int:
         """The id of what Python calls, in which an op is run."""
-        return self._root(spot.instance).id if spot.instance is not None else -1
+        return self.root(spot.instance).id if spot.instance is not None else -1
 
     def calls_of(self, root: int) -> int:
         """How often Python called a function."""
