@@ -16,15 +16,20 @@ from tensorsleuth.model.ops import writes_variables
 class Describer:
     """Describes functions, with what their Python graphs know."""
 
-    def __init__(self, sites: Sites, scopes: Scopes) -> None:
+    def __init__(self, sites: Sites, scopes: Scopes, is_frozen: Callable[[int | None], bool]) -> None:
         self._sites = sites
+        self._is_frozen = is_frozen
         self._scopes = scopes
         self._keys: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
     def function(self, definition: Definition, graph: Any) -> dict[str, Any]:
         """The fields of a `function` record."""
         made = {op.name: op for op in graph.get_operations()} if graph is not None else {}
-        return self.described(definition, graph, made, _captures(graph))
+        captures = _captures(graph)
+        for captured in captures.values():
+            if captured.get("trainable") and self._is_frozen(captured["uid"]):
+                captured["trainable"] = False
+        return self.described(definition, graph, made, captures)
 
     def described(
         self, definition: Definition, graph: Any, made: dict[str, Any], captures: dict[str, dict[str, Any]]

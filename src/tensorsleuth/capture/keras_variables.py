@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 from tensorsleuth.capture import keras
 from tensorsleuth.trace.catalog_writer import CatalogWriter
@@ -14,6 +15,7 @@ class KerasVariables:
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog
         self._noted: dict[int, tuple[str, str]] = {}
+        self._own: WeakValueDictionary[int, Any] = WeakValueDictionary()  # Keras 3's, around TensorFlow's
 
     def made(self, variable: Any) -> None:
         """Keras has made a variable."""
@@ -29,6 +31,10 @@ class KerasVariables:
         noted = self._noted.get(-1 if uid is None else uid)
         return noted[0] if noted is not None else None
 
+    def is_frozen(self, uid: int | None) -> bool:
+        """Has `layer.trainable = False` been said of the variable with this handle; TensorFlow's own does not know."""
+        return not getattr(self._own.get(-1 if uid is None else uid), "trainable", True)
+
     def named(self, variable: Any) -> None:
         """A tape is asked about a variable: one of Keras 3 knows its path, whenever it was made."""
         if isinstance(getattr(variable, "path", None), str):
@@ -36,6 +42,8 @@ class KerasVariables:
 
     def _note(self, variable: Any, path: str, role: str) -> None:
         uid = keras.uid(variable)
+        if uid is not None and hasattr(variable, "path"):
+            self._own[uid] = variable
         if uid is not None and self._noted.get(uid) != (path, role):
             self._noted[uid] = path, role
             self._catalog.variable(uid, path, role)

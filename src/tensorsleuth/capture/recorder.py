@@ -88,11 +88,11 @@ class Recorder:
         self.sites = sites = Sites(self.catalog)
         selection = self.selection
         self.scopes = scopes = Scopes(self.catalog, self.sink)
-        describer = Describer(sites, scopes)
+        self.variables = KerasVariables(self.catalog)
+        describer = Describer(sites, scopes, self.variables.is_frozen)
         flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
         library = Library(self.catalog, describer, self._session, means.keeper is not None)
         self.functions = Functions(library, selection, means.prober, flight)
-        self.variables = KerasVariables(self.catalog)
         keras = KerasPatches(self._patches, Batches(self.sink), self.variables)
         self.places = places = Places(self.catalog, sites, selection, scopes, self._name_devices, keras.look)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink

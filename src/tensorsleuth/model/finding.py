@@ -14,14 +14,22 @@ from tensorsleuth.model.series import LogMessage
 HABITS = frozenset(
     [
         "accidental-broadcast",
+        "chance-loss",
+        "dead-layer",
+        "dropout-in-evaluation",
         "fed-by-hand",
+        "frozen-weights",
         "growing-graph",
         "kept-tensors",
+        "missing-scale",
         "new-variables",
+        "norm-of-constant",
+        "not-in-optimizer",
         "outsized-tensor",
         "repeated-cast",
         "repeated-conversion",
         "retracing",
+        "softmax-axis",
     ]
 )
 

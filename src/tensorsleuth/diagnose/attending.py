@@ -1,0 +1,114 @@
+"""Attention as the graph has it: scores of data with data, a softmax, and a product of its weights with data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tensorsleuth.diagnose.around import Spot
+from tensorsleuth.diagnose.folding import folded
+from tensorsleuth.diagnose.training import Training
+from tensorsleuth.model.catalog import Node
+
+PRODUCTS = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum"])
+SCALES = frozenset(["Mul", "RealDiv", "Div", "DivNoNan"])
+MASKS = frozenset(["AddV2", "Add", "Sub", "SelectV2", "Select", "Cast", "Identity", "BiasAdd"])
+ALONG = frozenset(["Identity", "Cast", "StopGradient", "EnsureShape", "Snapshot"])
+PARTS = frozenset(["Split", "SplitV", "StridedSlice", "Slice", "Unpack", "ConcatV2"])  # q, k and v out of one product
+FAR = 12  # ops
+
+
+@dataclass(frozen=True)
+class Attending:
+    """One softmax, with what stands before and behind it."""
+
+    softmax: Spot
+    scores: Spot  # the product before it
+    passed: frozenset[str]  # types of the ops between them
+    products: tuple[
+        tuple[Spot, bool], ...
+    ]  # that take its weights: does each sum over what the softmax made sum to one
+
+
+def attention_of(training: Training) -> Iterator[Attending]:
+    """All attention in the functions that train."""
+    for softmax in training.forward(("Softmax",)):
+        scores, passed = _scores(training, softmax)
+        products = tuple(_products(training, softmax)) if scores is not None else ()
+        if scores is not None and products:
+            yield Attending(softmax, scores, frozenset(passed), products)
+
+
+def is_scaled(training: Training, scores: Spot) -> bool:
+    """Is what goes into the scores multiplied, divided or normalised on its way from the weights that made it."""
+    level, seen = [scores], {scores}
+    for _ in range(FAR):
+        sources = {one for spot in level for slot in training.around.inputs(spot) for one in slot} - seen
+        if any(one.type not in MASKS | PARTS and not _is_projection(training, one) for one in sources):
+            return True
+        seen |= sources
+        level = [one for one in sources if one.type in MASKS | PARTS]
+    return False
+
+
+def _is_projection(training: Training, spot: Spot) -> bool:
+    return spot.type == "Const" or spot.type == "ReadVariableOp" or training.takes_weights(spot)
+
+
+def _scores(training: Training, softmax: Spot) -> tuple[Spot | None, set[str]]:
+    """The product of data with data that a softmax is taken of, and what is done to it between."""
+    level, passed = [softmax], set[str]()
+    for _ in range(FAR):
+        sources = [one for spot in level for slot in training.around.inputs(spot) for one in slot]
+        found = next((one for one in sources if one.type in PRODUCTS and not training.takes_weights(one)), None)
+        if found is not None:
+            return found, passed
+        level = [one for one in sources if one.type in MASKS | SCALES]
+        passed |= {one.type for one in level}
+    return None, passed
+
+
+def _products(training: Training, softmax: Spot) -> Iterator[tuple[Spot, bool]]:
+    """The products that take its weights, through transposes, casts and dropout."""
+    function = softmax.function
+    assert function is not None
+    level = [(softmax.node, -1)]  # a node, and which of its axes sums to one, counted from the end
+    for _ in range(FAR):
+        following = []
+        for source, axis in level:
+            for number in training.moments.flow.users(function, source):
+                user = Spot(function.nodes[number].type, softmax.instance, function, number)
+                slot = [at for at, _ in function.nodes[number].inputs].index(source)
+                if user.is_gradient:
+                    continue
+                if user.type in PRODUCTS and not training.takes_weights(user):
+                    yield user, _sums_over(function.nodes[number], slot, axis)
+                moved = axis if _keeps(function.nodes[number]) else _moved(folded(function, _order(user)), axis)
+                following += [(number, moved)] if moved is not None else []
+        level = following
+
+
+def _keeps(node: Node) -> bool:
+    return node.type in ALONG or (node.type in ("Mul", "SelectV2", "RealDiv") and "dropout" in node.name.lower())
+
+
+def _order(spot: Spot) -> int:
+    """The node that says in which order a transpose puts the axes; -1 where it is none."""
+    node = spot.described
+    return node.inputs[1][0] if node is not None and node.type == "Transpose" else -1
+
+
+def _moved(order: list[int] | None, axis: int) -> int | None:
+    if order is None or sorted(order) != list(range(len(order))) or -axis > len(order):
+        return None
+    return order.index(axis + len(order)) - len(order)
+
+
+def _sums_over(node: Node, slot: int, axis: int) -> bool:
+    """Does a product sum over an axis of one of its operands."""
+    if node.type == "Einsum":
+        operands, _, result = str(node.attrs.get("equation", "")).replace("...", "").partition("->")
+        letters = operands.split(",")[slot] if slot < len(operands.split(",")) else ""
+        return -axis > len(letters) or letters[axis] not in result
+    turned = node.attrs.get("adj_x" if slot == 0 else "adj_y") is True
+    return axis == (-1 if (slot == 0) != turned else -2)

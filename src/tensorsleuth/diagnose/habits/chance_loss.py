@@ -1,0 +1,75 @@
+"""A cross-entropy that stays at the logarithm of the number of classes: what a model has that knows nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.diagnose.around import Spot
+from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.training import Training, tensor_of
+from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.ring_reader import Array
+
+CAUSE = "chance-loss"
+LOSSES = frozenset(["SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"])
+AVERAGES = frozenset(["Mean", "Sum", "RealDiv", "DivNoNan", "Mul", "Cast"])
+NEAR = 6  # ops from the losses of the samples to their mean
+FEWEST_STEPS, ENOUGH = 200, 1000  # steps for a note, and for a problem: a slow start is none
+LEAST, MOST = 0.985, 1.2  # of the logarithm, in each quarter of the steps
+MOST_NOISE = 0.02  # by which the last quarter may be below the first
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    training = Training(process)
+    for spot in training.forward(LOSSES):
+        classes = _classes(training, spot)
+        for losses in _averages(training, spot) if classes > 1 else ():
+            quarters = [float(np.mean(part)) for part in np.array_split(losses, 4)]
+            if len(losses) >= FEWEST_STEPS and _at_chance(quarters, math.log(classes)):
+                yield _habit(training, spot, classes, quarters, len(losses))
+                break
+
+
+def _classes(training: Training, spot: Spot) -> int:
+    """How many: the op's second output has a column for each."""
+    events = training.process.events
+    rows = events[events["tensor"] == tensor_of(spot) + 1][:1]
+    shape = training.process.shape_of(rows[0]) if len(rows) else None
+    return shape[-1] if shape else 0
+
+
+def _averages(training: Training, spot: Spot) -> Iterator[Array]:
+    """The single numbers that are made of the samples' losses, from step to step."""
+    level: set[Spot] = {spot}
+    for _ in range(NEAR):
+        users = {user for one in level for user in training.around.after(one) if user.type in AVERAGES}
+        level = {user for user in users if not user.is_gradient}
+        for rows in training.rows(level).values():
+            if training.process.shape_of(rows[0]) == ():
+                yield rows["max"]
+
+
+def _at_chance(quarters: list[float], chance: float) -> bool:
+    bounded = all(LEAST * chance <= one <= MOST * chance for one in quarters)
+    return bounded and quarters[0] - quarters[-1] <= (MOST - 1) * chance and abs(quarters[-1] / chance - 1) < MOST_NOISE
+
+
+def _habit(training: Training, spot: Spot, classes: int, quarters: list[float], steps: int) -> Habit:
+    why = (
+        f"computes a loss of {quarters[-1]:.4g} in the last quarter of {steps:,} steps, {quarters[0]:.4g} in the "
+        f"first: log({classes:,}) = {math.log(classes):.4g} is what guessing among {classes:,} classes gives, so "
+        "nothing has been learned"
+    )
+    said = " → ".join(f"{one:.4g}" for one in quarters)
+    evidence = (piece("also", "loss", f"by quarter of the steps: {said}"),)
+    place = training.frame(spot), spot.type, 0.0, steps < ENOUGH, None, evidence
+    return Habit(CAUSE, 0.8, why, _PAIRS, *place, is_wrong=True)
+
+
+_PAIRS = (
+    "look whether inputs and labels still belong together (shuffled alike, joined by the same key), then at the "
+    "learning rate, and at layers whose gradient is zero; a model should fit ten samples by heart"
+)

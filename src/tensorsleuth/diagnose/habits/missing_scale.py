@@ -1,0 +1,68 @@
+"""Attention scores that are not divided by the root of the depth: one key gets all, before anything was learned."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tensorsleuth.diagnose.attending import SCALES, Attending, attention_of, is_scaled
+from tensorsleuth.diagnose.habit import Habit
+from tensorsleuth.diagnose.training import Training
+from tensorsleuth.diagnose.words import describe_health
+from tensorsleuth.model.catalog import Frame
+from tensorsleuth.model.finding import Evidence
+from tensorsleuth.trace.attention import Attention
+from tensorsleuth.trace.inside import Inside
+from tensorsleuth.trace.process import ProcessTrace
+
+FEWEST_KEYS, LEAST_DEPTH = 8, 16
+MOST_ENTROPY = 0.5  # of what all keys alike would have, at the first look
+LEAST_RANGE = 20.0  # from the smallest score to the largest, then
+FIRST_STEP = 2  # later ones may have been learned
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    training = Training(process)
+    seen = {one.op: one for one in Inside(process).attention}
+    told: set[Frame | None] = set()
+    for one in attention_of(training) if seen else ():
+        name = one.softmax.described.name if one.softmax.described is not None else ""
+        habit = _judged(training, one, seen.get(name)) if not one.passed & SCALES else None
+        if habit is not None and habit.frame not in told:
+            told.add(habit.frame)
+            yield habit
+
+
+def _judged(training: Training, one: Attending, seen: Attention | None) -> Habit | None:
+    if seen is None or not len(seen) or seen.steps[0] > FIRST_STEP or is_scaled(training, one.scores):
+        return None
+    entropy = [float(value) for value in seen.statistics(0).get("entropy", ())]
+    product = one.products[0][0]
+    rows = training.rows((one.scores, product))
+    depth = (training.process.shape_of(rows[product][0]) or (0,))[-1] if product in rows else 0
+    if not entropy or one.scores not in rows or depth < LEAST_DEPTH or seen.columns < FEWEST_KEYS:
+        return None
+    first = rows[one.scores][0]
+    spread, mean = float(first["max"] - first["min"]), sum(entropy) / len(entropy)
+    if mean > MOST_ENTROPY or spread < LEAST_RANGE or spread / math.sqrt(depth) > LEAST_RANGE:
+        return None
+    shape = training.process.shape_of(first)
+    evidence = Evidence("in", one.scores.type, one.scores.type, "", shape, describe_health(first))
+    return _habit(training, one, depth, (spread, mean), evidence)
+
+
+def _habit(training: Training, one: Attending, depth: int, found: tuple[float, float], evidence: Evidence) -> Habit:
+    layer, (spread, entropy) = training.layer(one.softmax), found
+    why = (
+        f"computes attention scores{f' ({layer})' if layer else ''} that nothing divides by √{depth}: they span "
+        f"{spread:.3g} in the first step, so that nearly all weight of a query is on one key before anything was "
+        f"learned (entropy {100 * entropy:.0f} % of an even share), and its gradient is nearly zero"
+    )
+    place = training.frame(one.scores), one.scores.type, 0.0, False, 0, (evidence,)
+    return Habit("missing-scale", 0.88, why, _DIVIDE.format(depth=depth), *place, is_wrong=True)
+
+
+_DIVIDE = (
+    "divide the scores, or the queries, by the root of the depth of a head: tf.matmul(q, k, transpose_b=True) / "
+    "{depth} ** 0.5"
+)
