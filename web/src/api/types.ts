@@ -1,6 +1,9 @@
 /** What the server answers; docs/http-api.md says it in words. Every field of an answer is always there: what is not known is null. */
 import type { Ending } from "./ending";
 
+export type * from "./pause";
+export type * from "./watched";
+
 /** A part of a long list: items begin … end-1 of total. */
 export interface PageOf<T> {
   begin: number;
@@ -283,48 +286,6 @@ export interface Points {
   ids: TensorId[];
 }
 
-// GET /api/runs/{run}/watched -> Watched; what `tensorsleuth.watch` looked at
-export interface Watched {
-  items: WatchedItem[];
-  logs: number; // messages of `tensorsleuth.log`
-}
-export interface WatchedItem {
-  id: string;
-  kind: "tensor" | "variable" | "gradient" | "update" | "point";
-  name: string;
-  what: ("scalar" | "norm" | "histogram" | "quantiles" | "image" | "text" | "value")[];
-  looks: number;
-  file: string | null;
-  line: number | null;
-}
-// GET /api/runs/{run}/watched/{series}?points=400 -> WatchedSeries; null: not finite, or not known
-export interface WatchedSeries {
-  step: number[];
-  scalar: (number | null)[];
-  norm: (number | null)[];
-  ratio: (number | null)[]; // of a variable or an update: how large the step was, against the weights before it
-  mean: (number | null)[];
-  min: (number | null)[];
-  max: (number | null)[];
-  quantiles: Record<string, (number | null)[]>;
-  ridges: Ridge[]; // at most 40, oldest first
-  images: string[]; // of the latest look: data: addresses
-  texts: string[];
-}
-export interface Ridge {
-  step: number;
-  min: number;
-  max: number;
-  bins: number[]; // of one width, from min to max
-}
-// GET /api/runs/{run}/logs?begin=0&end=100 -> Logs
-export interface Logs {
-  begin: number;
-  end: number;
-  total: number;
-  items: { time: number; step: number; message: string; file: string | null; line: number | null }[];
-}
-
 // GET /api/runs/{run}/graph?id=&op=&up=2&down=2&open=group,group&close=group -> Neighbourhood; open: besides the groups around the focus and on the finding's way; id: around this tensor, at its moment; op (an OpId, where given):
 //   around that op instead (one that has no row cannot be focused), at the same moment
 export interface Neighbourhood {
@@ -385,30 +346,4 @@ export interface Change {
   lastStep: number | null;
   status: RunSummary["status"];
   live: boolean;
-}
-
-// GET /api/runs/{run}/pause -> Pause; also the event "pause"
-/** none: there is no program to talk to; gone: it was paused, and died so. What is not about a paused program is null. */
-export interface Pause {
-  state: "none" | "running" | "paused" | "gone";
-  pause: number | null; // counts up
-  why: string | null; // the condition
-  name: string | null;
-  op: string | null;
-  layer: string | null;
-  file: string | null;
-  line: number | null;
-  step: number | null;
-  iteration: number | null;
-  dtype: string | null;
-  shape: (number | null)[] | null;
-  seen: { name: string; value: string }[];
-  tensor: TensorId | null; // until the run that was read has it
-}
-
-// POST /api/runs/{run}/debug {command, columns} -> Commanded
-export interface Commanded {
-  parts: { text: string; style: string }[]; // of bold, dim, red, green, cyan, yellow
-  failed: string | null; // why the command could not be done
-  pause: Pause | null; // how the program stands now; null: it has gone
 }

@@ -20,9 +20,10 @@ export function MemoryChart({ memory, at }: { memory: Memory; at: number | null 
   const now = useRef({ at, hovered: (point: number | null) => void (hover.value = point), choose: showMoment });
   now.current.at = at;
   useEffect(() => {
-    const one = (made.current = plot(box.current!, memory, now.current));
-    const watch = new ResizeObserver(() => one.setSize(sizeOf(box.current!)));
-    watch.observe(box.current!);
+    const element = box.current!; // gone from `box` by the time a last change of its size may be told
+    const one = (made.current = plot(element, memory, now.current));
+    const watch = new ResizeObserver(() => one.setSize(sizeOf(element)));
+    watch.observe(element);
     return () => (watch.disconnect(), one.destroy());
   }, [memory, theme.value]);
   useEffect(() => made.current?.redraw(false), [at]);
