@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.reader import Trace
 
+ROOT = Path(__file__).parents[2]
 X = np.random.default_rng(1).normal(size=(3, 7, 8)).astype(np.float32)
 IDS = np.random.default_rng(2).integers(0, 9, size=(8, 6)).astype(np.int32)
 LABELS = np.array([1, 0, 2], np.int64)
@@ -185,3 +189,18 @@ def test_a_watch_of_the_users_goes_on_beside_it(recorded: Callable[..., Trace]) 
 def test_a_rate_that_is_none(given: Any) -> None:
     with pytest.raises(SleuthError, match=r"inside_every is .*; it must be a whole number of steps, such as 100, or 0"):
         tensorsleuth.record(inside_every=given)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_examples_of_the_page_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "inside.md").read_text(), re.S)
+    assert len(blocks) == 2
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(blocks))
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(program), run_name="__main__")
+    out = capfd.readouterr().out
+    assert "attention 4 12 12 [ 0  1  2  4  8 16 20 40]" in out and "(2, 4, 12, 12)" in out
+    assert "train_step/labels [0 2]" in out and "2 layers of net" in out and "gradients of 4 variables of net" in out
