@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,9 @@ import tensorsleuth
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.watched import WatchedSeries
 
+ROOT = Path(__file__).parents[2]
 X = np.random.default_rng(1).normal(size=(3, 7, 8)).astype(np.float32)
 IDS = np.random.default_rng(2).integers(0, 9, size=(8, 6)).astype(np.int32)
 LABELS = np.array([1, 0, 2], np.int64)
@@ -30,6 +35,11 @@ def agrees(found: Attention, look: int, weights: Any) -> None:
     np.testing.assert_allclose(kept, weights[:2], atol=1e-5)
     for name, expected in numbers(weights).items():
         np.testing.assert_allclose(found.statistics(look)[name], expected, atol=1e-5, err_msg=name)
+
+
+def plain(series: WatchedSeries) -> str:
+    """Its name, less the number where variables of an earlier test still have that name."""
+    return series.name.partition(":")[0]
 
 
 def test_attention_written_by_hand(compared: Callable[..., Trace]) -> None:
@@ -88,8 +98,8 @@ def test_all_of_a_keras_model_that_fits(recorded: Callable[..., Trace], name: st
     assert {tuple(series.steps.tolist()) for series in (*inside.gradients, *inside.updates, *layers.values())} == {
         tuple(looks)
     }
-    [bias] = (series for series in inside.updates if series.name.endswith("out/bias"))
-    [slope] = (series for series in inside.gradients if series.name.endswith("out/bias"))
+    [bias] = (series for series in inside.updates if plain(series).endswith("out/bias"))
+    [slope] = (series for series in inside.gradients if plain(series).endswith("out/bias"))
     np.testing.assert_allclose(bias.norm, 0.01 * slope.norm, rtol=1e-4)  # plain SGD
     [given] = inside.inputs
     np.testing.assert_array_equal(given.value(0), ids[:4])
@@ -124,7 +134,8 @@ def test_eager_loops_have_gradients_and_updates(recorded: Callable[..., Trace]) 
 
     inside = recorded(train).inside()
     [gradient], [update] = inside.gradients, inside.updates
-    assert gradient.name == update.name == "attention/value" and gradient.steps.tolist() == [0, 1, 2]
+    assert gradient.name == update.name and plain(gradient) == "attention/value"
+    assert gradient.steps.tolist() == [0, 1, 2]
     norms = [np.linalg.norm(one) for one in seen[:3]]
     np.testing.assert_allclose(gradient.norm, norms, rtol=1e-5)
     np.testing.assert_allclose(update.norm, np.multiply(norms, 0.5), rtol=1e-4)
@@ -185,3 +196,34 @@ def test_a_watch_of_the_users_goes_on_beside_it(recorded: Callable[..., Trace]) 
 def test_a_rate_that_is_none(given: Any) -> None:
     with pytest.raises(SleuthError, match=r"inside_every is .*; it must be a whole number of steps, such as 100, or 0"):
         tensorsleuth.record(inside_every=given)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_examples_of_the_page_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "inside.md").read_text(), re.S)
+    assert len(blocks) == 2
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(blocks))
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(program), run_name="__main__")
+    out = capfd.readouterr().out
+    assert "attention 4 12 12 [ 0  1  2  4  8 16 20 40]" in out and "(2, 4, 12, 12)" in out
+    assert "train_step/labels [0 2]" in out and "2 layers of net" in out and "gradients of 4 variables of net" in out
+
+
+def test_variables_without_names_are_told_apart(recorded: Callable[..., Trace]) -> None:
+    first, second = tf.Variable(1.0), tf.Variable(2.0)
+
+    @tf.function
+    def train_step() -> None:
+        with tf.GradientTape() as tape:
+            loss = first * 3.0 + second * 4.0
+        for variable, gradient in zip((first, second), tape.gradient(loss, [first, second]), strict=True):
+            variable.assign_sub(gradient)
+
+    inside = recorded(train_step).inside()
+    assert [series.norm.tolist() for series in inside.updates] == [[3.0], [4.0]]
+    names = [series.name for series in inside.updates]
+    assert len(set(names)) == 2 and all(name.startswith("Variable") for name in names)

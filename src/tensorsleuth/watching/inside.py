@@ -30,6 +30,7 @@ from tensorsleuth.watching.inside_functions import InsideFunctions
 from tensorsleuth.watching.inside_inputs import InsideInputs
 from tensorsleuth.watching.inside_selection import InsideSelection
 from tensorsleuth.watching.inside_series import InsideBook, Schedule
+from tensorsleuth.watching.variable_names import VariableNames
 from tensorsleuth.watching.variables import Variables
 
 VARIABLE_BYTES = 256 << 20  # variables of more than that, together, are not compared to what they were before a step
@@ -49,6 +50,7 @@ class Inside:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._traced = TracedGradients()
+        self._names = VariableNames()
         self._recorder: Recorder | None = None
         self._is_due = False
         self._met: set[str] = set()  # functions whose variables are known
@@ -145,7 +147,8 @@ class Inside:
         for number, (variable, trainable) in captured_variables(find(), self._recorder.variables.path_of).items():
             ours = LETTERBOX in variable
             if trainable and not ours and number < len(inputs) and isinstance(inputs[number], tf.EagerTensor):
-                self._variable(variable.removesuffix(":0"), inputs[number])
+                handle = inputs[number]
+                self._variable(self._names.of(variable.removesuffix(":0"), handle), handle)
 
     def _variable(self, name: str, handle: Any) -> None:
         dtype = tf_variables.variable_dtype(handle)
@@ -163,7 +166,7 @@ class Inside:
             handle = eager_gradients.handle_of(source)
             if self._recorder is None or not eager_gradients.is_variable(source):
                 continue
-            name = eager_gradients.name_of(source)
+            name = self._names.of(eager_gradients.name_of(source), handle)
             self._recorder.variables.named(source)
             if isinstance(gradient, tf.EagerTensor):
                 self._eager_gradient(name, handle, gradient)
