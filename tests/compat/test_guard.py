@@ -3,53 +3,24 @@
 from __future__ import annotations
 
 import os
-import pickle
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from tests.compat.kerases import KERASES, load
-from tests.compat.looking import bits, marked
+from tests.compat import guarded
+from tests.compat.guarded import X, alarm, fused_batch_norm
+from tests.compat.looking import marked
 
-import tensorsleuth
-from tensorsleuth.model.errors import NumericsError, SleuthError
-from tensorsleuth.model.rows import EventFlag
+from tensorsleuth.model.errors import NumericsError
 
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")
 
-X = tf.constant([0.0, 1.0, 2.0])
-HERE = os.path.basename(__file__)
-
-
-@pytest.fixture
-def guard() -> Iterator[Any]:
-    with tensorsleuth.guard() as on_duty:
-        yield on_duty
-
-
-@pytest.fixture
-def strict() -> Iterator[Any]:
-    with tensorsleuth.guard(strict=True) as on_duty:
-        yield on_duty
-
-
-def alarm(action: Callable[[], Any], line: int, got_to: str) -> NumericsError:
-    """Runs what must raise, with the line as its first finding."""
-    with pytest.raises(NumericsError) as raised:
-        action()
-    error = raised.value
-    assert error.findings and (os.path.basename(str(error.findings[0].file)), error.findings[0].line) == (HERE, line)
-    text = str(error)
-    assert f"{HERE}:{line}" in text.splitlines()[0]
-    assert "▶" in text and got_to in text.splitlines()[-1], text
-    assert isinstance(error, tf.errors.InvalidArgumentError) and isinstance(error, ArithmeticError)
-    return error
+guard = guarded.guard  # a fixture
 
 
 def masked_log(x: Any) -> Any:
@@ -198,10 +169,6 @@ def test_keras_fit_and_a_train_step_of_ones_own() -> None:
 # ---- what does not
 
 
-def fused_batch_norm(x: Any) -> Any:
-    return tf.compat.v1.nn.fused_batch_norm(x, tf.ones([3]), tf.zeros([3]), is_training=True)[0]
-
-
 LARGE_MASK = np.where(np.tri(40) > 0, 0.0, -np.inf).astype(np.float32)
 MASK = tf.constant(np.where(np.tri(4) > 0, 0.0, -np.inf), tf.float32)
 SCORES = tf.ones([4, 4])
@@ -264,144 +231,3 @@ def test_steps_that_a_loss_scale_skips() -> None:
     for run in (tf.function(step),):
         run()
     assert float(weight) == 1.0
-
-
-# ---- strict
-
-
-@pytest.mark.usefixtures("strict")
-def test_strict_raises_at_birth() -> None:
-    alarm(
-        lambda: tf.math.log(X),  # eager birth
-        marked("eager birth"),
-        "Log (strict)",
-    )
-
-
-@pytest.mark.usefixtures("strict")
-def test_strict_leaves_variables_as_they_were() -> None:
-    variable = tf.Variable([1.0, 1.0, 1.0])
-
-    @tf.function
-    def step(x: Any) -> Any:
-        variable.assign(tf.math.log(x + 0.0) * 2.0)  # strict in a function
-        return variable * 1.0
-
-    for _ in range(2):
-        alarm(lambda: step(X), marked("strict in a function"), "step (strict)")
-    assert variable.numpy().tolist() == [1.0, 1.0, 1.0]
-    assert step(tf.ones([3])).numpy().tolist() == [0.0, 0.0, 0.0]
-
-
-@pytest.mark.usefixtures("strict")
-def test_strict_is_not_about_statistics_of_nothing() -> None:
-    fused_batch_norm(tf.zeros([0, 2, 2, 3]))
-    tf.function(fused_batch_norm)(tf.zeros([0, 2, 2, 3]))
-
-
-@pytest.mark.parametrize("name", KERASES)
-def test_keras_leaves_it_as_it_is(name: str, strict: Any) -> None:
-    class Logarithm(load(name).layers.Layer):  # type: ignore[misc]
-        def call(self, x: Any) -> Any:
-            return tf.math.log(x)  # in a layer
-
-    error = alarm(lambda: Logarithm()(X), marked("in a layer"), "")
-    assert "Arguments received" not in str(error)
-    there = pickle.loads(pickle.dumps(error))
-    assert type(there) is NumericsError and str(there) == str(error) and there.findings == error.findings
-
-
-def test_tensorflows_own_names() -> None:
-    tensorsleuth.enable_check_numerics(stack_height_limit=30, path_length_limit=50)
-    tensorsleuth.enable_check_numerics()
-    try:
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"log\(0\)"):
-            tf.math.log(X)
-        with pytest.raises(SleuthError, match="strict is True, not False"):
-            tensorsleuth.guard()
-    finally:
-        tensorsleuth.disable_check_numerics()
-    tensorsleuth.disable_check_numerics()
-    assert np.isinf(tf.math.log(X).numpy()[0])
-
-
-# ---- with recordings, and without
-
-
-def test_together_with_a_recording(tmp_path: Path) -> None:
-    line = marked("log in a function")
-    with tensorsleuth.guard():
-        with tensorsleuth.record(tmp_path / "a") as recording:
-            alarm(lambda: log_loss(X), line, "log_loss")
-        assert recording.path is not None and any(tensorsleuth.open(recording.path).bad())
-        alarm(lambda: log_loss(X), line, "log_loss")
-    with tensorsleuth.record(tmp_path / "b") as recording:
-        with tensorsleuth.guard():
-            alarm(lambda: log_loss(X), line, "log_loss")
-        assert np.isinf(log_loss(X).numpy())
-    assert recording.path is not None and any(tensorsleuth.open(recording.path).bad())
-
-
-def test_a_recording_that_does_not_look(tmp_path: Path) -> None:
-    with tensorsleuth.guard(), tensorsleuth.record(tmp_path, mode="NO_TENSOR"):
-        alarm(lambda: log_loss(X), marked("log in a function"), "log_loss")
-    with tensorsleuth.record(tmp_path, mode="NO_TENSOR"), pytest.raises(SleuthError, match="NO_TENSOR"):
-        tensorsleuth.guard()
-
-
-def test_it_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    shared = set(os.listdir("/dev/shm"))
-    open_before = len(os.listdir("/proc/self/fd"))
-    with tensorsleuth.guard(), pytest.raises(NumericsError):
-        log_loss(X)
-    assert os.listdir(tmp_path) == [] and set(os.listdir("/dev/shm")) <= shared
-    assert len(os.listdir("/proc/self/fd")) <= open_before
-
-
-@pytest.mark.parametrize("beside", [False, True])
-def test_without_the_native_library(monkeypatch: pytest.MonkeyPatch, beside: bool) -> None:
-    """Also beside expectations, which put frames of theirs between a function and the hook."""
-    monkeypatch.setenv("SLEUTH_PROBE", "numpy")
-    if beside:
-        tf.function(lambda x: tensorsleuth.expect(x, finite=True), jit_compile=True)(X)
-    line = marked("log in a function")
-    with tensorsleuth.guard():
-        masked_log_function(X).numpy()
-        alarm(lambda: log_loss(X), line, "log_loss")
-        quotient = masked_log(X) / X[0]  # quotient
-        alarm(lambda: float(quotient), marked("quotient"), "Python")
-    with tensorsleuth.guard(strict=True):
-        alarm(lambda: log_loss(X), line, "log_loss (strict)")
-
-
-def test_the_guarded_program_computes_the_same_bits() -> None:
-    step = tf.function(lambda x: tf.reduce_sum(tf.exp(tf.linalg.matmul(x, x) / 3.0)))
-    x = tf.random.stateless_normal([64, 64], [1, 2]) * 0.1
-    bare = bits(step(x))
-    with tensorsleuth.guard():
-        assert bits(step(x)) == bare
-
-
-def test_growth_is_told_by_what_came_long_before(guard: Any) -> None:
-    weight = tf.Variable(1.0)
-
-    def train() -> None:
-        for _ in range(30):
-            with tf.GradientTape() as tape:
-                loss = tf.square(weight)
-            weight.assign_sub(50.0 * tape.gradient(loss, weight))  # update of its own
-
-    error = alarm(train, marked("update of its own"), "the loss")
-    assert error.findings[0].cause == "learning-rate"
-
-
-def test_a_flight_recorder_looks_on_while_the_guard_does(tmp_path: Path) -> None:
-    with tensorsleuth.guard(), tensorsleuth.record(tmp_path, mode="FLIGHT") as recording:
-        tf.function(lambda x: tf.math.log(x) * 2.0)(tf.constant([1.0, 2.0]))
-        tf.math.log(tf.constant([4.0]))
-    assert recording.path is not None
-    looks = tensorsleuth.open(recording.path).tensors(op="Log").health["max"]
-    assert len(looks) == 1  # that of the eager op: what a function computes is not looked at while all goes well
-    events = tensorsleuth.open(recording.path).events
-    assert not (events["flags"] & EventFlag.MOMENTS).any()  # FULL_HEALTH, no closer

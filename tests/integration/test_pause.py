@@ -23,29 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.integration.training_program import PROGRAM
 
 SOURCES = Path(__file__).parents[2] / "src"
 SLEUTH = f"import sys; sys.path[0] = {str(SOURCES)!r}; from tensorsleuth.cli.main import main; main()"
-PROGRAM = """\
-import tensorflow as tf
-
-weights = tf.Variable([[1.0], [2.0]], name="weights")
-x = tf.constant([[1.0, 2.0], [10.0, 20.0]])
-
-
-@tf.function
-def train(x):
-    with tf.GradientTape() as tape:
-        y = tf.matmul(x, weights)
-        loss = tf.reduce_sum(y * y)
-    weights.assign_sub(1e-4 * tape.gradient(loss, weights))
-    return loss
-
-
-for step in range(6):
-    print(step, float(train(x)), flush=True)
-print("finished", flush=True)
-"""
 LONG = 240.0  # seconds: nothing here takes so long
 
 

@@ -144,3 +144,9 @@ class Around:
                 if op is not None and op.instance < 0:
                     made = tuple(uid for uids in self._moments.of_call(call).returned.values() for uid in uids)
                     yield Spot(op.type, uids=made, call=call)
+
+
+def adds_one(around: Around, addition: Spot) -> bool:
+    """Is one of its terms 1."""
+    terms = [one for slot in around.slots(addition) for one in slot]
+    return any(one.known and one.min == one.max == 1.0 for one in terms)

@@ -28,7 +28,7 @@ def with_violations(process: ProcessTrace, found: list[Finding]) -> list[Finding
         return found
     last = ended_by(process)
     ranked = sorted(broken, key=lambda one: (not is_same(one, last), one.severity != "error"))
-    told = [_finding(process, one, is_same(one, last)) for one in ranked]
+    told = [_finding(process, one, is_same(one, last), len(ranked) > 1) for one in ranked]
     if not found or found[0].severity != "error":
         return [*(_made_by(one, found) if _saw_bad(of) else one for one, of in zip(told, ranked)), *found]
     root, first = found[0], broken[0]
@@ -94,7 +94,7 @@ def violations_of(process: ProcessTrace) -> list[Violation]:
     return [replace(one, times=times) for one, times in latest.values()]
 
 
-def _finding(process: ProcessTrace, one: Violation, last: bool) -> Finding:
+def _finding(process: ProcessTrace, one: Violation, last: bool, others: bool) -> Finding:
     where = f"{one.file}:{one.line} " if one.file is not None else ""
     part = f" ({one.where})" if one.where else ""
     at = f" at step {one.step}" if one.step is not None and one.step >= 0 else ""
@@ -113,15 +113,16 @@ def _finding(process: ProcessTrace, one: Violation, last: bool) -> Finding:
         iteration=None,
         fix=one.change or "look at what computes it, and at the first values that broke it",
         evidence=(Evidence("out", one.name, "expect", _amount(one), None, _details(one), None),),
-        seen=_seen(one, last),
+        seen=_seen(one, last, others),
         logged=last_logged(process, one.clock, one.step),
         source=tuple(_around(process, one)),
     )
 
 
-def _seen(one: Violation, last: bool) -> str | None:
+def _seen(one: Violation, last: bool, others: bool) -> str | None:
+    """Where it is the only one there is nothing to tell it from."""
     if one.times == 1:
-        return "it ended the program" if last else None
+        return "it ended the program" if last and others else None
     how = ", until it ended the program; the latest in the trace" if last else "; the first"
     return f"{one.times:,} times at this place{how} is shown"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensorsleuth.diagnose.around import adds_one
 from tensorsleuth.diagnose.case import Case, Story
 
 _PROBABILITIES = ("Softmax", "Sigmoid")
@@ -60,10 +61,11 @@ def _saturated(case: Case) -> str | None:
 
 
 def _is_sigmoid_by_hand(case: Case) -> bool:
-    """1 / (1 + exp(-x)), and not the exponentials over their sum."""
+    """1 / (1 + exp(-x))."""
     made = case.spot_before(*_DIVISIONS, depth=1)
-    before = [one.type for one in case.around.before(made, 2)] if made is not None else []
-    return bool({"AddV2", "Add"} & set(before)) and "Exp" in before and "Sum" not in before
+    divisors = case.around.inputs(made)[-1] if made is not None else []
+    sums = [one for one in divisors if one.type in ("AddV2", "Add") and adds_one(case.around, one)]
+    return any(spot.type == "Exp" for one in sums for slot in case.around.inputs(one) for spot in slot)
 
 
 def _of_probabilities(case: Case, made_by: str, zeros: int) -> Story:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tensorsleuth.diagnose.around import adds_one
 from tensorsleuth.diagnose.case import Case, Story
 
 LARGEST = {"float16": 65504.0, "bfloat16": 3.39e38, "float32": 3.4028e38, "float64": 1.797e308}
@@ -92,9 +93,8 @@ def _argument(case: Case, limit: int) -> str:
 
 def _adds_one(case: Case) -> bool:
     """Is 1 added to what it puts out."""
-    added = [one for one in case.around.after(case.spot) if one.type in ("AddV2", "Add")] if case.spot else []
-    terms = [one for spot in added for slot in case.around.slots(spot) for one in slot]
-    return any(one.known and one.min == one.max == 1.0 for one in terms)
+    sums = [one for one in case.around.after(case.spot) if one.type in ("AddV2", "Add")] if case.spot else []
+    return any(adds_one(case.around, one) for one in sums)
 
 
 def _is_norm(case: Case) -> bool:
