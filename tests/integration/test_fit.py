@@ -67,7 +67,7 @@ def predicted(logdir: Path, batch: int, *sequence: int) -> int:
 
 
 def test_the_peak_at_four_times_the_batch_is_known_before_it_is_run(tmp_path: Path) -> None:
-    real = {(16,): measured("transformer", 16)}
+    real: dict[tuple[int, ...], int] = {(16,): measured("transformer", 16)}
     logdir, errors = nearest("transformer", 4, real, tmp_path)
     assert abs(errors[16,]) <= ERROR, errors
     seen = asked(logdir)["seen"]
