@@ -40,6 +40,7 @@ class Ends:
         self._flow = asked.moments.flow
         self._catalogue = asked.process.catalogue
         self._known: dict[int, End] = {}
+        self._later: dict[tuple[int, int], Marks] = {}  # by instance and node
 
     @cached_property
     def _seen(self) -> set[int]:
@@ -93,6 +94,14 @@ class Ends:
             return (frozenset(seen[:1]),)
         if depth > MAX_DEPTH or writes_variables(op.type):
             return self._ready(op)
+        key = op.instance, op.node
+        if key not in self._later:  # once: in a step that was cut short, most ops were never seen
+            self._later[key] = self._ready(op)  # while it is found out: ops in a loop come after each other
+            self._later[key] = self._shown_later(op, outputs, depth)
+        return self._later[key]
+
+    def _shown_later(self, op: Op, outputs: range, depth: int) -> Marks:
+        """Of an op without a row: the first that took what it put out."""
         later = [
             mark
             for tensor in outputs
