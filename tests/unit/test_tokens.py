@@ -308,6 +308,9 @@ def test_labels_that_are_no_token() -> None:
     assert found.first == "[2, 3] -1, [2, 4] -1" and "say ignore=-1" in str(found.change)
     assert silent(check_batch(ids, labels, vocabulary=50, causal=False, ignore=-1))
     labels[2, 3:5] = 50
+    spoilt = ids.copy()
+    spoilt[2, 3:5] = 50
+    assert only(check_batch(spoilt, labels, vocabulary=50, causal=False)).rule == "vocabulary", "told once"
     assert "such as 50, in 1 of 8 rows" in of_rule(check_batch(ids, labels, vocabulary=50), "label-range").found
 
 

@@ -23,6 +23,8 @@ class LabelRange(LabelCheck):
         labels, size = stream.ids_of_labels, self.setting.vocabulary.size
         assert labels is not None
         wrong = stream.counted & ((labels < 0) if size is None else (labels < 0) | (labels >= size))
+        if wrong.any():
+            wrong &= ~np.isin(labels, stream.ids[stream.there & (stream.ids >= (size or np.inf))])  # told of the ids
         found.total += int(np.count_nonzero(stream.there))
         found.notes.setdefault("seen", set()).update(np.unique(labels[wrong])[:2].tolist())
         found.positions_where(stream, wrong, lambda _, row, column: int(labels[row, column]))
