@@ -47,13 +47,14 @@ def _is_saturated(spot: Spot, one: WatchedSeries) -> bool:
 
 def _habit(training: Training, spot: Spot, one: WatchedSeries) -> Habit:
     slope, layer = float(_slopes(spot, one).max()), training.layer(spot)
-    name = spot.type.lower()
+    name, share = spot.type.lower(), f"{100 * slope:.2g} %" if slope > 1e-4 else "less than 0.01 %"
     why = (
         f"puts {'±1' if name == 'tanh' else '0 and 1'} out{f' ({layer})' if layer else ''} for nearly every sample and "
-        f"unit at each of {len(one)} looks up to step {int(one.steps[-1])}: the slope of {name} is {100 * slope:.2g} % "
+        f"unit at each of {len(one)} looks up to step {int(one.steps[-1])}: the slope of {name} is {share} "
         "of its steepest there, so next to no gradient gets through, and inputs that differ look the same"
     )
-    said = f"mean slope {100 * slope:.2g} % of the steepest at most, range {one.rows['min'][-1]:.4g} … {one.rows['max'][-1]:.4g}"
+    last = one.rows[-1]
+    said = f"mean slope {share} of the steepest, range {last['min']:.4g} … {last['max']:.4g}"
     place = training.frame(spot), spot.type, 0.0, False, int(one.steps[0]), (piece("out", spot.type, said),)
     return Habit("saturated-layer", 0.9, why, _SCALE, *place, is_wrong=True)
 

@@ -18,11 +18,14 @@ from tensorsleuth.trace.watched import WatchedSeries
 FEWEST_LAYERS, FEWEST_LOOKS = 4, 4
 SMALL = 1e-5  # of the gradient of the last weights, a number of each compared
 TINY = 1e-6  # of a number, by itself: what even optimizers that divide by the size of gradients hardly move by
+TABLE = "embedding"  # most of its rows are asked for by no sample
 MOST_RISES = 0.25  # of the steps from layer to layer may go the other way
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    matrices = [one for one in Inside(process).gradients if len(one) >= FEWEST_LOOKS and len(one.shape()) >= 2]
+    inside = Inside(process)
+    kernels = {one.name for one in inside.variables if len(one.shape()) >= 2 and TABLE not in one.name.lower()}
+    matrices = [one for one in inside.gradients if len(one) >= FEWEST_LOOKS and one.name in kernels]
     looks = min((len(one) for one in matrices), default=0)
     if len(matrices) < FEWEST_LAYERS:
         return
@@ -38,7 +41,7 @@ def _size(one: WatchedSeries) -> Array:
 
 
 def _vanishes(sizes: Array) -> bool:
-    """At every look: next to nothing at the first weights, less from layer to layer, and nowhere zero, as in dead ones."""
+    """At every look: next to nothing at the first weights, less from layer to layer; zero is something else."""
     if not np.isfinite(sizes).all() or (sizes <= 0).any():
         return False
     small = (sizes[0] < SMALL * sizes[-1]) & (sizes[0] < TINY)
