@@ -29,7 +29,9 @@ HABITS = frozenset(
         "repeated-cast",
         "repeated-conversion",
         "retracing",
+        "saturated-layer",
         "softmax-axis",
+        "vanishing-gradients",
     ]
 )
 

@@ -38,11 +38,10 @@ def _dead_at_the_end(process: ProcessTrace, rows: Array) -> int:
 
 
 def _units_on(process: ProcessTrace, rows: Array) -> Array:
-    """How many are on for a sample, or for a position in one, on average."""
-    units = np.array([(shape or (0,))[-1] for shape in process.shapes])[
-        np.minimum(rows["shape"], len(process.shapes) - 1)
-    ]
-    on: Array = units * rows["pos"] / np.maximum(elements_of(rows), 1)
+    """How many are on for a sample, or for a position in one, on average; a NaN is not off."""
+    last = np.array([shape[-1] if shape else 0 for shape in process.shapes])
+    elements = elements_of(rows)
+    on: Array = last[np.minimum(rows["shape"], len(last) - 1)] * (elements - rows["zero"]) / np.maximum(elements, 1)
     return on
 
 

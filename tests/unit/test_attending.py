@@ -1,0 +1,63 @@
+"""Which axis a product of attention weights sums over, and lists of axes that a graph computes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tensorsleuth.diagnose.attending import _moved, _sums_over
+from tensorsleuth.diagnose.folding import folded
+from tensorsleuth.model.catalog import Function, Node
+
+
+def node(kind: str, inputs: tuple[int, ...] = (), **attrs: Any) -> Node:
+    return Node(kind, kind, "", tuple((at, 0) for at in inputs), (), attrs, 0, None, (3,), 0)
+
+
+def function(*nodes: Node) -> Function:
+    return Function(1, "f", 1, (), (), {}, nodes, (), "train", len(nodes))
+
+
+@pytest.mark.parametrize(
+    ("made", "slot", "axis", "sums"),
+    [
+        (node("BatchMatMulV2", adj_x=False, adj_y=False), 0, -1, True),
+        (node("BatchMatMulV2", adj_x=False, adj_y=False), 0, -2, False),
+        (node("BatchMatMulV2", adj_x=True, adj_y=False), 0, -2, True),
+        (node("BatchMatMulV2", adj_x=False, adj_y=False), 1, -2, True),
+        (node("BatchMatMulV2", adj_x=False, adj_y=True), 1, -1, True),
+        (node("Einsum", equation="BNTS,BSNH->BTNH"), 0, -1, True),
+        (node("Einsum", equation="BNTS,BSNH->BTNH"), 0, -2, False),
+        (node("Einsum", equation="BSNH,BNTS->BTNH"), 1, -1, True),
+        (node("Einsum", equation="...ts,...sh->...th"), 0, -2, False),
+    ],
+)
+def test_a_product_sums_over_an_axis(made: Node, slot: int, axis: int, sums: bool) -> None:
+    assert _sums_over(made, slot, axis) is sums
+
+
+def test_a_transpose_takes_an_axis_along() -> None:
+    assert _moved([0, 1, 3, 2], -1) == -2
+    assert _moved([0, 2, 1, 3], -1) == -1
+    assert _moved([0, 0], -1) is None
+    assert _moved(None, -1) is None
+
+
+def test_the_order_that_softmax_computes_for_its_axis_is_known() -> None:
+    """As `tf.nn.softmax(x, axis=2)` has it for four axes: range(0, 2), rank - 1, range(3, rank - 1), 2."""
+    made = function(
+        node("Const", value=["4"]), node("Const", value=["1"]), node("Sub", (0, 1)),
+        node("Const", value=["0"]), node("Const", value=["2"]), node("Range", (3, 4, 1)),
+        node("Const", value=["3"]), node("Range", (6, 2, 1)), node("Pack", (2,)),
+        node("ConcatV2", (5, 8, 7, 4, 3)),
+    )  # fmt: skip
+    assert folded(made, 9) == [0, 1, 3, 2]
+
+
+def test_what_is_computed_of_data_is_not_known() -> None:
+    made = function(node("Shape"), node("Const", value=["1.5"]), node("Sub", (0, 1)))
+    assert folded(made, 0) is None
+    assert folded(made, 1) is None
+    assert folded(made, 2) is None
+    assert folded(made, -1) is None
