@@ -13,7 +13,6 @@ from tensorsleuth.diagnose.training import Training, tensor_of
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
-CAUSE = "chance-loss"
 LOSSES = frozenset(["SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"])
 AVERAGES = frozenset(["Mean", "Sum", "RealDiv", "DivNoNan", "Mul", "Cast"])
 NEAR = 6  # ops from the losses of the samples to their mean
@@ -66,7 +65,7 @@ def _habit(training: Training, spot: Spot, classes: int, quarters: list[float], 
     said = " → ".join(f"{one:.4g}" for one in quarters)
     evidence = (piece("also", "loss", f"by quarter of the steps: {said}"),)
     place = training.frame(spot), spot.type, 0.0, steps < ENOUGH, None, evidence
-    return Habit(CAUSE, 0.8, why, _PAIRS, *place, is_wrong=True)
+    return Habit("chance-loss", 0.8, why, _PAIRS, *place, is_wrong=True)
 
 
 _PAIRS = (

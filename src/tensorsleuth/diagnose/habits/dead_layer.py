@@ -15,7 +15,6 @@ from tensorsleuth.model.finding import Evidence
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
-CAUSE = "dead-layer"
 RELUS = frozenset(["Relu", "Relu6"])
 FEWEST_STEPS = 10  # that it has to be dead for, up to the end
 LEAST = 64  # numbers: a few may be zero by chance
@@ -57,7 +56,7 @@ def _habit(training: Training, spot: Spot, rows: Array, dead: int) -> Habit:
     )
     evidence = Evidence("out", spot.type, spot.type, dtype_of(int(last["dtype"])).name, shape, describe_health(last))
     place = training.frame(spot), spot.type, 0.0, False, since, (evidence,)
-    return Habit(CAUSE, 0.94, why, _AT_ONCE if always else _LATER, *place, is_wrong=True)
+    return Habit("dead-layer", 0.94, why, _AT_ONCE if always else _LATER, *place, is_wrong=True)
 
 
 def _share(rows: Array) -> str:
