@@ -102,6 +102,9 @@ WATCHED = np.dtype(
     ]
 )
 
+# What was seen inside of the model; a row of inside.bin.
+INSIDE_ROW = np.dtype([(name, WATCHED[name]) for name in WATCHED.names or () if name not in ("quantiles", "bins")])
+
 # How much memory the process used at one moment; a row of memory.bin, about every 50 ms where something changed.
 MEMORY = np.dtype(
     [

@@ -26,6 +26,7 @@ STATISTICS = (
     "zero_rows",  # how many rows are zero
 )
 _SIZES = ("version", "numbers", "samples", "heads", "heads_kept", "rows", "columns", "kept_rows", "kept_columns")
+SHADES, NO_SHADE = 65534, 65535  # weights are whole numbers of shades, and one that is not finite is none
 HEADER = np.dtype([(name, "<u4") for name in (*_SIZES, "row_block", "column_block", "batch")])
 
 
@@ -49,12 +50,18 @@ def read_kept(data: bytes) -> Kept:
         heads, count = int(header["heads"]), int(header["numbers"])
         shape = [int(header[name]) for name in ("samples", "heads_kept", "kept_rows", "kept_columns")]
         numbers = np.frombuffer(data, "<f8", count * heads, HEADER.itemsize).reshape(count, heads)
-        weights = np.frombuffer(data, "<f4", int(np.prod(shape)), HEADER.itemsize + numbers.nbytes).reshape(shape)
+        shades = np.frombuffer(data, "<u2", int(np.prod(shape)), HEADER.itemsize + numbers.nbytes).reshape(shape)
     except ValueError as error:
         raise TraceError(f"what was kept of an attention cannot be read: {error}.") from None
     rows, columns, batch = (int(header[name]) for name in ("rows", "columns", "batch"))
     scale = int(header["row_block"]), int(header["column_block"])
-    return Kept(heads, rows, columns, batch, scale, dict(zip(STATISTICS, numbers, strict=False)), weights)
+    return Kept(heads, rows, columns, batch, scale, dict(zip(STATISTICS, numbers, strict=False)), _weights(shades))
+
+
+def _weights(shades: Array) -> Array:
+    weights = shades.astype(np.float32) / np.float32(SHADES)
+    weights[shades == NO_SHADE] = np.nan
+    return weights
 
 
 class Attention:

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.model.errors import TraceError
+from tensorsleuth.model.rows import INSIDE_ROW
 from tensorsleuth.model.series import INSIDE
 from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.plan import INSIDE_VALUE_BYTES
@@ -72,7 +73,7 @@ class Inside:
         if self.process is None or not (self.process.folder / "inside.bin").exists():
             return []
         try:
-            return WatchedRows(self.process.folder, "inside", INSIDE_VALUE_BYTES).damage
+            return WatchedRows(self.process.folder, "inside", INSIDE_VALUE_BYTES, INSIDE_ROW).damage
         except TraceError as error:
             return [str(error)]
 
@@ -87,7 +88,7 @@ class Inside:
         if process is None:
             return []
         try:
-            rows = WatchedRows(process.folder, "inside", INSIDE_VALUE_BYTES)
+            rows = WatchedRows(process.folder, "inside", INSIDE_VALUE_BYTES, INSIDE_ROW)
         except TraceError:
             return []  # nothing was seen; or `trouble` says why it cannot be read
         places = _by_series(rows)

@@ -24,9 +24,15 @@ COLUMNS = ("step", "time", "iteration", "elements", "nan", "neg_inf", "pos_inf",
 class WatchedRows:
     """The rows of one process, and what was kept beside them."""
 
-    def __init__(self, folder: Any, prefix: str = "watched", value_bytes: int = WATCHED_VALUE_BYTES) -> None:
+    def __init__(
+        self,
+        folder: Any,
+        prefix: str = "watched",
+        value_bytes: int = WATCHED_VALUE_BYTES,
+        layout: np.dtype[Any] = WATCHED,
+    ) -> None:
         self._folder, self._prefix, self._value_bytes = folder, prefix, value_bytes
-        self._ring = RingFile(folder / f"{prefix}.bin", WATCHED)
+        self._ring = RingFile(folder / f"{prefix}.bin", layout)
         self.rows, self.numbers = self._ring.array, self._ring.numbers()
         self.epoch = self._ring.epoch
         self.damage = self._ring.damage

@@ -12,6 +12,7 @@
 namespace sleuth::attention {
 namespace {
 
+constexpr uint16_t kShades = 65534, kNoShade = 65535;  // trace/attention.py has the same
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 struct Layout {  // where the weight of sample b, head h, row i, column j lies
@@ -50,7 +51,7 @@ Header header_of(const Layout& layout) {
                 uint32_t(std::min(kHeads, layout.heads)), uint32_t(layout.rows), uint32_t(layout.columns), 0, 0, 1, 1,
                 uint32_t(layout.batch)};
   uint64_t pictures = std::max<uint64_t>(1, uint64_t(header.samples) * header.heads_kept);
-  uint64_t side = std::min<uint64_t>(kSide, std::max<uint64_t>(16, uint64_t(std::sqrt(double(kBytes / 4 / pictures)))));
+  uint64_t side = std::min<uint64_t>(kSide, std::max<uint64_t>(16, uint64_t(std::sqrt(double(kBytes / sizeof(uint16_t) / pictures)))));
   header.row_block = uint32_t((layout.rows + side - 1) / side);
   header.column_block = uint32_t((layout.columns + side - 1) / side);
   header.kept_rows = uint32_t((layout.rows + header.row_block - 1) / header.row_block);
@@ -102,6 +103,12 @@ void draw(const float* row, uint64_t i, const Header& header, float* picture) {
   for (uint64_t j = 0; j < header.columns; ++j) out[j / header.column_block] += row[j] * share;
 }
 
+// Weights lie between 0 and 1: in 16 bits they are exact to 0.0000077, and half as large as floats.
+uint16_t shade_of(float weight) {
+  if (std::isnan(weight)) return kNoShade;
+  return uint16_t(std::lround(std::min(std::max(weight, 0.0f), 1.0f) * kShades));
+}
+
 template <class Read>
 std::string measure_as(Read read_row, const Layout& layout) {
   Header header = header_of(layout);
@@ -122,7 +129,9 @@ std::string measure_as(Read read_row, const Layout& layout) {
   }
   std::string all(reinterpret_cast<const char*>(&header), sizeof header);
   all.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
-  return all.append(reinterpret_cast<const char*>(pictures.data()), pictures.size() * sizeof(float));
+  std::vector<uint16_t> shades(pictures.size());
+  std::transform(pictures.begin(), pictures.end(), shades.begin(), shade_of);
+  return all.append(reinterpret_cast<const char*>(shades.data()), shades.size() * sizeof(uint16_t));
 }
 
 template <class Value>

@@ -1,5 +1,6 @@
 // The rows of a trace. model/rows.py states the same layout for Python; a test holds the two equal.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace sleuth {
@@ -60,6 +61,8 @@ struct Watched {  // what a watched tensor was, once
   uint32_t bins[kBins];
 };
 static_assert(sizeof(Watched) == 432, "model/rows.py says 432");
+constexpr uint32_t kInsideRow = offsetof(Watched, quantiles);  // what is seen inside of the model has neither of the last two
+static_assert(kInsideRow == 136, "model/rows.py says 136");
 
 struct MemorySample {  // how much memory the process used at one moment
   uint64_t time;

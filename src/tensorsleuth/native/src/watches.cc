@@ -33,16 +33,18 @@ struct Files {  // what is seen goes into: rows, and what is kept beside them
   Ring rows;
   Values values;
 
+  const uint32_t row_size;
+
   int open(const char* row_path, const char* value_rows, const char* bytes, uint64_t chunk_rows, uint64_t chunks, uint64_t bound) {
     if (rows.is_open()) return 0;
-    int error = rows.open(row_path, {sizeof(Watched), uint32_t(chunk_rows), chunks, 0});
+    int error = rows.open(row_path, {row_size, uint32_t(chunk_rows), chunks, 0});
     return error ? error : values.open(bytes, value_rows, bound);
   }
   void close() { rows.close(), values.close(); }
   void abandon() { rows.abandon(), values.abandon(); }
 };
 
-Files watched, ours;  // what the program asked for, and what inside.h looks at
+Files watched{{}, {}, sizeof(Watched)}, ours{{}, {}, kInsideRow};  // what the program asked for; what inside.h looks at
 Files& files_of(uint32_t series) { return inside::has(series) ? ours : watched; }
 
 constexpr uint64_t kImages = 4, kTexts = 64, kTextBytes = 4096;
@@ -146,7 +148,7 @@ void write(Watched row, const TensorView& tensor, const Where& where, uint32_t w
   if (!place) return;
   row.flags |= keep(files.values, number, tensor, where, what, &row);
   row.kind = 0;
-  memcpy(place, &row, sizeof row);
+  memcpy(place, &row, files.row_size);
   __atomic_store_n(&reinterpret_cast<Watched*>(place)->kind, where.kind, __ATOMIC_RELEASE);
 }
 
@@ -188,7 +190,7 @@ void write(Watched row, const Where& where, const std::string& kept) {
   if (!place) return;
   if (!kept.empty() && !files.values.keep(number, kept.data(), kept.size())) row.flags = 0;
   row.kind = 0;
-  memcpy(place, &row, sizeof row);
+  memcpy(place, &row, files.row_size);
   __atomic_store_n(&reinterpret_cast<Watched*>(place)->kind, where.kind, __ATOMIC_RELEASE);
 }
 
