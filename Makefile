@@ -26,6 +26,8 @@ $(READY): pyproject.toml hatch_build.py
 	$(PYTHON) -m venv .venv
 	$(BIN)/python $(PIP) --editable '.[dev]' tensorflow-cpu==2.21.0
 	$(BIN)/python $(PIP) --no-deps tf-keras==2.21.0  # asks for the TensorFlow with CUDA
+	-$(BIN)/python $(PIP) 'transformers>=4.57,<5'  # other people's models: where they cannot be had, their tests are skipped
+	-$(BIN)/python $(PIP) --no-deps keras-hub==0.32.0 kagglehub==1.0.2 kagglesdk==0.1.28  # asks for TensorFlow once more
 	@touch $@
 
 $(READY_215): pyproject.toml hatch_build.py
