@@ -91,3 +91,13 @@ def test_a_name_that_nothing_has(run: Path) -> None:
 )
 def test_figures(number: float, told: str) -> None:
     assert figure(number) == told
+
+
+def test_few_looks_leave_the_table_whole(tmp_path: Path) -> None:
+    made = InsideRun(tmp_path / "run")
+    made.numbers("output", "a_layer_with_a_name_that/is_far_too_long_for_the_table", [1.0, 2.0], (3, 4))
+    made.numbers("gradient", "a_layer_with_a_name_that/is_far_too_long_for_the_table/at_all/kernel", [1.0, 2.0], (3, 4))
+    run = made.write()
+    for options in ([], ["--gradients"]):
+        code, said = asked(run, *options)
+        assert code == 0 and len(said.splitlines()) == 5 and said.splitlines()[2].endswith("over steps")

@@ -17,6 +17,7 @@ NARROW = {"shape": 11, "mean": 8, "std": 7, "norm": 7, "zeros": 6, "dead": 7}
 ROOMY = 100
 FEWEST_CELLS, MOST_CELLS = 11, 32
 BAR = 16
+OVER = "over steps"
 
 
 def headline(outputs: Sequence[Output], gradients: int, updates: int) -> Text:
@@ -35,7 +36,7 @@ def leaving(outputs: Sequence[Output], width: int) -> Text:
     scale, cells, form = Scale.of(curves), _cells(curves, width), WIDE if width >= ROOMY else NARROW
     room = _room([one.name for one in outputs], width - sum(form.values()) - cells - 4)
     text = Text(f" {'output':<{room}} {'shape':<{form['shape']}}", "bold")
-    text.append("".join(f"{name:>{form[name]}}" for name in NUMBERS) + "  over steps")
+    text.append("".join(f"{name:>{form[name]}}" for name in NUMBERS) + f"  {OVER}")
     for one in outputs:
         text.append(f"\n {cut(printable(one.name), room):<{room}} ", "not bold")
         _numbers(text, one, form)
@@ -80,7 +81,7 @@ def moving(curves: Sequence[Curve], step: int | None, width: int) -> Text:
 def _bars(curves: Sequence[Curve], step: int | None, width: int, title: str, number: str, legend: str) -> Text:
     scale, cells = Scale.of(curves), _cells(curves, width)
     room = _room([one.name for one in curves], width - BAR - cells - 15)
-    text = Text(f" {title:<{room}} {number:>8}  {'':<{BAR}}  over steps", "bold")
+    text = Text(f" {title:<{room}} {number:>8}  {'':<{BAR}}  {OVER}", "bold")
     for one in curves:
         look = one.at(step)
         value = float(one.numbers[look])
@@ -93,7 +94,7 @@ def _bars(curves: Sequence[Curve], step: int | None, width: int, title: str, num
 
 def _cells(curves: Sequence[Curve], width: int) -> int:
     looks = max((len(one.steps) for one in curves), default=1)
-    return min(looks, MOST_CELLS, max(width - 100, FEWEST_CELLS))
+    return max(min(looks, MOST_CELLS, max(width - 100, FEWEST_CELLS)), len(OVER))
 
 
 def _room(names: Sequence[str], most: int) -> int:
