@@ -170,3 +170,20 @@ def test_padding_of_keys_that_were_put_together(tmp_path: Path) -> None:
     pairs = padding_share(read_kept(kept_bytes(weights(1), 2)), ids)
     assert whole is not None and pairs is not None
     np.testing.assert_allclose(whole, pairs, atol=1e-6)  # both samples have an even number of tokens
+
+
+def test_queries_that_see_nothing_do_not_look_ahead(tmp_path: Path) -> None:
+    """Keras masks the queries of padding, too: all their keys get the same, later ones as well."""
+    nothing = (PADDED == 0)[:, None, :, None] | (PADDED == 0)[:, None, None]
+    masks = [nothing | causal(), causal(), causal()]
+    layers = {f"lm/block_{at}/mha": looks(20 * at, masked=mask) for at, mask in enumerate(masks)}
+    assert judged(tmp_path, layers, input_ids=PADDED, labels=SHIFTED) == []
+
+
+def test_two_towers_have_paddings_of_their_own(tmp_path: Path) -> None:
+    """Weight on what is padding on the left says nothing of attention to the right."""
+    right = PADDED[::-1].copy()
+    made = looks(1, masked=(right == 0)[:, None, None])
+    assert judged(tmp_path, {"mha": made}, left=PADDED, right=right) == []
+    (found,) = judged(tmp_path / "other", {"mha": looks(1)}, left=PADDED, right=right)
+    assert found.what == "on-padding"
