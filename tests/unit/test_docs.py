@@ -27,6 +27,7 @@ from tensorsleuth.data.verdicts import BadElement
 from tensorsleuth.debugger import filters
 from tensorsleuth.debugger.command import Command
 from tensorsleuth.debugger.commands import all_commands
+from tensorsleuth.insight import thresholds
 from tensorsleuth.model.coverage import COVERED, NOT_COVERED
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.model.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
@@ -355,6 +356,26 @@ def test_command_about_data_is_documented(name: str) -> None:
     row = next(line for line in COMMANDS.splitlines() if line.startswith(f"| `sleuth data {name}"))
     options = {flag for option in command.commands[name].params for flag in option.opts if flag.startswith("--")}
     assert {flag for flag in options if f"`{flag}" not in row} <= {"--output"}
+
+
+def remarks() -> list[str]:
+    """Every name that a remark about attention can have."""
+    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/insight").glob("*.py")]
+    named = r'(?:Remark\(|_remark\(\s*one, )"([a-z]+(?:-[a-z]+)*)"'
+    return sorted({name for text in texts for name in re.findall(named, text)})
+
+
+@pytest.mark.parametrize("what", remarks())
+def test_remark_about_attention_is_documented(what: str) -> None:
+    assert f"| `{what}` |" in TRANSFORMERS and len(remarks()) == 8
+
+
+def test_thresholds_of_attention_are_documented() -> None:
+    section = TRANSFORMERS.split("## Attention")[1].split("## Layers")[0]
+    numbers = [value for name, value in vars(thresholds).items() if name.isupper() and isinstance(value, (int, float))]
+    words = {0.5: "half", 2 / 3: "two thirds", 1e-6: "0.000001"}
+    assert len(numbers) > 12
+    assert [one for one in numbers if words.get(one, f"{one:,}") not in section] == []
 
 
 @pytest.mark.parametrize("name", sorted({*STATISTICS}.union(*map(public_names, (Inside, Attention, Line, Table)))))
