@@ -29,6 +29,8 @@ PARTS = (
     "values.cc",
     "passed.cc",
     "measure.cc",
+    "attention.cc",
+    "inside.cc",
     "watches.cc",
     "health.cc",
     "health_portable.cc",

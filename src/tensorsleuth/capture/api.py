@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import os
 import sys
 import time
@@ -18,6 +19,8 @@ from tensorsleuth.capture.uncaught import uncaught
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.modes import DEFAULT_MODE, Mode
 from tensorsleuth.trace import rundir
+
+INSIDE = "tensorsleuth.watching.inside"  # by name: it stands above us
 
 _active: Recording | None = None
 _guardian: Guardian | None = None
@@ -96,6 +99,7 @@ def record(
     circular_buffer_size: int | None = None,
     op_regex: str | None = None,
     tensor_dtypes: DtypeFilter = None,
+    inside_every: int | None = None,
 ) -> Recording:
     """Record this program from here on, as a new run in `logdir`.
 
@@ -105,9 +109,11 @@ def record(
         circular_buffer_size: keep at least this many of the latest events; 0 or less keeps all; None bounds the disk.
         op_regex: look only at the outputs of ops whose type matches, from its start.
         tensor_dtypes: look only at these dtypes: a list of dtypes or their names, or a function of a dtype.
+        inside_every: training steps from one look into the model (docs/inside.md) to the next; 0 is none; None is
+            SLEUTH_INSIDE_EVERY, or 100.
     """
     folder = rundir.logdir(os.fspath(logdir) if logdir is not None else None)
-    settings = make_settings(folder, mode, circular_buffer_size, op_regex, tensor_dtypes)
+    settings = make_settings(folder, mode, circular_buffer_size, op_regex, tensor_dtypes, inside_every=inside_every)
     if _active is not None and _active._implied:
         _active.close()
     return _active_like(settings) or _start(settings, lambda: rundir.create(folder, sys.argv or ["python"]))
@@ -122,7 +128,7 @@ def record_lightly() -> Recording | None:
         return None
     from tensorsleuth.capture.sentinel import Sentinel
 
-    settings = make_settings(rundir.logdir(None), Mode.CURT_HEALTH)
+    settings = make_settings(rundir.logdir(None), Mode.CURT_HEALTH, inside_every=0)
     make_run = lambda: rundir.create(Path(settings.logdir), sys.argv or ["python"])  # noqa: E731
     return _start(settings, make_run, selection=Sentinel(settings, True))
 
@@ -236,6 +242,8 @@ def _active_like(settings: Settings) -> Recording | None:
 
 def _start(settings: Settings, make_run: Any, injected: bool = False, selection: Any = None) -> Recording:
     need_tensorflow()
+    if settings.inside_every:
+        harmless(lambda: add_rider(importlib.import_module(INSIDE).rider()))
     with changing_recorder():
         return _start_recorder(settings, make_run, injected, selection)
 

@@ -60,8 +60,9 @@ class EagerCallbacks:
         self._proven: set[str] = set()  # copies that have run
         self.watcher: Watcher | None = None
         self.breaks: Breaks | None = None
-        self.trained: Callable[[], None] | None = None  # a function that trains has come back
-        self.met: Callable[[str, Callable[[], Any], Sequence[Any]], None] | None = None  # a function is about to run
+        # By who asked for it: told when a function that trains has come back, and when any is about to run.
+        self.trained: dict[object, Callable[[], None]] = {}
+        self.met: dict[object, Callable[[str, Callable[[], Any], Sequence[Any]], None]] = {}
         self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
 
     def intern(self, op: str | bytes, outputs: int, forward: int) -> Place:
@@ -133,8 +134,8 @@ class EagerCallbacks:
                 raise
             return run(call.name, inputs)  # the copy could not be made to run
         seen = harmless(self._end, call, outputs)
-        if call.trains and self.trained is not None:
-            harmless(self.trained)
+        for told in list(self.trained.values()) if call.trains else ():
+            harmless(told)
         if self.breaks is not None:
             raise_in_program(self.breaks.alarm_here())
         if self.watcher is not None:
@@ -156,8 +157,8 @@ class EagerCallbacks:
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
         harmless(self._traces.called, name, number, find.frame)
-        if self.met is not None:
-            harmless(self.met, name, find, inputs)
+        for met in list(self.met.values()):
+            harmless(met, name, find, inputs)
         flight = self._begin_flight(number, name, find, inputs) if task is None else None
         if watched is None:
             return FunctionCall(name, name, inputs, number, began, place, None, flight, kind == "train")

@@ -29,6 +29,11 @@ def value_of(source: Any) -> Any | None:
     return tf_variables.read_variable(variable) if variable is not None else None
 
 
+def is_variable(source: Any) -> bool:
+    """Is it a variable that a tape is asked about."""
+    return _variable(source) is not None
+
+
 def handle_of(source: Any) -> Any | None:
     """The handle of a variable, as an eager tensor."""
     handle = getattr(_variable(source), "handle", None)

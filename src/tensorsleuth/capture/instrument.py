@@ -76,6 +76,11 @@ class Selection:
         """The same for a function at one place that calls it."""
         return self
 
+    def has_probe(self, source: str) -> bool:
+        """Does a probe stand behind a tensor though the recording does not look at it: somebody else does."""
+        base = getattr(self, "base", None)
+        return base is not None and bool(base.has_probe(source))
+
     def in_eager(self, op: str, first: int, outputs: int) -> None:
         """An eager op, or a function that runs unwatched, is called from a new place; its outputs get these ids."""
 
@@ -149,8 +154,9 @@ class InPlace:
         for tensor, source, op, dtype, device in candidates(definition, arguments, called):
             look = look_at(op, dtype, source)
             hold = probing.holds.get(source, 0)
+            asked = bool(hold) or look is not None or probing.selection.has_probe(source)
             source = probing.renamed.get(source, source)
-            if (look is None and not hold) or source not in used:
+            if not asked or source not in used:
                 continue
             probes.append(_probe(source, tensor, dtype, device, look, probing))
             probes[-1].attr["hold"].i = hold

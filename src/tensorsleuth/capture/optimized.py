@@ -68,7 +68,8 @@ def describe_looks(
         look = look_at(op, dtype, source)
         hold = probing.holds.get(source, 0)
         firsts.setdefault(node, probing.first + tensor)
-        passed_over = look is None and not hold and not (memory and _has_memory(op, dtype))
+        asked = bool(hold) or look is not None or probing.selection.has_probe(source)
+        passed_over = not asked and not (memory and _has_memory(op, dtype))
         looks.setdefault(node, []).append("-" if passed_over else f"{dtype}:{look_number(look)}:{hold}")
     feeds = {node.name: _feeds(node) for node in definition.proto.node_def}
     looked_at = {node: kinds for node, kinds in looks.items() if set(kinds) != {"-"}}

@@ -84,9 +84,9 @@ class Recorder:
         self._watch(means)
 
     def _watch(self, means: Means) -> None:
-        self._sites = sites = Sites(self.catalog)
+        self.sites = sites = Sites(self.catalog)
         selection = self.selection
-        scopes = Scopes(self.catalog, self.sink)
+        self.scopes = scopes = Scopes(self.catalog, self.sink)
         describer = Describer(sites, scopes)
         flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
         library = Library(self.catalog, describer, self._session, means.keeper is not None)
@@ -270,6 +270,6 @@ class Recorder:
         self._sessions.close()
         error = uncaught()
         if error is not None:
-            harmless(lambda: self.catalog.meta({"uncaught": describe(error, self._sites)}))
+            harmless(lambda: self.catalog.meta({"uncaught": describe(error, self.sites)}))
         self.catalog.meta({"ended": time.time(), "steps": self.steps.count})
         self.catalog.close()

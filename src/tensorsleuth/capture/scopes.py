@@ -38,11 +38,11 @@ class Scopes:
         if not asked or asked.endswith("/") or not scope:
             return
         scope, graph = scope.rstrip("/"), tf.ops.get_default_graph()
-        path = _called(asked, scope, frame, self._known(graph))
+        path = _called(asked, scope, frame, self.known(graph))
         if path != scope:
             self._graphs.setdefault(graph, {})[scope] = path
 
-    def _known(self, graph: Any) -> Mapping[str, str]:
+    def known(self, graph: Any) -> Mapping[str, str]:
         """Of a graph and those around it; not copied: a large model has thousands."""
         maps: list[dict[str, str]] = []
         while graph is not None:
@@ -52,7 +52,7 @@ class Scopes:
 
     def describe(self, graph: Any, key: int, nodes: Iterable[str]) -> None:
         """Note the scopes of a graph that its nodes are in."""
-        known = self._known(graph) if graph is not None else {}
+        known = self.known(graph) if graph is not None else {}
         if known:
             used = {scope for name in nodes for scope in _prefixes(name)}
             self._catalog.scopes(key, {scope: known[scope] for scope in used if scope in known})

@@ -13,6 +13,7 @@ from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.modes import DEFAULT_MODE, Mode
 
 DtypeFilter = Sequence[Any] | Callable[[Any], bool] | None
+INSIDE_EVERY = 100
 PROBES = ("auto", "host", "device", "numpy")
 
 
@@ -26,6 +27,7 @@ class Settings:
     op_regex: str | None = None
     tensor_dtypes: frozenset[str] | Callable[[Any], bool] | None = None
     probe: str = "auto"
+    inside_every: int = INSIDE_EVERY  # steps from one look into the model to the next; 0: none
 
     def differences(self, other: Settings) -> list[str]:
         """The settings that differ, as `name: mine, not theirs`."""
@@ -52,6 +54,7 @@ def make_settings(
     op_regex: str | None = None,
     tensor_dtypes: DtypeFilter = None,
     probe: str | None = None,
+    inside_every: int | None = None,
 ) -> Settings:
     """Check what the user gave; say what is wrong with it."""
     chosen = probe or os.environ.get("SLEUTH_PROBE", "auto")
@@ -66,7 +69,20 @@ def make_settings(
         _regex(op_regex),
         _dtypes(tensor_dtypes),
         chosen,
+        _inside_every(inside_every),
     )
+
+
+def _inside_every(every: int | None) -> int:
+    if every is None:
+        text = os.environ.get("SLEUTH_INSIDE_EVERY", "").strip() or str(INSIDE_EVERY)
+        every = int(text) if text.isdecimal() else -1
+        given = f"SLEUTH_INSIDE_EVERY is {text!r}"
+    else:
+        given = f"inside_every is {every!r}"
+    if not isinstance(every, int) or isinstance(every, bool) or every < 0:
+        raise SleuthError(f"{given}; it must be a whole number of steps, such as 100, or 0 to look inside never.")
+    return every
 
 
 def _mode(mode: str | Mode) -> Mode:

@@ -21,7 +21,8 @@ class Steps:
         self._trained = False  # gradients of this step have been computed
         self._said = 0  # how many `with step(n)` are open
         self._used = -1
-        self.moving: Callable[[int, int], None] | None = None  # told of this step (-1: it has not trained) and the next
+        # Told of this step (-1: it has not trained) and the next, by who asked for it.
+        self.moving: dict[object, Callable[[int, int], None]] = {}
         announce(0)
 
     @property
@@ -94,7 +95,7 @@ class Steps:
             self._trained = False
 
     def _move(self, number: int) -> None:
-        if self.moving is not None and number != self._number:
-            self.moving(self._number if self._used >= self._number else -1, number)
+        for told in list(self.moving.values()) if number != self._number else ():
+            told(self._number if self._used >= self._number else -1, number)
         self._number = number
         self._announce(number)

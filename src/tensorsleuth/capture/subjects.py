@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,10 +12,10 @@ from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.describe import captured_variables, forward_op, made_op
 from tensorsleuth.capture.instrument import Placed, candidates
 from tensorsleuth.capture.selector import Subject
+from tensorsleuth.capture.wiring import GRADIENT_SCOPE
 from tensorsleuth.model import ops
 from tensorsleuth.model.layers import layer_of
 
-GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")
 # The optimiser takes them away where it can, and the values are the same.
 _SEEN_THROUGH = frozenset(
     ["Identity", "StopGradient", "PreventGradient", "Reshape", "Squeeze", "ExpandDims", "Snapshot"]
@@ -74,7 +73,7 @@ class Subjects:
 
     def of(self, placed: Placed) -> Iterator[tuple[int, str, int, Subject]]:
         """Number, name and dtype of each tensor that a probe could look at, and what it is."""
-        family = self._families[placed.instance] = self._family(placed)
+        family = self.family(placed)
         made = {op.name: op for op in placed.graph.get_operations()} if placed.graph is not None else {}
         frontier = _frontier(placed.definition) if not family.told else set()
         for tensor, source, kind, dtype, _ in candidates(placed.definition, True, set()):
@@ -106,7 +105,12 @@ class Subjects:
         family.read.add(variable)
         return variable.removesuffix(":0"), trainable, first
 
-    def _family(self, placed: Placed) -> Family:
+    def family(self, placed: Placed) -> Family:
+        """What is known of a function that is put in place; those that call it have come before."""
+        family = self._families[placed.instance] = self._make_family(placed)
+        return family
+
+    def _make_family(self, placed: Placed) -> Family:
         parent = self._families.get(placed.parent)
         gradients = dict(self._traced.of(placed.graph))
         variables = captured_variables(placed.graph, self._path_of)

@@ -21,7 +21,7 @@ from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.eager.polymorphic_function import atomic_function, concrete_function
 from tensorflow.python.framework import constant_op, errors_impl, op_def_library, op_def_registry, ops, tensor_util
 from tensorflow.python.ops import gradients_util, resource_variable_ops, script_ops
-from tensorflow.python.util import traceback_utils
+from tensorflow.python.util import nest, traceback_utils
 
 from tensorsleuth.model.ops import writes_variables
 
@@ -231,6 +231,21 @@ def user_outputs(frame: Any) -> int | None:
 def flat(structure: Any) -> list[Any]:
     """The leaves of a structure; IndexedSlices and the like are leaves."""
     return list(tf.nest.flatten(structure))
+
+
+def argument_names(graph: Any) -> list[str]:
+    """What the program calls the tensors that it passes to a function, in order: `x`, `batch_token_ids`."""
+    signature = getattr(graph, "structured_input_signature", None) or ()
+    specs = [one for one in tf.nest.flatten(signature, expand_composites=True) if isinstance(one, tf.TypeSpec)]
+    return [getattr(spec, "name", None) or str(number) for number, spec in enumerate(specs)]
+
+
+def element_names(graph: Any) -> list[str]:
+    """The same for what a function takes from the first iterator that it is passed: `0/token_ids`, `1`."""
+    signature = getattr(graph, "structured_input_signature", None) or ()
+    elements = (getattr(one, "_element_spec", None) for one in tf.nest.flatten(signature))
+    element = next((one for one in elements if one is not None), ())
+    return [path for path, _ in nest.flatten_with_joined_string_paths(element, expand_composites=True)]
 
 
 def flat_tensors(structure: Any) -> list[Any]:

@@ -34,6 +34,15 @@ def variable_dtype(handle: Any) -> int | None:
     return int(data.shape_and_type[0].dtype)
 
 
+def variable_bytes(handle: Any) -> int:
+    """How large a variable is, as far as its shape is known."""
+    known = handle._handle_data.shape_and_type[0]
+    size = tf.as_dtype(known.dtype).size
+    for dim in known.shape.dim:
+        size *= max(dim.size, 0)
+    return int(size)
+
+
 def make_variable(value: Any, device: str) -> Any:
     """The handle of a new variable that nobody else knows; it goes when the handle does."""
     dtype = value._datatype_enum()

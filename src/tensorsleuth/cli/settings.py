@@ -27,11 +27,17 @@ _OPTIONS = (
         metavar="N",
         help="Keep the last N tensors; 0 keeps all of them.  [default: as many as fit the usual bound]",
     ),
+    click.option(
+        "--inside-every",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Look into the model (layers, gradients, attention) every N training steps; 0: never.  [default: 100]",
+    ),
 )
 
 
 def recording(function: F) -> F:
-    """--mode, --op-regex, --tensor-dtypes, --circular-buffer-size; the names are those of record()."""
+    """--mode, --op-regex, --tensor-dtypes, --circular-buffer-size, --inside-every; the names are those of record()."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function

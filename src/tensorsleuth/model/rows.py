@@ -203,6 +203,8 @@ class What(IntFlag):
     VALUE = 64
     EXACT = 128  # the quantiles are not taken from the histogram
     COMPARED = 256  # `before` and `change` are filled in
+    UNITS = 512  # they are how many units are dead, of how many
+    ATTENTION = 1024  # what native/src/attention.h keeps lies beside the row
 
 
 class CallKind(IntEnum):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 SHOWN = 200  # letters of a message beside a finding
 KINDS = ("tensor", "variable", "gradient", "update", "point")
+INSIDE = "inside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,10 @@ class Series:
     name: str  # of the op, the variable, or what the program calls it
     file: str | None = None
     line: int | None = None
+    of: str | None = None  # who looks: "inside" where nobody asked for it; see docs/inside.md
+    trains: bool = True  # whether what computes it trains
+    op: str | None = None  # of what is inside a function: the op's name
+    by: str | None = None  # "replay" where it was seen when a call was run again
 
     @property
     def tag(self) -> str:

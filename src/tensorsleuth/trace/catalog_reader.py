@@ -105,9 +105,9 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         catalogue.variables[int(fields["uid"])] = str(fields["name"]), str(fields["role"])
     elif kind == "series":
         place = _place(fields)
-        catalogue.series[int(fields["id"])] = Series(
-            int(fields["id"]), str(fields["kind"]), str(fields["name"]), *place
-        )
+        number, of, trains = int(fields["id"]), _text(fields, "of"), bool(fields.get("trains", True))
+        named = number, str(fields["kind"]), str(fields["name"])
+        catalogue.series[number] = Series(*named, *place, of, trains, _text(fields, "op"), _text(fields, "by"))
     elif kind == "log":
         message = float(fields["time"]), int(fields["step"]), str(fields["message"])
         clock = int(fields["clock"]) if "clock" in fields else None
@@ -119,6 +119,10 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)
+
+
+def _text(fields: dict[str, Any], name: str) -> str | None:
+    return str(fields[name]) if fields.get(name) is not None else None
 
 
 def _place(fields: dict[str, Any]) -> tuple[str | None, int | None]:

@@ -21,6 +21,8 @@ CHUNK_ROWS = 4096
 SMALL_CHUNK_ROWS = 512  # both make chunks of whole pages
 WATCHED_CHUNK_ROWS, WATCHED_CHUNKS = 512, 606  # of what is watched: 128 MiB, 310,000 rows
 WATCHED_VALUE_BYTES = 256 << 20
+INSIDE_CHUNK_ROWS, INSIDE_CHUNKS = 512, 303  # of what is seen inside of the model: 64 MiB
+INSIDE_VALUE_BYTES = 256 << 20
 UNBOUNDED_CHUNKS = 1 << 17  # half a billion rows
 
 

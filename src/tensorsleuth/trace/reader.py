@@ -15,6 +15,7 @@ from tensorsleuth.model.errors import TraceError
 from tensorsleuth.model.rows import EVENT
 from tensorsleuth.model.series import LogMessage
 from tensorsleuth.trace import rundir
+from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace, Tensor
 from tensorsleuth.trace.query import Queries
 from tensorsleuth.trace.ring_reader import Array
@@ -72,6 +73,11 @@ class Trace(Queries):
         `kind` is tensor, variable, gradient, update, or point (what the program watched by a name of its own).
         """
         return select(self.processes, name, kind)
+
+    def inside(self) -> Inside:
+        """What was seen inside of the model (docs/inside.md), of the first process in which anything was."""
+        found = [*(Inside(process) for process in self.processes), Inside(None)]
+        return next((one for one in found if one), found[0])
 
     def logs(self) -> list[LogMessage]:
         """What the program logged with `tensorsleuth.log`, oldest first."""

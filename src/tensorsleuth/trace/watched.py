@@ -24,9 +24,9 @@ COLUMNS = ("step", "time", "iteration", "elements", "nan", "neg_inf", "pos_inf",
 class WatchedRows:
     """The rows of one process, and what was kept beside them."""
 
-    def __init__(self, folder: Any) -> None:
-        self._folder = folder
-        self._ring = RingFile(folder / "watched.bin", WATCHED)
+    def __init__(self, folder: Any, prefix: str = "watched", value_bytes: int = WATCHED_VALUE_BYTES) -> None:
+        self._folder, self._prefix, self._value_bytes = folder, prefix, value_bytes
+        self._ring = RingFile(folder / f"{prefix}.bin", WATCHED)
         self.rows, self.numbers = self._ring.array, self._ring.numbers()
         self.epoch = self._ring.epoch
         self.damage = self._ring.damage
@@ -35,11 +35,11 @@ class WatchedRows:
     def _places(self) -> dict[int, tuple[int, int]]:
         """Number of a row -> offset and size of what was kept, where that has not been written over."""
         try:
-            kept = RingFile(self._folder / "watched_value_rows.bin", VALUE).array
+            kept = RingFile(self._folder / f"{self._prefix}_value_rows.bin", VALUE).array
         except TraceError:
             return {}
         end = int((kept["offset"] + kept["size"]).max(initial=0))
-        kept = kept[kept["offset"] + np.uint64(WATCHED_VALUE_BYTES) >= end]
+        kept = kept[kept["offset"] + np.uint64(self._value_bytes) >= end]
         places = zip(kept["offset"].tolist(), kept["size"].tolist(), strict=True)
         return dict(zip(kept["event"].tolist(), places, strict=True))
 
@@ -48,7 +48,7 @@ class WatchedRows:
         place = self._places.get(int(self.numbers[at]))
         if place is None:
             return None
-        return read_bytes(self._folder / "watched_values.bin", place[0] % WATCHED_VALUE_BYTES, place[1])
+        return read_bytes(self._folder / f"{self._prefix}_values.bin", place[0] % self._value_bytes, place[1])
 
 
 def last_of_steps(at: Array, rows: WatchedRows, kind: str) -> Array:
@@ -66,6 +66,7 @@ class WatchedSeries:
         self.number = series.number
         self.name, self.kind, self.tag = series.name, series.kind, series.tag
         self.file, self.line = series.file, series.line
+        self.trains, self.op, self.by = series.trains, series.op, series.by or "probe"  # of what is seen inside
         self._process, self._source, self._at = process, rows, at
         self.rows = rows.rows[at]
 
@@ -107,6 +108,28 @@ class WatchedSeries:
         return np.asarray(np.divide(rows["sum"], finite, out=np.full(len(rows), np.nan), where=finite > 0))
 
     @property
+    def std(self) -> Array:
+        """The standard deviation of the finite values; NaN where there are none."""
+        rows = self.rows
+        finite = (rows["elements"] - rows["nan"] - rows["neg_inf"] - rows["pos_inf"]).astype(np.float64)
+        squares = np.divide(rows["norm"] ** 2, finite, out=np.full(len(rows), np.nan), where=finite > 0)
+        return np.asarray(np.sqrt(np.maximum(squares - self.mean**2, 0.0)))
+
+    @property
+    def dead(self) -> Array:
+        """Of what a Relu puts out: how many units, along the last axis, are zero for all; NaN of others."""
+        return np.where(self.rows["flags"] & What.UNITS != 0, self.rows["before"], np.nan)
+
+    @property
+    def units(self) -> Array:
+        """Of how many units `dead` are."""
+        return np.where(self.rows["flags"] & What.UNITS != 0, self.rows["change"], np.nan)
+
+    def shape(self, look: int = -1) -> tuple[int, ...]:
+        """The shape of the tensor at a look."""
+        return tuple(self._process.shape_of(self.rows[look]) or ())
+
+    @property
     def ratio(self) -> Array:
         """Of a variable, or an update: ‖what the step added‖ / ‖the value before it‖; NaN where that is not known."""
         rows = self.rows
@@ -145,24 +168,26 @@ class WatchedSeries:
 
     def texts(self, look: int = -1) -> list[str]:
         """The texts of a tensor of strings, at most 64, each of at most 4096 bytes."""
-        data, texts, at = self._kept(look, What.TEXT) or b"", [], 0
+        data, texts, at = self.kept(look, What.TEXT) or b"", [], 0
         while at + 4 <= len(data):
             size = int.from_bytes(data[at : at + 4], "little")
             texts.append(data[at + 4 : at + 4 + size].decode(errors="replace"))
             at += 4 + size
         return texts
 
-    def _kept(self, look: int, what: What) -> bytes | None:
+    def kept(self, look: int, what: What) -> bytes | None:
+        """What was kept of the tensor at a look, where that is what was asked for."""
         if not -len(self) <= look < len(self):
             raise SleuthError(f"{self.name} was looked at {len(self):,} times: there is no look {look}.")
         return self._source.kept(int(self._at[look])) if self.rows["flags"][look] & what else None
 
     def _array(self, look: int, what: What) -> Array | None:
-        data = self._kept(look, what)
+        data = self.kept(look, what)
         shape = self._process.shape_of(self.rows[look])
         if data is None or shape is None:
             return None
-        part = (int(self.rows["kept"][look]), *shape[1:]) if _several(shape, self.rows["flags"][look]) else shape
+        some = _several(shape, self.rows["flags"][look]) or (self.kind == "input" and shape)
+        part = (int(self.rows["kept"][look]), *shape[1:]) if some else shape
         return decode(data, int(self.rows["dtype"][look]), part)
 
     def to_dict(self) -> dict[str, Any]:

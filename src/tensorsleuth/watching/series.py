@@ -24,6 +24,9 @@ class Entry:
         """As often as the most frequent of those who ask; 0 where nobody does any more."""
         return min((wanted.every for wanted in self.asked), default=0)
 
+    def is_due(self, step: int) -> bool:
+        return self.every > 0 and step >= 0 and step % self.every == 0
+
     @property
     def what(self) -> What:
         """All that any of them asks for."""

@@ -8,14 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from weakref import ref
 
 from tensorsleuth.capture import tf, tf_variables
 from tensorsleuth.capture.sink import tensor_view
 from tensorsleuth.model.rows import EventKind
+from tensorsleuth.model.series import Series
 from tensorsleuth.native import loader
-from tensorsleuth.watching.series import Entry
+
+
+class Entry(Protocol):
+    """What a variable is looked at for."""
+
+    @property
+    def series(self) -> Series: ...
+    def is_due(self, step: int) -> bool:
+        """Is it looked at in that step."""
 
 
 @dataclass
@@ -31,7 +40,7 @@ class Known:
     done: int = -1  # the last step that has ended for it
 
     def is_due(self, step: int) -> bool:
-        return any(_due(entry, step) for entry in (self.of_value, self.of_update))
+        return any(entry.is_due(step) for entry in (self.of_value, self.of_update) if entry is not None)
 
     def read(self) -> Any | None:
         """Its value, sharing its memory; None where there is none."""
@@ -57,6 +66,10 @@ class Variables:
         known.of_value, known.of_update = of_value, of_update
         if known.before is None:
             self._begin(known, step)
+
+    def knows(self, handle: Any) -> bool:
+        known = self._known.get(handle._id)
+        return known is not None and known.handle() is handle
 
     def begin(self, step: int) -> None:
         """A step begins."""
@@ -85,7 +98,7 @@ class Variables:
 
     def _saw(self, known: Known, after: Any, step: int) -> None:
         entries = known.of_value, known.of_update
-        numbers = [entry.series.number if entry is not None and _due(entry, step) else 0 for entry in entries]
+        numbers = [entry.series.number if entry is not None and entry.is_due(step) else 0 for entry in entries]
         view, array = tensor_view(after)
         before, earlier = tensor_view(known.before) if known.before is not None else (None, None)
         where = loader.Where(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
@@ -101,7 +114,3 @@ def _same(one: Any, other: Any) -> bool:
     same = bool(first.data == second.data)
     del held, also  # held their memory until here
     return same
-
-
-def _due(entry: Entry | None, step: int) -> bool:
-    return entry is not None and entry.every > 0 and step >= 0 and step % entry.every == 0

@@ -93,9 +93,9 @@ class Watches:
                 self._announce(entry)
             self._events = EventFiles(recorder.folder, self._book, self.logdir)
             recorder.hear_gradients(self, self._gradients)
-            recorder.steps.moving = lambda this, following: harmless(self._moving, this, following)
-            recorder.callbacks.met = self._function
-            recorder.callbacks.trained = self._came_back
+            recorder.steps.moving[self] = lambda this, following: harmless(self._moving, this, following)
+            recorder.callbacks.met[self] = self._function
+            recorder.callbacks.trained[self] = self._came_back
             self._again()
 
     def _can(self, recorder: Recorder) -> bool:
@@ -118,7 +118,8 @@ class Watches:
             recorder, self.recorder = self.recorder, None
             if recorder is None or self._native is None:
                 return
-            recorder.steps.moving = recorder.callbacks.met = recorder.callbacks.trained = None
+            for told in (recorder.steps.moving, recorder.callbacks.met, recorder.callbacks.trained):
+                told.pop(self, None)
             recorder.hear_gradients(self, None)
             harmless(self._step_ended, trained)
             self._native.watch_activate(False)

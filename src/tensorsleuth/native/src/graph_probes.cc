@@ -129,11 +129,11 @@ bool add_probes(string_view bytes, string* out) {
       if (watched->outputs[i].look < 0 || !used.count(source)) continue;
       uint32_t tensor = watched->first + uint32_t(i);
       Output output = watched->outputs[i];
-      if (other) output = {output.dtype, kDoNotLook, 0};
+      if (other) output = {output.dtype, kNotItself, 0};
       string name = "sleuth/" + std::to_string(tensor);
       while (!names.insert(name).second) name += "_again";  // the optimiser may have copied the node
       probes.emplace(source, name);
-      if (output.look != kDoNotLook) function->tensors.insert(tensor);
+      if (output.look < kNotItself) function->tensors.insert(tensor);
       made.push_back(make_probe(name, source, node.device, output, tensor, *function));
     }
   }

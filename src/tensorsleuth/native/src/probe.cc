@@ -16,6 +16,7 @@
 #include "passed.h"
 #include "guard.h"
 #include "held.h"
+#include "inside.h"
 #include "session.h"
 #include "session_runs.h"
 #include "tf_abi.h"
@@ -122,9 +123,12 @@ void compute_probe(void* kernel, TF_OpKernelContext* context) {
   Input input(context, 0);
   if (!input.tensor) return;
   if (probe.hold && recording(probe.session)) keep(context, uint64_t(TF_StepId(context)), probe.hold);
-  if (probe.look == kDoNotLook && recording(probe.session) && !probe.run)
+  if (probe.look >= kNotItself && recording(probe.session) && !probe.run) {
     buffers::saw(view_of(input.tensor), place_of(context, probe), probe.flags | (TF_StepId(context) ? 0 : kSteady));
-  if (probe.look != kDoNotLook && recording(probe.session)) {
+    uint32_t series = probe.look == kDoNotLook ? inside::asked(probe.tensor) : 0;
+    if (series) inside::look_at(series, view_of(input.tensor), place_of(context, probe));
+  }
+  if (probe.look < kNotItself && recording(probe.session)) {
     bool go_on = look_at(context, input.tensor, probe);
     if (int hit = breaks::take_stop()) return stop_at(context, hit);
     if (!go_on) return fail(context);

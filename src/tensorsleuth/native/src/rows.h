@@ -11,6 +11,7 @@ struct Health {  // what one look at a tensor finds
   uint64_t first_bad = ~0ull;                  // flat index of the first NaN or infinity
 };
 
+constexpr int kNotItself = 254;  // the same where the tensor is not what its id says
 constexpr int kDoNotLook = 255;  // in the place of a Look: only keep the tensor, or say where it lies; instrument.py has the same
 
 // How much of it to find. The numbers are model/modes.py's.
@@ -95,7 +96,9 @@ static_assert(sizeof(Passed) == 32, "model/rows.py says 32");
 enum WatchWhat : uint32_t {
   kWatchScalar = 1, kWatchNorm = 2, kWatchHistogram = 4, kWatchQuantiles = 8, kWatchImage = 16, kWatchText = 32, kWatchValue = 64,
   kWatchExact = 128,   // the quantiles are exact
-  kWatchCompared = 256  // `before` and `change` are filled in
+  kWatchCompared = 256,  // `before` and `change` are filled in
+  kWatchUnits = 512,     // they are how many units are dead, of how many
+  kWatchAttention = 1024  // what attention.h keeps lies beside the row
 };
 
 enum EventKind : uint8_t { kEager = 1, kGraph = 2 };

@@ -12,6 +12,7 @@
 #include "passed.h"
 #include "health.h"
 #include "guard.h"
+#include "inside.h"
 #include "session_runs.h"
 #include "sampler.h"
 #include "shapes.h"
@@ -134,6 +135,7 @@ void forget_in_child() {
   passed::abandon();
   guard::abandon();
   breaks::abandon();
+  inside::abandon();
   watches::abandon();
   runs::abandon();
   current = 0;
@@ -191,6 +193,7 @@ bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags
     Writing writing;
     if (writing.ok) watches::saw(series, tensor, where, health);
   }
+  if (uint32_t ours = inside::asked(where.tensor)) inside::look_at(ours, tensor, where);
   if (asked) breaks::judge(asked, health, tensor, where);  // which may take as long as the user likes: nobody waits for us now
   return bad;
 }
@@ -280,6 +283,7 @@ SLEUTH_API void sleuth_close() {
   calls.close();
   shapes.close();
   values.close();
+  inside::close();
   watches::close();
   threads::close();
   sampler::close();

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "health.h"
+#include "inside.h"
 #include "measure.h"
 #include "tensor_map.h"
 #include "tstring.h"
@@ -27,8 +28,22 @@ struct Plan {
 Plan plans[kMost];
 TensorMap<uint32_t> series_of;
 std::mutex mutex;
-Ring rows;
-Values values;
+
+struct Files {  // what is seen goes into: rows, and what is kept beside them
+  Ring rows;
+  Values values;
+
+  int open(const char* row_path, const char* value_rows, const char* bytes, uint64_t chunk_rows, uint64_t chunks, uint64_t bound) {
+    if (rows.is_open()) return 0;
+    int error = rows.open(row_path, {sizeof(Watched), uint32_t(chunk_rows), chunks, 0});
+    return error ? error : values.open(bytes, value_rows, bound);
+  }
+  void close() { rows.close(), values.close(); }
+  void abandon() { rows.abandon(), values.abandon(); }
+};
+
+Files watched, ours;  // what the program asked for, and what inside.h looks at
+Files& files_of(uint32_t series) { return inside::has(series) ? ours : watched; }
 
 constexpr uint64_t kImages = 4, kTexts = 64, kTextBytes = 4096;
 
@@ -56,7 +71,7 @@ std::string texts_in(const TensorView& tensor, uint32_t* kept) {
 }
 
 // What of the tensor itself is kept; the flag for it, or 0.
-uint32_t keep(uint64_t number, const TensorView& tensor, const Where& where, uint32_t what, Watched* row) {
+uint32_t keep(Values& values, uint64_t number, const TensorView& tensor, const Where& where, uint32_t what, Watched* row) {
   if (tensor.dtype == kStringDtype) {
     if (!(what & kWatchText) || where.kind != kGraph) return 0;  // strings of eager tensors come as text already
     std::string texts = texts_in(tensor, &row->kept);
@@ -70,6 +85,8 @@ uint32_t keep(uint64_t number, const TensorView& tensor, const Where& where, uin
   row->kept = uint32_t(images_in(tensor));
   return values.keep(number, tensor.data, image_bytes(tensor)) ? kWatchImage : 0;
 }
+
+}  // namespace
 
 Watched row_of(uint32_t series, const TensorView& tensor, const Where& where, const Health& health) {
   Watched row{};
@@ -92,6 +109,8 @@ Health health_of(const TensorView& tensor) {
   look(tensor.data, tensor.elements, tensor.dtype, kFull, &health);
   return health;
 }
+
+namespace {
 
 double norm_of(const TensorView& tensor, const Health& health) {
   Watched row = row_of(0, tensor, Where{}, health);
@@ -122,9 +141,10 @@ class Update {  // what a step added to a variable
 
 void write(Watched row, const TensorView& tensor, const Where& where, uint32_t what) {
   uint64_t number;
-  char* place = rows.claim(&number);
+  Files& files = files_of(row.series);
+  char* place = files.rows.claim(&number);
   if (!place) return;
-  row.flags |= keep(number, tensor, where, what, &row);
+  row.flags |= keep(files.values, number, tensor, where, what, &row);
   row.kind = 0;
   memcpy(place, &row, sizeof row);
   __atomic_store_n(&reinterpret_cast<Watched*>(place)->kind, where.kind, __ATOMIC_RELEASE);
@@ -146,8 +166,8 @@ bool is_due(uint32_t series) {
 
 void saw(uint32_t series, const TensorView& tensor, const Where& where, const Health& health, const Step& step) {
   if (where.kind == kGraph && !where.step) return;  // the optimiser evaluates a constant
-  if (!rows.is_open()) return;
-  uint32_t what = plans[series].what;
+  if (!files_of(series).rows.is_open()) return;
+  uint32_t what = inside::has(series) ? uint32_t(kWatchNorm) : plans[series].what.load();
   Watched row = row_of(series, tensor, where, health);
   row.flags = tensor.dtype == kStringDtype ? 0 : what & (kWatchScalar | kWatchNorm);
   if (step.known) row.before = step.before, row.change = step.change, row.flags |= kWatchCompared;
@@ -161,17 +181,28 @@ void look_at(uint32_t series, const TensorView& tensor, const Where& where) {
   saw(series, tensor, where, health_of(tensor));
 }
 
+void write(Watched row, const Where& where, const std::string& kept) {
+  uint64_t number;
+  Files& files = files_of(row.series);
+  char* place = files.rows.is_open() ? files.rows.claim(&number) : nullptr;
+  if (!place) return;
+  if (!kept.empty() && !files.values.keep(number, kept.data(), kept.size())) row.flags = 0;
+  row.kind = 0;
+  memcpy(place, &row, sizeof row);
+  __atomic_store_n(&reinterpret_cast<Watched*>(place)->kind, where.kind, __ATOMIC_RELEASE);
+}
+
 void close() {
   active = false;
-  rows.close();
-  values.close();
+  watched.close();
+  ours.close();
 }
 
 void abandon() {
   new (&mutex) std::mutex();
   active = false;
-  rows.abandon();
-  values.abandon();
+  watched.abandon();
+  ours.abandon();
 }
 
 }  // namespace sleuth::watches
@@ -183,9 +214,13 @@ using namespace sleuth;
 // Opens the files of the recording under way. 0 or errno.
 SLEUTH_API int sleuth_watch_open(const char* rows, const char* value_rows, const char* values, uint64_t chunk_rows, uint64_t chunks,
                                  uint64_t value_bytes) {
-  if (watches::rows.is_open()) return 0;
-  int error = watches::rows.open(rows, {sizeof(Watched), uint32_t(chunk_rows), chunks, 0});
-  return error ? error : watches::values.open(values, value_rows, value_bytes);
+  return watches::watched.open(rows, value_rows, values, chunk_rows, chunks, value_bytes);
+}
+
+// The same for what inside.h looks at.
+SLEUTH_API int sleuth_inside_open(const char* rows, const char* value_rows, const char* values, uint64_t chunk_rows, uint64_t chunks,
+                                  uint64_t value_bytes) {
+  return watches::ours.open(rows, value_rows, values, chunk_rows, chunks, value_bytes);
 }
 
 SLEUTH_API void sleuth_watch_activate(int on) { watches::active = on != 0; }
@@ -210,7 +245,7 @@ SLEUTH_API void sleuth_watch_forget() {
 
 SLEUTH_API int sleuth_watch_due(uint32_t series) { return watches::is_due(series); }
 
-SLEUTH_API uint64_t sleuth_watch_rows() { return watches::rows.is_open() ? watches::rows.header()->head.load() : 0; }
+SLEUTH_API uint64_t sleuth_watch_rows() { return watches::watched.rows.is_open() ? watches::watched.rows.header()->head.load() : 0; }
 
 // Looks at a tensor that no probe sees.
 SLEUTH_API void sleuth_watch_saw(uint32_t series, const TensorView* tensor, const Where* where) {
@@ -230,15 +265,11 @@ SLEUTH_API void sleuth_watch_variable(uint32_t of_value, uint32_t of_update, con
 // Texts of an eager tensor, each after its length.
 SLEUTH_API void sleuth_watch_text(uint32_t series, const void* texts, uint64_t bytes, uint32_t kept, const TensorView* tensor) {
   Writing writing;
-  if (!writing.ok || !watches::rows.is_open()) return;
+  if (!writing.ok) return;
   Where where{0, 0, 0, 0, kEager};
   Watched row = watches::row_of(series, *tensor, where, Health{});
-  uint64_t number;
-  char* place = watches::rows.claim(&number);
-  if (!place) return;
   row.kept = kept;
-  row.flags = watches::values.keep(number, texts, bytes) ? uint32_t(kWatchText) : 0u;
-  memcpy(place, &row, sizeof row);
-  __atomic_store_n(&reinterpret_cast<Watched*>(place)->kind, where.kind, __ATOMIC_RELEASE);
+  row.flags = bytes ? uint32_t(kWatchText) : 0u;
+  watches::write(row, where, std::string(static_cast<const char*>(texts), bytes));
 }
 }

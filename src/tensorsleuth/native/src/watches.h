@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <string>
 
 #include "session.h"
 
@@ -30,6 +31,9 @@ struct Step {  // what a step did to a variable
 // Writes what was seen. `health`: what a look at kFull or closer found.
 void saw(uint32_t series, const TensorView& tensor, const Where& where, const Health& health, const Step& step = {});
 void look_at(uint32_t series, const TensorView& tensor, const Where& where);  // where no probe does, and its turn has come
+Watched row_of(uint32_t series, const TensorView& tensor, const Where& where, const Health& health);
+Health health_of(const TensorView& tensor);
+void write(Watched row, const Where& where, const std::string& kept);  // a row, and what is kept beside it
 void close();
 void abandon();  // in a forked child
 

@@ -1,0 +1,86 @@
+"""Finds what leaves the layers of a function: what is computed in a layer and taken outside of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tensorsleuth.capture import tf_variables
+from tensorsleuth.capture.definition import Definition
+from tensorsleuth.capture.wiring import Tensor, Wiring
+from tensorsleuth.model import ops
+from tensorsleuth.model.dtypes import is_float
+from tensorsleuth.model.layers import layer_of
+
+RELUS = frozenset(["Relu", "Relu6"])  # after them a unit that is zero for all is dead
+_NOT_COMPUTED = ops.STATIC | {tf_variables.READ_VARIABLE}
+_BESIDE = frozenset(["compile_loss", "compile_metrics"])  # what Keras does when the model has been called
+
+
+@dataclass(frozen=True)
+class LayerOutput:
+    """What leaves a layer."""
+
+    layer: str
+    tensor: str  # as its takers write it
+    node: int
+    counts_units: bool
+
+
+def find_outputs(
+    definition: Definition,
+    around: str | None = None,
+    called: Mapping[str, str] | None = None,
+    is_scalar: Callable[[str], bool] = lambda name: False,
+) -> list[LayerOutput]:
+    """A tensor for each thing that leaves a layer, in the order of the nodes.
+
+    The second of a layer is called `layer:1`. `around`, `called`: as `find_attention` has them.
+    """
+    wiring = Wiring(definition)
+    layers = [_layer(node.name, around, called) for node in wiring.nodes]
+    found: dict[Tensor, LayerOutput] = {}
+    seen: dict[str, int] = {}
+    for number in range(len(wiring.nodes)):
+        for tensor in _leaving(wiring, number, layers):
+            made = _made(wiring, tensor, layers)
+            if made is None or made in found or is_scalar(wiring.nodes[made[0]].name):
+                continue
+            layer = str(layers[number])
+            again = seen[layer] = seen.get(layer, -1) + 1
+            name = f"{layer}:{again}" if again else layer
+            found[made] = LayerOutput(name, wiring.name(made), made[0], wiring.nodes[made[0]].op in RELUS)
+    return list(found.values())
+
+
+def _layer(name: str, around: str | None, called: Mapping[str, str] | None) -> str | None:
+    layer = layer_of(name, called)
+    if layer is not None and layer.split("/")[0] in _BESIDE:
+        return None
+    return layer or around
+
+
+def _leaving(wiring: Wiring, number: int, layers: list[str | None]) -> list[Tensor]:
+    """The numbers that a node puts out and its layer hands to others."""
+    layer, node = layers[number], wiring.nodes[number]
+    if layer is None or number in wiring.after_gradients or node.op in _NOT_COMPUTED:
+        return []
+    dtypes = [dtype for output in wiring.definition.outputs[number] for dtype in output.dtypes]
+    floats = [(number, at) for at, dtype in enumerate(dtypes) if is_float(dtype)]
+    return [tensor for tensor in floats if _is_taken_outside(wiring, tensor, layer, layers)]
+
+
+def _is_taken_outside(wiring: Wiring, tensor: Tensor, layer: str, layers: list[str | None]) -> bool:
+    takers = (taker for taker in wiring.takers.get(tensor, ()) if taker not in wiring.after_gradients)
+    outside = any(layers[taker] != layer and not str(layers[taker]).startswith(f"{layer}/") for taker in takers)
+    return outside or tensor in wiring.returned
+
+
+def _made(wiring: Wiring, tensor: Tensor, layers: list[str | None]) -> Tensor | None:
+    """The tensor that has these values and is sure to be computed: not a view of it; None where another layer does."""
+    layer = layers[tensor[0]]
+    while wiring.nodes[tensor[0]].op in ops.VIEWS:
+        tensor = wiring.inputs[tensor[0]][0]
+        if tensor[0] < 0 or layers[tensor[0]] != layer:
+            return None
+    return tensor

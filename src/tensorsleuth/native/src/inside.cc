@@ -1,0 +1,132 @@
+#include "inside.h"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "attention.h"
+#include "health_decode.h"
+#include "measure.h"
+#include "tensor_map.h"
+#include "watches.h"
+
+namespace sleuth::inside {
+
+std::atomic<bool> due{false};
+
+namespace {
+
+struct Plan {
+  std::atomic<uint32_t> kind{kNorm};
+  std::atomic<int> axis{0};  // of attention weights: that of the rows
+  std::atomic<int64_t> seen{-1};  // the last step in which it was looked at
+};
+
+constexpr uint64_t kRows = 64, kInputBytes = 256 << 10;  // of an input, at most
+
+Plan plans[kMost];
+TensorMap<uint32_t> map;
+std::mutex mutex;
+
+// How many units (the last axis) are zero for all elements.
+template <class Value>
+uint64_t dead_units(const Value* data, uint64_t rows, uint64_t units) {
+  std::vector<char> alive(units);
+  uint64_t left = units;
+  for (uint64_t row = 0; row < rows && left; ++row)
+    for (uint64_t unit = 0; unit < units; ++unit)
+      if (!alive[unit] && data[row * units + unit] != Value{0}) alive[unit] = 1, --left;
+  return left;
+}
+
+void count_units(const TensorView& tensor, Watched* row) {
+  int last = std::min(tensor.rank, 8) - 1;
+  uint64_t units = last >= 1 ? uint64_t(tensor.dims[last]) : 0, rows = units ? tensor.elements / units : 0;
+  if (!rows) return;
+  if (tensor.dtype == 1) row->before = double(dead_units(static_cast<const float*>(tensor.data), rows, units));
+  else if (tensor.dtype == 2) row->before = double(dead_units(static_cast<const double*>(tensor.data), rows, units));
+  else if (tensor.dtype == 14 || tensor.dtype == 19)  // half a float: -0 is not zero to an integer, and no relu makes it
+    row->before = double(dead_units(static_cast<const uint16_t*>(tensor.data), rows, units));
+  else return;
+  row->change = double(units);
+  row->flags |= kWatchUnits;
+}
+
+// The first rows of an input.
+std::string first_rows(const TensorView& tensor, uint32_t* kept) {
+  uint64_t rows = tensor.rank ? uint64_t(tensor.dims[0]) : 1, row = rows ? tensor.bytes / rows : 0;
+  uint64_t fit = row ? std::min({rows, kRows, kInputBytes / row}) : 0;
+  *kept = uint32_t(fit);
+  return std::string(static_cast<const char*>(tensor.data), fit * row);
+}
+
+bool is_first(uint32_t series, const Where& where) {
+  if (where.kind == kGraph && (!where.step || where.iteration)) return false;  // the optimiser; a loop that goes round
+  int64_t step = step_now();
+  return plans[series - kFirst].seen.exchange(step) != step;
+}
+
+}  // namespace
+
+uint32_t series_of(uint32_t tensor) { return map.get(tensor); }
+
+void look_at(uint32_t series, const TensorView& tensor, const Where& where) {
+  if (series < kFirst || series >= kFirst + kMost || (!tensor.data && tensor.elements)) return;
+  Writing writing;
+  if (!writing.ok || !is_first(series, where)) return;
+  const Plan& plan = plans[series - kFirst];
+  Watched row = watches::row_of(series, tensor, where, watches::health_of(tensor));
+  std::string kept;
+  if (plan.kind == kAttention) {
+    kept = attention::measure(tensor, plan.axis);
+    row.flags = kept.empty() ? 0 : kWatchAttention;
+  } else if (plan.kind == kInput) {
+    kept = first_rows(tensor, &row.kept);
+    row.flags = kept.empty() ? 0 : kWatchValue;
+  } else {
+    row.flags = kWatchNorm;
+    measure(tensor.data, tensor.elements, tensor.dtype, kWatchNorm, &row);
+    if (plan.kind == kUnits) count_units(tensor, &row);
+  }
+  watches::write(row, where, kept);
+}
+
+void close() { due = false; }
+
+void abandon() {
+  new (&mutex) std::mutex();
+  due = false;
+}
+
+}  // namespace sleuth::inside
+
+extern "C" {
+#define SLEUTH_API __attribute__((visibility("default")))
+using namespace sleuth;
+
+// In the training step that begins, the model is looked into, or not.
+SLEUTH_API void sleuth_inside_due(int due) { inside::due = due != 0; }
+
+SLEUTH_API void sleuth_inside_set(uint32_t series, uint32_t kind, int axis) {
+  if (series < inside::kFirst || series >= inside::kFirst + inside::kMost) return;
+  inside::Plan& plan = inside::plans[series - inside::kFirst];
+  plan.kind = kind, plan.axis = axis, plan.seen = -1;
+}
+
+SLEUTH_API void sleuth_inside_on(uint32_t tensor, uint32_t series) {
+  std::lock_guard<std::mutex> lock(inside::mutex);
+  inside::map.put(tensor, series);
+}
+
+// Forgets which tensors are looked at; their ids are about to mean something else.
+SLEUTH_API void sleuth_inside_forget() {
+  std::lock_guard<std::mutex> lock(inside::mutex);
+  inside::map.clear();
+}
+
+// Looks at a tensor that no probe sees.
+SLEUTH_API void sleuth_inside_saw(uint32_t series, const TensorView* tensor, const Where* where) {
+  if (inside::due) inside::look_at(series, *tensor, *where);
+}
+}

@@ -1,0 +1,79 @@
+"""What goes into functions that train: whole numbers and truth values, which are ids, masks and labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tensorsleuth.capture import tf
+from tensorsleuth.capture.instrument import Placed
+from tensorsleuth.capture.recorder import Recorder
+from tensorsleuth.capture.sink import tensor_view
+from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
+from tensorsleuth.model.rows import EventKind
+from tensorsleuth.native import loader
+from tensorsleuth.watching.inside_series import InsideBook, InsideEntry, Look
+
+Found = Iterator[tuple[str, InsideEntry | None]]  # a tensor of a function, and the series that it belongs to
+_GIVEN = re.compile(r"__(?:inference|forward)_(.+)_\d+")  # TensorFlow's name of a function -> the program's
+
+
+class InsideInputs:
+    """Looks at what Python passes to a function."""
+
+    def __init__(self, recorder: Recorder, native: loader.Native, book: InsideBook) -> None:
+        self._recorder = recorder
+        self._native = native
+        self._book = book
+        self._known: dict[str, dict[int, InsideEntry]] = {}  # function -> number of the argument -> series
+
+    def look(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> None:
+        """A function is about to be called, in a step that is due."""
+        if name not in self._known:
+            self._known[name] = self._arguments(name, find, inputs)
+        for number, entry in self._known[name].items():
+            if number < len(inputs) and isinstance(inputs[number], tf.EagerTensor):
+                view, array = tensor_view(inputs[number])
+                where = loader.Where(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
+                self._native.inside_saw(entry.series.number, view, where)
+                del array  # held its memory until here
+
+    def _arguments(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> dict[int, InsideEntry]:
+        graph = find()
+        if self._recorder.functions.kind(name, lambda: graph) != "train":
+            return {}
+        found: dict[int, InsideEntry] = {}
+        for number, argument in enumerate(tf.argument_names(graph)[: len(inputs)]):
+            tensor = inputs[number]
+            if isinstance(tensor, tf.EagerTensor) and _is_looked_at(tensor._datatype_enum()):
+                entry = self._book.find("input", f"{_title(name)}/{argument}", Look.INPUT)
+                found |= {number: entry} if entry is not None else {}
+        return found
+
+
+def batches(placed: Placed, book: InsideBook) -> Found:
+    """What a function takes from a dataset by itself, as Keras has it."""
+    for number, node in enumerate(placed.definition.proto.node_def):
+        outputs = list(placed.definition.names(number)) if node.op == "IteratorGetNext" else []
+        names = _batch_names(placed.graph, len(outputs)) if outputs else []
+        for (source, dtype), name in zip(outputs, names, strict=True):
+            if _is_looked_at(dtype):
+                yield source, book.find("input", f"{_title(placed.name)}/{name}", Look.INPUT, op=node.name)
+
+
+def _is_looked_at(dtype: int) -> bool:
+    """Is it a dtype of ids, masks and labels."""
+    known = DTYPES.get(dtype)
+    return known is not None and known.kind is not Kind.OTHER and not is_float(dtype)
+
+
+def _title(function: str) -> str:
+    """What the program calls a function."""
+    return _GIVEN.sub(r"\1", function)
+
+
+def _batch_names(graph: Any, count: int) -> list[str]:
+    """What the parts of a batch are called that a function takes from a dataset."""
+    names = tf.element_names(graph)
+    return names if len(names) == count else [str(number) for number in range(count)]
