@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         NumericsError,
         SleuthError,
     )
+    from tensorsleuth.tokens.api import check_batch
     from tensorsleuth.trace.reader import Trace, open_trace
     from tensorsleuth.watching.api import Watch, watch
     from tensorsleuth.watching.log import log
@@ -59,6 +60,7 @@ _HOMES = {
     "Trace": ("tensorsleuth.trace.reader", "Trace"),
     "Watch": ("tensorsleuth.watching.api", "Watch"),
     "break_when": ("tensorsleuth.breaking.api", "break_when"),
+    "check_batch": ("tensorsleuth.tokens.api", "check_batch"),
     "checked": ("tensorsleuth.data.pipeline", "checked"),
     "diagnose": ("tensorsleuth.diagnose", ""),  # the package itself, which can be called
     "disable_check_numerics": ("tensorsleuth.guarding.api", "disable_check_numerics"),
@@ -94,6 +96,7 @@ __all__ = [
     "Trace",
     "Watch",
     "break_when",
+    "check_batch",
     "checked",
     "diagnose",
     "disable_check_numerics",

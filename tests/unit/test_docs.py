@@ -218,6 +218,7 @@ def test_readme_pages_exist() -> None:
         "docs/breakpoints.md",
         "docs/watch.md",
         "docs/data.md",
+        "docs/transformers.md",
         "docs/guide-checks.md",
         "docs/cookbook.md",
         "ARCHITECTURE.md",
@@ -308,6 +309,26 @@ def rules() -> list[str]:
 @pytest.mark.parametrize("rule", rules())
 def test_rule_of_data_is_documented(rule: str) -> None:
     assert f"| `{rule}` |" in DATA and len(rules()) > 12
+
+
+TRANSFORMERS = (ROOT / "docs/transformers.md").read_text()
+
+
+def token_rules() -> list[str]:
+    """Every name that a finding about tokens can have."""
+    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/tokens/checks").glob("*.py")]
+    return sorted({name for text in texts for name in re.findall(r'Violation\(\s*"([a-z_-]+)"', text)})
+
+
+@pytest.mark.parametrize("rule", [*token_rules(), "overlap"])
+def test_rule_of_tokens_is_documented(rule: str) -> None:
+    assert f"| `{rule}` |" in TRANSFORMERS and len(token_rules()) > 14
+
+
+@pytest.mark.parametrize("name", inspect.signature(tensorsleuth.check_batch).parameters)
+def test_argument_of_check_batch_is_documented(name: str) -> None:
+    row = re.search(rf"^\|[^|]*`{name}`[^|]*\|", TRANSFORMERS, re.M)
+    assert row and re.search(rf"^ +{name}: ", inspect.getdoc(tensorsleuth.check_batch) or "", re.M)
 
 
 @pytest.mark.parametrize("field", [field.name for field in fields(Label)])

@@ -34,6 +34,7 @@ EVERYTHING = {
     "memory",
     "page",
     "timing",
+    "tokens",
 }
 MAY_IMPORT = {
     "model": set(),
@@ -43,6 +44,7 @@ MAY_IMPORT = {
     "integrations": {"capture", "model", "trace", "diagnose", "debugger", "show"},
     "checks": {"model", "capture"},
     "data": {"model", "native", "capture", "checking", "show"},
+    "tokens": {"model", "data", "checking"},
     "diagnose": {"model", "trace"},
     "debugger": {"model", "trace", "diagnose"},
     "memory": {"model", "trace"},

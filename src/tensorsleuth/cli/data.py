@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from tensorsleuth.cli import options
+from tensorsleuth.cli.token_options import check_tokens, refuse_alone, token_options
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.show import terminal
 
 if TYPE_CHECKING:
+    from tensorsleuth.data.report import DataReport
     from tensorsleuth.data.schema import Progress
 
 FINE, BROKEN = 0, 1  # 2, where something cannot be read, is that of every command
@@ -37,7 +39,7 @@ def command() -> None:
 def infer(sample: Path, output: Path | None, force: bool) -> None:
     """Write the schema that a SAMPLE suggests, for you to read and put right.
 
-    SAMPLE is a .npz, .npy, .csv, .parquet or .tfrecord file.
+    SAMPLE is a .npz, .npy, .csv, .parquet, .jsonl or .tfrecord file.
 
     \b
     sleuth data infer train.npz
@@ -77,34 +79,54 @@ def infer(sample: Path, output: Path | None, force: bool) -> None:
     help="What is expected, as `sleuth data infer` writes it.",
 )
 @click.option("--against", metavar="OTHER", type=click.Path(path_type=Path), help="Data that this should look like.")
+@token_options
 @options.as_json
 @click.pass_context
 def check(
-    ctx: click.Context, path: Path, validation: Path | None, schema: Path | None, against: Path | None, as_json: bool
+    ctx: click.Context,
+    /,
+    path: Path,
+    validation: Path | None,
+    schema: Path | None,
+    against: Path | None,
+    tokens: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Say what is wrong with the data in PATH, and in VALIDATION beside it.
 
     Without a schema, only what is never right: NaN, infinities, constants, rows that come twice or are in both
     files, gaps in the labels, images that were not scaled. The exit code is 0 where nothing is wrong, 1 where something
-    is, 2 where a file cannot be read.
+    is, 2 where a file cannot be read. With --tokens: ids, masks and labels of models of text, and the text itself.
 
     \b
     sleuth data check train.npz
     sleuth data check train.csv val.csv --schema schema.toml
     sleuth data check today.parquet --against train.parquet --json
+    sleuth data check tokens.npz --tokens --vocab vocab.txt
     """
+    if tokens:
+        with _progress() as progress:
+            told = check_tokens(path, validation, {"schema": schema, "against": against}, asked, progress)
+        _show(ctx, told, as_json)
+    refuse_alone(asked)
     from tensorsleuth.data.checking import check as check_data
     from tensorsleuth.data.schema import Schema
 
     known = Schema.load(schema) if schema is not None else None
     with _progress() as progress:
         report = check_data(known, path, validation, against, progress)
+    hint = "" if known is not None else f"\n More can be checked with a schema: sleuth data infer {path} -o schema.toml"
+    _show(ctx, report, as_json, hint)
+
+
+def _show(ctx: click.Context, report: DataReport, as_json: bool, hint: str = "") -> NoReturn:
     if as_json:
         terminal.data(report.to_json())
     else:
         terminal.show(report.__rich__())
-        if known is None:
-            terminal.note(f"\n More can be checked with a schema: sleuth data infer {path} -o schema.toml")
+        if hint:
+            terminal.note(hint)
     ctx.exit(FINE if report.ok else BROKEN)
 
 

@@ -134,12 +134,13 @@ class Block:
             pieces = [self.pieces.get(name) for name in names]
             whole = all(piece is not None and not piece.ragged and len(piece.array) == self.rows for piece in pieces)
             self._hashes[names] = (
-                _hashed([piece.array for piece in pieces if piece is not None]) if whole and names else None
+                row_hashes([piece.array for piece in pieces if piece is not None]) if whole and names else None
             )
         return self._hashes[names]
 
 
-def _hashed(arrays: list[Array]) -> npt.NDArray[np.uint64]:
+def row_hashes(arrays: list[Array]) -> npt.NDArray[np.uint64]:
+    """A number for each row that differs where one of the arrays does, text or numbers."""
     hashes: npt.NDArray[np.uint64] | None = None
     for array in arrays:
         hashes = hash_rows(array if array.dtype.kind not in "OUST" else _text_numbers(array), hashes)

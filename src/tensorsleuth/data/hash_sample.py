@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -64,3 +64,24 @@ class HashSample:
             hashes, places = hashes[mask], places[mask]
         order = np.argsort(hashes, kind="stable")
         return hashes[order], places[order]
+
+
+class Shared(NamedTuple):
+    """Rows of one sample that are in another."""
+
+    broken: int  # how many, of those that were kept
+    total: int
+    one_in: int  # 1 where every row was kept
+    rows: list[int]  # the first few
+    firsts: list[int]  # the row of the other that each is the same as
+
+
+def shared(known: HashSample, asked: HashSample, few: int) -> Shared:
+    """Which rows of `asked` are in `known`."""
+    each = max(known.one_in, asked.one_in)  # what both have kept
+    hashes, rows = known.sorted(each)
+    wanted, places = asked.sorted(each)
+    there = np.isin(wanted, hashes)
+    found = np.flatnonzero(there)[np.argsort(places[there])][:few]
+    firsts = rows[np.searchsorted(hashes, wanted[found])]
+    return Shared(int(np.count_nonzero(there)), len(wanted), each, places[found].tolist(), firsts.tolist())

@@ -46,7 +46,17 @@ class DataReport:
 
     @property
     def warnings(self) -> tuple[Violation, ...]:
-        return tuple(one for one in self.violations if one.severity != "error")
+        return tuple(one for one in self.violations if one.severity == "warning")
+
+    @property
+    def basis(self) -> str:
+        """What the data was held to."""
+        return "held to the schema" if self.declared else "no schema: only what is never right was looked for"
+
+    @property
+    def breaks(self) -> str:
+        """What bad data does, in the words of the error."""
+        return "breaks its schema"
 
     @property
     def ok(self) -> bool:
@@ -61,7 +71,7 @@ class DataReport:
         if not self.ok:
             more = len(self.errors) - 5
             listed = [f"  {violation}" for violation in self.errors[:5]] + ([f"  and {more} more"] if more > 0 else [])
-            raise DataError("\n".join([f"{self.titles['data']} breaks its schema:", *listed]), self)
+            raise DataError("\n".join([f"{self.titles['data']} {self.breaks}:", *listed]), self)
         return self
 
     def to_json(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Violation:
     positions: tuple[tuple[int, ...], ...] = ()  # the first few, with a value each
     values: tuple[Any, ...] = ()
     change: str | None = None  # what to do about it
-    severity: str = "error"  # or "warning": looks wrong, need not be
+    severity: str = "error"  # or "warning": looks wrong, need not be; "note": good to know
     file: str | None = None
     line: int | None = None
     where: str | None = None  # which part of the data: `validation`, `element 12`; of a graph, which iteration

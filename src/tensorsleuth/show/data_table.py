@@ -16,6 +16,7 @@ from tensorsleuth.show.amounts import duration, of, printable
 
 NAME = 24  # columns for a feature's name, at most
 MOST = 40  # violations that are shown in full
+SIGNS = {"error": (" ✗", "bold red"), "warning": (" !", "bold yellow"), "note": (" ·", "dim")}
 
 
 class Report(Protocol):
@@ -32,7 +33,7 @@ class Report(Protocol):
     @property
     def notes(self) -> tuple[str, ...]: ...
     @property
-    def declared(self) -> bool: ...
+    def basis(self) -> str: ...
     @property
     def features(self) -> int: ...
     @property
@@ -57,11 +58,10 @@ def _verdict(report: Report) -> Table:
         said, style = ("ODD", "bold yellow") if report.warnings else ("OK", "bold green")
     counted = [of(len(report.errors), "violation")] if report.errors else []
     counted += [of(len(report.warnings), "warning")] if report.warnings else []
-    basis = "held to the schema" if report.declared else "no schema: only what is never right was looked for"
     line = Table.grid(padding=(0, 2, 0, 0))
     told = f"{_read(report)} · {of(report.features, 'feature')} · {' and '.join(counted) or 'nothing wrong'}"
     line.add_row(Text(f" {said}", style=style), Text(printable(told)))
-    line.add_row(Text(), Text(f"{basis} · {duration(report.seconds)}", style="dim"))
+    line.add_row(Text(), Text(printable(f"{report.basis} · {duration(report.seconds)}"), style="dim"))
     return line
 
 
@@ -85,8 +85,7 @@ def _table(violations: tuple[Violation, ...]) -> Table:
 
 
 def _rows(violation: Violation) -> Iterator[tuple[Text, ...]]:
-    bad = violation.severity == "error"
-    sign = Text(" ✗", style="bold red") if bad else Text(" !", style="bold yellow")
+    sign = Text(*SIGNS.get(violation.severity, SIGNS["warning"]))
     where = Text(printable(violation.where or ""), style="dim")
     left = [(sign, Text(printable(violation.name), style="bold")), (Text(), where), (Text(), Text()), (Text(), Text())]
     lines = [("expected", violation.expected), ("found", _found(violation)), ("first", violation.first)]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from tensorsleuth.data.block import Block
 from tensorsleuth.data.check import DATA, VALIDATION, Case, Check
-from tensorsleuth.data.hash_sample import HashSample
+from tensorsleuth.data.hash_sample import HashSample, Shared, shared
 from tensorsleuth.data.tally import KEPT
 from tensorsleuth.model.violation import Remark, Violation
 
@@ -27,31 +25,28 @@ class Overlap(Check):
             self._samples[block.part].add(hashes, block.start)
 
     def end(self) -> Iterator[Violation]:
-        train, validation = self._samples[DATA], self._samples[VALIDATION]
-        if not validation.rows:
+        if not self._samples[VALIDATION].rows:
             return
-        each = max(train.one_in, validation.one_in)  # what both have kept
-        known, rows = train.sorted(each)
-        asked, places = validation.sorted(each)
-        there = np.isin(asked, known)
-        broken, allowed = (
-            int(np.count_nonzero(there)),
-            self.case.schema.overlap if self.case.schema is not None else 0.0,
-        )
-        if broken > allowed * len(asked):
-            found = np.flatnonzero(there)[np.argsort(places[there])][:KEPT]
-            firsts = rows[np.searchsorted(known, asked[found])]
-            yield self._tell(broken, len(asked), each, places[found].tolist(), firsts.tolist())
+        found = shared(self._samples[DATA], self._samples[VALIDATION], KEPT)
+        allowed = self.case.schema.overlap if self.case.schema is not None else 0.0
+        if found.broken > allowed * found.total:
+            yield overlapping(
+                ", ".join(self._names[:3]) + (", …" if len(self._names) > 3 else ""),
+                found,
+                self._samples[VALIDATION].rows,
+            )
 
-    def _tell(self, broken: int, total: int, each: int, rows: list[int], firsts: list[int]) -> Violation:
-        estimate = f", estimated from 1 row in {each}" if each > 1 else ""
-        return Violation(
-            "overlap", ", ".join(self._names[:3]) + (", …" if len(self._names) > 3 else ""),
-            "rows that are not in the training data", f"{broken / total:.2%} of the rows in it{estimate}",
-            broken * each, self._samples[VALIDATION].rows, tuple((row,) for row in rows),
-            tuple(Remark(f"= training row {first}") for first in firsts),
-            "Split before rows are repeated or augmented, and drop these from one of the two.", where=VALIDATION,
-        )  # fmt: skip
+
+def overlapping(name: str, found: Shared, rows: int) -> Violation:
+    """What is said of rows of validation that training has; `rows`: how many there are in all."""
+    estimate = f", estimated from 1 row in {found.one_in}" if found.one_in > 1 else ""
+    return Violation(
+        "overlap", name, "rows that are not in the training data",
+        f"{found.broken / found.total:.2%} of the rows in it{estimate}",
+        found.broken * found.one_in, rows, tuple((row,) for row in found.rows),
+        tuple(Remark(f"= training row {first}") for first in found.firsts),
+        "Split before rows are repeated or augmented, and drop these from one of the two.", where=VALIDATION,
+    )  # fmt: skip
 
 
 CHECK = Overlap

@@ -1,0 +1,82 @@
+"""JSON, an object a line: numbers, text, lists of numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.data.block import Array, Block, Column, Facts, Piece
+from tensorsleuth.data.readers.ragged import ragged_piece
+from tensorsleuth.data.readers.trouble import bad_file, read_errors
+from tensorsleuth.data.schema import Schema
+
+SUFFIXES = (".jsonl", ".ndjson")
+ROWS = 4096
+LONGEST = 1 << 26  # characters of a line
+
+
+class JsonLines(Facts):
+    """The names of all objects are columns; where one lacks a name, its value is missing."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        first = next(self.blocks(), None)
+        if first is None:
+            raise bad_file(path, "has no rows", 'Each line is an object: {"text": "…"}.')
+        columns = tuple(Column(name, piece.dtype, (None, *piece.shape[1:])) for name, piece in first.pieces.items())
+        super().__init__(str(path), columns)
+
+    def blocks(self) -> Iterator[Block]:
+        with read_errors(self._path), self._path.open(encoding="utf-8") as file:
+            objects, start = self._objects(file), 0
+            while rows := list(islice(objects, ROWS)):
+                names = dict.fromkeys(name for row in rows for name in row)
+                pieces = {name: self._piece(name, [row.get(name) for row in rows], start) for name in names}
+                yield Block(start, pieces, whole=not any(piece.ragged for piece in pieces.values()), count=len(rows))
+                start += len(rows)
+
+    def _objects(self, file: Any) -> Iterator[dict[str, Any]]:
+        number = 0
+        while line := file.readline(LONGEST):
+            number += 1
+            if not line.strip():
+                continue
+            try:
+                found = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise bad_file(self._path, f"is not JSON in line {number} ({error})", "Write it once more.") from error
+            if not isinstance(found, dict):
+                raise bad_file(self._path, f"has no object in line {number}", "Each line is an object.")
+            yield found
+
+    def _piece(self, name: str, values: Sequence[Any], start: int) -> Piece:
+        if any(isinstance(value, list) for value in values):
+            return self._lists(name, [value if isinstance(value, list) else [] for value in values], start)
+        if any(isinstance(value, str) for value in values):
+            texts = np.empty(len(values), object)
+            texts[:] = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+            return Piece(texts, None, start)
+        return Piece(self._numbers(name, [np.nan if value is None else value for value in values]), None, start)
+
+    def _lists(self, name: str, rows: list[list[Any]], start: int) -> Piece:
+        lengths = np.array([len(row) for row in rows])
+        flat = self._numbers(name, [one for row in rows for one in row])
+        if flat.ndim == 1 and lengths.min() == lengths.max() > 0:
+            return Piece(flat.reshape(len(rows), -1), None, start)
+        return ragged_piece(flat, lengths, start)
+
+    def _numbers(self, name: str, values: list[Any]) -> Array:
+        """Whole numbers where all are; text where some are."""
+        if any(isinstance(value, (dict, list)) for value in values):
+            advice = "Numbers, text and lists of them can be read."
+            raise bad_file(self._path, f"has objects or lists of lists in {name}", advice)
+        return np.array(values, object if any(isinstance(one, str) or one is None for one in values) else None)
+
+
+def open_file(path: Path, schema: Schema | None = None) -> JsonLines:
+    return JsonLines(path)

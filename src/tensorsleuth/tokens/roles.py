@@ -1,0 +1,115 @@
+"""What each argument of a model is for: by its name, by the ops that take it, by what is in it.
+
+For arrays of users, columns of files and arguments of recorded functions alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+IDS, MASK, LABELS, WEIGHTS = "ids", "mask", "labels", "weights"
+DECODER_IDS, DECODER_MASK = "decoder_ids", "decoder_mask"
+SEGMENTS, POSITIONS, TEXT = "segments", "positions", "text"
+
+NAMED = {
+    IDS: (
+        "input_ids", "token_ids", "encoder_input_ids", "encoder_token_ids", "input_word_ids", "input_tokens", "tokens",
+        "ids",
+    ),
+    MASK: ("attention_mask", "padding_mask", "encoder_attention_mask", "encoder_padding_mask", "input_mask", "mask"),
+    LABELS: ("labels", "label", "y", "target", "targets", "lm_labels", "label_ids", "target_ids", "class"),
+    WEIGHTS: ("sample_weight", "sample_weights", "weights", "loss_mask"),
+    DECODER_IDS: ("decoder_input_ids", "decoder_token_ids"),
+    DECODER_MASK: ("decoder_attention_mask", "decoder_padding_mask"),
+    SEGMENTS: ("token_type_ids", "segment_ids", "input_type_ids"),
+    POSITIONS: ("position_ids", "positions"),
+}  # fmt: skip
+# Names of what tokenizers and models also have, which is none of the above though it may look so.
+OTHERS = {
+    "special_tokens_mask", "global_attention_mask", "head_mask", "decoder_head_mask", "mask_positions", "mask_ids",
+    "mask_weights", "length", "lengths", "offset_mapping", "overflow_to_sample_mapping", "word_ids", "idx", "id",
+    "index",
+}  # fmt: skip
+_BY_NAME = {name: role for role, names in NAMED.items() for name in names}
+# Ops that give away what they take; the first that fits counts.
+TAKEN_BY = {
+    LABELS: ("SparseSoftmaxCrossEntropyWithLogits",),
+    IDS: ("ResourceGather", "GatherV2", "Gather", "StringToHashBucketFast"),
+    MASK: ("Select", "SelectV2", "LogicalAnd", "LogicalNot", "BooleanMask"),
+}
+AFTER_CAST = ("AddV2", "Sub", "Mul")  # of a mask that is made a number and added: (1 - mask) * -1e9
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument as a recording, a file or the user has it."""
+
+    name: str
+    array: npt.NDArray[Any]
+    consumers: tuple[str, ...] = ()  # the types of the ops that take it, past casts, reshapes and calls
+    vocabulary: int | None = None  # rows of the variable that it is looked up in
+
+    @property
+    def end(self) -> str:
+        """The last part of a path of names, without the number that TensorFlow puts behind."""
+        return self.name.rpartition("/")[2].partition(":")[0].lower()
+
+
+def find_roles(arguments: Sequence[Argument]) -> dict[str, str]:
+    """The role of each that has one, by name. There is at most one of each."""
+    found: dict[str, str] = {}
+    for judge in (_named, _taken, _valued, _valued):  # what is beside the ids, once these are known
+        for one in arguments:
+            if one.name not in found:
+                role = judge(one, found, arguments)
+                if role is not None and role not in found.values():
+                    found[one.name] = role
+    return found
+
+
+def vocabulary_size(arguments: Iterable[Argument], found: dict[str, str]) -> int | None:
+    """How many ids there are, from the variable that they are looked up in."""
+    sizes = [one.vocabulary for one in arguments if one.vocabulary and found.get(one.name) in (IDS, DECODER_IDS)]
+    return max(sizes, default=None)
+
+
+def _named(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:
+    return _BY_NAME.get(one.end)
+
+
+def _taken(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:
+    if one.array.dtype.kind not in "iub":
+        return None
+    for role, ops in TAKEN_BY.items():
+        if any(op in ops for op in one.consumers) and not (
+            role == IDS and one.vocabulary is not None and one.vocabulary <= 4
+        ):
+            return role
+    return MASK if _binary(one.array) and any(op in AFTER_CAST for op in one.consumers) else None
+
+
+def _valued(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:
+    """By what is in it: whole numbers in rows are ids, 0 and 1 of the same shape a mask, one number a row a label."""
+    array, ids = one.array, next((other.array for other in all_ if found.get(other.name) == IDS), None)
+    if array.dtype.kind in "OUST":
+        return TEXT
+    if one.end in OTHERS:
+        return None
+    if ids is not None and array.shape == ids.shape and _binary(array):
+        return MASK
+    if ids is None and array.dtype.kind in "iu" and array.ndim == 2:
+        return IDS if len(all_) == 1 or (array.shape[1] > 1 and not _binary(array)) else None
+    if ids is not None and array.dtype.kind in "iu" and array.ndim in (1, 2) and array.shape[:1] == ids.shape[:1]:
+        return LABELS
+    return None
+
+
+def _binary(array: npt.NDArray[Any]) -> bool:
+    return array.dtype.kind == "b" or (
+        array.dtype.kind in "iuf" and array.size > 0 and bool(np.isin(array, (0, 1)).all())
+    )
