@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "timing": {"model", "trace"},
     "show": {"model", "diagnose", "debugger", "memory", "timing"},
     "checking": {"model", "native", "capture"},
-    "page": {"model", "trace", "diagnose", "debugger", "show", "memory", "timing"},
+    "page": {"model", "trace", "diagnose", "debugger", "show", "memory", "timing", "tokens"},
     "breaking": {"model", "native", "trace", "capture"},
     "watching": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},
