@@ -236,5 +236,7 @@ def test_frames_and_rows_of_lists() -> None:
 def test_large_arrays_are_looked_at_in_stretches() -> None:
     ids = np.random.default_rng(0).integers(1, 50, (20_000, 8))
     ids[19_999, 3] = 60
-    (found,) = check_batch(ids, vocabulary=50)
+    seen: list[tuple[str, int, int | None]] = []
+    (found,) = check_batch(ids, vocabulary=np.int64(50), progress=lambda *told: seen.append(told))
+    assert seen[-1] == ("the batch", 20_000, 20_000) and len(seen) > 2
     assert found.positions == ((19_999, 3),) and found.found == "ids up to 60, in 1 of 20,000 rows"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.token_batches import CLS, FIRST, PAD, SEP, HuggingFaces, masked_labels
 
 from tensorsleuth import SleuthError, check_batch
+from tensorsleuth.data.checking import check
 from tensorsleuth.tokens.padding import certain_padding
 
 SIZE = 14
@@ -106,3 +109,20 @@ def test_no_batch_is_too_odd(batch: dict[str, Any], pad: int | None, causal: boo
     except SleuthError:
         return
     assert str(report) and report.to_json()
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400)
+ROWS = st.dictionaries(
+    st.sampled_from(["input_ids", "label", "a"]),
+    st.recursive(LEAVES, lambda one: st.lists(one, max_size=4), max_leaves=5),
+)
+
+
+@given(st.lists(ROWS, min_size=1, max_size=6))
+@settings(max_examples=40, deadline=None)
+def test_no_line_of_json_is_too_odd(tmp_path_factory: Any, rows: list[dict[str, Any]]) -> None:
+    path = tmp_path_factory.getbasetemp() / "odd.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for look in (lambda: check_batch(path), lambda: check(None, path)):
+        with contextlib.suppress(SleuthError):  # a sentence that says why there is no report
+            assert str(look())

@@ -251,6 +251,15 @@ def test_types_and_values_of_masks() -> None:
     )
 
 
+def test_masks_with_nan() -> None:
+    batch = bert()
+    mask = batch["attention_mask"].astype(np.float32)
+    mask[2, 1] = np.nan
+    assert of_rule(
+        check_batch({**batch, "attention_mask": mask}, tokenizer=HuggingFaces()), "token-dtype"
+    ).found.startswith("0, 1, nan")
+
+
 @pytest.mark.parametrize(
     ("rows", "shape", "words"), [(12, (12,), "passes by luck"), (8, (12,), "each position"), (8, (8,), "each row")]
 )

@@ -10,7 +10,7 @@ from tensorsleuth.trace.ring_reader import Array
 
 
 def floats(values: Array) -> str:
-    """As float32, little-endian, in base64; NaN and infinities stay what they are. `unpacked` of web/src/api/inside.ts."""
+    """As float32, little-endian, in base64: NaN stays NaN. `unpacked` in web/src/api/inside.ts reads it."""
     return base64.b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode("ascii")
 
 
@@ -22,7 +22,7 @@ def shades(values: Array) -> str:
 
 
 def smaller(weights: Array, most: int) -> Array:
-    """Attention weights [rows, columns] in at most so many of each: means of rows, sums of columns, as a recording has it."""
+    """Attention weights in at most so many rows and columns: means of rows, sums of columns, as recordings have it."""
     rows, columns = (np.linspace(0, size, min(size, most) + 1).astype(np.int64)[:-1] for size in weights.shape)
     if not weights.size:
         return weights

@@ -67,6 +67,11 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
+def cut(text: str, room: int) -> str:
+    """The end of a name says more than its beginning."""
+    return text if len(text) <= room else "…" + text[len(text) - room + 1 :]
+
+
 def _scaled(number: float, base: int, units: tuple[str, ...]) -> str:
     place = 0
     while number >= 999.5 and place < len(units) - 1:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tensorsleuth.memory.account import Group, Holding
 from tensorsleuth.memory.answer import Answer
-from tensorsleuth.show.amounts import of, printable, size
+from tensorsleuth.show.amounts import cut, of, printable, size
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 HEIGHT = 5  # rows of the curve
@@ -111,19 +111,14 @@ def _groups(groups: list[Group], by: str, width: int) -> Text:
     text = Text(f" {TITLES[by]:<{room}}   memory  {'':{BAR}}  tensors  largest", "bold")
     most = max((group.bytes for group in groups), default=1)
     for name, group in zip(names, groups, strict=False):
-        text.append(f"\n {_cut(name, room):<{room}} {size(group.bytes):>8}  ", "not bold")
+        text.append(f"\n {cut(name, room):<{room}} {size(group.bytes):>8}  ", "not bold")
         text.append(f"{'█' * max(round(BAR * group.bytes / most), 1):<{BAR}}", "not bold cyan")
-        text.append(f"  {group.count:>7,}  {_cut(_largest(group), left)}", "not bold dim")
+        text.append(f"  {group.count:>7,}  {cut(_largest(group), left)}", "not bold dim")
     rest = groups[MOST_GROUPS:]
     if rest:
         amount = size(sum(one.bytes for one in rest))
-        text.append(f"\n {_cut(f'{len(rest):,} more', room):<{room}} {amount:>8}", "not bold dim")
+        text.append(f"\n {cut(f'{len(rest):,} more', room):<{room}} {amount:>8}", "not bold dim")
     return text
-
-
-def _cut(text: str, room: int) -> str:
-    """The end of a name says more than its beginning."""
-    return text if len(text) <= room else "…" + text[len(text) - room + 1 :]
 
 
 def _largest(group: Group) -> str:
@@ -149,7 +144,7 @@ def _tensors(holdings: list[Holding], width: int) -> Text:
     for place, one in zip(places, holdings, strict=False):
         shape = "×".join(map(str, one.label.shape or ()))
         what = f" {one.label.dtype} {shape}"
-        name = _cut(printable(one.label.name), max(left - len(what), 8))
+        name = cut(printable(one.label.name), max(left - len(what), 8))
         text.append(f"\n {name + what:<{left}} {size(one.bytes):>8}  {one.label.kind:<{KIND}} ", "not bold")
-        text.append(_cut(place, room), "not bold dim")
+        text.append(cut(place, room), "not bold dim")
     return text

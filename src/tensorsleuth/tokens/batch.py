@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tensorsleuth.data.block import EXACT
 from tensorsleuth.data.once import once
 from tensorsleuth.tokens.grid import Grid
 from tensorsleuth.tokens.padding import Ids, Marks, certain_padding
@@ -45,7 +46,8 @@ class Stream:
         """[rows, columns]; of more dimensions, the leading ones are rows."""
         values = self.given.values
         if values.dtype.kind not in "iu":
-            values = np.nan_to_num(values.astype(np.float64), nan=-1, posinf=-1, neginf=-1).astype(np.int64)
+            numbers = np.nan_to_num(values.astype(np.float64), nan=-1, posinf=-1, neginf=-1)
+            values = np.clip(numbers, -EXACT, EXACT).astype(np.int64)
         return values.reshape(math.prod(values.shape[:-1]), values.shape[-1]) if values.ndim != 2 else values
 
     @once

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,8 @@ def _vocabulary(source: Any) -> Vocabulary:
         return source
     if isinstance(source, (str, PathLike)):
         return read_vocabulary(Path(source))
-    if isinstance(source, int):
-        return of_size(source)
+    if isinstance(source, Integral):
+        return of_size(int(source))
     if isinstance(source, (Mapping, list, tuple)):
         return of_tokens(source)
     if callable(getattr(source, "get_vocabulary", None)) and not hasattr(source, "pad_token_id"):
@@ -57,7 +58,7 @@ def _vocabulary(source: Any) -> Vocabulary:
 def _size(tokenizer: Any) -> int | None:
     """How many ids there are, those that were added included."""
     sizes = [_called(tokenizer, name) for name in ("vocabulary_size", "vocab_size", "get_vocab_size", "__len__")]
-    whole = [int(size) for size in sizes if isinstance(size, int) and not isinstance(size, bool) and size > 0]
+    whole = [int(size) for size in sizes if isinstance(size, Integral) and int(size) > 0]
     return max(whole, default=None)
 
 
@@ -75,7 +76,7 @@ def _specials(tokenizer: Any) -> dict[str, int]:
     for special in SPECIALS:
         for name in (special, ALSO.get(special, special)):
             number = getattr(tokenizer, f"{name}_token_id", None)
-            if isinstance(number, int):
+            if isinstance(number, Integral):
                 found.setdefault(special, int(number))
     return found
 
@@ -83,7 +84,7 @@ def _specials(tokenizer: Any) -> dict[str, int]:
 def _max_length(tokenizer: Any) -> int | None:
     for name in ("model_max_length", "sequence_length"):
         length = getattr(tokenizer, name, None)
-        if isinstance(length, int) and 0 < length < ENDLESS:
+        if isinstance(length, Integral) and 0 < int(length) < ENDLESS:
             return int(length)
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -232,10 +232,15 @@ def select(processes: list[ProcessTrace], name: str | None, kind: str | None) ->
     """Those of that name (a regular expression that matches in whole, or from scope to scope) and kind."""
     if kind is not None and kind not in KINDS:
         raise SleuthError(f"There is no kind {kind!r} of watched things; the kinds are {', '.join(KINDS)}.")
+    is_named = named(name)
+    found = (series for process in processes for series in watched_in(process))
+    return [one for one in found if is_named(one.name) and (kind is None or one.kind == kind)]
+
+
+def named(name: str | None) -> Callable[[str], bool]:
+    """Whether a name is that: a regular expression that matches in whole, or from scope to scope; None is all."""
     try:
         pattern = re.compile(f"(?:.*/)?(?:{name})(?:/.*)?") if name is not None else None
     except re.error as error:
         raise SleuthError(f"name {name!r} is not a regular expression: {error}.") from None
-    found = (series for process in processes for series in watched_in(process))
-    named = (one for one in found if pattern is None or pattern.fullmatch(one.name) or one.name == name)
-    return [one for one in named if kind is None or one.kind == kind]
+    return lambda one: pattern is None or bool(pattern.fullmatch(one)) or one == name

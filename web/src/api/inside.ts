@@ -26,12 +26,14 @@ export interface AttentionItem {
   steps: number[]; // of each look
   place: Place | null;
 }
-/** What is remarkable about a head; head null: about all of that layer. */
+/** What is remarkable about heads of an attention (docs/transformers.md). */
 export interface Remark {
   what: string; // "dead", "uniform", "collapsed", …
-  layer: string; // the name of an attention
-  head: number | null;
-  words: string;
+  severity: "error" | "note";
+  layer: string; // the name of the attention
+  heads: number[];
+  who: string; // "head 2", "all 8 heads"
+  words: string; // the rest of the sentence
 }
 
 // GET /api/runs/{run}/attention/{id}/heads -> HeadLines

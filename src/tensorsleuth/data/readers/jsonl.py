@@ -57,25 +57,32 @@ class JsonLines(Facts):
     def _piece(self, name: str, values: Sequence[Any], start: int) -> Piece:
         if any(isinstance(value, list) for value in values):
             return self._lists(name, [value if isinstance(value, list) else [] for value in values], start)
-        if any(isinstance(value, str) for value in values):
-            texts = np.empty(len(values), object)
-            texts[:] = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
-            return Piece(texts, None, start)
-        return Piece(self._numbers(name, [np.nan if value is None else value for value in values]), None, start)
+        return Piece(self._array(name, values), None, start)
 
     def _lists(self, name: str, rows: list[list[Any]], start: int) -> Piece:
         lengths = np.array([len(row) for row in rows])
-        flat = self._numbers(name, [one for row in rows for one in row])
-        if flat.ndim == 1 and lengths.min() == lengths.max() > 0:
+        flat = self._array(name, [one for row in rows for one in row])
+        if lengths.min() == lengths.max() > 0:
             return Piece(flat.reshape(len(rows), -1), None, start)
         return ragged_piece(flat, lengths, start)
 
-    def _numbers(self, name: str, values: list[Any]) -> Array:
-        """Whole numbers where all are; text where some are."""
+    def _array(self, name: str, values: Sequence[Any]) -> Array:
+        """Numbers, with NaN for what is missing; text where some are."""
         if any(isinstance(value, (dict, list)) for value in values):
             advice = "Numbers, text and lists of them can be read."
             raise bad_file(self._path, f"has objects or lists of lists in {name}", advice)
-        return np.array(values, object if any(isinstance(one, str) or one is None for one in values) else None)
+        if any(isinstance(value, str) for value in values):
+            texts = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+            return np.array(texts, object)
+        array = np.array([np.nan if value is None else value for value in values])
+        return array if array.dtype.kind != "O" else self._large(name, array)
+
+    def _large(self, name: str, array: Array) -> Array:
+        """Whole numbers that no type of 64 bits holds."""
+        try:
+            return array.astype(np.float64)
+        except OverflowError as error:
+            raise bad_file(self._path, f"has a number in {name} that is too large", "Write it as text.") from error
 
 
 def open_file(path: Path, schema: Schema | None = None) -> JsonLines:

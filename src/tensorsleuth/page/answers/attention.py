@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.page.insides import Seen, seen, series_of, why_nothing
+from tensorsleuth.insight.absent import why_nothing
+from tensorsleuth.insight.heads import judge
+from tensorsleuth.page.insides import Seen, seen, series_of
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.points import plain
 from tensorsleuth.page.question import Answer, Parameters
-from tensorsleuth.page.remarks import remarks
 from tensorsleuth.page.spots import place_of
 from tensorsleuth.trace.attention import STATISTICS, Attention
 from tensorsleuth.trace.ring_reader import Array
@@ -19,6 +20,7 @@ from tensorsleuth.trace.watched import WatchedSeries
 LOOKS = 200  # points of a line
 LINES = 64  # heads
 MOST = 500  # attentions in the list
+REMARKS = 100
 
 
 def answer_there(opened: OpenRun, asked: Parameters) -> Answer:
@@ -35,15 +37,17 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
     return {
         "items": opened.keep("attention", None, lambda: [_item(opened, found, one) for one in series[:MOST]]),
         "leftOut": max(len(series) - MOST, 0),
-        "remarks": opened.keep("remarks", None, lambda: remarks(found.inside)),
-        "why": None if series else _why(opened, found),
+        "remarks": opened.keep("remarks", None, lambda: _remarks(found)),
+        "why": None if series else why_nothing(opened.trace, found.inside, "attention"),
     }
 
 
-def _why(opened: OpenRun, found: Seen) -> str:
-    if not found.inside:
-        return why_nothing(opened)
-    return "No softmax between two batched products was met in what was looked at: this model has no attention that we know."
+def _remarks(found: Seen) -> list[dict[str, Any]]:
+    """What `sleuth attention` says of the heads. It reads every look: its own Attention is let go with all of that."""
+    own = [Attention(series) for series in found.inside.of("attention")]
+    names = ("what", "severity", "layer", "who", "words")
+    told = judge(own, found.inside.inputs)[:REMARKS]
+    return [{name: getattr(one, name) for name in names} | {"heads": list(one.heads)} for one in told]
 
 
 def _item(opened: OpenRun, found: Seen, series: WatchedSeries) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.insight.absent import why_nothing
 from tensorsleuth.page import packed, parameters
-from tensorsleuth.page.insides import Seen, seen, series_of, why_nothing
+from tensorsleuth.page.insides import Seen, seen, series_of
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
 from tensorsleuth.page.spots import place_of, tensor_of
@@ -63,13 +64,7 @@ def answer_spot(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def _why(opened: OpenRun, found: Seen, kind: str) -> str | None:
-    if not found.inside:
-        return why_nothing(opened)
-    if found.inside.of(kind):
-        return None
-    if kind == "output":
-        return "The program has no layers: they are name scopes, which Keras opens for each layer, and tf.name_scope by hand."
-    return f"No {kind} was seen: no function that was looked at trains."
+    return None if found.inside.of(kind) else why_nothing(opened.trace, found.inside, f"{kind}s")
 
 
 def _picture(opened: OpenRun, found: Seen, kind: str, series: list[WatchedSeries]) -> dict[str, Any]:

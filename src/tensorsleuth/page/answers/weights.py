@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.insight.batch import Batch
 from tensorsleuth.page import packed, parameters
-from tensorsleuth.page.axes import ids_at, tokens_of
+from tensorsleuth.page.axes import axes
 from tensorsleuth.page.errors import NoSuchThing
 from tensorsleuth.page.insides import seen, series_of
 from tensorsleuth.page.opened import OpenRun
@@ -21,7 +22,7 @@ CELLS = 256
 
 def answer_thumbs(opened: OpenRun, asked: Parameters) -> Answer:
     """The Thumbs of inside.ts."""
-    one, kept, _ = _look(opened, asked)
+    _, kept, _ = _look(opened, asked)
     sample = parameters.whole(asked, "sample", 0, 0, max(len(kept.weights) - 1, 0))
     pictures = [packed.smaller(head, THUMB) for head in kept.weights[sample]] if len(kept.weights) else []
     rows, columns = pictures[0].shape if pictures else (0, 0)
@@ -49,7 +50,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def _look(opened: OpenRun, asked: Parameters) -> tuple[Attention, Kept, int]:
-    """The look at the step that is asked for, the last one before it where there is none; else the latest that was kept."""
+    """The look at the step that is asked for, or the last one before it; else the latest that was kept."""
     one = Attention(series_of(opened, asked.get("attention", ""), "attention"))
     step = parameters.whole_or_none(asked, "step")
     until = len(one) if step is None else max(int(np.searchsorted(one.steps, step, "right")), 1)
@@ -80,10 +81,8 @@ def _axes(opened: OpenRun, step: int, sample: int, kept: Kept) -> dict[str, Any]
     inside = seen(opened).inside
     if kept.scale != (1, 1):
         return {"query": None, "key": None}
-    found = opened.keep("ids", step, lambda: ids_at(inside, step))
-    query = tokens_of(found, sample, kept.rows, opened.vocabulary)
-    key = tokens_of(found[::-1], sample, kept.columns, opened.vocabulary)
-    return {"query": query, "key": key}
+    batch = opened.keep("batch", step, lambda: Batch(inside.inputs, step))
+    return axes(batch, kept, sample, opened.vocabulary)
 
 
 def _number(column: Array, head: int) -> float | None:

@@ -63,7 +63,11 @@ def _of_mask_values(mask: Named) -> Violation | None:
     there = np.unique(values)
     if there[-1] <= 0 and there[0] <= ADDED:
         return None
-    packed = there[0] >= 0 and np.array_equal(there[there > 0], np.arange(1, len(there[there > 0]) + 1))
+    packed = (
+        there[0] >= 0
+        and np.isfinite(there).all()
+        and np.array_equal(there[there > 0], np.arange(1, len(there[there > 0]) + 1))
+    )
     if packed:
         return None
     listed = ", ".join(f"{one:g}" for one in there[:4]) + (", …" if len(there) > 4 else "")

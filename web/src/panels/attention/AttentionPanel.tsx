@@ -71,15 +71,15 @@ function Where({ item, step }: { item: AttentionItem; step: number }) {
 
 function Remarks({ list, now }: { list: AttentionList; now: Choice }) {
   if (list.remarks.length === 0) return null;
-  const jump = ({ layer, head }: Remark): void => {
+  const jump = ({ layer, heads }: Remark): void => {
     const item = list.items.find((one) => one.name === layer);
-    if (item) choose({ item: item.id, ...(head === null ? {} : { head }) });
+    if (item) choose({ item: item.id, head: heads[0] ?? 0 });
   };
   return (
     <ul class="attention-remarks" aria-label="What is remarkable">
       {list.remarks.map((one, at) => (
-        <li key={at} aria-current={one.layer === now.item.name && (one.head === null || one.head === now.head) ? "true" : undefined}>
-          <button type="button" class="link" onClick={() => jump(one)}>{`${one.layer}${one.head === null ? "" : ` head ${one.head}`}`}</button> {one.words}
+        <li key={at} class={one.severity === "error" ? "is-bad" : ""} aria-current={one.layer === now.item.name && one.heads.includes(now.head) ? "true" : undefined}>
+          <button type="button" class="link" onClick={() => jump(one)}>{`${one.layer}, ${one.who}`}</button>: {one.words}
         </li>
       ))}
     </ul>

@@ -1,0 +1,132 @@
+"""`sleuth attention`: what the heads of a model look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tensorsleuth.cli import options
+from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.show import terminal
+from tensorsleuth.trace import rundir
+
+if TYPE_CHECKING:
+    from tensorsleuth.insight.picture import Picture
+    from tensorsleuth.trace.attention import Attention
+    from tensorsleuth.trace.inside import Inside
+    from tensorsleuth.trace.reader import Trace
+
+MOST_PICTURES = 8
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option(
+    "--layer", metavar="REGEX", help="Only attention of this name: a regular expression, from scope to scope."
+)
+@click.option("--head", type=click.IntRange(0), metavar="N", help="Only this head, and its heat map.")
+@click.option("--sample", type=click.IntRange(0), metavar="N", help="Heat maps of this sample.  [default: 0]")
+@click.option("--step", type=int, metavar="N", help="The look nearest to this training step.  [default: the last]")
+@click.option(
+    "--vocab", type=click.Path(path_type=Path), metavar="FILE", help="Tokens on the axes: a token a line, or JSON."
+)
+@options.logdir
+@options.as_json
+def command(
+    run: str | None,
+    layer: str | None,
+    head: int | None,
+    sample: int | None,
+    step: int | None,
+    vocab: Path | None,
+    logdir: Path,
+    as_json: bool,
+) -> None:
+    """Tell what the attention of a model looks at, and which heads are remarkable.
+
+    Entropy, distance, sink share, collapse and weight ahead of each head over the steps; heads that are dead or
+    collapsed, rows that are broken, weight on padding, a causal model that looks ahead. With --head or --sample the
+    weights as a heat map. RUN is a name, the start of one, or a path; the latest when left out.
+
+    \b
+    sleuth attention
+    sleuth attention --layer block_1
+    sleuth attention --layer block_1 --head 3 --vocab vocab.txt
+    sleuth attention --sample 1 --step 100 20251115-2215
+    sleuth attention --json
+    """
+    from tensorsleuth.insight.heads import judge
+    from tensorsleuth.insight.told import attention_told
+    from tensorsleuth.trace.reader import open_trace
+
+    trace = open_trace(rundir.find(logdir, run))
+    inside = trace.inside()
+    chosen = _chosen(trace, inside, layer, head)
+    names = {one.name for one in chosen}
+    remarks = [one for one in judge(inside.attention, inside.inputs) if one.layer in names]
+    remarks = [one for one in remarks if head is None or head in one.heads]
+    pictures = _pictures(inside, chosen, head, sample, step, vocab)
+    if as_json:
+        terminal.data(attention_told(chosen, remarks, pictures))
+        return
+    from tensorsleuth.show.attention_report import attention_report
+
+    terminal.show(attention_report(chosen, remarks, step, head, terminal.width()))
+    _show(pictures, vocab)
+
+
+def _chosen(trace: Trace, inside: Inside, layer: str | None, head: int | None) -> list[Attention]:
+    from tensorsleuth.insight.absent import why_nothing
+    from tensorsleuth.trace.watched import named
+
+    seen = [one for one in inside.attention if one.heads]
+    if not seen:
+        raise SleuthError(why_nothing(trace, inside, "attention"))
+    is_named = named(layer)
+    found = [one for one in seen if is_named(one.name)]
+    if not found:
+        raise SleuthError(
+            f"--layer {layer}: no attention has that name; there is {_listed([one.name for one in seen])}."
+        )
+    most = max(one.heads for one in found)
+    if head is not None and head >= most:
+        raise SleuthError(f"--head {head}: there are {most} heads, 0 to {most - 1}.")
+    return [one for one in found if head is None or head < one.heads]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(names[:4]) + more
+
+
+def _pictures(
+    inside: Inside, chosen: list[Attention], head: int | None, sample: int | None, step: int | None, vocab: Path | None
+) -> list[Picture]:
+    from tensorsleuth.insight.picture import look_at, picture
+    from tensorsleuth.tokens.vocabulary_file import read_vocabulary
+
+    vocabulary = read_vocabulary(vocab) if vocab is not None else None
+    if head is None and sample is None and vocab is None:
+        return []
+    pairs = [(one, at) for one in chosen for at in (range(min(one.heads, 32)) if head is None else [head])]
+    return [
+        picture(one, look_at(one, step), at, sample or 0, inside.inputs, vocabulary)
+        for one, at in pairs[:MOST_PICTURES]
+    ]
+
+
+def _show(pictures: Sequence[Picture], vocab: Path | None) -> None:
+    from rich.text import Text
+
+    from tensorsleuth.show.heat_map import heat_map
+
+    for one in pictures:
+        terminal.show(Text())
+        terminal.show(heat_map(one, terminal.width()))
+    if vocab is not None and any(one.keys is None for one in pictures):
+        terminal.note(" No ids of the batch fit the keys: positions are shown, not tokens (docs/transformers.md).")
+    if len(pictures) == MOST_PICTURES:
+        terminal.note(f" The first {MOST_PICTURES} heat maps. Fewer: --layer REGEX, --head N.")

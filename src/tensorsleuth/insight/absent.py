@@ -1,0 +1,55 @@
+"""Why a run shows nothing of the inside of its model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorsleuth.model.modes import Mode
+from tensorsleuth.trace.inside import Inside
+from tensorsleuth.trace.reader import Trace
+
+LOOKING = range(Mode.CURT_HEALTH, Mode.FULL_TENSOR + 1)
+AGAIN = "Record it again: sleuth run program.py"
+
+
+def why_nothing(trace: Trace, inside: Inside, what: str) -> str:
+    """A sentence or two: what was seen instead, which setting stood in the way, what to do."""
+    name = trace.path.name
+    if inside:
+        return f"{name} shows no {what}: {_others(inside, what)}"
+    metas = [process.catalogue.meta for process in trace.processes]
+    why = next((said for meta in metas if (said := _setting(meta))), None)
+    if why is None and inside.trouble:
+        why = " ".join(inside.trouble)
+    return f"{name} shows nothing of the inside of a model: {why or _steps(trace)}"
+
+
+def _others(inside: Inside, what: str) -> str:
+    seen = [(len(inside.layers), "layer outputs"), (len(inside.gradients), "gradients"), (len(inside.inputs), "inputs")]
+    there = ", ".join(f"{many:,} {name}" for many, name in seen if many)
+    hint = "no softmax between two batched products was found in a function (docs/inside.md)"
+    reason = hint if what == "attention" else "ops were in no layer or name scope, or ran eagerly"
+    return f"{reason}; {there or 'nothing else'} was seen."
+
+
+def _setting(meta: dict[str, Any]) -> str | None:
+    """What the recording was told that keeps it from looking."""
+    settings = meta.get("settings")
+    settings = settings if isinstance(settings, dict) else {}
+    mode, every = str(settings.get("mode", "")), settings.get("inside_every")
+    if mode in Mode.__members__ and Mode[mode] not in LOOKING:
+        return f"it was recorded in the mode {mode}, which looks at no values. {AGAIN} with --mode FULL_HEALTH."
+    if "inside_every" not in settings:
+        return f"it was recorded before recordings looked there. {AGAIN}"
+    if not every:
+        return f"inside_every was 0. {AGAIN} with --inside-every 100."
+    if meta.get("probe") not in (None, "host"):
+        return f"its tensors were not looked at by the native library (probe {meta['probe']}). See sleuth doctor."
+    return None
+
+
+def _steps(trace: Trace) -> str:
+    why = [f"{entry['what']} ({entry['why']})" for entry in trace.not_covered]
+    if why:
+        return f"not covered was {'; '.join(why[:3])}."
+    return "no function that trains or computes a loss was called while it was due to look (docs/inside.md)."

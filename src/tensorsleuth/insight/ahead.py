@@ -1,0 +1,69 @@
+"""Attention that looks ahead in a model that should not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from tensorsleuth.insight import thresholds as at
+from tensorsleuth.insight.batch import Batch
+from tensorsleuth.insight.remark import ERROR, Remark
+from tensorsleuth.trace.attention import Attention
+from tensorsleuth.trace.ring_reader import Array
+
+NUMBERS = re.compile(r"[_:]?\d+")
+
+
+def looks_ahead(attentions: Sequence[Attention], batch: Batch) -> list[Remark]:
+    """Those beside which all others of the same name are causal; or any, where the labels are the next tokens.
+
+    Names are compared without their numbers: encoder and decoder have other names, and may differ.
+    """
+    found = []
+    weights = {one.name: _ahead(one) for one in attentions}
+    next_token = batch.is_next_token and _any_seen(weights)
+    for one in attentions:
+        beside = [weights[other.name] for other in attentions if _family(other) == _family(one) and other is not one]
+        heads = np.flatnonzero(weights[one.name] > at.AHEAD)
+        why = _why(beside, next_token)
+        if len(heads) and why:
+            found.append(_remark(one, heads, weights[one.name], why))
+    return found
+
+
+def _ahead(one: Attention) -> Array:
+    numbers = one.statistics().get("ahead", np.zeros(0))
+    return np.nan_to_num(numbers) if _is_square(one) else np.zeros(0)
+
+
+def _is_square(one: Attention) -> bool:
+    return one.rows == one.columns >= at.FEWEST_KEYS
+
+
+def _any_seen(weights: dict[str, Array]) -> bool:
+    return any(len(one) for one in weights.values())
+
+
+def _family(one: Attention) -> str:
+    return NUMBERS.sub("#", one.name) if "/" in one.name else NUMBERS.sub("", one.name)
+
+
+def _why(beside: list[Array], next_token: bool) -> str:
+    seen = [one for one in beside if len(one)]
+    causal = sum(bool((one <= at.CAUSAL).all()) for one in seen)
+    if causal and causal >= at.CAUSAL_SHARE * (len(seen) + 1):
+        others = f"the other {causal}" if causal == len(seen) else f"{causal} of the other {len(seen)}"
+        return f"{others} of this kind look back only"
+    return "the labels are the ids one later, so each query sees what it has to predict" if next_token else ""
+
+
+def _remark(one: Attention, heads: Array, weights: Array, why: str) -> Remark:
+    most = float(weights[heads].max())
+    words = f"{most:.0%} of the weight is on keys that come after the query, while {why}. Is the causal mask missing?"
+    words = words.replace("while the labels", "and the labels")
+    told = tuple(int(head) for head in heads)
+    evidence = {"ahead": most}
+    step = int(one.steps[-1])
+    return Remark("looks-ahead", ERROR, one.name, told, len(weights), words, step, evidence, one.file, one.line)

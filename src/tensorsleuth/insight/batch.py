@@ -1,0 +1,92 @@
+"""The ids, masks and labels that went in with an attention, by their roles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.tokens.padding import certain_padding, guess_padding
+from tensorsleuth.tokens.roles import DECODER_IDS, DECODER_MASK, IDS, LABELS, MASK, Argument, find_roles
+from tensorsleuth.tokens.shift import Agreement
+from tensorsleuth.trace.ring_reader import Array
+from tensorsleuth.trace.watched import WatchedSeries
+
+ALSO_IDS = (IDS, DECODER_IDS)
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Ids of one argument, and the mask beside them."""
+
+    name: str
+    role: str
+    ids: Array  # [samples, tokens], of the first samples
+    batch: int  # samples there were
+    mask: Array | None
+
+    @property
+    def padding(self) -> Array | None:
+        """Where there is padding; None where nothing tells what it is."""
+        there = np.ones(self.ids.shape, bool)
+        kept = self.mask.astype(bool) if self.mask is not None else None
+        guess = guess_padding(self.ids, there, kept)
+        return certain_padding(self.ids, there, guess.pad, False) if guess is not None else None
+
+
+class Batch:
+    """What went in at one step."""
+
+    def __init__(self, inputs: Sequence[WatchedSeries], step: int) -> None:
+        values = {one.name: (one, _value(one, step)) for one in inputs}
+        self._arrays = {name: value for name, (_, value) in values.items() if value is not None and value.ndim}
+        self._roles = find_roles([Argument(name, value) for name, value in self._arrays.items()])
+        sizes = {name: one.shape(_look(one, step))[:1] for name, (one, _) in values.items() if name in self._arrays}
+        self._sizes = {name: size[0] if size else 0 for name, size in sizes.items()}
+
+    @property
+    def sequences(self) -> list[Sequences]:
+        """All ids that went in; first those whose role is sure, then what only looks like ids."""
+        masks = {IDS: self._of(MASK), DECODER_IDS: self._of(DECODER_MASK)}
+        rows = [(name, role) for name, role in self._roles.items() if role in ALSO_IDS]
+        found = [(name, role, self._arrays[name]) for name, role in rows]
+        return [
+            Sequences(name, role, ids, self._sizes[name], _same_shape(masks[role], ids))
+            for name, role, ids in found
+            if ids.ndim == 2 and ids.dtype.kind in "iu"
+        ]
+
+    def of(self, batch: int, keys: int) -> list[Sequences]:
+        """Ids that may be the keys of an attention: as many samples, as many tokens."""
+        return [one for one in self.sequences if one.batch == batch and one.ids.shape[1] == keys]
+
+    @property
+    def is_next_token(self) -> bool:
+        """Are the labels the ids, one later, in a model that has only one kind of ids."""
+        found, labels = self.sequences, self._of(LABELS)
+        if len(found) != 1 or labels is None or labels.shape != found[0].ids.shape:
+            return False
+        ids, padding = found[0].ids, found[0].padding
+        tokens = ~padding if padding is not None else np.ones(ids.shape, bool)
+        agreement = Agreement()
+        agreement.add(ids, labels, tokens, labels >= 0)
+        return agreement.offset == 1 and not agreement.unclear
+
+    def _of(self, role: str) -> Array | None:
+        return next((self._arrays[name] for name, one in self._roles.items() if one == role), None)
+
+
+def _same_shape(mask: Array | None, ids: Array) -> Array | None:
+    return mask if mask is not None and mask.shape == ids.shape else None
+
+
+def _look(series: WatchedSeries, step: int) -> int:
+    """The look at that step; the first where there was none."""
+    at = np.flatnonzero(series.steps == step)
+    return int(at[0]) if len(at) else 0
+
+
+def _value(series: WatchedSeries, step: int) -> Any:
+    return series.value(_look(series, step)) if step in series.steps else None

@@ -1,0 +1,44 @@
+"""What `sleuth attention --json` and `sleuth layers --json` print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tensorsleuth.insight.picture import Picture
+from tensorsleuth.insight.remark import Remark
+from tensorsleuth.trace.attention import STATISTICS, Attention
+from tensorsleuth.trace.ring_reader import Array
+
+
+def attention_told(
+    attentions: Sequence[Attention], remarks: Sequence[Remark], pictures: Sequence[Picture]
+) -> dict[str, Any]:
+    """Docs/transformers.md has the fields."""
+    return {
+        "attention": [_attention(one) for one in attentions],
+        "remarks": [remark.to_json() for remark in remarks],
+        "pictures": [_picture(one) for one in pictures],
+    }
+
+
+def _attention(one: Attention) -> dict[str, Any]:
+    looks = [one.statistics(look) for look in range(len(one))]
+    return {
+        **{name: getattr(one, name) for name in ("name", "layer", "op", "file", "line", "by", "trains", "heads")},
+        "queries": one.rows,
+        "keys": one.columns,
+        "steps": one.steps.tolist(),
+        "statistics": {name: [plain(look.get(name, ())) for look in looks] for name in STATISTICS},
+    }
+
+
+def _picture(one: Picture) -> dict[str, Any]:
+    names = ("layer", "head", "sample", "step", "scale", "queries", "keys")
+    return {name: getattr(one, name) for name in names} | {"weights": [plain(row) for row in one.weights]}
+
+
+def plain(numbers: Iterable[Any] | Array) -> list[float | None]:
+    """For JSON: what is not finite is null."""
+    return [float(number) if math.isfinite(number) else None for number in numbers]
