@@ -34,6 +34,7 @@ EVERYTHING = {
     "memory",
     "page",
     "timing",
+    "insight",
     "tokens",
 }
 MAY_IMPORT = {

@@ -39,7 +39,7 @@ export interface Remark {
 // GET /api/runs/{run}/attention/{id}/heads -> HeadLines
 export interface HeadLines {
   steps: number[];
-  columns: Record<Statistic, (number | null)[][]>; // a row a head, a number a step
+  columns: Record<"entropy" | "distance" | "sink", (number | null)[][]>; // a row a head, a number a step; at most 32 and 100
 }
 export type Statistic = "entropy" | "distance" | "sink" | "collapse" | "off_sum" | "ahead" | "nan_rows" | "zero_rows";
 

@@ -13,12 +13,13 @@ from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.points import plain
 from tensorsleuth.page.question import Answer, Parameters
 from tensorsleuth.page.spots import place_of
-from tensorsleuth.trace.attention import STATISTICS, Attention
+from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.watched import WatchedSeries
 
-LOOKS = 200  # points of a line
-LINES = 64  # heads
+LOOKS = 100  # points of a line
+LINES = 32  # heads, as many as there are weights of
+CHARTED = ("entropy", "distance", "sink")
 MOST = 500  # attentions in the list
 REMARKS = 100
 
@@ -78,7 +79,7 @@ def _lines(one: Attention) -> Answer:
     seen_at = [(look, one.statistics(look)) for look in looks]
     known = [(look, numbers) for look, numbers in seen_at if numbers]  # the oldest may have given way
     heads = min(max((len(numbers["entropy"]) for _, numbers in known), default=0), LINES)
-    columns = {name: [plain(line) for line in _table(known, name, heads)] for name in STATISTICS}
+    columns = {name: [plain(line) for line in _table(known, name, heads)] for name in CHARTED}
     return {"steps": [max(int(one.steps[look]), 0) for look, _ in known], "columns": columns}
 
 

@@ -1,4 +1,5 @@
 /** Where the heads of the model look: by layer, head, step and sample; and how that went over the steps. */
+import type { RequestFailed } from "../../api/client";
 import type { AttentionItem, AttentionList, HeadLines, Remark, Thumbs as ThumbsAnswer, Weights } from "../../api/inside";
 import { goTo } from "../../state/inside";
 import { ofRun } from "../../state/name";
@@ -91,14 +92,18 @@ function Pictures({ items, now }: { items: AttentionItem[]; now: Choice }) {
   const thumbs = useAnswer<ThumbsAnswer>(ofRun(`attention/${item.id}/thumbs`), { step, sample }, false);
   const weights = useAnswer<Weights>(ofRun(`attention/${item.id}/weights`), { step, sample, head }, false);
   const [small, large] = [useLast(thumbs.value), useLast(weights.value)];
-  if (thumbs.error ?? weights.error) return <div class="attention-pictures"><ErrorBox error={(thumbs.error ?? weights.error)!} /></div>;
   return (
     <div class="attention-pictures">
       {small && <Thumbs thumbs={small} choice={now} items={items} />}
       {item.shown < item.heads && <p class="faint attention-note">{`The weights of ${item.shown} of ${item.heads} heads were kept.`}</p>}
-      {large ? <WeightMap weights={large} /> : <Loading lines={8} />}
+      <Large error={weights.error ?? thumbs.error} weights={large} />
     </div>
   );
+}
+
+function Large({ error, weights }: { error: RequestFailed | null; weights: Weights | null }) {
+  if (error) return <ErrorBox error={error} />;
+  return weights ? <WeightMap weights={weights} /> : <Loading lines={8} />;
 }
 
 function Lines({ now }: { now: Choice }) {

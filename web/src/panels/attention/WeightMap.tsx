@@ -9,7 +9,7 @@ import { type Size, useCanvas } from "../../widgets/useCanvas";
 import { useWidth } from "../../widgets/useWidth";
 import { colour, css, DARK, type Ends, LIGHT } from "../tensor/colour";
 import { drawWeights, type Frame, frame, picture, pixels } from "./draw";
-import { blocks, cellWords, summary } from "./words";
+import { blocks, cellWords, facts, summary } from "./words";
 
 interface Cell {
   row: number;
@@ -41,6 +41,7 @@ export function WeightMap({ weights }: { weights: Weights }) {
       </div>
       <p class="heat-now mono" aria-live="polite">{now ?? <span class="faint">rows are queries, columns are keys</span>}</p>
       <Legend largest={largest} ends={ends} bad={cells.some((one) => !Number.isFinite(one))} />
+      <p class="quiet attention-note" title="Over all samples of the batch">{facts(weights)}</p>
       {blocks(weights) && <p class="quiet attention-note">{blocks(weights)}</p>}
     </div>
   );

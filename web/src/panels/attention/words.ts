@@ -1,5 +1,5 @@
 /** Attention in words. */
-import type { AttentionItem, Axis, Statistic, Weights } from "../../api/inside";
+import type { AttentionItem, Axis, HeadLines, Weights } from "../../api/inside";
 import { count, many, value } from "../../widgets/format";
 
 /** "block_0/attention · 4 heads · 10×10". */
@@ -39,8 +39,26 @@ export function summary(weights: Weights): string {
   return `Attention weights of head ${head}, sample ${sample}, step ${count(step)}: ${count(queries)} queries by ${count(keys)} keys.`;
 }
 
+/** The numbers of the head at this look, over the whole batch; what is as it should be is not told. */
+export function facts({ numbers }: Weights): string {
+  const { entropy, distance, sink, collapse, ahead, off_sum, nan_rows, zero_rows } = numbers;
+  const parts = [
+    entropy !== null && `entropy ${value(entropy)}`,
+    distance !== null && `distance ${value(distance)}`,
+    sink !== null && `first key ${percent(sink)}`,
+    collapse !== null && `most on one key ${percent(collapse)}`,
+    ahead !== null && `ahead of the query ${percent(ahead)}`,
+    (off_sum ?? 0) > 1e-3 && `a row is ${value(off_sum)} away from 1`,
+    (nan_rows ?? 0) > 0 && `${many(nan_rows!, "row")} not finite`,
+    (zero_rows ?? 0) > 0 && `${many(zero_rows!, "row")} of zeros`,
+  ];
+  return parts.filter(Boolean).join(" · ");
+}
+
+const percent = (share: number): string => `${value(Math.round(share * 1000) / 10)} %`;
+
 /** What is charted, and what each means. */
-export const CHARTS: { name: Statistic; title: string; what: string }[] = [
+export const CHARTS: { name: keyof HeadLines["columns"]; title: string; what: string }[] = [
   { name: "entropy", title: "Entropy", what: "1: all keys get the same; 0: one gets all" },
   { name: "distance", title: "Distance", what: "how many positions away a query looks, on average" },
   { name: "sink", title: "Sink", what: "the share of the weight on the first key" },
