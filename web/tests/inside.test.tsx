@@ -157,9 +157,9 @@ describe("the scale of layers", () => {
     expect(all.map(Math.round)).toEqual([1, 10, 100]);
     expect(marks({ log: true, low: 1, high: 100, signed: true }, 2).map(Math.round)).toEqual([-100, -1, 1, 100]);
   });
-  it("writes steps that stand clear of each other, and the one under the pointer before all", () => {
-    expect(labelled([0, 1, 2, 3], 30, null)).toEqual([0, 1, 2, 3]);
-    expect(labelled([0, 1, 2, 3], 8, null)).toEqual([0, 2]);
+  it("writes steps that stand clear of each other, the one under the pointer before all, then the ends", () => {
+    expect(labelled([0, 1, 2, 3], 30, null)).toEqual([0, 3, 1, 2]);
+    expect(labelled([0, 1, 2, 3], 8, null)).toEqual([0, 3]);
     expect(labelled([0, 1, 2, 3], 8, 1)).toEqual([1, 3]);
   });
 });

@@ -35,11 +35,11 @@ export function WeightMap({ weights }: { weights: Weights }) {
   const now = cursor.value && inside(cursor.value, weights) ? cellWords(weights, cells, cursor.value.row, cursor.value.column) : null;
   return (
     <div class="weights" ref={box}>
+      <p class="heat-now mono" aria-live="polite">{now ?? <span class="faint">rows are queries, columns are keys</span>}</p>
       <div class="heat-focus" tabIndex={0} role="group" aria-label="Heat map. Arrows go from cell to cell." onKeyDown={pressed} onBlur={() => (cursor.value = null)}>
         <canvas ref={canvas} role="img" aria-label={summary(weights)} style={{ width: `${at.left + at.cell * weights.columns + 1}px`, height: `${at.top + at.cell * weights.rows + 1}px` }}
           onPointerMove={(event) => (cursor.value = cellAt(event, at, weights))} onPointerLeave={() => (cursor.value = null)} />
       </div>
-      <p class="heat-now mono" aria-live="polite">{now ?? <span class="faint">rows are queries, columns are keys</span>}</p>
       <Legend largest={largest} ends={ends} bad={cells.some((one) => !Number.isFinite(one))} />
       <p class="quiet attention-note" title="Over all samples of the batch">{facts(weights)}</p>
       {blocks(weights) && <p class="quiet attention-note">{blocks(weights)}</p>}

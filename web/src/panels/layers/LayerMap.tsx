@@ -66,7 +66,7 @@ function Legend({ scale, drawn, ends, bad, gaps }: { scale: Scale; drawn: Measur
       <span>{number(drawn, all.at(-1)!)}</span>
       {scale.log && <span class="faint">{scale.signed ? `logarithmic, ±${number(drawn, scale.low)} in the middle` : "logarithmic"}</span>}
       {bad && <span class="heat-mark"><span class="heat-bad" aria-hidden="true">×</span> holds NaN or ∞</span>}
-      {gaps && <span class="faint">empty: not looked at</span>}
+      {gaps && <span class="faint">{drawn === "dead" ? "empty: not of a Relu" : "empty: not looked at"}</span>}
     </div>
   );
 }

@@ -66,12 +66,14 @@ function axis(context: Context, { rows, steps }: Layers, at: Frame, palette: Pal
   }
 }
 
-/** The columns whose step is written: those that stand clear of each other, the one under the pointer before all. */
+/** The columns whose step is written: those that stand clear of each other, the one under the pointer before all, then the ends. */
 export function labelled(steps: number[], wide: number, cursor: number | null): number[] {
   const half = (column: number): number => short(steps[column]!).length * 3 + 4;
   const clear = (one: number, other: number): boolean => Math.abs(one - other) * wide >= half(one) + half(other);
-  const found = cursor === null || cursor >= steps.length ? [] : [cursor];
-  for (let column = 0; column < steps.length; column++) if (found.every((other) => clear(column, other))) found.push(column);
+  const found: number[] = [];
+  for (const column of [cursor ?? 0, 0, steps.length - 1, ...steps.keys()]) {
+    if (column < steps.length && found.every((other) => clear(column, other))) found.push(column);
+  }
   return found;
 }
 
