@@ -7,39 +7,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 from tests.browser import recording
-from tests.browser.looking import marked_line, panel, title
+from tests.browser.looking import marked_line, panel, point, title
 from tests.unit.serving import Serving
 
 from tensorsleuth.tokens.vocabulary import of_tokens
 
-PROGRAM = Path(__file__).with_name("little_transformer.py")
-WORDS = re.search(r'WORDS = "(.*)"', PROGRAM.read_text())[1].split()  # type: ignore[index]
-
-
-def _recorded(logdir: Path) -> None:
-    recording.sleuth("run", "--logdir", logdir, "--inside-every", 20, PROGRAM)
-
 
 @pytest.fixture
 def transformer(shared: Path) -> Path:
-    return recording.once(shared / "transformer", _recorded)
+    return recording.once(shared / "transformer", recording.transformer)
 
 
 @pytest.fixture
 def page(transformer: Path, served: Callable[[Path], Serving], open_page: Callable[..., Page]) -> Page:
     running = served(transformer)
-    running.shelf.vocabulary = of_tokens(WORDS)
+    running.shelf.vocabulary = of_tokens(recording.WORDS)
     return open_page(f"http://127.0.0.1:{running.port}/")
-
-
-def middle(page: Page, canvas: Locator, right: float, down: float) -> None:
-    """The pointer goes to a place in a canvas, in parts of its size."""
-    canvas.scroll_into_view_if_needed()
-    box = canvas.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] * right, box["y"] + box["height"] * down)
 
 
 def test_heads_are_drawn_chosen_and_lead_to_their_line(page: Page) -> None:
@@ -48,7 +33,7 @@ def test_heads_are_drawn_chosen_and_lead_to_their_line(page: Page) -> None:
     expect(attention.get_by_role("radio")).to_have_count(4)
     weights = attention.get_by_role("img", name=re.compile("^Attention weights of head 0, sample 0, step 140: 14 "))
     expect(weights).to_be_visible()
-    middle(page, weights, 0.4, 0.6)
+    point(page, weights, 0.4, 0.6)
     expect(attention.locator(".heat-now")).to_have_text(
         re.compile(r"^query \d+ “[\w.]+” → key \d+ “[\w.]+”: [\d.e−]+$")
     )
@@ -89,7 +74,7 @@ def test_the_picture_of_the_layers(page: Page) -> None:
     expect(marked_line(page)).to_contain_text("hidden = tf.nn.relu")
     layers.get_by_label("Of what").select_option(label="gradients")
     expect(layers.get_by_role("img", name=re.compile("^Picture of 13 gradients by 13 looks"))).to_be_visible()
-    middle(page, layers.get_by_role("img"), 0.9, 0.02)
+    point(page, layers.get_by_role("img"), 0.9, 0.02)
     expect(said).to_have_text(re.compile(r"^scores 32×17 · step 1\d\d · norm "))  # the last layer comes first
     layers.get_by_label("Of what").select_option(label="updates")
     expect(layers.get_by_role("img", name=re.compile("update to weight"))).to_be_visible()
@@ -101,7 +86,7 @@ def test_it_is_taken_along_into_an_exported_page(
     transformer: Path, tmp_path: Path, open_page: Callable[..., Page]
 ) -> None:
     vocabulary, target = tmp_path / "vocab.txt", tmp_path / "page.html"
-    vocabulary.write_text("\n".join(WORDS))
+    vocabulary.write_text("\n".join(recording.WORDS))
     recording.sleuth("view", "--logdir", transformer, "--vocab", vocabulary, "--export", target)
     page = open_page(f"file://{target}")
     page.get_by_role("tab", name="Attention").click()
@@ -109,7 +94,7 @@ def test_it_is_taken_along_into_an_exported_page(
     attention.get_by_role("radio", name="Head 3").click()
     weights = attention.get_by_role("img", name=re.compile("^Attention weights of head 3, sample 0, step 140"))
     expect(weights).to_be_visible()
-    middle(page, weights, 0.4, 0.6)
+    point(page, weights, 0.4, 0.6)
     expect(attention.locator(".heat-now")).to_contain_text(re.compile("query .* “.*” → key"))
     attention.get_by_label("Step", exact=True).select_option(label="step 2")
     expect(attention).to_contain_text("not taken along")

@@ -68,7 +68,7 @@ function axis(context: Context, { rows, steps }: Layers, at: Frame, palette: Pal
 
 /** The columns whose step is written: those that stand clear of each other, the one under the pointer before all, then the ends. */
 export function labelled(steps: number[], wide: number, cursor: number | null): number[] {
-  const half = (column: number): number => short(steps[column]!).length * 3 + 4;
+  const half = (column: number): number => short(steps[column]!).length * 2.8 + 1.5;
   const clear = (one: number, other: number): boolean => Math.abs(one - other) * wide >= half(one) + half(other);
   const found: number[] = [];
   for (const column of [cursor ?? 0, 0, steps.length - 1, ...steps.keys()]) {
