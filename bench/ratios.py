@@ -37,16 +37,27 @@ def ratio(
 
 
 def watched(workload: str, steps: int, rounds: int, every: int) -> Callable[[Bench], Result]:
-    """A recording that watches every so many steps, against one that does not.
+    """A recording that watches every so many steps, against one that does not."""
+    return _now_and_then(workload, steps, rounds, every, {"ours": "FULL_HEALTH", "seldom": "seldom", "each": "watch"})
+
+
+def inside(workload: str, steps: int, rounds: int, every: int) -> Callable[[Bench], Result]:
+    """A recording that looks into the model every so many steps, against the bare program."""
+    return _now_and_then(workload, steps, rounds, every, {"bare": "", "seldom": "outside", "each": "inside"})
+
+
+def _now_and_then(
+    workload: str, steps: int, rounds: int, every: int, variants: dict[str, str]
+) -> Callable[[Bench], Result]:
+    """What is done every so many steps, against the first of the variants.
 
     A round is too short for that many steps: of steps in which nothing is looked at and of those in which everything
     is, each measured by itself, the average.
     """
 
     def measure(bench: Bench) -> Result:
-        variants = {"ours": "FULL_HEALTH", "seldom": "seldom", "each": "watch"}
         samples = interleave(bench, workload, steps, variants, bench.rounds(rounds))
-        plain = samples.rounds["ours"]
+        plain = samples.rounds[next(iter(variants))]
         ratios = {v: median(_per_round(samples.rounds[v], plain, "wall")) for v in ("seldom", "each")}
         ours = ratios["seldom"] + (ratios["each"] - ratios["seldom"]) / every
         result = {"bare_s": median(s["wall"] for s in plain) / steps, "rounds": len(plain), "also": ratios}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bench import page
-from bench.ratios import measured, peak, ratio, watched
+from bench.ratios import inside, measured, peak, ratio, watched
 from bench.reading import bytes_an_event, open_million, why_million
 from bench.row import Bench, Result, Row
 
@@ -42,6 +42,7 @@ ROWS = [
     Row("transformer-tracing", "trace anew and run once", 1.5, ratio("tracing", 1, 5)),
     Row("transformer-break", "FULL_HEALTH, a break point", 1.08, ratio("transformer", 2, 12, "break", ("again",))),
     Row("watch-transformer", "watched every 100 steps, over FULL_HEALTH", 1.02, watched("transformer", 2, 12, 100)),
+    Row("inside-transformer", "the model looked into every 100 steps", 1.15, inside("transformer", 2, 12, 100)),
     Row("memory-transformer", "where memory goes, over FULL_HEALTH", 1.02, measured("transformer", 2, 18, 3)),
     Row("transformer-flight", STEP, 1.02, ratio("transformer", 4, 15, "FLIGHT", ("again",), sets=3)),
     Row("transformer-compiled", "the step compiled by XLA", 1.05, ratio("compiled-transformer", 2, 15, peers=AGAIN)),

@@ -14,6 +14,8 @@ End = Callable[[], None]
 GUARD, BREAK, EXPECT = "guard", "break", "expect"  # in place of a mode
 UNMEASURED = "unmeasured"  # FULL_HEALTH, without samples of memory and the lives of tensors
 WATCH, SELDOM = "watch", "seldom"  # all weights and their gradients, in each step; the same, in no step
+INSIDE, OUTSIDE = "inside", "outside"  # the model looked into in each step; hardly ever
+OFTEN, HARDLY_EVER = 1, 1 << 40
 
 
 def bare(folder: str, mode: str) -> End:
@@ -32,8 +34,9 @@ def ours(folder: str, mode: str) -> End:
         return lambda: None
     if mode == UNMEASURED:
         _measure_no_memory()
-    as_always = mode in (BREAK, WATCH, SELDOM, UNMEASURED)
-    recording = tensorsleuth.record(folder, mode="FULL_HEALTH" if as_always else mode)
+    as_always = mode in (BREAK, WATCH, SELDOM, UNMEASURED, INSIDE, OUTSIDE)
+    every = {INSIDE: OFTEN, OUTSIDE: HARDLY_EVER}.get(mode)
+    recording = tensorsleuth.record(folder, mode="FULL_HEALTH" if as_always else mode, inside_every=every)
     if mode == BREAK:
         tensorsleuth.break_when("abs_max > 1e30", then="stop")
     if mode in (WATCH, SELDOM):

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         record,
         step,
     )
-    from tensorsleuth.capture.selector import gradients
     from tensorsleuth.checking.api import expect
     from tensorsleuth.data.feature import Feature, Label
     from tensorsleuth.data.pipeline import checked
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from tensorsleuth.trace.reader import Trace, open_trace
     from tensorsleuth.watching.api import Watch, watch
     from tensorsleuth.watching.log import log
+    from tensorsleuth.watching.one_look import activations, gradients
 
     open = open_trace
 
@@ -59,6 +59,7 @@ _HOMES = {
     "SleuthError": ("tensorsleuth.model.errors", "SleuthError"),
     "Trace": ("tensorsleuth.trace.reader", "Trace"),
     "Watch": ("tensorsleuth.watching.api", "Watch"),
+    "activations": ("tensorsleuth.watching.one_look", "activations"),
     "break_when": ("tensorsleuth.breaking.api", "break_when"),
     "check_batch": ("tensorsleuth.tokens.api", "check_batch"),
     "checked": ("tensorsleuth.data.pipeline", "checked"),
@@ -68,7 +69,7 @@ _HOMES = {
     "enable_check_numerics": ("tensorsleuth.guarding.api", "enable_check_numerics"),
     "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
     "expect": ("tensorsleuth.checking.api", "expect"),
-    "gradients": ("tensorsleuth.capture.selector", "gradients"),
+    "gradients": ("tensorsleuth.watching.one_look", "gradients"),
     "guard": ("tensorsleuth.guarding.api", "guard"),
     "hooks": ("tensorsleuth.hooks", ""),
     "keras": ("tensorsleuth.keras", ""),
@@ -95,6 +96,7 @@ __all__ = [
     "SleuthError",
     "Trace",
     "Watch",
+    "activations",
     "break_when",
     "check_batch",
     "checked",

@@ -61,10 +61,10 @@ class ByHand:
         )
         return softmax(query @ key.transpose(0, 1, 3, 2) / np.sqrt(self.width // self.heads))
 
-    def step(self) -> Any:
+    def step(self, **how: Any) -> Any:
         """A function that trains it."""
 
-        @tf.function
+        @tf.function(**how)
         def train_step(x: Any, labels: Any) -> Any:
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean(self.call(x) ** 2) * tf.cast(labels[0], tf.float32)
@@ -85,3 +85,15 @@ def keras_weights(layer: Any, x: Array, causal: bool) -> Array:
     key = np.einsum("btd,dhk->bhtk", x, key_kernel) + key_bias[:, None]
     scores = query @ key.transpose(0, 1, 3, 2) / np.sqrt(query.shape[-1])
     return softmax(np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -1e9) if causal else scores)
+
+
+def little_transformer(keras: Any) -> Any:
+    """A model of one block."""
+    layers = keras.layers
+    given = keras.Input([6], dtype="int32", name="ids")
+    embedded = layers.Embedding(9, 8, name="embed")(given)
+    mixed = layers.MultiHeadAttention(2, 4, name="mix")(embedded, embedded)
+    normal = layers.LayerNormalization(name="norm")(layers.Add(name="add")([embedded, mixed]))
+    wide = layers.Dense(16, activation="relu", name="wide")(normal)
+    out = layers.Dense(3, name="out")(layers.GlobalAveragePooling1D(name="pool")(wide))
+    return keras.Model(given, out, name="net")

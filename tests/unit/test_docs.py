@@ -27,6 +27,7 @@ from tensorsleuth.data.verdicts import BadElement
 from tensorsleuth.debugger import filters
 from tensorsleuth.debugger.command import Command
 from tensorsleuth.debugger.commands import all_commands
+from tensorsleuth.insight import thresholds
 from tensorsleuth.model.coverage import COVERED, NOT_COVERED
 from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.model.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
@@ -35,13 +36,16 @@ from tensorsleuth.model.series import LogMessage
 from tensorsleuth.page.app import api_routes
 from tensorsleuth.page.shelf import Shelf
 from tensorsleuth.show.tui.keys import KEYS, OF_PANES, Key
+from tensorsleuth.trace.attention import STATISTICS, Attention
 from tensorsleuth.trace.columns import COLUMNS
+from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.ops import Op
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.tensor_event import SourceLine, TensorEvent
 from tensorsleuth.trace.tensors import Tensors
 from tensorsleuth.trace.variable_use import Variable
 from tensorsleuth.trace.watched import WatchedSeries
+from tensorsleuth.watching.table import Line, Table
 from tensorsleuth.watching.wanted import WHATS
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +78,7 @@ COVERAGE = (ROOT / "docs/coverage.md").read_text()
 API = (ROOT / "docs/api.md").read_text()
 DEBUGGER = (ROOT / "docs/debugger.md").read_text()
 WATCH = (ROOT / "docs/watch.md").read_text()
+INSIDE = (ROOT / "docs/inside.md").read_text()
 PAGE = (ROOT / "docs/page.md").read_text()
 HTTP_API = (ROOT / "docs/http-api.md").read_text()
 CRASHES = (ROOT / "docs/crashes.md").read_text()
@@ -217,6 +222,7 @@ def test_readme_pages_exist() -> None:
         "docs/http-api.md",
         "docs/breakpoints.md",
         "docs/watch.md",
+        "docs/inside.md",
         "docs/data.md",
         "docs/transformers.md",
         "docs/guide-checks.md",
@@ -350,3 +356,28 @@ def test_command_about_data_is_documented(name: str) -> None:
     row = next(line for line in COMMANDS.splitlines() if line.startswith(f"| `sleuth data {name}"))
     options = {flag for option in command.commands[name].params for flag in option.opts if flag.startswith("--")}
     assert {flag for flag in options if f"`{flag}" not in row} <= {"--output"}
+
+
+def remarks() -> list[str]:
+    """Every name that a remark about attention can have."""
+    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/insight").glob("*.py")]
+    named = r'(?:Remark\(|_remark\(\s*one, )"([a-z]+(?:-[a-z]+)*)"'
+    return sorted({name for text in texts for name in re.findall(named, text)})
+
+
+@pytest.mark.parametrize("what", remarks())
+def test_remark_about_attention_is_documented(what: str) -> None:
+    assert f"| `{what}` |" in TRANSFORMERS and len(remarks()) == 8
+
+
+def test_thresholds_of_attention_are_documented() -> None:
+    section = TRANSFORMERS.split("## Attention")[1].split("## Layers")[0]
+    numbers = [value for name, value in vars(thresholds).items() if name.isupper() and isinstance(value, (int, float))]
+    words = {0.5: "half", 2 / 3: "two thirds", 1e-6: "0.000001"}
+    assert len(numbers) > 12
+    assert [one for one in numbers if words.get(one, f"{one:,}") not in section] == []
+
+
+@pytest.mark.parametrize("name", sorted({*STATISTICS}.union(*map(public_names, (Inside, Attention, Line, Table)))))
+def test_what_is_seen_inside_of_a_model_is_documented(name: str) -> None:
+    assert re.search(rf"`{name}(\(\w*\))?`", INSIDE), name

@@ -12,7 +12,7 @@ from tensorsleuth.capture.again import Again
 from tensorsleuth.capture.copying import Called, Copying, InDataset, Watched
 from tensorsleuth.capture.definition import called_functions
 from tensorsleuth.capture.exporting import Exporting
-from tensorsleuth.capture.instrument import Prober, Selection
+from tensorsleuth.capture.instrument import InPlace, Prober, Selection
 from tensorsleuth.capture.library import Library
 from tensorsleuth.capture.optimized import WORTH_OPTIMIZING
 from tensorsleuth.capture.outline import Outline
@@ -23,7 +23,8 @@ __all__ = ["Functions", "Watched"]
 
 _UNKNOWN = Watched("", -1, -1, "")
 _CALLED, _ELSEWHERE, _IN_DATASET, _AGAIN = "called by Python", "run elsewhere", "called by a dataset", "run again"
-_USES = (_CALLED, _ELSEWHERE, _IN_DATASET, _AGAIN)
+_LOOKED_INTO = "run again to look into it"
+_USES = (_CALLED, _ELSEWHERE, _IN_DATASET, _AGAIN, _LOOKED_INTO)
 Find = Callable[[], Any]  # gives the Python graph of a function
 
 
@@ -35,6 +36,7 @@ class Functions:
         self._selection = selection
         self._prober = prober
         self._flight = flight  # look at nothing while it goes well
+        self.looking: Selection | None = None  # what is looked at in calls that are run again though all went well
         self.keeps = False  # what every call begins with, for somebody may want to save one
         self._lock = threading.RLock()
         self._untouched: dict[str, bool] = {}
@@ -75,10 +77,19 @@ class Functions:
         """The copy with which a call is run again: nothing in it is compiled, and nothing outside is touched."""
         return self._find(name, find, _AGAIN)
 
+    def looked_into(self, name: str, find: Find) -> Watched | None:
+        """The same to look at what `looking` says, and at nothing else."""
+        return self._find(name, find, _LOOKED_INTO) if self.looking is not None else None
+
     def exporting(self, name: str, find: Find) -> Exporting:
         """What makes copies that hand out what is computed in what XLA compiles."""
         selection = self._selection.again()
         return Exporting(self.library, self._prober, selection, self._lock, name, find)
+
+    def refuse_looks(self, name: str) -> None:
+        """Never again run a call of `name` only to look into it."""
+        with self._lock:
+            self._roots[(name, _LOOKED_INTO)] = None
 
     def outline(self, name: str) -> Outline:
         return self.library.outline(name)
@@ -138,6 +149,8 @@ class Functions:
 
     def _copying(self, name: str, use: str) -> Copying:
         prober = self._prober.otherwise() if self._is_passed_over(name, use) else self._prober
+        if use == _LOOKED_INTO and self.looking is not None:
+            return Again(self.library, InPlace(), self.looking)
         if use == _AGAIN:
             return Again(self.library, prober, self._selection.again())
         if use == _IN_DATASET:

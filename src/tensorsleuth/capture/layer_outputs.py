@@ -14,6 +14,7 @@ from tensorsleuth.model.layers import layer_of
 
 RELUS = frozenset(["Relu", "Relu6"])  # after them a unit that is zero for all is dead
 _NOT_COMPUTED = ops.STATIC | {tf_variables.READ_VARIABLE}
+_TAKES_SHAPE = frozenset(["ZerosLike", "OnesLike", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs"])
 _BESIDE = frozenset(["compile_loss", "compile_metrics"])  # what Keras does when the model has been called
 
 
@@ -71,9 +72,14 @@ def _leaving(wiring: Wiring, number: int, layers: list[str | None]) -> list[Tens
 
 
 def _is_taken_outside(wiring: Wiring, tensor: Tensor, layer: str, layers: list[str | None]) -> bool:
-    takers = (taker for taker in wiring.takers.get(tensor, ()) if taker not in wiring.after_gradients)
+    takers = (taker for taker in wiring.takers.get(tensor, ()) if _takes_values(wiring, taker))
     outside = any(layers[taker] != layer and not str(layers[taker]).startswith(f"{layer}/") for taker in takers)
     return outside or tensor in wiring.returned
+
+
+def _takes_values(wiring: Wiring, number: int) -> bool:
+    """Does a node of the forward pass take what is in its inputs, not only their shapes."""
+    return number not in wiring.after_gradients and wiring.nodes[number].op not in _TAKES_SHAPE
 
 
 def _made(wiring: Wiring, tensor: Tensor, layers: list[str | None]) -> Tensor | None:

@@ -88,6 +88,23 @@ class Replayer:
             finally:
                 self._keeper.forget()
 
+    def look(self, call: FunctionCall, flight: Flight) -> None:
+        """Run a call again that went well, uncompiled, only to look into it. No row of the recording's comes of it."""
+        with self._lock:
+            try:
+                watched = self._functions.looked_into(flight.name, flight.find)
+                if watched is None or flight.earlier:
+                    return
+                self._keeper.again(call.number)
+                inputs = stand_ins(flight.variables, flight.values, flight.inputs)
+                tf.run_function(watched.name, [*inputs, tf.scalar(self._sink.next_call())], call.place[2], "")
+            except tf.Failures as error:
+                what = f"the inside of {call.name}, between bad values"
+                self._catalog.not_covered(what, f"it does not run uncompiled: {str(error).splitlines()[0][:200]}")
+                self._functions.refuse_looks(flight.name)
+            finally:
+                self._keeper.forget()
+
     def _rewound(self, call: FunctionCall, flight: Flight) -> Flight:
         """A call with the values that its variables had before it, ready to take what it took.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 _CGROUPS = (  # limit, in use: version 2, then 1
@@ -14,6 +15,19 @@ def free_memory() -> int | None:
     """Bytes that are free, within the container's limit; None where nobody says."""
     room = [room for room in (_of_machine(), *(_of_cgroup(*paths) for paths in _CGROUPS)) if room is not None]
     return min(room, default=None)
+
+
+def has_room_for_another() -> bool:
+    """Is as much free as this process takes: what ran in it once can run in it again, however much that takes."""
+    room, taken = free_memory(), _resident()
+    return room is None or taken is None or room > taken
+
+
+def _resident() -> int | None:
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _of_machine() -> int | None:

@@ -110,6 +110,11 @@ class Subjects:
         family = self._families[placed.instance] = self._make_family(placed)
         return family
 
+    def caller(self, placed: Placed) -> Any | None:
+        """The node that calls a function; None where Python does."""
+        parent = self._families.get(placed.parent)
+        return parent.definition.proto.node_def[placed.node] if parent is not None else None
+
     def _make_family(self, placed: Placed) -> Family:
         parent = self._families.get(placed.parent)
         gradients = dict(self._traced.of(placed.graph))

@@ -59,6 +59,7 @@ def command(
     sleuth attention --json
     """
     from tensorsleuth.insight.heads import judge
+    from tensorsleuth.insight.summary import summarize
     from tensorsleuth.insight.told import attention_told
     from tensorsleuth.trace.reader import open_trace
 
@@ -74,7 +75,8 @@ def command(
         return
     from tensorsleuth.show.attention_report import attention_report
 
-    terminal.show(attention_report(chosen, remarks, step, head, terminal.width()))
+    summaries = [summarize(one, step) for one in chosen]
+    terminal.show(attention_report(summaries, remarks, head, terminal.width()))
     _show(pictures, vocab)
 
 

@@ -7,7 +7,20 @@ from importlib import import_module
 import click
 
 NAMES = (
-    *("run", "why", "memory", "profile", "attention", "view", "report", "debug", "demo", "save-step", "replay"),
+    *(
+        "run",
+        "why",
+        "memory",
+        "profile",
+        "attention",
+        "layers",
+        "view",
+        "report",
+        "debug",
+        "demo",
+        "save-step",
+        "replay",
+    ),
     *("data", "runs", "info", "rm", "doctor"),
 )
 

@@ -57,6 +57,8 @@ def cli() -> None:
     sleuth view                       look around in it, in the browser
     sleuth debug                      walk through it, in the terminal
     sleuth memory                     where its memory went
+    sleuth attention                  what the heads of its model look at
+    sleuth layers                     its layers, gradients and updates over the steps
     sleuth runs                       what was recorded
     sleuth info                       the latest run
     sleuth doctor                     whether this machine is ready

@@ -27,7 +27,7 @@ def why_nothing(trace: Trace, inside: Inside, what: str) -> str:
 def _others(inside: Inside, what: str) -> str:
     seen = [(len(inside.layers), "layer outputs"), (len(inside.gradients), "gradients"), (len(inside.inputs), "inputs")]
     there = ", ".join(f"{many:,} {name}" for many, name in seen if many)
-    hint = "no softmax between two batched products was found in a function (docs/inside.md)"
+    hint = "no softmax between two batched products is in its functions (docs/inside.md)"
     reason = hint if what == "attention" else "ops were in no layer or name scope, or ran eagerly"
     return f"{reason}; {there or 'nothing else'} was seen."
 
@@ -50,6 +50,5 @@ def _setting(meta: dict[str, Any]) -> str | None:
 
 def _steps(trace: Trace) -> str:
     why = [f"{entry['what']} ({entry['why']})" for entry in trace.not_covered]
-    if why:
-        return f"not covered was {'; '.join(why[:3])}."
-    return "no function that trains or computes a loss was called while it was due to look (docs/inside.md)."
+    also = f" Not covered was {'; '.join(why[:3])}." if why else ""
+    return f"no function that trains or computes a loss was called in a step that was due (docs/inside.md).{also}"

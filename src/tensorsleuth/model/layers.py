@@ -32,7 +32,7 @@ _OPS = frozenset(
     BiasAdd Relu Sigmoid Tanh Softmax LogSoftmax Cast Reshape Transpose ExpandDims Squeeze Slice StridedSlice
     StridedSliceGrad GatherV2 Gather SelectV2 Select Tile BroadcastTo Rank Shape Fill ArgMax ArgMin ReverseV2 Pad
     Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd Assert Placeholder Read ReadVariableOp
-    SparseSoftmaxCrossEntropyWithLogits SoftmaxCrossEntropyWithLogits
+    Gelu Repeat SparseSoftmaxCrossEntropyWithLogits SoftmaxCrossEntropyWithLogits
     """.split()  # noqa: SIM905  a list would take a line for each
 )
 _OP_FAMILIES = ("TensorArray", "TensorList", "StatelessRandom", "Assign", "FusedBatchNorm", "assert_")

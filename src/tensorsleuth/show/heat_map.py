@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from rich.text import Text
 
 from tensorsleuth.insight.picture import Picture
 from tensorsleuth.show.amounts import printable
-from tensorsleuth.trace.ring_reader import Array
 
+Array = NDArray[Any]
 SHADES = " ·░▒▓█"  # they say it where there is no colour
 RAMP = ("color(236)", "color(54)", "color(61)", "color(31)", "color(36)", "color(71)", "color(148)", "color(226)")
 MOST_ROWS = 64

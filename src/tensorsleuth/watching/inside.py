@@ -25,10 +25,12 @@ from tensorsleuth.model.dtypes import is_float
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import EventKind
 from tensorsleuth.native import loader
+from tensorsleuth.watching.inside_compiled import InsideCompiled
 from tensorsleuth.watching.inside_functions import InsideFunctions
 from tensorsleuth.watching.inside_inputs import InsideInputs
 from tensorsleuth.watching.inside_selection import InsideSelection
 from tensorsleuth.watching.inside_series import InsideBook, Schedule
+from tensorsleuth.watching.variable_names import VariableNames
 from tensorsleuth.watching.variables import Variables
 
 VARIABLE_BYTES = 256 << 20  # variables of more than that, together, are not compared to what they were before a step
@@ -48,6 +50,7 @@ class Inside:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._traced = TracedGradients()
+        self._names = VariableNames()
         self._recorder: Recorder | None = None
         self._is_due = False
         self._met: set[str] = set()  # functions whose variables are known
@@ -69,12 +72,16 @@ class Inside:
             subjects = Subjects(self._traced, recorder.variables.path_of)
             self._functions = InsideFunctions(recorder, native, self._book, subjects)
             self._inputs = InsideInputs(recorder, native, self._book)
+            self._compiled = InsideCompiled(recorder, native, self._book, subjects)
             native.inside_forget()
             self._begin(recorder.steps.number)
             recorder.hear_gradients(self, self._gradients)
             recorder.steps.moving[self] = lambda this, following: harmless(self._moving, this, following)
             recorder.callbacks.met[self] = self._function
             recorder.callbacks.trained[self] = self._came_back
+            if recorder.flights is not None:
+                recorder.functions.looking = self._compiled.selection
+                recorder.flights.looking = lambda call: self._is_due and self._compiled.wants(call)
             recorder.ride(self, lambda base: InsideSelection(recorder.settings, base, self))
 
     def leave(self) -> None:
@@ -84,6 +91,8 @@ class Inside:
                 return
             for told in (recorder.steps.moving, recorder.callbacks.met, recorder.callbacks.trained):
                 told.pop(self, None)
+            if recorder.flights is not None:
+                recorder.flights.looking = None
             recorder.hear_gradients(self, None)
             if recorder.steps.count > recorder.steps.number:
                 harmless(self._ended, recorder.steps.number)
@@ -138,7 +147,8 @@ class Inside:
         for number, (variable, trainable) in captured_variables(find(), self._recorder.variables.path_of).items():
             ours = LETTERBOX in variable
             if trainable and not ours and number < len(inputs) and isinstance(inputs[number], tf.EagerTensor):
-                self._variable(variable.removesuffix(":0"), inputs[number])
+                handle = inputs[number]
+                self._variable(self._names.of(variable.removesuffix(":0"), handle), handle)
 
     def _variable(self, name: str, handle: Any) -> None:
         dtype = tf_variables.variable_dtype(handle)
@@ -156,7 +166,7 @@ class Inside:
             handle = eager_gradients.handle_of(source)
             if self._recorder is None or not eager_gradients.is_variable(source):
                 continue
-            name = eager_gradients.name_of(source)
+            name = self._names.of(eager_gradients.name_of(source), handle)
             self._recorder.variables.named(source)
             if isinstance(gradient, tf.EagerTensor):
                 self._eager_gradient(name, handle, gradient)

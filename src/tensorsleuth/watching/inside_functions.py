@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorsleuth.capture.attention import find_attention
+from tensorsleuth.capture.definition import is_compiled
 from tensorsleuth.capture.describe import made_op
 from tensorsleuth.capture.instrument import Placed
 from tensorsleuth.capture.layer_outputs import find_outputs
@@ -30,19 +31,20 @@ class InsideFunctions:
         self._subjects = subjects
         self._by = by
         self._trains: dict[int, bool] = {}  # by instance
+        self._compiled: dict[int, bool] = {}
 
     def placed(self, placed: Placed) -> frozenset[str]:
         """The tensors of a function that are looked at, now that it has its numbers."""
         family = self._subjects.family(placed)
         trains = self._trains[placed.instance] = self._does_train(placed)
-        if placed.of_dataset:
+        if placed.of_dataset or (self._by is not None and not self._is_compiled(placed)):
             return frozenset()
         made = {op.name: op for op in placed.graph.get_operations()} if placed.graph is not None else {}
         found: dict[str, InsideEntry | None] = {}  # a tensor is one thing only: the first of these
         kinds = self._attention, self._outputs, self._gradients
         for source, entry in (one for kind in kinds for one in kind(placed, family, made, trains)):
             found.setdefault(source, entry)
-        found |= dict(batches(placed, self._book) if trains else ())
+        found |= dict(batches(placed, self._book) if trains and self._by is None else ())
         numbers = _numbers(placed)
         for source, entry in found.items():
             if entry is not None:
@@ -56,6 +58,13 @@ class InsideFunctions:
             placed.name.startswith(FORWARD)
             or self._recorder.functions.kind(placed.name, lambda: placed.graph) == "train"
         )
+
+    def _is_compiled(self, placed: Placed) -> bool:
+        """Does XLA compile a function, by itself or with one of its callers."""
+        caller = self._subjects.caller(placed)
+        inner = is_compiled(placed.definition.proto.attr) or (caller is not None and is_compiled(caller.attr))
+        found = self._compiled[placed.instance] = inner or self._compiled.get(placed.parent, False)
+        return found
 
     def _attention(self, placed: Placed, family: Family, made: dict[str, Any], trains: bool) -> Found:
         seen: dict[str, int] = {}

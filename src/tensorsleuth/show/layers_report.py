@@ -1,0 +1,101 @@
+"""Layers over the steps, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from rich.text import Text
+
+from tensorsleuth.insight.layers import Curve, Growth, Output
+from tensorsleuth.show.amounts import UNKNOWN, cut, of, printable
+from tensorsleuth.show.cells import Scale, draw, figure
+
+NUMBERS = ("mean", "std", "norm", "zeros", "dead")
+WIDE = {"shape": 15, "mean": 9, "std": 8, "norm": 8, "zeros": 7, "dead": 11}  # columns
+NARROW = {"shape": 11, "mean": 8, "std": 7, "norm": 7, "zeros": 6, "dead": 7}
+ROOMY = 100
+FEWEST_CELLS, MOST_CELLS = 11, 32
+BAR = 16
+OVER = "over steps"
+
+
+def headline(outputs: Sequence[Output], gradients: int, updates: int) -> Text:
+    text = Text.assemble((" LAYERS ", "bold reverse"), "  ", (of(len(outputs), "output"), "bold"))
+    text.append(f", {of(gradients, 'gradient')}, {of(updates, 'update')}")
+    steps = [one.curve.steps for one in outputs if len(one.curve.steps)]
+    if steps:
+        first, last = min(int(one[0]) for one in steps), max(int(one[-1]) for one in steps)
+        text.append(f" · {of(max(map(len, steps)), 'look')}, steps {first} to {last}")
+    return text
+
+
+def leaving(outputs: Sequence[Output], width: int) -> Text:
+    """What left each layer at the look, and how large it was over the steps."""
+    curves = [one.curve for one in outputs]
+    scale, cells, form = Scale.of(curves), _cells(curves, width), WIDE if width >= ROOMY else NARROW
+    room = _room([one.name for one in outputs], width - sum(form.values()) - cells - 4)
+    text = Text(f" {'output':<{room}} {'shape':<{form['shape']}}", "bold")
+    text.append("".join(f"{name:>{form[name]}}" for name in NUMBERS) + f"  {OVER}")
+    for one in outputs:
+        text.append(f"\n {cut(printable(one.name), room):<{room}} ", "not bold")
+        _numbers(text, one, form)
+        draw(text, one.curve, scale, cells)
+    return text.append("\n").append(scale.legend("Root mean square"))
+
+
+def _numbers(text: Text, one: Output, form: dict[str, int]) -> None:
+    shape, digits = "×".join(map(str, one.shape)) or UNKNOWN, 3 if form is WIDE else 2
+    text.append(f"{cut(shape, form['shape'] - 1):<{form['shape']}}", "not bold")
+    for name in ("mean", "std", "norm"):
+        text.append(f"{figure(getattr(one, name), digits):>{form[name]}}", "not bold")
+    zeros = f"{one.zeros:.0%}" if np.isfinite(one.zeros) else UNKNOWN
+    told = f"{one.dead:.0f}/{one.units:.0f}" if np.isfinite(one.units) else ""
+    text.append(f"{zeros:>{form['zeros']}}", "not bold dim")
+    text.append(
+        f"{cut(told, form['dead']):>{form['dead']}}  ", "bold red" if 2 * one.dead > one.units else "not bold dim"
+    )
+
+
+def grown(families: Sequence[Growth]) -> Text:
+    """How what is handed from block to block grows."""
+    text = Text(" From block to block, root mean square", "bold")
+    for one in families:
+        sizes = [figure(size) for size in one.sizes]
+        shown = sizes if len(sizes) <= 8 else [*sizes[:4], "…", *sizes[-3:]]
+        text.append(f"\n {printable(one.family)}  {' → '.join(shown)}  ", "not bold")
+        text.append(f"×{figure(one.times)} from the first to the last", "not bold dim")
+    return text
+
+
+def flowing(curves: Sequence[Curve], step: int | None, width: int) -> Text:
+    """Norms of gradients from the last layer to the first, as bars and over the steps."""
+    return _bars(curves, step, width, "gradient of", "norm", "Norm of a layer's gradients")
+
+
+def moving(curves: Sequence[Curve], step: int | None, width: int) -> Text:
+    """How far a step moved each variable, as a share of its norm."""
+    return _bars(curves, step, width, "variable", "update", "‖update‖ / ‖weight‖")
+
+
+def _bars(curves: Sequence[Curve], step: int | None, width: int, title: str, number: str, legend: str) -> Text:
+    scale, cells = Scale.of(curves), _cells(curves, width)
+    room = _room([one.name for one in curves], width - BAR - cells - 15)
+    text = Text(f" {title:<{room}} {number:>8}  {'':<{BAR}}  {OVER}", "bold")
+    for one in curves:
+        look = one.at(step)
+        value = float(one.numbers[look])
+        length = 1 + round(scale.share(value) * (BAR - 1)) if np.isfinite(value) and value > 0 else 0
+        text.append(f"\n {cut(printable(one.name), room):<{room}} {figure(value):>8}  ", "not bold")
+        text.append(f"{'█' * min(max(length, 0), BAR):<{BAR}}  ", "not bold cyan")
+        draw(text, one, scale, cells)
+    return text.append("\n").append(scale.legend(legend))
+
+
+def _cells(curves: Sequence[Curve], width: int) -> int:
+    looks = max((len(one.steps) for one in curves), default=1)
+    return max(min(looks, MOST_CELLS, max(width - 100, FEWEST_CELLS)), len(OVER))
+
+
+def _room(names: Sequence[str], most: int) -> int:
+    return max(min(max(map(len, names), default=0), most), 8)

@@ -1,0 +1,85 @@
+"""One look at a model on a batch: a table of what leaves its layers, and of its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tests.compat import kerases
+from tests.compat.kerases import KERASES
+from tests.compat.transformers import little_transformer
+
+import tensorsleuth
+from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.trace.reader import Trace
+
+IDS = np.random.default_rng(2).integers(0, 9, size=(4, 6)).astype(np.int32)
+GOALS = np.ones([4, 3], np.float32)
+
+
+@pytest.mark.parametrize("name", KERASES)
+def test_activations_are_what_the_layers_put_out(name: str) -> None:
+    model = little_transformer(kerases.load(name))
+    table = tensorsleuth.activations(model, (IDS, GOALS))
+    lines = {line.name: line for line in table if "mix" not in line.name}
+    assert list(lines) == [f"net/{layer}" for layer in ("embed", "add", "norm", "wide", "pool", "out")]
+    wide = kerases.load(name).Model(model.input, model.get_layer("wide").output)
+    expected = np.asarray(wide(tf.constant(IDS)), np.float64)
+    line = lines["net/wide"]
+    assert line.shape == (4, 6, 16) and line.health == "ok"
+    assert line.dead == int((expected == 0).all((0, 1)).sum()) and lines["net/norm"].dead is None
+    np.testing.assert_allclose(
+        [line.mean, line.std, line.norm, line.zero],
+        [expected.mean(), expected.std(), np.linalg.norm(expected), (expected == 0).mean()],
+        rtol=1e-5,
+    )
+
+
+@pytest.mark.parametrize("name", KERASES)
+def test_gradients_are_those_of_a_tape(name: str) -> None:
+    keras = kerases.load(name)
+    model = little_transformer(keras)
+    table = tensorsleuth.gradients(model, (IDS, GOALS), keras.losses.MeanSquaredError())
+    with tf.GradientTape() as tape:
+        loss = keras.losses.MeanSquaredError()(GOALS, model(IDS, training=True))
+    expected = tape.gradient(loss, model.trainable_variables)
+    norms = [np.linalg.norm(getattr(one, "values", one)) for one in expected]
+    np.testing.assert_allclose([line.norm for line in table], norms, rtol=1e-4, atol=1e-7)
+    assert f"{float(loss):.4g}"[:4] in str(table) and table[0].name.endswith("embed/embeddings")
+
+
+def test_how_a_table_looks() -> None:
+    model = little_transformer(tf.keras)
+    model.get_layer("out").set_weights([np.full([16, 3], np.nan, np.float32), np.zeros(3, np.float32)])
+    table = tensorsleuth.activations(model, IDS)
+    text = str(table).splitlines()
+    assert text[0] == f"{len(table)} layers of net"
+    assert text[1].split() == ["name", "shape", "health", "mean", "std", "norm", "zero", "dead"]
+    assert text[-1].split()[:4] == ["net/out", "4×3", "12", "NaN"] and max(map(len, text)) <= 120
+    assert "<td" in table._repr_html_() and "color" in table._repr_html_()
+    assert table.to_dict()["name"] == [line.name for line in table]
+
+
+def test_a_recording_sees_nothing_of_it(recorded: Callable[..., Trace]) -> None:
+    model = little_transformer(tf.keras)
+    tensorsleuth.gradients(model, (IDS, GOALS), "mse")
+
+    def look() -> None:
+        tensorsleuth.activations(model, IDS)
+        tensorsleuth.gradients(model, (IDS, GOALS), "mse")
+
+    trace = recorded(look)
+    assert trace.steps == [] and trace.ops("MatMul") == []
+
+
+@pytest.mark.parametrize(("batch", "loss", "said"), [(IDS, "mse", "a pair"), ((IDS, GOALS), None, "say which loss")])
+def test_what_is_missing_is_said(batch: Any, loss: Any, said: str) -> None:
+    with pytest.raises(SleuthError, match=said):
+        tensorsleuth.gradients(lambda x: x, batch, loss)
+
+
+def test_gradients_of_a_name_are_those_of_break_points() -> None:
+    assert tensorsleuth.gradients("encoder/.*") == "gradient:encoder/.*"

@@ -1,0 +1,103 @@
+"""`sleuth layers` on a run whose numbers are known: what it says, at two widths."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tests.unit.inside_run import STEPS, InsideRun
+
+from tensorsleuth.cli.main import cli
+from tensorsleuth.model.rows import What
+from tensorsleuth.show.cells import figure
+
+MANY = len(STEPS)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two blocks of an MLP that grows tenfold from the first to the second, where 3 of 4 units are dead."""
+    made = InsideRun(tmp_path_factory.mktemp("runs") / "mlp")
+    for block, size in enumerate((1.0, 10.0)):
+        units = {"flags": What.NORM | What.UNITS, "before": 3 * block, "change": 4, "zero": 6}
+        made.numbers("output", f"lm/block_{block}/up", [2.0] * MANY, (3, 4), **units)
+        made.numbers("output", f"lm/block_{block}", [size * 4.0] * MANY, (4, 4), sum=8.0)
+    for name, norm in (("lm/block_0/up/kernel", 3e-5), ("lm/block_1/up/bias", 3.0), ("lm/block_1/up/kernel", 4.0)):
+        made.numbers("gradient", name, [norm] * MANY, (4, 4), nan=1 if name.endswith("bias") else 0)
+        compared = {"flags": What.NORM | What.COMPARED, "before": 100.0, "change": norm}
+        made.numbers("update", name, [norm] * MANY, (4, 4), **compared)
+    return made.write()
+
+
+def asked(run: Path, *options: str, columns: int = 80) -> tuple[int, str]:
+    result = CliRunner(env={"COLUMNS": str(columns)}).invoke(cli, ["layers", str(run), *options])
+    assert all(len(line) <= columns for line in result.output.splitlines()), result.output
+    return result.exit_code, result.stdout
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_what_leaves_each_layer(run: Path, columns: int) -> None:
+    code, said = asked(run, columns=columns)
+    rows = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.startswith(" lm/")}
+    spread = figure(2 / np.sqrt(12), 2 if columns == 80 else 3)
+    assert code == 0 and rows["lm/block_1/up"] == ["3×4", "0", spread, "2", "50%", "3/4", "▁" * MANY]
+    assert rows["lm/block_1"][-1] == "█" * MANY and rows["lm/block_0/up"][-1] == "▁" * MANY
+    assert rows["lm/block_#"][:5] == ["1", "→", "10", "×10", "from"]
+    assert "Root mean square: ▁ 0.577 … █ 10, logarithmic" in said
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_gradients_flow_from_the_last_layer_to_the_first(run: Path, columns: int) -> None:
+    code, said = asked(run, "--gradients", columns=columns)
+    rows = [line.split() for line in said.splitlines() if line.startswith(" lm/")]
+    assert code == 0 and rows[0] == ["lm/block_1/up", "5", "█" * 16, "×" * MANY]  # of 3 and 4; one held a NaN
+    assert rows[1] == ["lm/block_0/up", "3e-05", "█", "▁" * MANY] and len(rows) == 2
+
+
+def test_updates_are_shares_of_the_weights(run: Path) -> None:
+    code, said = asked(run, "--updates", "--layer", "kernel")
+    rows = [line.split() for line in said.splitlines() if line.startswith(" lm/")]
+    assert code == 0 and [row[:2] for row in rows] == [
+        ["lm/block_0/up/kernel", "3e-07"],
+        ["lm/block_1/up/kernel", "0.04"],
+    ]
+    assert "output" not in said.splitlines()[2]
+
+
+def test_json_has_all_of_it(run: Path) -> None:
+    code, said = asked(run, "--json", columns=4000)
+    told = json.loads(said)
+    assert code == 0 and [one["name"] for one in told["layers"]][:2] == ["lm/block_0/up", "lm/block_0"]
+    first = told["layers"][0]
+    assert (first["shape"], first["steps"], first["units"][0], first["zero"][0]) == ([3, 4], list(STEPS), 4, 6)
+    assert told["flow"][0] == {"layer": "lm/block_1/up", "steps": list(STEPS), "norm": [5.0] * MANY}
+    assert told["updates"][1]["ratio"] == [0.03] * MANY
+    assert told["growth"] == [
+        {"family": "lm/block_#", "layers": ["lm/block_0", "lm/block_1"], "sizes": [1, 10], "times": 10}
+    ]
+
+
+def test_a_name_that_nothing_has(run: Path) -> None:
+    result = CliRunner().invoke(cli, ["layers", str(run), "--layer", "decoder"])
+    assert result.exit_code == 2 and "--layer decoder: no layer or variable has that name" in result.output
+
+
+@pytest.mark.parametrize(
+    ("number", "told"),
+    [(0, "0"), (0.0312345, "0.0312"), (-1234.5, "-1234"), (1e-7, "1e-07"), (np.nan, "–"), (5e4, "5e+04")],
+)
+def test_figures(number: float, told: str) -> None:
+    assert figure(number) == told
+
+
+def test_few_looks_leave_the_table_whole(tmp_path: Path) -> None:
+    made = InsideRun(tmp_path / "run")
+    made.numbers("output", "a_layer_with_a_name_that/is_far_too_long_for_the_table", [1.0, 2.0], (3, 4))
+    made.numbers("gradient", "a_layer_with_a_name_that/is_far_too_long_for_the_table/at_all/kernel", [1.0, 2.0], (3, 4))
+    run = made.write()
+    for options in ([], ["--gradients"]):
+        code, said = asked(run, *options)
+        assert code == 0 and len(said.splitlines()) == 5 and said.splitlines()[2].endswith("over steps")
