@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.unit import little_inside, little_run
 from tests.unit.asked import ask
 from tests.unit.little_inside import ATTENTION, KEY, OUTPUT, QUERY, SIZE, statistics, weights
+from tests.unit.test_trace_fuzz import FUZZ, changes
 
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.page import packed, taken_inside
@@ -22,6 +26,7 @@ from tensorsleuth.tokens.vocabulary import Vocabulary, of_tokens
 from tensorsleuth.trace.attention import STATISTICS
 from tensorsleuth.trace.ring_reader import Array
 
+FILES = ("inside.bin", "inside_value_rows.bin", "inside_values.bin")
 WORDS = of_tokens([f"word{number}" for number in range(10)])
 ONE = f"attention/0.{ATTENTION}"
 
@@ -152,6 +157,34 @@ def test_what_gave_way_or_is_damaged_is_refused_in_words(tmp_path: Path) -> None
         with pytest.raises(SleuthError, match=r"gave way|cannot be read"):
             ask(damaged, question.partition("?")[0], **({"step": 0} if "?" in question else {}))
     assert ask(damaged, "layers")["rows"] and ask(damaged, "inside")["attention"] == 1
+
+
+@settings(FUZZ, max_examples=25)
+@given(name=st.sampled_from(FILES), some=st.lists(changes(), min_size=1, max_size=3))
+def test_files_that_are_damaged(
+    tmp_path_factory: pytest.TempPathFactory, name: str, some: list[Callable[[bytearray], None]]
+) -> None:
+    path = run(tmp_path_factory.mktemp("damaged"))
+    (file,) = path.glob(f"p-*/{name}")
+    data = bytearray(file.read_bytes())
+    for change in some:
+        change(data)
+    file.write_bytes(data)
+    assert all(len(said) > 15 and "\n" not in said for said in refusals(OpenRun(path, WORDS)))
+
+
+def refusals(opened: OpenRun) -> Iterator[str]:
+    """What it does not answer, in words; what it answers is JSON."""
+    asked: list[tuple[str, dict[str, object]]] = [
+        (path, {}) for path in ("inside", "attention", "layers", f"{ONE}/heads", f"{ONE}/thumbs")
+    ]
+    asked += [("layers", {"kind": kind}) for kind in ("gradient", "update", "variable")]
+    asked += [(f"{ONE}/weights", {"step": step}) for step in (0, 3)] + [("layers/at", {"id": f"0.{OUTPUT}"})]
+    for path, parameters in asked:
+        try:
+            ask(opened, path, **parameters)
+        except SleuthError as error:
+            yield str(error)
 
 
 @pytest.mark.parametrize("shape", [(300, 700), (5, 5), (1, 64), (33, 31)])
