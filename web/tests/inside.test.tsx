@@ -66,12 +66,13 @@ describe("a heat map", () => {
     expect(cellWords(weights(), cells, 1, 0)).toBe("query 1 → key 0: 0.75");
     const known = weights({ query: { ids: ["7", "9"], words: ["the", "cat"] }, key: { ids: ["7", "9"], words: null } });
     expect(cellWords(known, cells, 1, 1)).toBe("query 1 “cat” → key 1 (id 9): 0.25");
-    expect(label(known.query, 1, 1, 2)).toBe("cat");
+    expect(label(known.query, 1, 1)).toBe("cat");
     expect(cellWords(weights(), unpacked(base64([NaN, 0, 0, 0])), 0, 0)).toContain("not finite");
   });
   it("says where cells are blocks", () => {
     const large = weights({ queries: 1000, keys: 999, rowBlock: 4, columnBlock: 4 });
-    expect(label(null, 249, 4, 999)).toBe("996…998");
+    expect(label(null, 249, 4)).toBe("996");
+    expect(cellWords({ ...large, columns: 250 }, new Float32Array(62500), 0, 249)).toBe("queries 0…3 → keys 996…998: 0");
     expect(blocks(large)).toBe("Made smaller: of 1,000 × 999, each cell is the mean of 4 queries and the sum of 4 keys.");
     expect(blocks(weights())).toBeNull();
   });
@@ -85,9 +86,9 @@ describe("a heat map", () => {
     expect(frame(weights({ rows: 256, columns: 256 }), 400).cell).toBeLessThan(2);
   });
   it("names rows only as far as they fit, and always the one under the pointer", () => {
-    expect(shown(4, 20, null)).toEqual([0, 1, 2, 3]);
-    expect(shown(20, 2, null)).toEqual([0, 7, 14]);
-    expect(shown(20, 2, 8)).toEqual([8]);
+    expect(shown(4, 20, null, 13)).toEqual([0, 1, 2, 3]);
+    expect(shown(20, 2, null, 13)).toEqual([0, 7, 14]);
+    expect(shown(20, 2, 8, 13)).toEqual([8]);
   });
   it("shows small weights by the square root, and what is not finite as bad", () => {
     expect(shade(0.25, 1)).toBe(0.5);

@@ -18,6 +18,7 @@ const ENLARGED = 40; // where there is room
 const TALLEST = 460;
 const LETTERS = 12;
 const LETTER = 6.2; // pixels
+const LINE = 13;
 
 /** Where the cells stand in so much room: square, with space for the names of rows and columns. */
 export function frame(weights: Weights, width: number): Frame {
@@ -71,14 +72,15 @@ export function drawWeights(context: Context, weights: Weights, image: HTMLCanva
 function names(context: Context, weights: Weights, at: Frame, palette: Palette, cursor: { row: number; column: number } | null): void {
   context.font = `10px ${weights.query?.words || weights.key?.words ? palette.mono : palette.sans}`;
   context.textBaseline = "middle";
-  for (const row of shown(weights.rows, at.cell, cursor?.row ?? null)) {
+  const upright = !!weights.key?.words;
+  for (const row of shown(weights.rows, at.cell, cursor?.row ?? null, LINE)) {
     context.fillStyle = row === cursor?.row ? palette.text : palette["text-3"];
     context.textAlign = "right";
-    context.fillText(shorten(label(weights.query, row, weights.rowBlock, weights.queries), LETTERS), at.left - 5, at.top + (row + 0.5) * at.cell);
+    context.fillText(shorten(label(weights.query, row, weights.rowBlock), LETTERS), at.left - 5, at.top + (row + 0.5) * at.cell);
   }
-  for (const column of shown(weights.columns, at.cell, cursor?.column ?? null)) {
+  for (const column of shown(weights.columns, at.cell, cursor?.column ?? null, upright ? LINE : String(weights.keys).length * LETTER + 8)) {
     context.fillStyle = column === cursor?.column ? palette.text : palette["text-3"];
-    above(context, shorten(label(weights.key, column, weights.columnBlock, weights.keys), LETTERS), at.left + (column + 0.5) * at.cell, at.top - 5, weights.key?.words !== undefined && weights.key?.words !== null);
+    above(context, shorten(label(weights.key, column, weights.columnBlock), LETTERS), at.left + (column + 0.5) * at.cell, at.top - 5, upright);
   }
 }
 
@@ -92,12 +94,12 @@ function above(context: Context, text: string, x: number, y: number, upright: bo
   context.restore();
 }
 
-/** Which of so many are named: those a line apart; near the one under the pointer, only that. */
-export function shown(length: number, cell: number, cursor: number | null): number[] {
-  const every = Math.max(Math.ceil(13 / cell), 1);
-  const apart = Array.from({ length: Math.ceil(length / every) }, (_, at) => at * every);
-  if (cursor === null || every === 1) return apart;
-  return [...apart.filter((at) => Math.abs(at - cursor) >= every * 1.5), cursor];
+/** Which of so many are named: those so many pixels apart; near the one under the pointer, only that. */
+export function shown(length: number, cell: number, cursor: number | null, apart: number): number[] {
+  const every = Math.max(Math.ceil(apart / cell), 1);
+  const all = Array.from({ length: Math.ceil(length / every) }, (_, at) => at * every);
+  if (cursor === null || every === 1) return all;
+  return [...all.filter((at) => Math.abs(at - cursor) >= every * 1.5), cursor];
 }
 
 function outline(context: Context, x: number, y: number, cell: number, palette: Palette): void {

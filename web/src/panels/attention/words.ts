@@ -7,15 +7,14 @@ export function title(item: AttentionItem): string {
   return `${item.name} · ${many(item.heads, "head")} · ${item.queries}×${item.keys}`;
 }
 
-/** What a row or column stands for: the token, else its position; "8…11" of a block. */
-export function label(axis: Axis | null, at: number, block: number, length: number): string {
-  if (block > 1) return `${at * block}…${Math.min((at + 1) * block, length) - 1}`;
-  return axis?.words?.[at] ?? String(at);
+/** What stands beside a row or column: the token, else its position; of a block its first. */
+export function label(axis: Axis | null, at: number, block: number): string {
+  return (block === 1 && axis?.words?.[at]) || String(at * block);
 }
 
 /** The same in a sentence: 'query 3 "cat"', "key 1 (id 17)", "queries 8…11". */
 function named(what: "query" | "key", axis: Axis | null, at: number, block: number, length: number): string {
-  if (block > 1) return `${what === "query" ? "queries" : "keys"} ${label(axis, at, block, length)}`;
+  if (block > 1) return `${what === "query" ? "queries" : "keys"} ${at * block}…${Math.min((at + 1) * block, length) - 1}`;
   const token = axis?.words ? ` “${axis.words[at]}”` : axis ? ` (id ${axis.ids[at]})` : "";
   return `${what} ${at}${token}`;
 }
