@@ -3,6 +3,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { unpacked, type Weights } from "../../api/inside";
 import { theme } from "../../state/theme";
+import { type Cell, walked } from "../../widgets/cells";
 import { value } from "../../widgets/format";
 import { palette } from "../../widgets/palette";
 import { type Size, useCanvas } from "../../widgets/useCanvas";
@@ -10,11 +11,6 @@ import { useWidth } from "../../widgets/useWidth";
 import { colour, css, DARK, type Ends, LIGHT } from "../tensor/colour";
 import { drawWeights, type Frame, frame, picture, pixels } from "./draw";
 import { blocks, cellWords, facts, summary } from "./words";
-
-interface Cell {
-  row: number;
-  column: number;
-}
 
 export const BAD: Record<"dark" | "light", readonly [number, number, number]> = { dark: [255, 92, 92], light: [200, 30, 30] };
 
@@ -31,12 +27,18 @@ export function WeightMap({ weights }: { weights: Weights }) {
   const { canvas, paint } = useCanvas(size, (context) => drawWeights(context, weights, image, at, palette(), cursor.value));
   useSignalEffect(() => (void cursor.value, paint()));
   useEffect(paint, [weights, image, width]);
-  const pressed = (event: KeyboardEvent): void => void (walk(event, cursor.peek(), weights, (cell) => (cursor.value = cell)));
+  const press = (event: KeyboardEvent): void => {
+    const next = walked(event.key, cursor.peek(), weights.rows, weights.columns);
+    if (!next) return;
+    event.preventDefault();
+    event.stopPropagation();
+    cursor.value = next;
+  };
   const now = cursor.value && inside(cursor.value, weights) ? cellWords(weights, cells, cursor.value.row, cursor.value.column) : null;
   return (
     <div class="weights" ref={box}>
       <p class="heat-now mono" aria-live="polite">{now ?? <span class="faint">rows are queries, columns are keys</span>}</p>
-      <div class="heat-focus" tabIndex={0} role="group" aria-label="Heat map. Arrows go from cell to cell." onKeyDown={pressed} onBlur={() => (cursor.value = null)}>
+      <div class="heat-focus" tabIndex={0} role="group" aria-label="Heat map. Arrows go from cell to cell." onKeyDown={press} onBlur={() => (cursor.value = null)}>
         <canvas ref={canvas} role="img" aria-label={summary(weights)} style={{ width: `${at.left + at.cell * weights.columns + 1}px`, height: `${at.top + at.cell * weights.rows + 1}px` }}
           onPointerMove={(event) => (cursor.value = cellAt(event, at, weights))} onPointerLeave={() => (cursor.value = null)} />
       </div>
@@ -64,18 +66,7 @@ function Legend({ largest, ends, bad }: { largest: number; ends: Ends; bad: bool
   );
 }
 
-const KEYS: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const clamp = (at: number, length: number): number => Math.max(Math.min(Math.floor(at), length - 1), 0);
 const inside = ({ row, column }: Cell, { rows, columns }: Weights): boolean => row < rows && column < columns;
-
-function walk(event: KeyboardEvent, from: Cell | null, weights: Weights, to: (cell: Cell) => void): void {
-  const [down, right] = KEYS[event.key] ?? [0, 0];
-  if (!down && !right) return;
-  event.preventDefault();
-  event.stopPropagation();
-  const { row, column } = from ?? { row: -down, column: -right };
-  to({ row: clamp(row + down, weights.rows), column: clamp(column + right, weights.columns) });
-}
 
 function cellAt(event: PointerEvent, at: Frame, weights: Weights): Cell | null {
   const [row, column] = [Math.floor((event.offsetY - at.top) / at.cell), Math.floor((event.offsetX - at.left) / at.cell)];

@@ -4,11 +4,12 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Layers, Measure } from "../../api/inside";
 import { goTo } from "../../state/inside";
 import { theme } from "../../state/theme";
+import { type Cell, walked } from "../../widgets/cells";
 import { palette } from "../../widgets/palette";
 import { type Size, useCanvas } from "../../widgets/useCanvas";
 import { useWidth } from "../../widgets/useWidth";
 import { colour, css, DARK, type Ends, LIGHT } from "../tensor/colour";
-import { AXIS, type Cell, drawLayers, type Frame, frame } from "./draw";
+import { AXIS, drawLayers, type Frame, frame } from "./draw";
 import { marks, position, type Scale, scaleOf } from "./scale";
 import { type Cells, cellWords, number, summary } from "./words";
 
@@ -32,7 +33,7 @@ export function LayerMap({ layers, cells, drawn }: Props) {
   useEffect(paint, [layers, drawn, width, theme.value]);
   const visit = ({ row, column }: Cell): void => void goTo(layers.rows[row]!.id, layers.steps[column]!, layers.rows[row]!.place);
   const press = (event: KeyboardEvent): void => {
-    const next = event.key === "Enter" ? cursor.peek() : walked(event.key, cursor.peek(), layers);
+    const next = event.key === "Enter" ? cursor.peek() : walked(event.key, cursor.peek(), layers.rows.length, layers.steps.length, { row: 0, column: layers.steps.length - 1 });
     if (!next) return;
     event.preventDefault();
     event.stopPropagation();
@@ -69,16 +70,6 @@ function Legend({ scale, drawn, ends, bad, gaps }: { scale: Scale; drawn: Measur
       {gaps && <span class="faint">{drawn === "dead" ? "empty: not of a Relu" : "empty: not looked at"}</span>}
     </div>
   );
-}
-
-const KEYS: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-const clamp = (at: number, length: number): number => Math.max(Math.min(at, length - 1), 0);
-
-function walked(key: string, from: Cell | null, layers: Layers): Cell | null {
-  const [down, right] = KEYS[key] ?? [0, 0];
-  if (!down && !right) return null;
-  const { row, column } = from ?? { row: -down, column: layers.steps.length - 1 - right };
-  return { row: clamp(row + down, layers.rows.length), column: clamp(column + right, layers.steps.length) };
 }
 
 /** The cell at a point; left of them, on the names, that of the last look. */

@@ -1,5 +1,6 @@
 /** Draws layers by steps: a row a layer with its name, a column a look. */
 import type { Layers } from "../../api/inside";
+import type { Cell } from "../../widgets/cells";
 import { short } from "../../widgets/format";
 import type { Palette } from "../../widgets/palette";
 import { shorten } from "../../widgets/shorten";
@@ -12,11 +13,6 @@ export interface Frame {
   left: number;
   wide: number; // of a cell
   high: number;
-}
-
-export interface Cell {
-  row: number;
-  column: number;
 }
 
 const WIDEST = 44;
