@@ -33,3 +33,11 @@ def part(page: Page, key: str) -> str | None:
     """A part of the address."""
     found = re.search(rf"[#&]{key}=([^&]*)", page.url)
     return found.group(1) if found else None
+
+
+def point(page: Page, canvas: Locator, right: float, down: float) -> None:
+    """Move the pointer to a place in a canvas, in parts of its size."""
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * right, box["y"] + box["height"] * down)

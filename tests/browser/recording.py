@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+TRANSFORMER = Path(__file__).with_name("little_transformer.py")
+WORDS = re.findall(r'^WORDS = "(.*?)"', TRANSFORMER.read_text(), re.MULTILINE)[0].split()
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
 
 
@@ -64,3 +67,8 @@ def trained(logdir: Path) -> None:
     program = logdir.parent / "trained.py"
     program.write_text(TRAINED)
     sleuth("run", "--logdir", logdir, program)
+
+
+def transformer(logdir: Path) -> None:
+    """A small one that trains, looked into every 20 steps."""
+    sleuth("run", "--logdir", logdir, "--inside-every", 20, TRANSFORMER)

@@ -1,4 +1,4 @@
-"""`python -m tests.browser.snap FOLDER`: pictures of the main views, for docs/; look at them first."""
+"""`python -m tests.browser.snap FOLDER`: pictures of main views for docs/; look at them first."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from typing import Any
 from playwright.sync_api import Page, expect
 from tests.browser import recording
 from tests.browser.chromium import browsing, watched_page
-from tests.browser.looking import marked_line, panel, verdict
+from tests.browser.looking import marked_line, panel, point, verdict
 from tests.unit.serving import serving
 
 from tensorsleuth.page import built
+from tensorsleuth.tokens.vocabulary import of_tokens
 
 
 def verdict_view(page: Page) -> None:
@@ -46,7 +47,33 @@ VIEWS: Views = {
     "page-tensors": (tensors_view, {"color_scheme": "light"}),
 }
 MEMORY: Views = {"page-memory": (memory_view, {"color_scheme": "dark", "viewport": {"width": 1280, "height": 620}})}
-RUNS = ((recording.demo, VIEWS, "takes log(0)"), (recording.trained, MEMORY, "no bad value that matters"))
+
+
+def attention_view(page: Page) -> None:
+    page.keyboard.press("a")
+    attention = panel(page, "Attention")
+    attention.get_by_role("radio").first.press("ArrowDown")
+    page.get_by_role("button", name="Enlarge Attention").click()
+    point(page, attention.locator(".weights canvas"), 0.53, 0.71)
+
+
+def layers_view(page: Page) -> None:
+    page.get_by_role("tab", name="Layers").click()
+    panel(page, "Layers").get_by_label("Of what").select_option(label="gradients")
+    point(page, panel(page, "Layers").get_by_role("img", name=re.compile("gradients")), 0.5, 0.4)
+
+
+INSIDE: Views = {
+    "page-attention": (attention_view, {"color_scheme": "light"}),
+    "page-layers": (layers_view, {"color_scheme": "dark"}),
+}
+
+
+RUNS = (
+    (recording.demo, VIEWS, "takes log(0)"),
+    (recording.trained, MEMORY, "no bad value that matters"),
+    (recording.transformer, INSIDE, "no bad value"),
+)
 
 
 def main(folder: Path) -> None:
@@ -61,6 +88,7 @@ def main(folder: Path) -> None:
 
 def snap_all(logdir: Path, views: Views, words: str, folder: Path) -> None:
     with serving(logdir, files=built.load()) as server, browsing() as browser:
+        server.shelf.vocabulary = of_tokens(recording.WORDS)
         for name, (prepare, options) in views.items():
             with watched_page(browser, **options) as watched:
                 watched.page.goto(f"http://127.0.0.1:{server.port}/")

@@ -53,7 +53,7 @@ MAY_IMPORT = {
     "insight": {"model", "trace", "tokens"},
     "show": {"model", "diagnose", "debugger", "memory", "timing", "insight"},
     "checking": {"model", "native", "capture"},
-    "page": {"model", "trace", "diagnose", "debugger", "show", "memory", "timing", "insight"},
+    "page": {"model", "trace", "diagnose", "debugger", "show", "memory", "timing", "insight", "tokens"},
     "breaking": {"model", "native", "trace", "capture"},
     "watching": {"model", "native", "trace", "capture"},
     "guarding": {"model", "trace", "capture", "diagnose", "show"},

@@ -53,7 +53,11 @@ def asked(opened: OpenRun) -> Iterator[tuple[str, dict[str, str]]]:
         yield "scalars/{op}", {"op": f"{op.process}.{op.first}"}
     for series in ("0.1", "1.1", "9.9"):
         yield "watched/{series}", {"series": series}
-    yield from ((path, {"file": "0"}) for path in ("watched", "logs"))
+    for attention in ("0.1", "9.9"):
+        for what in ("heads", "thumbs", "weights"):
+            yield f"attention/{{attention}}/{what}", {"attention": attention}
+        yield "layers/at", {"id": attention}
+    yield from ((path, {"file": "0"}) for path in ("watched", "logs", "inside", "attention", "layers"))
     yield from (
         (path, {"file": "0"}) for path in ("", "verdict", "alerts", "timeline", "flame", "scalars", "sources/{file}")
     )

@@ -2,6 +2,7 @@ import { render } from "preact";
 import "./style/index.css";
 import { Page } from "./layout/Page";
 import { findFirst } from "./state/first";
+import { followInside } from "./state/inside";
 import { listenToKeys } from "./state/keys";
 import { followLive } from "./state/live";
 import { followPause } from "./state/pause";
@@ -10,6 +11,7 @@ import { followRun, loadRunsInTime } from "./state/run";
 
 followRun();
 findFirst();
+followInside();
 followLive();
 followPause();
 listenToKeys();

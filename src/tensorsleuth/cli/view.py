@@ -15,6 +15,7 @@ from tensorsleuth.trace import rundir
 if TYPE_CHECKING:
     from tensorsleuth.page.built import PageFile
     from tensorsleuth.page.safety import Guarding
+    from tensorsleuth.page.shelf import Shelf
 
 LOOPBACK = "127.0.0.1"
 
@@ -27,51 +28,64 @@ LOOPBACK = "127.0.0.1"
     "--port", type=click.IntRange(0, 65535), help="0: any that is free.  [default: 6070, or the next free one]"
 )
 @click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
+@click.option("--vocab", type=click.Path(path_type=Path), metavar="FILE", help="Tokens on the axes of attention.")
 @click.option("--export", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write one HTML file.")
-def command(run: str | None, logdir: Path, host: str, port: int | None, no_browser: bool, export: Path | None) -> None:
+def command(
+    run: str | None,
+    logdir: Path,
+    host: str,
+    port: int | None,
+    no_browser: bool,
+    vocab: Path | None,
+    export: Path | None,
+) -> None:
     """Open the page: verdict, timeline, tensors, graph and source of a run, live while it runs.
 
     RUN is a name, the start of one, or a path; the latest when left out. The page opens with the cause on screen;
     it is served by this process until Ctrl-C, to this machine alone. With another --host it can be reached from
     elsewhere, by those who have the token in the printed address. --export writes the page with what it shows first
-    into one file that needs no server, to attach to a bug report.
+    into one file that needs no server, to attach to a bug report. --vocab takes a token a line, a vocab.json or a
+    tokenizer.json.
 
     \b
     sleuth view
     sleuth view 20251115-2215 --port 8080
     sleuth view --host 0.0.0.0 --no-browser
     sleuth view --export page.html
+    sleuth view --vocab vocab.txt
     """
     from tensorsleuth.page import built
+    from tensorsleuth.tokens.vocabulary_file import read_vocabulary
 
     files = built.load()
+    words = read_vocabulary(vocab) if vocab is not None else None
     waits = run is None and export is None and not rundir.list_runs(logdir)
     path = None if waits else rundir.find(logdir, run)
     if export is not None and path is not None:
         from tensorsleuth.page.export import export_page
 
-        written = export_page(path, files, export)
+        written = export_page(path, files, export, words)
         terminal.say(f"{printable(path.name)} is in {export} ({size(written)}): open it in any browser.")
         return
     if path is None:
         terminal.say(
             f"no run in {logdir.absolute()} yet: the page waits for the first. Make one: sleuth run program.py"
         )
-    _serve(path, logdir if path is None else path.parent, files, host, port, no_browser)
+    from tensorsleuth.page.shelf import Shelf
+
+    _serve(path, Shelf(logdir if path is None else path.parent, vocabulary=words), files, host, port, no_browser)
 
 
 def _serve(
-    path: Path | None, logdir: Path, files: dict[str, PageFile], host: str, port: int | None, no_browser: bool
+    path: Path | None, shelf: Shelf, files: dict[str, PageFile], host: str, port: int | None, no_browser: bool
 ) -> None:
     from tensorsleuth.page import address
     from tensorsleuth.page.safety import guarding
     from tensorsleuth.page.server import Server, listen
-    from tensorsleuth.page.shelf import Shelf
 
     bound = listen(host, port)
     number = bound.getsockname()[1]
     guard = guarding(host, number)
-    shelf = Shelf(logdir)
     focus = {} if path is None else {"run": path.name, **address.cause_of(shelf.take(path.name))}
     _announce(address.address(host, number, guard, focus), address.forwarding(host, number), guard, no_browser)
     Server(shelf, files, guard).run(sockets=[bound])

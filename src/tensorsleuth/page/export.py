@@ -16,6 +16,7 @@ from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.replies import encoded
 from tensorsleuth.page.shelf import Book
 from tensorsleuth.page.taken import take
+from tensorsleuth.tokens.vocabulary import Vocabulary
 
 MOST = 5_000_000  # bytes: what people can attach to a bug report
 CHARSET = '<meta charset="utf-8" />'
@@ -23,9 +24,9 @@ SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
 STYLE = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)">')
 
 
-def export_page(run: Path, files: Mapping[str, PageFile], target: Path) -> int:
+def export_page(run: Path, files: Mapping[str, PageFile], target: Path, vocabulary: Vocabulary | None = None) -> int:
     """Write it; how many bytes that were."""
-    asking = Asking(Book(OpenRun(run)), MOST - sum(len(file.body) for file in files.values()))
+    asking = Asking(Book(OpenRun(run, vocabulary)), MOST - sum(len(file.body) for file in files.values()))
     take(asking)
     page = whole(files, asking.answers)
     try:

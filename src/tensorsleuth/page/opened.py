@@ -19,6 +19,7 @@ from tensorsleuth.page.growth import signature
 from tensorsleuth.page.sources import Sources
 from tensorsleuth.page.table import Table, let_go
 from tensorsleuth.page.variables import VariableNames
+from tensorsleuth.tokens.vocabulary import Vocabulary
 from tensorsleuth.trace import rundir
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.ring_reader import Array
@@ -31,8 +32,9 @@ SHARE = 10  # of the time, at most one part in so many goes into reading it agai
 class OpenRun:
     """Keeps a trace open, and what questions have in common. Ask one question at a time: hold `lock`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, vocabulary: Vocabulary | None = None) -> None:
         self.path = path
+        self.vocabulary = vocabulary  # what ids stand for, where the reader said so
         self.name = path.name
         self.lock = threading.Lock()
         self.cursor = 0  # goes up whenever the run was found to have grown

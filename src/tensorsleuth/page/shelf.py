@@ -14,6 +14,7 @@ from tensorsleuth.page.errors import NoSuchThing
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.pausing import tensor_of
 from tensorsleuth.page.question import Answer, Parameters, Question
+from tensorsleuth.tokens.vocabulary import Vocabulary
 from tensorsleuth.trace import rundir
 
 ROOM = 3  # runs kept open: the one looked at, the one it is compared with, the one before
@@ -51,8 +52,9 @@ class Book:
 class Shelf:
     """The open runs of a log directory; beyond `room`, the one that was asked longest ago is let go."""
 
-    def __init__(self, logdir: Path, room: int = ROOM) -> None:
+    def __init__(self, logdir: Path, room: int = ROOM, vocabulary: Vocabulary | None = None) -> None:
         self.logdir = logdir
+        self.vocabulary = vocabulary
         self.room = room
         self._books: OrderedDict[str, Book] = OrderedDict()
         self._lock = threading.Lock()
@@ -61,7 +63,7 @@ class Shelf:
         """The run of that name, opened where it was not."""
         path = self.path(name)
         with self._lock:
-            book = self._books.pop(name, None) or Book(OpenRun(path))
+            book = self._books.pop(name, None) or Book(OpenRun(path, self.vocabulary))
             self._books[name] = book
             while len(self._books) > self.room:
                 self._books.popitem(last=False)

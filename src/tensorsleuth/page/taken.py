@@ -7,6 +7,7 @@ from typing import Any
 
 from tensorsleuth.page.asking import Asking, query
 from tensorsleuth.page.question import Answer
+from tensorsleuth.page.taken_inside import take_inside
 
 ROWS = 100  # of a page of the list of tensors: SIZE in web/src/panels/tensors/pages.ts
 NEAR = 20  # rows above and below the one in focus that come into sight with it
@@ -25,6 +26,7 @@ def take(asking: Asking) -> None:
     for tensor in chosen:
         _panels(asking, run, tensor)
     _watched(asking)
+    take_inside(asking)
     for tensor in _unique(_around(asking, chosen)):
         _panels(asking, run, tensor)
         if len(chosen) >= MOST:

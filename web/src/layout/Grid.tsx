@@ -1,7 +1,6 @@
 /** The panels, in columns whose borders can be moved. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { PANELS } from "../panels/registry";
-import { whole } from "../state/panels";
+import { placed, whole } from "../state/panels";
 import { arrange, type Column, STRIP, strip } from "./arrange";
 import { Box } from "./Box";
 import { share, shift } from "./sizes";
@@ -13,8 +12,8 @@ const SHARES: Record<string, number> = { left: 1.15, middle: 0.95, right: 0.95, 
 export function Grid() {
   const ref = useRef<HTMLDivElement>(null);
   const room = useRoom(ref);
-  const columns = arrange(PANELS, room.width, room.height);
-  const above = whole.value ? [] : strip(PANELS, room.width, room.height);
+  const columns = arrange(placed.value, room.width, room.height);
+  const above = whole.value ? [] : strip(placed.value, room.width, room.height);
   return (
     <div class="grid" ref={ref}>
       {above.length > 0 && (

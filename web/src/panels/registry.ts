@@ -1,11 +1,14 @@
 /** The panels of the page, and where each stands. A new one is one line here. */
 import type { ComponentType } from "preact";
+import type { Inside } from "../api/inside";
 import type { Run } from "../api/types";
 import { Alerts } from "./alerts/Alerts";
+import { AttentionPanel } from "./attention/AttentionPanel";
 import { ComparePanel } from "./compare/ComparePanel";
 import { FlamePanel } from "./flame/FlamePanel";
 import { FlameTools } from "./flame/FlameTools";
 import { GraphPanel } from "./graph/GraphPanel";
+import { LayersPanel } from "./layers/LayersPanel";
 import { MemoryPanel } from "./memory/MemoryPanel";
 import { MemoryTools } from "./memory/MemoryTools";
 import { RunsPanel } from "./runs/RunsPanel";
@@ -33,6 +36,8 @@ export interface Panel {
   compact?: boolean;
   /** What the run must have recorded for it; else the page says which mode does. */
   needs?: keyof Run["records"];
+  /** What must have been seen inside of the model for it to be among the tabs; a key or the address opens it all the same. */
+  sees?: keyof Inside;
 }
 
 export const PANELS: Panel[] = [
@@ -44,6 +49,8 @@ export const PANELS: Panel[] = [
   { id: "tensor", title: "Tensor", component: TensorPanel, region: "middle", row: 0, key: "i" },
   { id: "graph", title: "Graph", component: GraphPanel, region: "middle", row: 1, key: "g" },
   { id: "watched", title: "Watched", component: WatchedPanel, region: "middle", row: 1, key: "w" },
+  { id: "attention", title: "Attention", component: AttentionPanel, region: "middle", row: 1, key: "a", sees: "attention" },
+  { id: "layers", title: "Layers", component: LayersPanel, region: "middle", row: 1, key: "y", sees: "layers" },
   { id: "source", title: "Source", component: Source, region: "right", row: 0, key: "s" },
   { id: "stack", title: "Stack trace", component: Stack, region: "right", row: 1, key: "c" },
   { id: "runs", title: "Runs", component: RunsPanel, region: "whole", row: 0 },

@@ -3,6 +3,7 @@ import { computed, type ReadonlySignal } from "@preact/signals";
 import { exported } from "../api/client";
 import { PANELS, type Panel } from "../panels/registry";
 import { go, part } from "./address";
+import { inside } from "./inside";
 
 const MOST = 6;
 const asked = part("panel");
@@ -15,6 +16,9 @@ export const beyond = (): Panel[] => (exported() ? [] : PANELS.filter((panel) =>
 
 /** The panel that has the page for itself. */
 export const whole: ReadonlySignal<Panel | null> = computed(() => [...PANELS.filter((panel) => panel.region !== "whole"), ...beyond()].find((panel) => panel.id === filled.value) ?? null);
+
+/** Those that have a place on the page: what this run has nothing for is there only once it was asked for. */
+export const placed: ReadonlySignal<Panel[]> = computed(() => PANELS.filter((panel) => !panel.sees || inside.value[panel.sees] > 0 || recent.value.includes(panel.id)));
 
 /** Of panels that share a box, the one that was asked for last, else the first. */
 export function inFront(tabs: Panel[]): Panel {

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from tensorsleuth.page.answers import (
     alerts,
+    attention,
     compare,
     flame,
     graph,
     history,
+    layers,
     memory,
     run,
     scalars,
@@ -18,6 +20,7 @@ from tensorsleuth.page.answers import (
     value,
     verdict,
     watched,
+    weights,
 )
 from tensorsleuth.page.question import Question
 
@@ -37,6 +40,13 @@ QUESTIONS: tuple[Question, ...] = (
     Question("watched", watched.answer, "what the program watched: each thing, and what there is of it"),
     Question("watched/{series}", watched.answer_series, "one of them over the steps"),
     Question("logs", watched.answer_logs, "what the program logged"),
+    Question("inside", attention.answer_there, "how much was seen inside of the model"),
+    Question("attention", attention.answer, "the attention of the model: layers, heads, steps; what is remarkable"),
+    Question("attention/{attention}/heads", attention.answer_heads, "the numbers of its heads over the steps"),
+    Question("attention/{attention}/thumbs", weights.answer_thumbs, "a small picture of each head, at one step"),
+    Question("attention/{attention}/weights", weights.answer, "the weights of one head, at one step"),
+    Question("layers", layers.answer, "layers by steps: outputs, gradients, updates, weights"),
+    Question("layers/at", layers.answer_spot, "the line and the tensor of what was seen inside of the model"),
     Question("sources/{file}", source.answer, "a file as it was when it ran, with the health of each line"),
     Question("graph", graph.answer, "the ops around one, at one moment"),
     Question("compare", compare.answer, "this run and another: the first tensor at which they part"),

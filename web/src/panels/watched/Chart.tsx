@@ -12,24 +12,28 @@ interface Props {
   title: string;
   step: number[];
   columns: Record<string, Column>;
+  /** The one of many that is meant: it stands out, and the words are about it. */
+  strong?: string;
 }
 
 const HEIGHT = 110;
 
-export function Chart({ title, step, columns }: Props) {
+export function Chart({ title, step, columns, strong }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const hover = useSignal<number | null>(null);
   useEffect(() => {
-    const made = make(box.current!, step, Object.values(columns), (at) => (hover.value = at));
+    const names = strong === undefined ? Object.keys(columns) : [...Object.keys(columns).filter((name) => name !== strong), strong]; // over the others
+    const made = make(box.current!, step, names.map((name) => columns[name] ?? []), strong === undefined ? names.length >> 1 : names.length - 1, (at) => (hover.value = at));
     const watch = new ResizeObserver(([entry]) => made.setSize({ width: Math.max(entry!.contentRect.width, 120), height: HEIGHT }));
     watch.observe(box.current!);
     return () => (watch.disconnect(), made.destroy());
-  }, [step, columns, theme.value]);
+  }, [step, columns, strong, theme.value]);
+  const told = strong === undefined ? columns : { [strong]: columns[strong] ?? [] };
   const at = hover.value ?? step.length - 1;
   return (
     <figure class="watched-part">
-      <figcaption class="quiet">{title} <span class="faint">{wordsAt(step, columns, at)}</span></figcaption>
-      <div ref={box} role="img" aria-label={`${title}, ${count(step.length)} points. Last: ${wordsAt(step, columns, step.length - 1)}.`} />
+      <figcaption class="quiet">{title} <span class="faint">{strong} {wordsAt(step, told, at)}</span></figcaption>
+      <div ref={box} role="img" aria-label={`${title}, ${count(step.length)} points. Last${strong ? ` of ${strong}` : ""}: ${wordsAt(step, told, step.length - 1)}.`} />
     </figure>
   );
 }
@@ -43,10 +47,10 @@ export function wordsAt(step: number[], columns: Record<string, Column>, at: num
 
 const shown = (number: number | null | undefined): string => (number === null || number === undefined ? "not finite" : value(number));
 
-function make(box: HTMLDivElement, step: number[], columns: Column[], hovered: (at: number | null) => void): uPlot {
+function make(box: HTMLDivElement, step: number[], columns: Column[], strong: number, hovered: (at: number | null) => void): uPlot {
   const colours = palette();
   const common = { stroke: colours["text-3"], font: `10px ${colours.sans}`, grid: { stroke: colours.line, width: 1 }, ticks: { show: false } };
-  const line = (_: Column, at: number): uPlot.Series => ({ stroke: at === columns.length >> 1 ? colours.accent : colours.neg, width: 1.5, points: { show: step.length < 40, size: 4 } });
+  const line = (_: Column, at: number): uPlot.Series => ({ stroke: at === strong ? colours.accent : colours.neg, width: at === strong || columns.length < 4 ? 1.5 : 0.75, points: { show: step.length < 40 && (at === strong || columns.length < 4), size: 4 } });
   const options: uPlot.Options = {
     width: Math.max(box.clientWidth, 120),
     height: HEIGHT,
