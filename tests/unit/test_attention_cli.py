@@ -66,6 +66,7 @@ def test_a_heat_map_with_positions(run: Path, columns: int) -> None:
     title, above, *rows = said.partition(" lm/block_0/attention · head 2")[2].splitlines()
     assert code == 0 and title.startswith(" · sample 0 · step 300 · █ is ") and above.split() == ["0", "10"]
     expected = weights(len(STEPS) - 1, (4, 4, 12, 12), masked=causal())[0, 2]
+    assert title.endswith(f"█ is {np.quantile(expected, 0.99):.2g} or more")
     for number, row in enumerate(rows[:12]):
         cells = row[4:].ljust(24)[::2]
         assert row[:4] == f" {number:>2} " and not cells[number + 1 :].strip()  # nothing ahead

@@ -148,7 +148,7 @@ def test_labels_that_are_the_next_tokens_need_a_causal_mask(tmp_path: Path) -> N
 def test_weight_on_padding(tmp_path: Path, names: dict[str, Array], severity: str) -> None:
     (found,) = judged(tmp_path, {"mha": looks(1)}, input_ids=PADDED, **names)
     assert (found.what, found.severity, found.heads) == ("on-padding", severity, (0, 1, 2, 3))
-    assert "(train_step/input_ids)" in found.words and 0.05 < found.evidence["padding"] < 0.6
+    assert "(of train_step/input_ids)" in found.words and 0.05 < found.evidence["padding"] < 0.6
 
 
 def test_padding_that_only_padding_looks_at_is_fine(tmp_path: Path) -> None:
@@ -170,3 +170,21 @@ def test_padding_of_keys_that_were_put_together(tmp_path: Path) -> None:
     pairs = padding_share(read_kept(kept_bytes(weights(1), 2)), ids)
     assert whole is not None and pairs is not None
     np.testing.assert_allclose(whole, pairs, atol=1e-6)  # both samples have an even number of tokens
+
+
+def test_queries_that_see_nothing_do_not_look_ahead(tmp_path: Path) -> None:
+    """Keras masks the queries of padding, too: all their keys get the same, later ones as well."""
+    nothing = (PADDED == 0)[:, None, :, None] | (PADDED == 0)[:, None, None]
+    masks = [nothing | causal(), causal(), causal()]
+    layers = {f"lm/block_{at}/mha": looks(20 * at, masked=mask) for at, mask in enumerate(masks)}
+    assert judged(tmp_path, layers, input_ids=PADDED, labels=SHIFTED) == []
+
+
+def test_two_towers_have_paddings_of_their_own(tmp_path: Path) -> None:
+    """Weight on what is padding on the left says nothing of attention to the right."""
+    right = IDS.copy()
+    right[0, 10:] = right[1, 11:] = right[2, 9:] = 0
+    made = looks(1, masked=(right == 0)[:, None, None])
+    assert judged(tmp_path, {"mha": made}, left=PADDED, right=right) == []
+    (found,) = judged(tmp_path / "other", {"mha": looks(1)}, left=PADDED, right=right)
+    assert found.what == "on-padding" and "(of train_step/left or train_step/right)" in found.words

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.inside_run import STEPS, InsideRun, causal, weights
-from tests.unit.test_trace_fuzz import FUZZ, changes, fresh
+from tests.unit.test_trace_fuzz import FUZZ, changed, changes
 
 from tensorsleuth.cli.main import cli
 
@@ -51,14 +51,6 @@ def test_a_sound_one_is_answered(seen_run: Path) -> None:
 def test_any_change_to_any_file(
     seen_run: Path, tmp_path_factory: pytest.TempPathFactory, name: str, change: Callable[[bytearray], None]
 ) -> None:
-    run = tmp_path_factory.mktemp("changed") / "run"
-    run.mkdir()
-    fresh(seen_run, run)
-    (path,) = run.glob(f"p-*/{name}")
-    with path.open("r+b") as file:
-        data = bytearray(file.read(1 << 20))
-        change(data)
-        file.seek(0)
-        file.write(data)
+    run = changed(seen_run, tmp_path_factory.mktemp("changed") / "run", name, change)
     assert ask(run) <= {0, 2}
     shutil.rmtree(run.parent)

@@ -75,6 +75,19 @@ def fresh(sound: Path, run: Path) -> None:
     shutil.copytree(sound, run)
 
 
+def changed(sound: Path, run: Path, name: str, change: Callable[[bytearray], None]) -> Path:
+    """A copy of a run, with a change to the beginning of one of its files."""
+    run.mkdir()
+    fresh(sound, run)
+    (path,) = run.glob(f"p-*/{name}")
+    with path.open("r+b") as file:
+        data = bytearray(file.read(1 << 20))
+        change(data)
+        file.seek(0)
+        file.write(data)
+    return run
+
+
 def examine(run: Path) -> Trace:
     """Ask a trace everything."""
     trace = open_trace(run)

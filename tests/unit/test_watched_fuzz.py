@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.test_trace_fuzz import FUZZ, changes, fresh
+from tests.unit.test_trace_fuzz import FUZZ, changed, changes
 
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.model.rows import EventKind, What
@@ -81,15 +81,7 @@ def test_a_sound_one_is_read_whole(watched_run: Path) -> None:
 def test_any_change_to_any_file(
     watched_run: Path, tmp_path_factory: pytest.TempPathFactory, name: str, change: Callable[[bytearray], None]
 ) -> None:
-    run = tmp_path_factory.mktemp("changed") / "run"
-    run.mkdir()
-    fresh(watched_run, run)
-    (path,) = run.glob(f"p-*/{name}")
-    with path.open("r+b") as file:
-        data = bytearray(file.read(1 << 20))
-        change(data)
-        file.seek(0)
-        file.write(data)
+    run = changed(watched_run, tmp_path_factory.mktemp("changed") / "run", name, change)
     with contextlib.suppress(SleuthError):  # refused in words
         examine(run)
     shutil.rmtree(run.parent)

@@ -10,6 +10,7 @@ import numpy as np
 from tensorsleuth.insight import thresholds as at
 from tensorsleuth.insight.batch import Batch
 from tensorsleuth.insight.remark import ERROR, Remark
+from tensorsleuth.insight.shape import ahead
 from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.ring_reader import Array
 
@@ -34,8 +35,12 @@ def looks_ahead(attentions: Sequence[Attention], batch: Batch) -> list[Remark]:
 
 
 def _ahead(one: Attention) -> Array:
-    numbers = one.statistics().get("ahead", np.zeros(0))
-    return np.nan_to_num(numbers) if _is_square(one) else np.zeros(0)
+    """A number a head; none where queries and keys are not the same. Not `statistics`: those count padding."""
+    weights = one.weights() if _is_square(one) else None
+    if weights is None or weights.shape[-1] != weights.shape[-2]:
+        return np.zeros(0)
+    numbers = ahead(weights)
+    return np.where(numbers > at.AHEAD_IN_BLOCKS, numbers, 0.0) if max(one.scale()) > 1 else numbers
 
 
 def _is_square(one: Attention) -> bool:
@@ -66,4 +71,4 @@ def _remark(one: Attention, heads: Array, weights: Array, why: str) -> Remark:
     told = tuple(int(head) for head in heads)
     evidence = {"ahead": most}
     step = int(one.steps[-1])
-    return Remark("looks-ahead", ERROR, one.name, told, len(weights), words, step, evidence, one.file, one.line)
+    return Remark("looks-ahead", ERROR, one.name, told, one.heads, words, step, evidence, one.file, one.line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.tokens.padding import certain_padding, guess_padding
-from tensorsleuth.tokens.roles import DECODER_IDS, DECODER_MASK, IDS, LABELS, MASK, Argument, find_roles
+from tensorsleuth.tokens.roles import DECODER_IDS, DECODER_MASK, IDS, LABELS, MASK, NAMED, Argument, find_roles
 from tensorsleuth.tokens.shift import Agreement
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.watched import WatchedSeries
 
 ALSO_IDS = (IDS, DECODER_IDS)
+KERAS_LABELS = re.compile(r"iterator/[12](?:/|$)")  # of a batch that `fit` takes: inputs, labels, weights
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,20 @@ class Batch:
     def sequences(self) -> list[Sequences]:
         """All ids that went in; first those whose role is sure, then what only looks like ids."""
         masks = {IDS: self._of(MASK), DECODER_IDS: self._of(DECODER_MASK)}
-        rows = [(name, role) for name, role in self._roles.items() if role in ALSO_IDS]
-        found = [(name, role, self._arrays[name]) for name, role in rows]
+        found = [(name, self._roles.get(name, ""), ids) for name, ids in self._arrays.items() if self._may_be_ids(name)]
+        found.sort(key=lambda one: ALSO_IDS.index(one[1]) if one[1] in ALSO_IDS else len(ALSO_IDS))
         return [
-            Sequences(name, role, ids, self._sizes[name], _same_shape(masks[role], ids))
+            Sequences(name, role, ids, self._sizes[name], _same_shape(masks.get(role), ids))
             for name, role, ids in found
-            if ids.ndim == 2 and ids.dtype.kind in "iu"
         ]
+
+    def _may_be_ids(self, name: str) -> bool:
+        """By its role; or whole numbers in rows that nothing says are anything else: a second tower has ids, too."""
+        array, role = self._arrays[name], self._roles.get(name)
+        if array.ndim != 2 or array.dtype.kind not in "iu":
+            return False
+        is_labels = KERAS_LABELS.search(name) or Argument(name, array).end in NAMED[LABELS]
+        return role in ALSO_IDS or (role in (None, LABELS) and not is_labels and bool((array > 1).any()))
 
     def of(self, batch: int, keys: int) -> list[Sequences]:
         """Ids that may be the keys of an attention: as many samples, as many tokens."""

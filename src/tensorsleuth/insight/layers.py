@@ -70,10 +70,7 @@ def output(series: WatchedSeries, step: int | None = None) -> Output:
 
 def size_curve(series: WatchedSeries) -> Curve:
     """The root mean square of a layer's output: it does not depend on the batch, as the norm does."""
-    rows, bad = series.rows, bad_looks(series)
-    finite = (rows["elements"] - rows["nan"] - rows["neg_inf"] - rows["pos_inf"]).astype(np.float64)
-    squares = np.divide(rows["norm"] ** 2, finite, out=np.full(len(rows), np.nan), where=finite > 0)
-    return Curve(series.name, series.steps, np.sqrt(squares), bad)
+    return Curve(series.name, series.steps, np.hypot(series.mean, series.std), bad_looks(series))
 
 
 def norm_curve(series: WatchedSeries) -> Curve:

@@ -31,7 +31,8 @@ def _judge(one: Attention, batch: Batch) -> list[Remark]:
     if not heads:
         return []
     most = float(share[list(heads)].max())
-    words = f"tokens give {most:.0%} of their weight to padding ({ids.name}). Does the mask get to this layer?"
+    names = " or ".join(one.name for one in fitting)
+    words = f"tokens give {most:.0%} of their weight to padding (of {names}). Does the mask get to this layer?"
     severity = ERROR if ids.mask is not None else NOTE
     place = one.file, one.line
     step = int(one.steps[-1])

@@ -8,6 +8,7 @@ from tensorsleuth.insight.thresholds import FEWEST_KEYS
 from tensorsleuth.trace.ring_reader import Array
 
 SEEN = 1e-9  # a key with less is masked
+FLAT = 1e-4  # relative; a row whose keys are all masked is as flat as rounding allows
 
 
 def evenness(weights: Array) -> Array:
@@ -36,8 +37,26 @@ def apart(weights: Array) -> Array:
     return _mean(np.abs(weights - alike).sum(-1) / 2, _judged(weights, seen.sum(-1)))
 
 
+def ahead(weights: Array) -> Array:
+    """Of each head of square weights: the mean weight on later keys, of queries that see anything at all."""
+    later = np.triu(np.ones(weights.shape[-2:], bool), 1)
+    counted = np.isfinite(weights).all(-1) & asks(weights)
+    return np.nan_to_num(_mean((np.nan_to_num(weights) * later).sum(-1), counted))
+
+
+def asks(weights: Array) -> Array:
+    """Rows that see some keys and not others: [samples, heads, rows]; all rows of a head that has none such.
+
+    A query of which all keys are masked, as padding often is, gives all of them the same, later ones too. The last
+    column is left out: there fewer keys may have been put together.
+    """
+    keys = weights[..., :-1]
+    uneven = keys.max(-1) - keys.min(-1) > FLAT * keys.mean(-1)
+    return np.asarray(uneven | ~uneven.any((0, 2), keepdims=True))
+
+
 def _judged(weights: Array, seen: Array) -> Array:
-    return np.asarray((seen >= FEWEST_KEYS) & np.isfinite(weights).all(-1))
+    return np.asarray((seen >= FEWEST_KEYS) & np.isfinite(weights).all(-1) & asks(weights))
 
 
 def _mean(numbers: Array, counted: Array) -> Array:

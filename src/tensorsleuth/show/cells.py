@@ -44,9 +44,9 @@ class Scale:
         return (math.log(number) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
 
     def legend(self, what: str) -> Text:
-        text = Text(f" {what}: ", "dim")
-        text.append(BARS[0], RAMP[1]).append(f" {figure(self.low)} … ", "dim")
-        return text.append(BARS[-1], RAMP[-1]).append(f" {figure(self.high)}, logarithmic", "dim")
+        text = Text(f" {what}: ", "not bold dim")
+        text.append(BARS[0], f"not dim {RAMP[1]}").append(f" {figure(self.low)} … ")
+        return text.append(BARS[-1], f"not dim {RAMP[-1]}").append(f" {figure(self.high)}, logarithmic")
 
     def cell(self, number: float, bad: bool) -> tuple[str, str]:
         """Height and colour say the same; × holds a NaN or an infinity, a dot is zero, a space not known."""

@@ -13,7 +13,7 @@ from tensorsleuth.show.amounts import printable
 
 Array = NDArray[Any]
 SHADES = " ·░▒▓█"  # they say it where there is no colour
-RAMP = ("color(236)", "color(54)", "color(61)", "color(31)", "color(36)", "color(71)", "color(148)", "color(226)")
+RAMP = ("color(236)", "color(60)", "color(61)", "color(31)", "color(36)", "color(71)", "color(148)", "color(226)")
 MOST_ROWS = 64
 BRIGHT = 0.99
 LABEL, HIGH = 12, 8  # letters of a token, to the left and above
