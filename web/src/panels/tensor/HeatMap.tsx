@@ -3,17 +3,13 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Value } from "../../api/types";
 import { theme } from "../../state/theme";
+import { type Cell, walked } from "../../widgets/cells";
 import { palette } from "../../widgets/palette";
 import { type Size, useCanvas } from "../../widgets/useCanvas";
 import { DARK, LIGHT, range } from "./colour";
 import { drawHeat } from "./drawheat";
 import { cellSize, cellWords, type Heat, heatSummary } from "./heat";
 import { HeatLegend } from "./HeatLegend";
-
-interface Cell {
-  row: number;
-  column: number;
-}
 
 export function HeatMap({ value, heat }: { value: Value; heat: Heat }) {
   const box = useRef<HTMLDivElement>(null);
@@ -34,12 +30,11 @@ export function HeatMap({ value, heat }: { value: Value; heat: Heat }) {
 
   const at = (event: PointerEvent): Cell => ({ row: clamp(event.offsetY / high, heat.rows), column: clamp(event.offsetX / wide, heat.columns) });
   const press = (event: KeyboardEvent): void => {
-    const [down, right] = KEYS[event.key] ?? [0, 0];
-    if (!down && !right) return;
+    const next = walked(event.key, cursor.peek(), heat.rows, heat.columns);
+    if (!next) return;
     event.preventDefault();
     event.stopPropagation();
-    const { row, column } = cursor.peek() ?? { row: -down, column: -right };
-    cursor.value = { row: clamp(row + down, heat.rows), column: clamp(column + right, heat.columns) };
+    cursor.value = next;
   };
   return (
     <div class="heat" ref={box}>
@@ -54,4 +49,3 @@ export function HeatMap({ value, heat }: { value: Value; heat: Heat }) {
 }
 
 const clamp = (at: number, length: number): number => Math.max(Math.min(Math.floor(at), length - 1), 0);
-const KEYS: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
