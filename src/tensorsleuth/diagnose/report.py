@@ -75,6 +75,7 @@ def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], l
             told = with_logs(process, with_violations(process, findings_of(process, exit_code)))
             found.append((process, [replace(one, process=number) for one in told]))
             habits += [replace(one, process=number, worker=task_name(process)) for one in habits_of(process)]
+            process.rest()
         except CONTRADICTIONS as error:
             if os.environ.get("SLEUTH_DEBUG"):
                 raise

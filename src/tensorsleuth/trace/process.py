@@ -32,7 +32,7 @@ from tensorsleuth.trace.catalog_reader import read_catalogue
 from tensorsleuth.trace.files import Folder
 from tensorsleuth.trace.look_up import LookUp
 from tensorsleuth.trace.replays import has_replays, merge
-from tensorsleuth.trace.ring_reader import Array, RingFile
+from tensorsleuth.trace.ring_reader import Array, RingFile, give_back
 from tensorsleuth.trace.values import decode, read_bytes
 from tensorsleuth.trace.versions import written_by_another
 
@@ -106,6 +106,11 @@ class ProcessTrace:
     def _calls_and_events(self) -> tuple[Array, Array]:
         calls, events = self._array("calls"), self._array("events")
         return merge(calls, events) if has_replays(calls) else (calls, events)
+
+    def rest(self) -> None:
+        """Nobody asks about it for a while: its rows need not be in memory."""
+        for rows in self._calls_and_events:
+            give_back(rows)
 
     @cached_property
     def memory(self) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import struct
 from collections.abc import Iterator
@@ -25,6 +26,15 @@ _ACTIVE = 8  # chunks that may have been begun since the header was read
 _LARGE, _HOLES = 1 << 30, 64  # a file over so many bytes must have a 64th of them on disk
 
 Array = npt.NDArray[Any]
+
+
+def give_back(rows: Array) -> None:
+    """Let the system have the memory that mapped rows were read into: what is asked for again is read again."""
+    base: Any = rows
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 class _Span(NamedTuple):
