@@ -1,0 +1,68 @@
+"""Samples that a model is validated with, and trained on: what is measured is memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.diagnose.given import Given, called
+from tensorsleuth.diagnose.habit import Habit
+from tensorsleuth.diagnose.token_looks import Sequences, sequences_of, values
+from tensorsleuth.diagnose.training import Training
+from tensorsleuth.trace.inside import Inside
+from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.ring_reader import Array
+
+LEAST_SHARED, LEAST_SHARE = 4, 0.05  # rows that are the same, and of those of validation that were looked at
+SHORTEST = 4  # tokens: shorter rows are the same by chance
+BY_CHANCE = 0.02  # of the rows of one batch that may be there twice, for rows to tell anything
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    inside = Inside(process)
+    held_out = {one.name: one for one in inside.evaluation.inputs} if any(one.trains for one in inside.inputs) else {}
+    if not held_out:
+        return
+    given = Given(Training(process), inside)
+    for one in sequences_of(given):
+        if one.series.name in held_out:
+            yield from _judged(given, one, [*values(held_out[one.series.name]).values()])
+
+
+def _judged(given: Given, one: Sequences, batches: list[Array]) -> Iterator[Habit]:
+    trained = [row for ids in one.at.values() for row in _rows(ids, one.padding)]
+    measured = {row for ids in batches if ids.ndim == 2 for row in _rows(ids, one.padding)}
+    if _repeats(one) > BY_CHANCE or not measured:
+        return
+    shared = measured & set(trained)
+    if len(shared) >= LEAST_SHARED and len(shared) >= LEAST_SHARE * len(measured):
+        yield _habit(given, one, len(shared), len(measured), len(set(trained)))
+
+
+def _rows(ids: Array, pad: int | None) -> list[tuple[int, ...]]:
+    """Without padding; those that are too short left out."""
+    rows = [tuple(int(token) for token in row if token != pad) for row in ids.tolist()]
+    return [row for row in rows if len(row) >= SHORTEST]
+
+
+def _repeats(one: Sequences) -> float:
+    """How many rows of a batch are there twice: data with few different rows shares them by chance."""
+    shares = [1 - len(np.unique(ids, axis=0)) / len(ids) for ids in one.at.values()]
+    return float(np.mean(shares)) if shares else 0.0
+
+
+def _habit(given: Given, one: Sequences, shared: int, measured: int, trained: int) -> Habit:
+    why = (
+        f"validates with samples that it trains on: {shared:,} of the {measured:,} rows of validation that were looked "
+        f"at are among {trained:,} rows of training ({called(one.series.name)}), so that what is measured is memory, "
+        "not what was learned"
+    )
+    place = given.entry(one.lookup.spot), "validation", 0.0, False, None, ()
+    return Habit("overlap", 0.9, why, _APART, *place, is_wrong=True)
+
+
+_APART = (
+    "split the data once, before it is repeated, augmented or shuffled anew: train, held = data[:n], data[n:]; drop "
+    "rows that are there twice first"
+)

@@ -1,0 +1,40 @@
+"""A finding about tokens, masks or labels in the words of `sleuth why`."""
+
+from __future__ import annotations
+
+from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.token_looks import Held
+from tensorsleuth.model.catalog import Frame
+from tensorsleuth.model.violation import Violation
+
+CONFIDENCE = 0.9
+
+
+def habit_of(found: Held, does: str, frame: Frame | None, op: str, sure: bool = True) -> Habit:
+    """`does` continues "<line> …" and ends before what is wrong."""
+    one = found.violation
+    why = f"{does}: {sentence(one)}{_looks(found)}"
+    is_note = not sure or one.severity != "error"
+    evidence = (piece("in", one.name, f"first at {one.first}"),) if one.first else ()
+    confidence = CONFIDENCE if not is_note else 0.6
+    place = frame, op, 0.0, is_note, found.step, evidence
+    return Habit(one.rule, confidence, why, _change(one), *place, is_wrong=True)
+
+
+def sentence(one: Violation) -> str:
+    """`expected 0 where there is padding, found 12 of 40: padding with 1`"""
+    amount = f"{one.amount}: " if one.amount else ""
+    first = f" (first at {one.first})" if one.first else ""
+    return f"expected {one.expected}, found {amount}{one.found}{first}"
+
+
+def _looks(found: Held) -> str:
+    """Of single looks nothing is said."""
+    if found.total < 2:
+        return ""
+    return f", in {found.looks} of the {found.total} batches that were looked at"
+
+
+def _change(one: Violation) -> str:
+    text = one.change or ""
+    return (text[:1].lower() + text[1:]).rstrip(".")
