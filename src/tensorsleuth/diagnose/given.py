@@ -138,7 +138,9 @@ class Given:
     def entry(self, spot: Spot) -> Frame | None:
         """The line that calls the function in which an op is run."""
         catalogue, root = self.training.process.catalogue, self.training.root_of(spot)
-        sites = (catalogue.sites.get(op.site) for op in catalogue.eager.values() if op.instance == root)
+        name = self._function(root).name  # what XLA compiles is called as it is
+        calls = (op for op in catalogue.eager.values() if op.instance == root or op.type == name)
+        sites = (catalogue.sites.get(op.site) for op in calls)
         return next((site.frame for site in sites if site is not None and site.frame is not None), None)
 
     def _spot(self, number: int) -> Spot | None:

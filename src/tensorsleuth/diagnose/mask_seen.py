@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -38,7 +38,9 @@ class MaskSeen:
             return None
         kept = _kept(weights, padding)[some]
         arguments = [Argument(self.ids.name, ids[some]), Argument(self.name, kept)]
-        return judge_arguments(arguments, self.ids.setting(), {self.ids.name: IDS, self.name: MASK})
+        found = judge_arguments(arguments, self.ids.setting(), {self.ids.name: IDS, self.name: MASK})
+        samples = np.flatnonzero(some).tolist()
+        return [replace(one, positions=tuple((samples[at], *rest) for at, *rest in one.positions)) for one in found]
 
     def by_luck(self, step: int) -> list[Violation] | None:
         """Is query i masked by what belongs to sample i: a mask [batch, keys] laid over [queries, keys]."""

@@ -8,6 +8,13 @@ from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.violation import Violation
 
 CONFIDENCE = 0.9
+CHANGES = {
+    "mask-covers": "make the mask of the same ids that the model reads, after truncation: ids != the id of padding",
+    "mask-inverted": "turn the mask round: Keras takes 1, or True, where there is a token; what is added to scores is "
+    "far below 0 where there is padding",
+    "loss-padding": "weigh what is padding with 0: sample_weight, or tf.reduce_sum(losses * real) / "
+    "tf.reduce_sum(real); Keras does it by itself with Embedding(mask_zero=True)",
+}
 
 
 def habit_of(found: Held, does: str, frame: Frame | None, op: str, sure: bool = True) -> Habit:
@@ -22,10 +29,9 @@ def habit_of(found: Held, does: str, frame: Frame | None, op: str, sure: bool = 
 
 
 def sentence(one: Violation) -> str:
-    """`expected 0 where there is padding, found 12 of 40: padding with 1`"""
+    """`expected 0 where there is padding, found 12 of 40: padding with 1`; where first, the evidence has."""
     amount = f"{one.amount}: " if one.amount else ""
-    first = f" (first at {one.first})" if one.first else ""
-    return f"expected {one.expected}, found {amount}{one.found}{first}"
+    return f"expected {one.expected}, found {amount}{one.found}"
 
 
 def _looks(found: Held) -> str:
@@ -36,5 +42,6 @@ def _looks(found: Held) -> str:
 
 
 def _change(one: Violation) -> str:
-    text = one.change or ""
+    """What `check_batch` says to its caller about its own arguments is left out."""
+    text = CHANGES.get(one.rule, one.change or "")
     return (text[:1].lower() + text[1:]).rstrip(".")

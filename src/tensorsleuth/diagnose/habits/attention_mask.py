@@ -51,7 +51,7 @@ def _judged(given: Given, each: Attending, attention: Attention, padded: list[Se
     steps = [int(step) for step in attention.steps]
     lucky = list(held(steps, seen.by_luck, ("token-shape",)))
     layer = given.training.layer(each.softmax)
-    does = f"masks attention{f' ({layer})' if layer else ''} over {fitting[0].name}"
+    does = f"masks attention{f' ({layer})' if layer else ''} over {fitting[0].name}, as its weights show"
     for found in lucky:
         yield habit_of(found, does, given.training.frame(each.softmax), "Softmax")
     for found in held(steps, seen.judged, RULES) if not lucky else ():

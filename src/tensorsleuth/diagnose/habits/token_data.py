@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -16,13 +17,16 @@ from tensorsleuth.model.violation import Violation
 from tensorsleuth.tokens.arguments import judge_arguments
 from tensorsleuth.tokens.roles import IDS, LABELS, Argument
 from tensorsleuth.tokens.setting import Setting
+from tensorsleuth.tokens.shift import Agreement
 from tensorsleuth.tokens.vocabulary import Vocabulary, of_size
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.watched import WatchedSeries
 
 CAUSAL = 1e-3  # weight on later keys, at most
 SUMS = frozenset(["Sum", "Mean"])
+SIZES = frozenset(["Shape", "Size"])  # what a mean divides by
 MOVES = frozenset(["Pad", "PadV2", "MirrorPad", "ConcatV2", "Roll", "TensorScatterUpdate"])
 START_ROWS = 32  # rows that begin alike, for a special token
 
@@ -106,22 +110,35 @@ def _fits(one: Sequences, labels: WatchedSeries) -> bool:
 
 
 def _with_labels(given: Given, one: Sequences, inside: Inside, series: WatchedSeries, spot: Spot) -> Iterator[Habit]:
-    causal = _is_causal(inside, one)
-    setting = one.setting(causal=causal or None, shifted_by="data" if causal else None)
-    rules = (("labels-shift",) if causal else ()) + (("loss-padding",) if _counts_padding(given, one, spot) else ())
     name, kept = called(series.name), values(series)
     name = name if name != one.name else f"{name} as labels"
+    causal = _is_causal(inside, one)
+    # Who moves them otherwise than by one may mean it: to copy the token before is a task.
+    sure = "data" if causal and _are_the_same(one, kept) else None
+    settings = {"labels-shift": one.setting(shifted_by=sure), "loss-padding": one.setting(causal=True)}
+    asked = {"labels-shift": causal, "loss-padding": _counts_padding(given, one, spot)}
 
-    def judge(step: int) -> list[Violation] | None:
+    def judge(step: int, rule: str) -> list[Violation] | None:
         if step not in kept:
             return None
         arguments = [Argument(one.name, one.at[step]), Argument(name, kept[step])]
-        return judge_arguments(arguments, setting, {one.name: IDS, name: LABELS})
+        return judge_arguments(arguments, settings[rule], {one.name: IDS, name: LABELS})
 
     site = given.training.around.site(spot)
-    for found in held([*one.at], judge, rules):
-        does = f"computes the loss of {one.name}, with {called(series.name)} as labels"
-        yield habit_of(found, does, site.frame if site is not None else given.entry(spot), spot.type)
+    for rule in (rule for rule, is_asked in asked.items() if is_asked):
+        for found in held([*one.at], partial(judge, rule=rule), (rule,)):
+            does = f"computes the loss of {one.name}, with {called(series.name)} as labels"
+            yield habit_of(found, does, site.frame if site is not None else given.entry(spot), spot.type)
+
+
+def _are_the_same(one: Sequences, labels: dict[int, Array]) -> bool:
+    """Are the labels the ids, not moved."""
+    agreement = Agreement()
+    for step, ids in one.at.items():
+        if step in labels and labels[step].shape == ids.shape:
+            tokens = ids != one.padding if one.padding is not None else np.ones(ids.shape, bool)
+            agreement.add(ids, labels[step], tokens, tokens)
+    return agreement.offset == 0
 
 
 def _counts_padding(given: Given, one: Sequences, spot: Spot) -> bool:
@@ -130,7 +147,7 @@ def _counts_padding(given: Given, one: Sequences, spot: Spot) -> bool:
 
 def _is_plain_sum(given: Given, spot: Spot) -> bool:
     """Are the losses of all positions summed, with nothing that weighs or picks them."""
-    users = {user for user in given.training.around.after(spot) if not user.is_gradient}
+    users = {user for user in given.training.around.after(spot) if not user.is_gradient and user.type not in SIZES}
     return bool(users) and all(user.type in SUMS for user in users)
 
 
