@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "checks": {"model", "capture"},
     "data": {"model", "native", "capture", "checking", "show"},
     "tokens": {"model", "data", "checking"},
-    "diagnose": {"model", "trace", "memory"},
+    "diagnose": {"model", "trace", "memory", "tokens"},
     "debugger": {"model", "trace", "diagnose"},
     "memory": {"model", "trace"},
     "timing": {"model", "trace"},

@@ -18,6 +18,8 @@ from tensorsleuth.trace.watched import WatchedSeries
 BATCH = "IteratorGetNext"
 GATHERS = frozenset(["GatherV2", "ResourceGather"])
 LOSS = "SparseSoftmaxCrossEntropyWithLogits"
+SUMS = frozenset(["Sum", "Mean"])
+SIZES = frozenset(["Shape", "Size"])  # what a mean divides by
 FAR = 30  # ops from a mask to the softmax
 # How masks are made and put on scores, from what is given.
 MASKING = frozenset(
@@ -134,6 +136,11 @@ class Given:
                         following.append(before)
             level = following
         return found
+
+    def is_plain_sum(self, loss: Spot) -> bool:
+        """Are the losses of all positions summed, with nothing that weighs or picks them."""
+        users = [user for user in self.training.around.after(loss) if user.type not in SIZES and not user.is_gradient]
+        return bool(users) and all(user.type in SUMS for user in users)
 
     def entry(self, spot: Spot) -> Frame | None:
         """The line that calls the function in which an op is run."""

@@ -47,9 +47,9 @@ class MaskSeen:
         weights, ids = self._weights(step), self.ids.at.get(step)
         if weights is None or ids is None or len(weights) < 2 or len(ids) != weights.shape[2]:
             return None
-        padding = ids == self.ids.padding
+        padding = np.asarray(ids == self.ids.padding)
         rows = padding.any(axis=1) & ~padding.all(axis=1)
-        none = (weights <= NOTHING).all(axis=1)  # [samples, queries, keys]
+        none = np.asarray((weights <= NOTHING).all(axis=1))  # [samples, queries, keys]
         laid = (none[:, rows] == padding[rows]).all()
         if len(np.unique(padding[rows], axis=0)) < 2 or not laid or padding.shape[1] != none.shape[2]:
             return []

@@ -40,8 +40,9 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
 
 def _judged(given: Given, each: Attending, attention: Attention, padded: list[Sequences]) -> Iterator[Habit]:
     """Where there is a mask, and one kind of ids that the keys may be."""
-    fitting = [one for one in padded if {ids.shape[1] for ids in one.at.values()} == {attention.columns}]
     masks = given.masks(each.softmax)
+    fitting = _keys(given, each, attention, padded)
+    fitting = [one for one in fitting if one.series.name in masks] or fitting
     if len(fitting) != 1 or not masks:
         return
     series, taker = _mask(masks, fitting[0])
@@ -58,6 +59,13 @@ def _judged(given: Given, each: Attending, attention: Attention, padded: list[Se
         frame = given.entry(taker) if name != "the mask" else _line(given, taker)
         does = f"is given {name}, which {does}" if name != "the mask" else does
         yield habit_of(found, does, frame, taker.type)
+
+
+def _keys(given: Given, each: Attending, attention: Attention, padded: list[Sequences]) -> list[Sequences]:
+    """Ids of the same function that are as long as there are keys."""
+    root = given.training.root_of(each.softmax)
+    mine = [one for one in padded if given.training.root_of(one.lookup.spot) == root]
+    return [one for one in mine if {ids.shape[1] for ids in one.at.values()} == {attention.columns}]
 
 
 def _mask(masks: dict[str, tuple[WatchedSeries, Spot]], ids: Sequences) -> tuple[WatchedSeries, Spot]:
