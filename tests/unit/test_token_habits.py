@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorsleuth.diagnose.given import Lookup, called
+from tensorsleuth.diagnose.given import Lookup
 from tensorsleuth.diagnose.mask_seen import MaskSeen
+from tensorsleuth.diagnose.parts import Part, called
 from tensorsleuth.diagnose.token_looks import Sequences, held
 from tensorsleuth.model.violation import Violation
 
@@ -21,7 +22,7 @@ def series(batches: list[Any], name: str = "train_step/ids") -> Any:
 
 
 def sequences(batches: list[Any], vocabulary: int = 40) -> Sequences:
-    return Sequences(Lookup(series(batches), SimpleNamespace(), "words", vocabulary))  # type: ignore[arg-type]
+    return Sequences(Lookup(Part(series(batches)), SimpleNamespace(), "words", vocabulary))  # type: ignore[arg-type]
 
 
 def padded(rows: int = 8, seed: int = 1, pad: int = 0) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tensorsleuth.diagnose.around import Spot
+from tensorsleuth.diagnose.parts import SLICE, Cut, Part, cut_of
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import Frame, Function, Instance
 from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
@@ -35,7 +36,7 @@ MASKING = frozenset(
 class Lookup:
     """Ids, and the variable that they are looked up in."""
 
-    ids: WatchedSeries
+    ids: Part
     spot: Spot
     variable: str
     rows: int
@@ -72,8 +73,8 @@ class Given:
     @cached_property
     def lookups(self) -> list[Lookup]:
         """What is looked up in variables with a row for each id."""
-        found = {(one.ids.name, one.variable): one for spot in self._spots(GATHERS) for one in self._lookup(spot)}
-        return list(found.values())
+        found = [one for spot in self.training.forward(GATHERS) for one in self._lookup(spot)]
+        return list({(one.ids.series.name, str(one.ids.cut), one.variable): one for one in found}.values())
 
     def _lookup(self, spot: Spot) -> Iterator[Lookup]:
         ids, table = self.origin(spot, 1), self._table(spot)
@@ -93,16 +94,14 @@ class Given:
         return None
 
     @cached_property
-    def labels(self) -> list[tuple[WatchedSeries, Spot]]:
+    def labels(self) -> list[tuple[Part, Spot]]:
         """What a softmax cross-entropy compares with."""
-        found = {(one.name, spot): (one, spot) for spot in self._spots((LOSS,)) if (one := self.origin(spot, 1))}
-        return list(found.values())
+        found = ((self.origin(spot, 1), spot) for spot in self.training.forward((LOSS,)))
+        return [(part, spot) for part, spot in found if part is not None]
 
-    def _spots(self, types: frozenset[str] | tuple[str, ...]) -> Iterator[Spot]:
-        return self.training.forward(types)
-
-    def origin(self, spot: Spot, slot: int) -> WatchedSeries | None:
-        """What is given as an input of an op, unchanged but for its type and shape."""
+    def origin(self, spot: Spot, slot: int) -> Part | None:
+        """What is given as an input of an op, unchanged but for its type and shape, or cut once."""
+        cut: Cut = ()
         for _ in range(FAR):
             if spot.instance is None:
                 return None
@@ -111,11 +110,16 @@ class Given:
             if len(sources) != 1:
                 return None
             if sources[0].tensor in self.known:
-                return self.known[sources[0].tensor]
+                return Part(self.known[sources[0].tensor], cut)
             before = self._spot(sources[0].tensor)
-            if before is None or before.type not in ("Cast", "SelectV2"):
+            if before is None or before.type not in ("Cast", "SelectV2", SLICE):
                 return None
-            spot, slot = before, 0 if before.type == "Cast" else 2  # Keras counts negative ids from the end
+            if before.type == SLICE:
+                found = cut_of(before) if not cut else None
+                if found is None:
+                    return None
+                cut = found
+            spot, slot = before, 2 if before.type == "SelectV2" else 0  # Keras counts negative ids from the end
         return None
 
     def masks(self, softmax: Spot) -> dict[str, tuple[WatchedSeries, Spot]]:
@@ -171,13 +175,3 @@ def _is_looked_at(dtype: int) -> bool:
     """As watching/inside_inputs.py has it."""
     known = DTYPES.get(dtype)
     return known is not None and known.kind is not Kind.OTHER and not is_float(dtype)
-
-
-def called(name: str) -> str:
-    """What the program calls it: `ids`; of what Keras takes from a dataset, `x`, `x[1]`, `y`."""
-    function, _, path = name.partition("/")
-    if "on_iterator" not in function and not path.partition("/")[0].isdigit():
-        return path or name
-    first, *rest = path.split("/")
-    part = {"0": "x", "1": "y", "2": "sample_weight"}.get(first, first)
-    return part + "".join(f"[{one}]" if one.isdigit() else f'["{one}"]' for one in rest)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tensorsleuth.diagnose.token_looks import Sequences, values
+from tensorsleuth.diagnose.parts import Part
+from tensorsleuth.diagnose.token_looks import Sequences
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.tokens.arguments import judge_arguments
 from tensorsleuth.tokens.roles import IDS, MASK, Argument
@@ -79,6 +80,6 @@ def _kept(weights: Array, padding: Array) -> Array:
 
 def is_mask(series: WatchedSeries, ids: Sequences) -> bool:
     """Is it 0 and 1, one for each token."""
-    kept = values(series)
+    kept = Part(series).values()
     both = [(kept[step], one) for step, one in ids.at.items() if step in kept]
     return bool(both) and all(mask.shape == one.shape and np.isin(mask, (0, 1)).all() for mask, one in both)

@@ -8,13 +8,13 @@ from functools import cached_property
 
 import numpy as np
 
-from tensorsleuth.diagnose.given import Given, Lookup, called
+from tensorsleuth.diagnose.given import Given, Lookup
+from tensorsleuth.diagnose.parts import called
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.tokens.padding import Guess, edges, guess_padding
 from tensorsleuth.tokens.setting import Setting
 from tensorsleuth.tokens.vocabulary import Vocabulary
 from tensorsleuth.trace.ring_reader import Array
-from tensorsleuth.trace.watched import WatchedSeries
 
 LEAST_WIDTH, LEAST_VOCABULARY = 3, 5  # of ids that are text
 PADDED_ROWS, LENGTHS = 8, 3  # rows that end in padding, and of how many lengths, for this to be sure
@@ -37,13 +37,13 @@ class Sequences:
 
     def __init__(self, lookup: Lookup) -> None:
         self.lookup = lookup
-        self.series = lookup.ids
-        self.name = called(lookup.ids.name)
+        self.series = lookup.ids.series
+        self.name = called(self.series.name)
 
     @cached_property
     def at(self) -> dict[int, Array]:
         """The ids by step, [rows, tokens]."""
-        return {step: ids for step, ids in values(self.series).items() if ids.ndim == 2}
+        return {step: ids for step, ids in self.lookup.ids.values().items() if ids.ndim == 2}
 
     @cached_property
     def is_text(self) -> bool:
@@ -85,12 +85,6 @@ def _guess(ids: Array) -> Guess | None:
 def sequences_of(given: Given) -> list[Sequences]:
     """All ids that are rows of tokens."""
     return [one for one in map(Sequences, given.lookups) if one.is_text]
-
-
-def values(series: WatchedSeries) -> dict[int, Array]:
-    """What was kept, by step."""
-    kept = ((int(step), series.value(look)) for look, step in enumerate(series.steps))
-    return {step: value for step, value in kept if value is not None and value.size}
 
 
 def held(steps: list[int], judge: Callable[[int], list[Violation] | None], rules: tuple[str, ...]) -> Iterator[Held]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.attending import Attending, attention_of
-from tensorsleuth.diagnose.given import Given, called
+from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.mask_seen import MaskSeen, is_mask
+from tensorsleuth.diagnose.parts import called
 from tensorsleuth.diagnose.token_looks import Sequences, held, sequences_of
 from tensorsleuth.diagnose.token_words import habit_of
 from tensorsleuth.diagnose.training import Training

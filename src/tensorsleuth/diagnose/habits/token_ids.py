@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorsleuth.diagnose.given import Given, Lookup, called
+from tensorsleuth.diagnose.given import Given, Lookup
 from tensorsleuth.diagnose.habit import Habit
+from tensorsleuth.diagnose.parts import called
 from tensorsleuth.diagnose.token_looks import Held, Sequences, held, sequences_of
 from tensorsleuth.diagnose.token_words import habit_of
 from tensorsleuth.diagnose.training import Training
@@ -34,13 +35,12 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
 
 
 def _outside(given: Given, lookup: Lookup) -> Iterator[Habit]:
-    """Ids that have no row: at any look, and of the whole batch."""
-    name, rows = called(lookup.ids.name), lookup.ids.rows
-    looks = [look for look in range(len(rows)) if rows["min"][look] < 0 or rows["max"][look] >= lookup.rows]
-    kept = [(look, lookup.ids.value(look)) for look in looks]
-    judged = [(look, _vocabulary(name, ids, lookup.rows)) for look, ids in kept if ids is not None and ids.size]
-    for look, violations in (pair for pair in judged if pair[1]):
-        found = Held(violations[0], len(looks), len(rows), int(lookup.ids.steps[look]))
+    """Ids that have no row, at any look."""
+    name, kept = called(lookup.ids.series.name), lookup.ids.values()
+    judged = {step: _vocabulary(name, ids, lookup.rows) for step, ids in kept.items()}
+    broken = {step: found[0] for step, found in judged.items() if found}
+    for step, violation in broken.items():
+        found = Held(violation, len(broken), len(kept), step)
         does = f"is given {name}, which are looked up in {lookup.variable} ({lookup.rows:,} rows)"
         yield habit_of(found, does, given.entry(lookup.spot), lookup.spot.type)
         return

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorsleuth.diagnose.given import Given, called
+from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit
-from tensorsleuth.diagnose.token_looks import Sequences, sequences_of, values
+from tensorsleuth.diagnose.parts import Part, called
+from tensorsleuth.diagnose.token_looks import Sequences, sequences_of
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
@@ -21,13 +22,15 @@ BY_CHANCE = 0.02  # of the rows of one batch that may be there twice, for rows t
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
     inside = Inside(process)
-    held_out = {one.name: one for one in inside.evaluation.inputs} if any(one.trains for one in inside.inputs) else {}
+    held_out = (
+        {called(one.name): one for one in inside.evaluation.inputs} if any(one.trains for one in inside.inputs) else {}
+    )
     if not held_out:
         return
     given = Given(Training(process), inside)
     for one in sequences_of(given):
-        if one.series.name in held_out:
-            yield from _judged(given, one, [*values(held_out[one.series.name]).values()])
+        if one.name in held_out:
+            yield from _judged(given, one, [*Part(held_out[one.name], one.lookup.ids.cut).values().values()])
 
 
 def _judged(given: Given, one: Sequences, batches: list[Array]) -> Iterator[Habit]:
@@ -55,7 +58,7 @@ def _repeats(one: Sequences) -> float:
 def _habit(given: Given, one: Sequences, shared: int, measured: int, trained: int) -> Habit:
     why = (
         f"validates with samples that it trains on: {shared:,} of the {measured:,} rows of validation that were looked "
-        f"at are among {trained:,} rows of training ({called(one.series.name)}), so that what is measured is memory, "
+        f"at are among {trained:,} rows of training ({one.name}), so that what is measured is memory, "
         "not what was learned"
     )
     place = given.entry(one.lookup.spot), "validation", 0.0, False, None, ()
