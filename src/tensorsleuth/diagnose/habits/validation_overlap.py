@@ -11,9 +11,12 @@ from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.parts import Part, called
 from tensorsleuth.diagnose.token_looks import Sequences, sequences_of
 from tensorsleuth.diagnose.training import Training
+from tensorsleuth.model.catalog import Frame
+from tensorsleuth.model.rows import CallKind
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
+from tensorsleuth.trace.watched import WatchedSeries
 
 LEAST_SHARED, LEAST_SHARE = 4, 0.05  # rows that are the same, and of those of validation that were looked at
 SHORTEST = 4  # tokens: shorter rows are the same by chance
@@ -22,15 +25,28 @@ BY_CHANCE = 0.02  # of the rows of one batch that may be there twice, for rows t
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
     inside = Inside(process)
-    held_out = (
-        {called(one.name): one for one in inside.evaluation.inputs} if any(one.trains for one in inside.inputs) else {}
-    )
-    if not held_out:
+    held_out = {called(one.name): one for one in inside.evaluation.inputs}
+    if not held_out or not any(one.trains for one in inside.inputs):
         return
     given = Given(Training(process), inside)
     for one in sequences_of(given):
         if one.name in held_out:
-            yield from _judged(given, one, [*Part(held_out[one.name], one.lookup.ids.cut).values().values()])
+            rows = Part(held_out[one.name], one.lookup.ids.cut).values()
+            steps = _of_fit(process, held_out[one.name], given.entry(one.lookup.spot))
+            yield from _judged(given, one, [ids for step, ids in rows.items() if step in steps])
+
+
+def _of_fit(process: ProcessTrace, series: WatchedSeries, entry: Frame | None) -> set[int]:
+    """The steps at which the line that trains also validated: to evaluate training data on its own may be meant."""
+    calls = process.calls[process.calls["kind"] == CallKind.FUNCTION]
+    found = set()
+    for row in series.rows:
+        before = calls[calls["time"] <= row["time"]]
+        op = process.catalogue.eager.get(int(before["op"][np.argmax(before["time"])])) if len(before) else None
+        site = process.catalogue.sites.get(op.site) if op is not None else None
+        if site is not None and site.frame == entry:
+            found.add(int(row["step"]))
+    return found
 
 
 def _judged(given: Given, one: Sequences, batches: list[Array]) -> Iterator[Habit]:
