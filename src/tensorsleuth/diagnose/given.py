@@ -141,10 +141,16 @@ class Given:
             level = following
         return found
 
-    def is_plain_sum(self, loss: Spot) -> bool:
+    def is_plain_sum(self, loss: Spot, depth: int = 4) -> bool:
         """Are the losses of all positions summed, with nothing that weighs or picks them."""
         users = [user for user in self.training.around.after(loss) if user.type not in SIZES and not user.is_gradient]
-        return bool(users) and all(user.type in SUMS for user in users)
+        return bool(users) and all(user.type in SUMS or self._is_scaled_sum(user, depth) for user in users)
+
+    def _is_scaled_sum(self, user: Spot, depth: int) -> bool:
+        """The same of what is multiplied by one number first: where no weights are given, Keras 2 takes 1."""
+        sources = [one.described for slot in self.training.around.inputs(user) for one in slot]
+        scaled = any(node is not None and node.type == "Const" and node.attrs.get("shape") == [] for node in sources)
+        return user.type == "Mul" and scaled and depth > 0 and self.is_plain_sum(user, depth - 1)
 
     def entry(self, spot: Spot) -> Frame | None:
         """The line that calls the function in which an op is run."""
