@@ -8,6 +8,7 @@ from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.violation import Violation
 
 CONFIDENCE = 0.9
+EXPECTED = {"loss-padding": "padding to weigh nothing in the loss"}
 CHANGES = {
     "mask-covers": "make the mask of the same ids that the model reads, after truncation: ids != the id of padding",
     "mask-inverted": "turn the mask round: Keras takes 1, or True, where there is a token; what is added to scores is "
@@ -31,7 +32,7 @@ def habit_of(found: Held, does: str, frame: Frame | None, op: str, sure: bool = 
 def sentence(one: Violation) -> str:
     """`expected 0 where there is padding, found 12 of 40: padding with 1`; where first, the evidence has."""
     amount = f"{one.amount}: " if one.amount else ""
-    return f"expected {one.expected}, found {amount}{one.found}"
+    return f"expected {EXPECTED.get(one.rule, one.expected)}, found {amount}{one.found}"
 
 
 def _looks(found: Held) -> str:
