@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorsleuth.diagnose.ahead import moved_by
 from tensorsleuth.diagnose.given import Lookup
 from tensorsleuth.diagnose.mask_seen import MaskSeen
-from tensorsleuth.diagnose.parts import Part, called
+from tensorsleuth.diagnose.parts import Part, called, cut_of
 from tensorsleuth.diagnose.token_looks import Sequences, held
 from tensorsleuth.model.violation import Violation
 
@@ -35,9 +36,15 @@ def padded(rows: int = 8, seed: int = 1, pad: int = 0) -> Any:
 
 def attending(masks: list[Any]) -> Any:
     """Attention of two heads; masks are True where a query may look, [samples, queries, keys]."""
-    weights = [np.repeat((mask / np.maximum(mask.sum(-1, keepdims=True), 1))[:, None], 2, axis=1) for mask in masks]
-    kept = [SimpleNamespace(weights=one.astype("float32"), scale=(1, 1)) for one in weights]
+    kept = [SimpleNamespace(weights=_weights(mask), scale=(1, 1)) for mask in masks]
     return SimpleNamespace(steps=np.arange(len(masks)), kept=lambda look: kept[look])
+
+
+def _weights(mask: Any) -> Any:
+    """As softmax gives them; those of a query that may look nowhere are all the same."""
+    scores = np.random.default_rng(4).uniform(0.5, 1.0, (len(mask), 2, *mask.shape[1:])) * mask[:, None]
+    sums = scores.sum(-1, keepdims=True)
+    return np.where(sums > 0, scores / np.maximum(sums, 1e-9), 1 / mask.shape[-1]).astype("float32")
 
 
 def rules(masks: list[Any], batches: list[Any]) -> list[str]:
@@ -90,6 +97,12 @@ def test_queries_that_are_padding_do_not_count() -> None:
     assert rules(masks, batches) == []
 
 
+def test_queries_that_may_look_nowhere_do_not_count() -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    masks = [over_queries(batch != 0) & (np.arange(WIDTH) > 0)[None, :, None] for batch in batches]
+    assert rules(masks, batches) == []
+
+
 def test_masks_that_are_wrong() -> None:
     batches = [padded(seed=seed) for seed in STEPS]
     assert rules([over_queries(batch == 0) for batch in batches], batches) == ["mask-inverted"]
@@ -119,6 +132,36 @@ def test_a_single_odd_batch_is_no_finding() -> None:
     most = {0: [wrong], 1: [wrong], 2: []}
     assert [one.looks for one in held([*STEPS], most.get, ("all-padding",))] == [2]
     assert list(held([0], {0: [wrong]}.get, ("all-padding",))) == []
+
+
+def test_how_far_labels_are_moved() -> None:
+    ids = [padded(seed=seed) for seed in STEPS]
+    for offset in (0, 1, -1):
+        labels = {step: np.roll(batch, -offset, axis=1) for step, batch in enumerate(ids)}
+        assert moved_by(sequences(ids), labels) == offset
+    assert moved_by(sequences(ids), {step: padded(seed=9) for step in STEPS}) is None
+
+
+def test_what_a_step_cuts_itself() -> None:
+    tokens = [padded(seed=seed) for seed in STEPS]
+    read, said = Part(series(tokens), (slice(None), slice(0, -1))), Part(series(tokens), (slice(None), slice(1, None)))
+    assert read.values()[1].tolist() == tokens[1][:, :-1].tolist()
+    one = Sequences(Lookup(read, SimpleNamespace(), "words", 40))  # type: ignore[arg-type]
+    assert moved_by(one, said.values()) == 1
+
+
+def test_a_slice_as_the_graph_has_it() -> None:
+    """`tokens[:, 1:]`, and one that takes a dimension away."""
+
+    def node(kind: str, **attrs: Any) -> Any:
+        inputs = ((-1, 0), (0, 0), (1, 0), (2, 0)) if kind == "StridedSlice" else ()
+        return SimpleNamespace(type=kind, attrs=attrs, inputs=inputs)
+
+    numbers = [node("Const", value=one) for one in (["0", "1"], ["0", "0"], ["1", "1"])]
+    for attrs, expected in (({}, (slice(None, None, 1), slice(1, None, 1))), ({"shrink_axis_mask": 1}, None)):
+        cut = node("StridedSlice", begin_mask=1, end_mask=3, **attrs)
+        spot = SimpleNamespace(described=cut, function=SimpleNamespace(nodes=[*numbers, cut]))
+        assert cut_of(spot) == expected  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.watched import WatchedSeries
 
 NOTHING = 1e-30  # weight: what a mask leaves; a sharp softmax leaves more
+EVEN = 1e-6  # by which weights differ that are all the same
 READ = 1e-4  # weight on padding that counts as read
 
 
@@ -72,10 +73,16 @@ class MaskSeen:
 
 
 def _kept(weights: Array, padding: Array) -> Array:
-    """[samples, keys]: which keys queries that are tokens read; of padding, more than what rounding leaves."""
+    """[samples, keys]: which keys queries that are tokens read; of padding, more than what rounding leaves.
+
+    A query that may look nowhere, as padding in Keras, has the same weight for all keys, and does not count.
+    """
     asks = ~padding if weights.shape[2] == padding.shape[1] else np.ones((len(weights), weights.shape[2]), bool)
-    most = np.where(asks[:, None, :, None], weights, 0.0).max(axis=(1, 2))
-    return np.asarray(most > np.where(padding, READ, NOTHING))
+    even = weights.max(axis=-1) - weights.min(axis=-1) <= EVEN
+    counted = asks[:, None, :] & ~even
+    most = np.where(counted[..., None], weights, 0.0).max(axis=(1, 2))
+    nothing = ~counted.any(axis=(1, 2))
+    return np.asarray((most > np.where(padding, READ, NOTHING)) | (nothing[:, None] & ~padding))
 
 
 def is_mask(series: WatchedSeries, ids: Sequences) -> bool:
