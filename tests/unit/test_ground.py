@@ -46,7 +46,7 @@ MAY_IMPORT = {
     "checks": {"model", "capture"},
     "data": {"model", "native", "capture", "checking", "show"},
     "tokens": {"model", "data", "checking"},
-    "diagnose": {"model", "trace", "memory", "insight"},
+    "diagnose": {"model", "trace", "memory", "insight", "tokens"},
     "debugger": {"model", "trace", "diagnose"},
     "memory": {"model", "trace"},
     "timing": {"model", "trace"},

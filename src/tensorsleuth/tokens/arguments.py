@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,12 +16,15 @@ from tensorsleuth.tokens.roles import IDS, LABELS, Argument, find_roles, vocabul
 from tensorsleuth.tokens.setting import Setting
 
 
-def judge_arguments(arguments: Sequence[Argument], setting: Setting | None = None) -> list[Violation]:
+def judge_arguments(
+    arguments: Sequence[Argument], setting: Setting | None = None, known: Mapping[str, str] | None = None
+) -> list[Violation]:
     """What is wrong with them, worst first. Nothing where none of them are ids.
 
-    The vocabulary is as large as the variable that ids are looked up in, unless the setting says otherwise.
+    The vocabulary is as large as the variable that ids are looked up in, unless the setting says otherwise; roles are
+    found, unless they are `known`, by name.
     """
-    roles = find_roles(arguments)
+    roles = dict(known) if known is not None else find_roles(arguments)
     ids = next((one for one in arguments if roles.get(one.name) == IDS), None)
     if ids is None or ids.array.ndim < 2:
         return []

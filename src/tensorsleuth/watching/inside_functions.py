@@ -44,7 +44,7 @@ class InsideFunctions:
         kinds = self._attention, self._outputs, self._gradients
         for source, entry in (one for kind in kinds for one in kind(placed, family, made, trains)):
             found.setdefault(source, entry)
-        found |= dict(batches(placed, self._book) if trains and self._by is None else ())
+        found |= dict(batches(placed, self._book, trains) if self._by is None else ())
         numbers = _numbers(placed)
         for source, entry in found.items():
             if entry is not None:

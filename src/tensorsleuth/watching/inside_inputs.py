@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -11,12 +10,12 @@ from tensorsleuth.capture.instrument import Placed
 from tensorsleuth.capture.recorder import Recorder
 from tensorsleuth.capture.sink import tensor_view
 from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
+from tensorsleuth.model.functions import program_name
 from tensorsleuth.model.rows import EventKind
 from tensorsleuth.native import loader
 from tensorsleuth.watching.inside_series import InsideBook, InsideEntry, Look
 
 Found = Iterator[tuple[str, InsideEntry | None]]  # a tensor of a function, and the series that it belongs to
-_GIVEN = re.compile(r"__(?:inference|forward)_(.+)_\d+")  # TensorFlow's name of a function -> the program's
 
 
 class InsideInputs:
@@ -47,30 +46,26 @@ class InsideInputs:
         for number, argument in enumerate(tf.argument_names(graph)[: len(inputs)]):
             tensor = inputs[number]
             if isinstance(tensor, tf.EagerTensor) and _is_looked_at(tensor._datatype_enum()):
-                entry = self._book.find("input", f"{_title(name)}/{argument}", Look.INPUT)
+                entry = self._book.find("input", f"{program_name(name)}/{argument}", Look.INPUT)
                 found |= {number: entry} if entry is not None else {}
         return found
 
 
-def batches(placed: Placed, book: InsideBook) -> Found:
-    """What a function takes from a dataset by itself, as Keras has it."""
+def batches(placed: Placed, book: InsideBook, trains: bool) -> Found:
+    """What a function takes from a dataset by itself, as Keras has it: also what it validates with."""
     for number, node in enumerate(placed.definition.proto.node_def):
         outputs = list(placed.definition.names(number)) if node.op == "IteratorGetNext" else []
         names = _batch_names(placed.graph, len(outputs)) if outputs else []
         for (source, dtype), name in zip(outputs, names, strict=True):
             if _is_looked_at(dtype):
-                yield source, book.find("input", f"{_title(placed.name)}/{name}", Look.INPUT, op=node.name)
+                title = f"{program_name(placed.name)}/{name}"
+                yield source, book.find("input", title, Look.INPUT, trains=trains, op=node.name)
 
 
 def _is_looked_at(dtype: int) -> bool:
     """Is it a dtype of ids, masks and labels."""
     known = DTYPES.get(dtype)
     return known is not None and known.kind is not Kind.OTHER and not is_float(dtype)
-
-
-def _title(function: str) -> str:
-    """What the program calls a function."""
-    return _GIVEN.sub(r"\1", function)
 
 
 def _batch_names(graph: Any, count: int) -> list[str]:

@@ -1,0 +1,183 @@
+"""What is given to functions that train, whole numbers and truth values: which ops take each, and where it comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tensorsleuth.diagnose.around import Spot
+from tensorsleuth.diagnose.parts import SLICE, Cut, Part, cut_of
+from tensorsleuth.diagnose.training import Training
+from tensorsleuth.model.catalog import Frame, Function, Instance
+from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
+from tensorsleuth.model.functions import program_name
+from tensorsleuth.model.ops import READS
+from tensorsleuth.trace.inside import Inside
+from tensorsleuth.trace.watched import WatchedSeries
+
+BATCH = "IteratorGetNext"
+GATHERS = frozenset(["GatherV2", "ResourceGather"])
+LOSS = "SparseSoftmaxCrossEntropyWithLogits"
+SUMS = frozenset(["Sum", "Mean"])
+SIZES = frozenset(["Shape", "Size"])  # what a mean divides by
+FAR = 30  # ops from a mask to the softmax
+# How masks are made and put on scores, from what is given.
+MASKING = frozenset(
+    [
+        "AddV2", "Add", "Sub", "Mul", "RealDiv", "Neg", "SelectV2", "Select", "Cast", "LogicalAnd", "LogicalOr",
+        "LogicalNot", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "Minimum", "Maximum",
+        "StridedSlice", "Tile", "BroadcastTo", "MatrixBandPart",
+    ]
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Ids, and the variable that they are looked up in."""
+
+    ids: Part
+    spot: Spot
+    variable: str
+    rows: int
+
+
+class Given:
+    """Asked about the functions of one process that train."""
+
+    def __init__(self, training: Training, inside: Inside) -> None:
+        self.training = training
+        self._series = inside.inputs
+        self._flow = training.moments.flow
+
+    @cached_property
+    def known(self) -> dict[int, WatchedSeries]:
+        """By the tensor that has it: an argument of what Python calls, or a part of a batch."""
+        found: dict[int, WatchedSeries] = {}
+        for instance, function in self.training.instances:
+            if instance.id in self.training.roots:
+                found |= self._paired(function, None, list(_arguments(instance, function)))
+            for node in function.nodes:
+                if node.type == BATCH:
+                    first = instance.first + node.first
+                    tensors = [first + at for at, dtype in enumerate(node.dtypes) if _is_looked_at(dtype)]
+                    found |= self._paired(function, node.name, tensors)
+        return found
+
+    def _paired(self, function: Function, op: str | None, tensors: list[int]) -> dict[int, WatchedSeries]:
+        """Series were made in the order of the tensors."""
+        title = program_name(function.name)
+        series = [one for one in self._series if one.op == op and one.name.startswith(f"{title}/")]
+        return dict(zip(tensors, series, strict=True)) if len(series) == len(tensors) else {}
+
+    @cached_property
+    def lookups(self) -> list[Lookup]:
+        """What is looked up in variables with a row for each id."""
+        found = [one for spot in self.training.forward(GATHERS) for one in self._lookup(spot)]
+        return list({(one.ids.series.name, str(one.ids.cut), one.variable): one for one in found}.values())
+
+    def _lookup(self, spot: Spot) -> Iterator[Lookup]:
+        ids, table = self.origin(spot, 1), self._table(spot)
+        if ids is not None and table is not None:
+            yield Lookup(ids, spot, *table)
+
+    def _table(self, spot: Spot) -> tuple[str, int] | None:
+        """The name and the rows of the variable that an op looks things up in."""
+        handle = self.training.handle(spot) if spot.type in READS else None
+        for source in self.training.around.inputs(spot)[0] if handle is None else ():
+            handle = self.training.handle(source) if source.type in READS else handle
+        root = self._function(self.training.root_of(spot))
+        for captured in root.captures.values() if handle is not None else ():
+            shape = captured.get("shape")
+            if captured.get("uid") == handle and isinstance(shape, list) and len(shape) == 2:
+                return str(captured.get("variable", "")).partition(":")[0], int(shape[0])
+        return None
+
+    @cached_property
+    def labels(self) -> list[tuple[Part, Spot]]:
+        """What a softmax cross-entropy compares with."""
+        found = ((self.origin(spot, 1), spot) for spot in self.training.forward((LOSS,)))
+        return [(part, spot) for part, spot in found if part is not None]
+
+    def origin(self, spot: Spot, slot: int) -> Part | None:
+        """What is given as an input of an op, unchanged but for its type and shape, or cut once."""
+        cut: Cut = ()
+        for _ in range(FAR):
+            if spot.instance is None:
+                return None
+            slots = self._flow.slots(spot.instance, spot.node)
+            sources = slots[slot] if slot < len(slots) else []
+            if len(sources) != 1:
+                return None
+            if sources[0].tensor in self.known:
+                return Part(self.known[sources[0].tensor], cut)
+            before = self._spot(sources[0].tensor)
+            if before is None or before.type not in ("Cast", "SelectV2", SLICE):
+                return None
+            if before.type == SLICE:
+                found = cut_of(before) if not cut else None
+                if found is None:
+                    return None
+                cut = found
+            spot, slot = before, 2 if before.type == "SelectV2" else 0  # Keras counts negative ids from the end
+        return None
+
+    def masks(self, softmax: Spot) -> dict[str, tuple[WatchedSeries, Spot]]:
+        """What is given that a softmax is masked by, by name, with the first op that takes it."""
+        found: dict[str, tuple[WatchedSeries, Spot]] = {}
+        level, seen = [softmax], {softmax}
+        for _ in range(FAR):
+            following = []
+            for spot in level:
+                assert spot.instance is not None
+                for source in (one for slot in self._flow.slots(spot.instance, spot.node) for one in slot):
+                    if source.tensor in self.known:
+                        series = self.known[source.tensor]
+                        found.setdefault(series.name, (series, spot))
+                    before = self._spot(source.tensor)
+                    if before is not None and before.type in MASKING and before not in seen:
+                        seen.add(before)
+                        following.append(before)
+            level = following
+        return found
+
+    def is_plain_sum(self, loss: Spot, depth: int = 4) -> bool:
+        """Are the losses of all positions summed, with nothing that weighs or picks them."""
+        users = [user for user in self.training.around.after(loss) if user.type not in SIZES and not user.is_gradient]
+        return bool(users) and all(user.type in SUMS or self._is_scaled_sum(user, depth) for user in users)
+
+    def _is_scaled_sum(self, user: Spot, depth: int) -> bool:
+        """The same of what is multiplied by one number first: where no weights are given, Keras 2 takes 1."""
+        sources = [one.described for slot in self.training.around.inputs(user) for one in slot]
+        scaled = any(node is not None and node.type == "Const" and node.attrs.get("shape") == [] for node in sources)
+        return user.type == "Mul" and scaled and depth > 0 and self.is_plain_sum(user, depth - 1)
+
+    def entry(self, spot: Spot) -> Frame | None:
+        """The line that calls the function in which an op is run."""
+        catalogue, root = self.training.process.catalogue, self.training.root_of(spot)
+        name = self._function(root).name  # what XLA compiles is called as it is
+        calls = (op for op in catalogue.eager.values() if op.instance == root or op.type == name)
+        sites = (catalogue.sites.get(op.site) for op in calls)
+        return next((site.frame for site in sites if site is not None and site.frame is not None), None)
+
+    def _spot(self, number: int) -> Spot | None:
+        tensor = self.training.process.tensor(number)
+        if tensor is None or tensor.node is None or tensor.function is None:
+            return None
+        return Spot(tensor.type, tensor.instance, tensor.function, tensor.function.number(tensor.node))
+
+    def _function(self, root: int) -> Function:
+        catalogue = self.training.process.catalogue
+        return catalogue.functions[catalogue.instances[root].function]
+
+
+def _arguments(instance: Instance, function: Function) -> Iterator[int]:
+    for number, dtype in enumerate(function.argument_dtypes):
+        if number not in function.captures and _is_looked_at(dtype):
+            yield instance.first + number
+
+
+def _is_looked_at(dtype: int) -> bool:
+    """As watching/inside_inputs.py has it."""
+    known = DTYPES.get(dtype)
+    return known is not None and known.kind is not Kind.OTHER and not is_float(dtype)

@@ -1,0 +1,83 @@
+"""Ids that are wrong for a model: outside of its vocabulary, rows of nothing but padding, doubled special tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.diagnose.given import Given, Lookup
+from tensorsleuth.diagnose.habit import Habit
+from tensorsleuth.diagnose.parts import called
+from tensorsleuth.diagnose.token_looks import Held, Sequences, held, sequences_of
+from tensorsleuth.diagnose.token_words import habit_of
+from tensorsleuth.diagnose.training import Training
+from tensorsleuth.model.violation import Violation
+from tensorsleuth.tokens.arguments import judge_arguments
+from tensorsleuth.tokens.roles import IDS, Argument
+from tensorsleuth.tokens.setting import Setting
+from tensorsleuth.tokens.vocabulary import Vocabulary, of_size
+from tensorsleuth.trace.inside import Inside
+from tensorsleuth.trace.process import ProcessTrace
+
+START_ROWS = 32  # rows that begin alike, for a special token
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    inside = Inside(process)
+    if not inside.inputs:
+        return
+    given = Given(Training(process), inside)
+    for lookup in given.lookups:
+        yield from _outside(given, lookup)
+    for one in sequences_of(given):
+        yield from _rows(given, one, bool(inside.attention))
+
+
+def _outside(given: Given, lookup: Lookup) -> Iterator[Habit]:
+    """Ids that have no row, at any look."""
+    name, kept = called(lookup.ids.series.name), lookup.ids.values()
+    judged = {step: _vocabulary(name, ids, lookup.rows) for step, ids in kept.items()}
+    broken = {step: found[0] for step, found in judged.items() if found}
+    for step, violation in broken.items():
+        found = Held(violation, len(broken), len(kept), step)
+        does = f"is given {name}, which are looked up in {lookup.variable} ({lookup.rows:,} rows)"
+        yield habit_of(found, does, given.entry(lookup.spot), lookup.spot.type)
+        return
+
+
+def _vocabulary(name: str, ids: object, size: int) -> list[Violation]:
+    array = np.atleast_1d(np.asarray(ids))
+    argument = Argument(name, array if array.ndim > 1 else array[:, None])
+    found = judge_arguments([argument], Setting(of_size(size)), {name: IDS})
+    return [one for one in found if one.rule == "vocabulary"]
+
+
+def _rows(given: Given, one: Sequences, attends: bool) -> Iterator[Habit]:
+    """Rows of nothing but padding, and special tokens that are there twice."""
+    root = given.training.root_of(one.lookup.spot)
+    losses = [spot for _, spot in given.labels if given.training.root_of(spot) == root]
+    weighted = not losses or not all(given.is_plain_sum(spot) for spot in losses)
+    entry, op = given.entry(one.lookup.spot), one.lookup.spot.type
+    if one.padding is not None:
+        for found in held([*one.at], lambda step: _judged(one, step, one.setting()), ("all-padding",)):
+            yield habit_of(found, f"is given {one.name}", entry, op, sure=not weighted)
+    specials = _doubled(one)
+    if specials:
+        setting = Setting(Vocabulary(one.lookup.rows, specials), one.padding)
+        for found in held([*one.at], lambda step: _judged(one, step, setting), ("special-doubled",)):
+            yield habit_of(found, f"is given {one.name}", entry, op, sure=attends)
+
+
+def _judged(one: Sequences, step: int, setting: Setting) -> list[Violation]:
+    return judge_arguments([Argument(one.name, one.at[step])], setting, {one.name: IDS})
+
+
+def _doubled(one: Sequences) -> dict[str, int]:
+    """The id that every row begins with twice, and has nowhere else: nobody said what is special."""
+    rows = np.concatenate([ids[:, :2] for ids in one.at.values()])
+    first = int(rows[0, 0])
+    if len(rows) < START_ROWS or first == one.padding or not (rows == first).all():
+        return {}
+    again = any((ids[:, 2:] == first).any() for ids in one.at.values())
+    return {} if again else {"cls": first}

@@ -1,0 +1,64 @@
+"""Labels that are wrong for the ids beside them: not moved in a causal model, or padding that counts in the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from tensorsleuth.diagnose.ahead import is_causal, moved_by
+from tensorsleuth.diagnose.around import Spot
+from tensorsleuth.diagnose.given import Given
+from tensorsleuth.diagnose.habit import Habit
+from tensorsleuth.diagnose.parts import Part, called
+from tensorsleuth.diagnose.token_looks import Sequences, held, sequences_of
+from tensorsleuth.diagnose.token_words import habit_of
+from tensorsleuth.diagnose.training import Training
+from tensorsleuth.model.violation import Violation
+from tensorsleuth.tokens.arguments import judge_arguments
+from tensorsleuth.tokens.roles import IDS, LABELS, Argument
+from tensorsleuth.trace.inside import Inside
+from tensorsleuth.trace.process import ProcessTrace
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    inside = Inside(process)
+    if not inside.inputs:
+        return
+    given = Given(Training(process), inside)
+    every = sequences_of(given) if given.labels else []
+    for labels, spot in given.labels:
+        root = given.training.root_of(spot)
+        mine = [one for one in every if given.training.root_of(one.lookup.spot) == root and _fits(one, labels)]
+        if len(mine) == 1:  # else it is not known which ids they belong to
+            yield from _with_labels(given, mine[0], inside, labels, spot)
+
+
+def _fits(one: Sequences, labels: Part) -> bool:
+    kept = labels.values()
+    return any(step in kept and kept[step].shape[:2] == ids.shape for step, ids in one.at.items())
+
+
+def _with_labels(given: Given, one: Sequences, inside: Inside, labels: Part, spot: Spot) -> Iterator[Habit]:
+    name, kept = called(labels.series.name), labels.values()
+    name = name if name != one.name else f"{name} as labels"
+    causal = is_causal(given, inside, one)
+    # Who moves them otherwise than by one may mean it: to copy the token before is a task.
+    sure = "data" if causal and moved_by(one, kept) == 0 else None
+    settings = {"labels-shift": one.setting(shifted_by=sure), "loss-padding": one.setting(causal=True)}
+    asked = {"labels-shift": causal, "loss-padding": _counts_padding(given, one, spot)}
+
+    def judge(step: int, rule: str) -> list[Violation] | None:
+        if step not in kept:
+            return None
+        arguments = [Argument(one.name, one.at[step]), Argument(name, kept[step])]
+        return judge_arguments(arguments, settings[rule], {one.name: IDS, name: LABELS})
+
+    site = given.training.around.site(spot)
+    for rule in (rule for rule, is_asked in asked.items() if is_asked):
+        for found in held([*one.at], partial(judge, rule=rule), (rule,)):
+            does = f"computes the loss of {one.name}, with {called(labels.series.name)} as labels"
+            yield habit_of(found, does, site.frame if site is not None else given.entry(spot), spot.type)
+
+
+def _counts_padding(given: Given, one: Sequences, spot: Spot) -> bool:
+    return one.padding is not None and given.is_plain_sum(spot)

@@ -1,0 +1,92 @@
+"""What attention was masked by, as its weights show it: keys that no query gave any weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tensorsleuth.diagnose.parts import Part
+from tensorsleuth.diagnose.token_looks import Sequences
+from tensorsleuth.model.violation import Violation
+from tensorsleuth.tokens.arguments import judge_arguments
+from tensorsleuth.tokens.roles import IDS, MASK, Argument
+from tensorsleuth.trace.attention import Attention
+from tensorsleuth.trace.ring_reader import Array
+from tensorsleuth.trace.watched import WatchedSeries
+
+NOTHING = 1e-30  # weight: what a mask leaves; a sharp softmax leaves more
+EVEN = 1e-6  # by which weights differ that are all the same
+READ = 1e-4  # weight on padding that counts as read
+
+
+@dataclass(frozen=True)
+class MaskSeen:
+    """An attention over ids whose padding is known."""
+
+    attention: Attention
+    ids: Sequences
+    name: str  # of the mask, in sentences
+
+    def judged(self, step: int) -> list[Violation] | None:
+        """What is wrong with the mask at a look; None where no sample with padding was kept."""
+        weights, ids = self._weights(step), self.ids.at.get(step)
+        if weights is None or ids is None or len(ids) < len(weights):
+            return None
+        ids = ids[: len(weights)]
+        padding = ids == self.ids.padding
+        some = padding.any(axis=1) & ~padding.all(axis=1)
+        if not some.any():
+            return None
+        kept = _kept(weights, padding)[some]
+        arguments = [Argument(self.ids.name, ids[some]), Argument(self.name, kept)]
+        found = judge_arguments(arguments, self.ids.setting(), {self.ids.name: IDS, self.name: MASK})
+        samples = np.flatnonzero(some).tolist()
+        return [replace(one, positions=tuple((samples[at], *rest) for at, *rest in one.positions)) for one in found]
+
+    def by_luck(self, step: int) -> list[Violation] | None:
+        """Is query i masked by what belongs to sample i: a mask [batch, keys] laid over [queries, keys]."""
+        weights, ids = self._weights(step), self.ids.at.get(step)
+        if weights is None or ids is None or len(weights) < 2 or len(ids) != weights.shape[2]:
+            return None
+        padding = np.asarray(ids == self.ids.padding)
+        rows = padding.any(axis=1) & ~padding.all(axis=1)
+        none = np.asarray((weights <= NOTHING).all(axis=1))  # [samples, queries, keys]
+        laid = (none[:, rows] == padding[rows]).all()
+        if len(np.unique(padding[rows], axis=0)) < 2 or not laid or padding.shape[1] != none.shape[2]:
+            return []
+        return [self._stretched(padding.shape)]
+
+    def _stretched(self, shape: tuple[int, ...]) -> Violation:
+        found = f"{list(shape)}, laid over [queries, keys]: query i of every sample has the mask of sample i"
+        change = (
+            f"Give the mask a dimension for the queries, mask[:, None, :]; it passes only because there are as many "
+            f"samples as tokens ({shape[0]})."
+        )
+        return Violation("token-shape", self.name, f"shape [{shape[0]}, 1, {shape[1]}]", found, change=change)
+
+    def _weights(self, step: int) -> Array | None:
+        looks = np.flatnonzero(self.attention.steps == step)
+        kept = self.attention.kept(int(looks[0])) if len(looks) else None
+        whole = kept is not None and kept.scale == (1, 1) and bool(np.isfinite(kept.weights).all())
+        return kept.weights if kept is not None and whole else None
+
+
+def _kept(weights: Array, padding: Array) -> Array:
+    """[samples, keys]: which keys queries that are tokens read; of padding, more than what rounding leaves.
+
+    A query that may look nowhere, as padding in Keras, has the same weight for all keys, and does not count.
+    """
+    asks = ~padding if weights.shape[2] == padding.shape[1] else np.ones((len(weights), weights.shape[2]), bool)
+    even = weights.max(axis=-1) - weights.min(axis=-1) <= EVEN
+    counted = asks[:, None, :] & ~even
+    most = np.where(counted[..., None], weights, 0.0).max(axis=(1, 2))
+    nothing = ~counted.any(axis=(1, 2))
+    return np.asarray((most > np.where(padding, READ, NOTHING)) | (nothing[:, None] & ~padding))
+
+
+def is_mask(series: WatchedSeries, ids: Sequences) -> bool:
+    """Is it 0 and 1, one for each token."""
+    kept = Part(series).values()
+    both = [(kept[step], one) for step, one in ids.at.items() if step in kept]
+    return bool(both) and all(mask.shape == one.shape and np.isin(mask, (0, 1)).all() for mask, one in both)

@@ -1,0 +1,48 @@
+"""A finding about tokens, masks or labels in the words of `sleuth why`."""
+
+from __future__ import annotations
+
+from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.token_looks import Held
+from tensorsleuth.model.catalog import Frame
+from tensorsleuth.model.violation import Violation
+
+CONFIDENCE = 0.9
+EXPECTED = {"loss-padding": "padding to weigh nothing in the loss"}
+CHANGES = {
+    "mask-covers": "make the mask of the same ids that the model reads, after truncation: ids != the id of padding",
+    "mask-inverted": "turn the mask round: Keras takes 1, or True, where there is a token; what is added to scores is "
+    "far below 0 where there is padding",
+    "loss-padding": "weigh what is padding with 0: sample_weight, or tf.reduce_sum(losses * real) / "
+    "tf.reduce_sum(real); Keras does it by itself with Embedding(mask_zero=True)",
+}
+
+
+def habit_of(found: Held, does: str, frame: Frame | None, op: str, sure: bool = True) -> Habit:
+    """`does` continues "<line> …" and ends before what is wrong."""
+    one = found.violation
+    why = f"{does}: {sentence(one)}{_looks(found)}"
+    is_note = not sure or one.severity != "error"
+    evidence = (piece("in", one.name, f"first at {one.first}"),) if one.first else ()
+    confidence = CONFIDENCE if not is_note else 0.6
+    place = frame, op, 0.0, is_note, found.step, evidence
+    return Habit(one.rule, confidence, why, _change(one), *place, is_wrong=True)
+
+
+def sentence(one: Violation) -> str:
+    """`expected 0 where there is padding, found 12 of 40: padding with 1`; where first, the evidence has."""
+    amount = f"{one.amount}: " if one.amount else ""
+    return f"expected {EXPECTED.get(one.rule, one.expected)}, found {amount}{one.found}"
+
+
+def _looks(found: Held) -> str:
+    """Of single looks nothing is said."""
+    if found.total < 2:
+        return ""
+    return f", in {found.looks} of the {found.total} batches that were looked at"
+
+
+def _change(one: Violation) -> str:
+    """What `check_batch` says to its caller about its own arguments is left out."""
+    text = CHANGES.get(one.rule, one.change or "")
+    return (text[:1].lower() + text[1:]).rstrip(".")

@@ -1,0 +1,178 @@
+"""What a recording's batches and attention weights say about masks and padding, without TensorFlow."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tensorsleuth.diagnose.ahead import moved_by
+from tensorsleuth.diagnose.given import Lookup
+from tensorsleuth.diagnose.mask_seen import MaskSeen
+from tensorsleuth.diagnose.parts import Part, called, cut_of
+from tensorsleuth.diagnose.token_looks import Sequences, held
+from tensorsleuth.model.violation import Violation
+
+WIDTH, STEPS = 8, (0, 1, 2)
+
+
+def series(batches: list[Any], name: str = "train_step/ids") -> Any:
+    return SimpleNamespace(name=name, steps=np.arange(len(batches)), value=lambda look: batches[look])
+
+
+def sequences(batches: list[Any], vocabulary: int = 40) -> Sequences:
+    return Sequences(Lookup(Part(series(batches)), SimpleNamespace(), "words", vocabulary))  # type: ignore[arg-type]
+
+
+def padded(rows: int = 8, seed: int = 1, pad: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    ids = rng.integers(5, 40, (rows, WIDTH))
+    lengths = 3 + np.arange(rows) % (WIDTH - 3)
+    ids[np.arange(WIDTH)[None] >= lengths[:, None]] = pad
+    return ids
+
+
+def attending(masks: list[Any]) -> Any:
+    """Attention of two heads; masks are True where a query may look, [samples, queries, keys]."""
+    kept = [SimpleNamespace(weights=_weights(mask), scale=(1, 1)) for mask in masks]
+    return SimpleNamespace(steps=np.arange(len(masks)), kept=lambda look: kept[look])
+
+
+def _weights(mask: Any) -> Any:
+    """As softmax gives them; those of a query that may look nowhere are all the same."""
+    scores = np.random.default_rng(4).uniform(0.5, 1.0, (len(mask), 2, *mask.shape[1:])) * mask[:, None]
+    sums = scores.sum(-1, keepdims=True)
+    return np.where(sums > 0, scores / np.maximum(sums, 1e-9), 1 / mask.shape[-1]).astype("float32")
+
+
+def rules(masks: list[Any], batches: list[Any]) -> list[str]:
+    seen = MaskSeen(attending(masks), sequences(batches), "the mask")
+    lucky = [one.violation.rule for one in held([*STEPS], seen.by_luck, ("token-shape",))]
+    wrong = held([*STEPS], seen.judged, ("mask-inverted", "mask-open", "mask-covers"))
+    return lucky or [one.violation.rule for one in wrong]
+
+
+def over_queries(keys: Any) -> Any:
+    return np.repeat(keys[:2, None, :], WIDTH, axis=1)
+
+
+def test_padding_is_sure_where_rows_end_in_it_with_many_lengths() -> None:
+    assert sequences([padded(seed=seed) for seed in STEPS]).padding == 0
+    assert sequences([padded(seed=seed, pad=3) for seed in STEPS]).padding == 3
+
+
+@pytest.mark.parametrize("spoil", ["inside", "few", "one length"])
+def test_padding_is_not_sure(spoil: str) -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    if spoil == "inside":
+        batches[1][0, 1] = 0
+    elif spoil == "few":
+        batches = [batch[:2] for batch in batches]
+    else:
+        for batch in batches:
+            batch[batch == 0] = 7
+            batch[:, -2:] = 0
+    assert sequences(batches).padding is None
+
+
+def test_numbers_of_positions_and_small_tables_are_no_text() -> None:
+    positions = np.tile(np.arange(WIDTH), (4, 1))
+    assert not sequences([positions] * 3).is_text
+    assert not sequences([padded(seed=seed) % 2 for seed in STEPS], vocabulary=2).is_text
+    assert sequences([padded(seed=seed) for seed in STEPS]).is_text
+
+
+def test_a_mask_that_fits_is_fine_also_where_it_looks_back_only() -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    right = [over_queries(batch != 0) for batch in batches]
+    assert rules(right, batches) == []
+    assert rules([mask & np.tri(WIDTH, dtype=bool) for mask in right], batches) == []
+
+
+def test_queries_that_are_padding_do_not_count() -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    masks = [over_queries(batch != 0) | (batch[:2, :, None] == 0) for batch in batches]
+    assert rules(masks, batches) == []
+
+
+def test_queries_that_may_look_nowhere_do_not_count() -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    masks = [over_queries(batch != 0) & (np.arange(WIDTH) > 0)[None, :, None] for batch in batches]
+    assert rules(masks, batches) == []
+
+
+def test_masks_that_are_wrong() -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    assert rules([over_queries(batch == 0) for batch in batches], batches) == ["mask-inverted"]
+    assert rules([over_queries(batch >= 0) for batch in batches], batches) == ["mask-open"]
+    cut = [over_queries((batch != 0) & (np.arange(WIDTH) > 0)) for batch in batches]
+    assert rules(cut, batches) == ["mask-covers"]
+
+
+def test_a_mask_of_samples_laid_over_queries() -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    laid = [np.repeat((batch != 0)[None], 2, axis=0) for batch in batches]
+    assert rules(laid, batches) == ["token-shape"]
+
+
+def test_positions_are_of_the_batch() -> None:
+    batch = padded(rows=16)
+    batch[0] = np.arange(5, 5 + WIDTH)  # the first sample has no padding
+    found = MaskSeen(attending([over_queries(batch >= 0)]), sequences([batch]), "the mask").judged(0)
+    assert found is not None
+    assert found[0].positions[0] == (1, int(np.flatnonzero(batch[1] == 0)[0]))
+
+
+def test_a_single_odd_batch_is_no_finding() -> None:
+    wrong = Violation("all-padding", "ids", "a token in every row", "none")
+    odd = {0: [wrong], 1: [], 2: []}
+    assert list(held([*STEPS], odd.get, ("all-padding",))) == []
+    most = {0: [wrong], 1: [wrong], 2: []}
+    assert [one.looks for one in held([*STEPS], most.get, ("all-padding",))] == [2]
+    assert list(held([0], {0: [wrong]}.get, ("all-padding",))) == []
+
+
+def test_how_far_labels_are_moved() -> None:
+    ids = [padded(seed=seed) for seed in STEPS]
+    for offset in (0, 1, -1):
+        labels = {step: np.roll(batch, -offset, axis=1) for step, batch in enumerate(ids)}
+        assert moved_by(sequences(ids), labels) == offset
+    assert moved_by(sequences(ids), {step: padded(seed=9) for step in STEPS}) is None
+
+
+def test_what_a_step_cuts_itself() -> None:
+    tokens = [padded(seed=seed) for seed in STEPS]
+    read, said = Part(series(tokens), (slice(None), slice(0, -1))), Part(series(tokens), (slice(None), slice(1, None)))
+    assert read.values()[1].tolist() == tokens[1][:, :-1].tolist()
+    one = Sequences(Lookup(read, SimpleNamespace(), "words", 40))  # type: ignore[arg-type]
+    assert moved_by(one, said.values()) == 1
+
+
+def test_a_slice_as_the_graph_has_it() -> None:
+    """`tokens[:, 1:]`, and one that takes a dimension away."""
+
+    def node(kind: str, **attrs: Any) -> Any:
+        inputs = ((-1, 0), (0, 0), (1, 0), (2, 0)) if kind == "StridedSlice" else ()
+        return SimpleNamespace(type=kind, attrs=attrs, inputs=inputs)
+
+    numbers = [node("Const", value=one) for one in (["0", "1"], ["0", "0"], ["1", "1"])]
+    for attrs, expected in (({}, (slice(None, None, 1), slice(1, None, 1))), ({"shrink_axis_mask": 1}, None)):
+        cut = node("StridedSlice", begin_mask=1, end_mask=3, **attrs)
+        spot = SimpleNamespace(described=cut, function=SimpleNamespace(nodes=[*numbers, cut]))
+        assert cut_of(spot) == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("train_step/ids", "ids"),
+        ("multi_step_on_iterator/0", "x"),
+        ("multi_step_on_iterator/0/1", "x[1]"),
+        ("one_step_on_iterator/0/token_ids", 'x["token_ids"]'),
+        ("multi_step_on_iterator/1", "y"),
+    ],
+)
+def test_names_are_those_of_the_program(name: str, shown: str) -> None:
+    assert called(name) == shown
