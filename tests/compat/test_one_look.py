@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -75,10 +76,26 @@ def test_a_recording_sees_nothing_of_it(recorded: Callable[..., Trace]) -> None:
     assert trace.steps == [] and trace.ops("MatMul") == []
 
 
-@pytest.mark.parametrize(("batch", "loss", "said"), [(IDS, "mse", "a pair"), ((IDS, GOALS), None, "say which loss")])
+PAIR = "gradients(model, batch, loss): the batch must be a pair, (inputs, labels)."
+LOSS = "gradients(model, batch, loss): say which loss: a function of labels and outputs, or a name."
+
+
+@pytest.mark.parametrize(("batch", "loss", "said"), [(IDS, "mse", PAIR), ((IDS, GOALS), None, LOSS)])
 def test_what_is_missing_is_said(batch: Any, loss: Any, said: str) -> None:
-    with pytest.raises(SleuthError, match=said):
+    with pytest.raises(SleuthError) as raised:
         tensorsleuth.gradients(lambda x: x, batch, loss)
+    assert str(raised.value) == said
+
+
+def test_what_cannot_be_plotted_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = tensorsleuth.activations(little_transformer(tf.keras), IDS)
+    with pytest.raises(SleuthError) as raised:
+        table.plot("name")
+    assert str(raised.value).startswith("plot('name'): there is no such column of numbers; take mean, ")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(SleuthError) as raised:
+        table.plot()
+    assert str(raised.value) == "plot needs matplotlib: pip install matplotlib. Or take to_dict()."
 
 
 def test_gradients_of_a_name_are_those_of_break_points() -> None:

@@ -125,7 +125,10 @@ def test_text_files() -> None:
         (("images.npz", "--tokens"), "images.npz has neither token ids nor text: it has image (float32)"),
         (("broken.jsonl", "--tokens"), "broken.jsonl is not JSON in line 2"),
         (("list.jsonl", "--tokens"), "list.jsonl has no object in line 1"),
-        (("deep.jsonl", "--tokens"), "deep.jsonl has objects or lists of lists in a"),
+        (
+            ("deep.jsonl", "--tokens"),
+            "deep.jsonl has objects or lists of lists in a. Numbers, text and lists of them can be read.",
+        ),
         (("blank.jsonl", "--tokens"), "blank.jsonl has no rows"),
         (("none.jsonl", "--tokens"), "none.jsonl is not there"),
     ],
