@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.folding import folded
 from tensorsleuth.diagnose.training import Training
-from tensorsleuth.model.catalog import Node
+from tensorsleuth.model.catalog import Frame, Node
+from tensorsleuth.trace.attention import Attention
 
 PRODUCTS = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum"])
 SCALES = frozenset(["Mul", "RealDiv", "Div", "DivNoNan"])
@@ -37,6 +38,19 @@ def attention_of(training: Training) -> Iterator[Attending]:
         products = tuple(_products(training, softmax)) if scores is not None else ()
         if scores is not None and products:
             yield Attending(softmax, scores, frozenset(passed), products)
+
+
+def seen_in_graph(training: Training, seen: Attention) -> Attending | None:
+    """What was looked at in a run, as the graph has it; None where it was only seen by a replay."""
+    named = ((one, one.softmax.described) for one in attention_of(training))
+    return next((one for one, node in named if node is not None and node.name == seen.op), None)
+
+
+def line_of(training: Training, seen: Attention) -> Frame | None:
+    """The user's line of an attention."""
+    one = seen_in_graph(training, seen)
+    frame = training.frame(one.softmax) if one is not None else None
+    return frame or (Frame(seen.file, seen.line, "") if seen.file and seen.line else None)
 
 
 def is_scaled(training: Training, scores: Spot) -> bool:

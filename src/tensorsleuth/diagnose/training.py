@@ -138,6 +138,11 @@ class Training:
             level = [one for one in users if one.type not in ("StopGradient", "PreventGradient")]
         return False
 
+    def begins_gradients(self, spot: Spot) -> bool:
+        """Is it differentiated, and nothing that is made of it: a loss, or a part of one."""
+        ends = not any(self._is_in(user, self._differentiated) for user in self._users(spot))
+        return ends and self._is_in(spot, self._differentiated)
+
     def _users(self, spot: Spot) -> Iterator[Spot]:
         assert spot.function is not None
         for number in self.moments.flow.users(spot.function, spot.node):

@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.habits import flat_loss
 from tensorsleuth.diagnose.training import Training, tensor_of
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
@@ -27,7 +28,8 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
         classes = _classes(training, spot)
         for losses in _averages(training, spot) if classes > 1 else ():
             quarters = [float(np.mean(part)) for part in np.array_split(losses, 4)]
-            if len(losses) >= FEWEST_STEPS and _at_chance(quarters, math.log(classes)):
+            stays = len(losses) >= FEWEST_STEPS and _at_chance(quarters, math.log(classes))
+            if stays and not any(flat_loss.find(process)):  # which says why
                 yield _habit(training, spot, classes, quarters, len(losses))
                 break
 

@@ -1,0 +1,77 @@
+"""Where habits of training draw the line, on made-up looks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tensorsleuth.diagnose.habits import exploding_gradients, flat_loss, masked_rows, no_causal_mask
+from tensorsleuth.diagnose.optimizing import Pace
+
+STEPS = np.array([0, 1, 2, 4, 8, 16, 32, 64, 100])
+
+
+def pace(gradient: float | np.ndarray, ratio: float | np.ndarray) -> Pace:
+    weight = np.full(len(STEPS), 4.0)
+    return Pace(STEPS, np.ones(len(STEPS)) * gradient, weight * ratio, weight)
+
+
+@pytest.mark.parametrize(
+    ("gradient", "ratio", "explodes"),
+    [
+        (4.0 ** np.arange(9), 3.0, True),
+        (4.0 ** np.arange(9), 0.01, False),  # clipped, or Adam
+        (np.array([1, 1, 1, 1, 1, 1, 1, 1, 1e6]), 3.0, False),  # a single spike
+        (np.array([1, 1, 1, 1, 1, 1, 1e6, 1e4, 1e3]), 3.0, False),  # comes back
+        (1.0, 3.0, False),
+        (np.append(4.0 ** np.arange(8), np.nan), 3.0, False),  # a bad value is told by its birth
+    ],
+)
+def test_gradients_explode_where_steps_throw_the_weights(
+    gradient: float | np.ndarray, ratio: float, explodes: bool
+) -> None:
+    assert exploding_gradients._explodes(pace(gradient, ratio)) is explodes
+
+
+def test_slow_is_at_every_look() -> None:
+    assert flat_loss._is_slow(pace(1.0, 9e-8))
+    assert not flat_loss._is_slow(pace(1.0, np.append(np.full(8, 9e-8), 1e-5)))  # the end of a warm-up
+
+
+def test_a_loss_stays_where_only_batches_move_it() -> None:
+    noise = np.random.default_rng(1).normal(0, 0.1, 400)
+    assert flat_loss._stays(2.0 + noise)
+    assert not flat_loss._stays(2.0 + noise - np.linspace(0, 0.5, 400))
+    assert flat_loss._stays(np.full(400, 2.0))
+
+
+def test_nothing_is_left_to_learn_where_gradients_are_small_beside_the_loss() -> None:
+    assert flat_loss._has_to_learn(pace(0.1, 1e-9), np.full(400, 2.0))
+    assert not flat_loss._has_to_learn(pace(1e-3, 1e-9), np.full(400, 2.0))
+
+
+def causal(own: bool, padding: int = 0) -> np.ndarray:
+    """Weights [2, 2, 6, 6] of a mask that hides later keys, each its own where asked to, and the first as padding."""
+    place, scores = np.arange(6), np.random.default_rng(2).normal(size=(2, 2, 6, 6))
+    seen = (place[:, None] >= place if own else place[:, None] > place) & (place >= padding)
+    weights = np.exp(np.where(seen, scores, -1e9) - np.where(seen, scores, -1e9).max(axis=-1, keepdims=True))
+    return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+def test_rows_are_covered_where_all_keys_get_the_same_and_others_look_there() -> None:
+    assert masked_rows._covered(causal(own=False)).tolist() == [True, *[False] * 5]
+    assert not masked_rows._covered(causal(own=True)).any()
+    assert not masked_rows._covered(causal(own=True, padding=2)).any()  # nothing attends to padding on the left
+    assert not masked_rows._covered(np.full((2, 2, 6, 6), 1 / 6, np.float32)).any()  # nothing is masked at all
+
+
+def test_labels_are_the_next_ids() -> None:
+    words = np.random.default_rng(3).integers(0, 50, (8, 11))
+    ids, following = words[:, :-1], words[:, 1:]
+    assert no_causal_mask._moved(ids, following)
+    assert no_causal_mask._moved(ids, np.where(following % 5 == 0, -100, following))
+    assert not no_causal_mask._moved(ids, ids)
+    assert not no_causal_mask._moved(following, ids)  # the one before
+    assert not no_causal_mask._moved(ids, following[::-1])
+    assert not no_causal_mask._moved(np.zeros_like(ids), np.zeros_like(ids))
+    assert not no_causal_mask._moved(ids, following[:, 0])
