@@ -7,6 +7,8 @@ import pytest
 
 from tensorsleuth.diagnose.habits import exploding_gradients, flat_loss, masked_rows, no_causal_mask
 from tensorsleuth.diagnose.optimizing import Pace
+from tensorsleuth.diagnose.positions import _COUNTED, Beyond, _longest
+from tensorsleuth.model.catalog import Failure
 
 STEPS = np.array([0, 1, 2, 4, 8, 16, 32, 64, 100])
 
@@ -55,7 +57,7 @@ def causal(own: bool, padding: int = 0) -> np.ndarray:
     place, scores = np.arange(6), np.random.default_rng(2).normal(size=(2, 2, 6, 6))
     seen = (place[:, None] >= place if own else place[:, None] > place) & (place >= padding)
     weights = np.exp(np.where(seen, scores, -1e9) - np.where(seen, scores, -1e9).max(axis=-1, keepdims=True))
-    return (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True), np.float32)
 
 
 def test_rows_are_covered_where_all_keys_get_the_same_and_others_look_there() -> None:
@@ -75,3 +77,24 @@ def test_labels_are_the_next_ids() -> None:
     assert not no_causal_mask._moved(ids, following[::-1])
     assert not no_causal_mask._moved(np.zeros_like(ids), np.zeros_like(ids))
     assert not no_causal_mask._moved(ids, following[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("message", "counted"),
+    [
+        ("indices[24] = 24 is not in [0, 24)", True),
+        ("indices[0,24] = 24 is not in [0, 24)", True),
+        ("indices[3,17] = 4031 is not in [0, 4000)", False),  # an id
+        ("indices[2] = 24 is not in [0, 24)", False),  # an id that is one too large
+        ("indices[24] = 24 is not in [0, 20)", False),
+    ],
+)
+def test_positions_count_up_to_the_end_of_their_table(message: str, counted: bool) -> None:
+    assert bool(_COUNTED.search(message)) is counted
+
+
+def test_how_long_a_table_of_positions_has_to_be() -> None:
+    fed = ("float32 [4, 90], 0 … 1", "int32 [16, 30], 0 … 39", "int64 [16, 8], 0 … 4", "int32 [50], 0 … 3")
+    assert _longest(Failure(1, 1, "InvalidArgumentError", "", fed)) == 30
+    assert "30 tokens" in Beyond(24, 30, "places").words and "at least 30 rows" in Beyond(24, 30, "places").fix
+    assert "tokens" not in Beyond(24, 25, None).words

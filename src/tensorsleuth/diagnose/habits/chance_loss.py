@@ -27,9 +27,10 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     for spot in training.forward(LOSSES):
         classes = _classes(training, spot)
         for losses in _averages(training, spot) if classes > 1 else ():
+            if len(losses) < FEWEST_STEPS:
+                continue
             quarters = [float(np.mean(part)) for part in np.array_split(losses, 4)]
-            stays = len(losses) >= FEWEST_STEPS and _at_chance(quarters, math.log(classes))
-            if stays and not any(flat_loss.find(process)):  # which says why
+            if _at_chance(quarters, math.log(classes)) and not any(flat_loss.find(process)):  # which says why
                 yield _habit(training, spot, classes, quarters, len(losses))
                 break
 
