@@ -36,6 +36,7 @@ HABITS = frozenset(
         "retracing",
         "saturated-layer",
         "softmax-axis",
+        "untied-weights",
         "vanishing-gradients",
     ]
 )
