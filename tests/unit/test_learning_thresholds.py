@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorsleuth.diagnose.habits import exploding_gradients, flat_loss, masked_rows, no_causal_mask
+from tensorsleuth.diagnose.habits import exploding_gradients, flat_loss, masked_rows
+from tensorsleuth.diagnose.next_tokens import moved_by_one
 from tensorsleuth.diagnose.optimizing import Pace
 from tensorsleuth.diagnose.positions import _COUNTED, Beyond, _longest
 from tensorsleuth.model.catalog import Failure
@@ -70,13 +71,13 @@ def test_rows_are_covered_where_all_keys_get_the_same_and_others_look_there() ->
 def test_labels_are_the_next_ids() -> None:
     words = np.random.default_rng(3).integers(0, 50, (8, 11))
     ids, following = words[:, :-1], words[:, 1:]
-    assert no_causal_mask._moved(ids, following)
-    assert no_causal_mask._moved(ids, np.where(following % 5 == 0, -100, following))
-    assert not no_causal_mask._moved(ids, ids)
-    assert not no_causal_mask._moved(following, ids)  # the one before
-    assert not no_causal_mask._moved(ids, following[::-1])
-    assert not no_causal_mask._moved(np.zeros_like(ids), np.zeros_like(ids))
-    assert not no_causal_mask._moved(ids, following[:, 0])
+    assert moved_by_one(ids, following)
+    assert moved_by_one(ids, np.where(following % 5 == 0, -100, following))
+    assert not moved_by_one(ids, ids)
+    assert not moved_by_one(following, ids)  # the one before
+    assert not moved_by_one(ids, following[::-1])
+    assert not moved_by_one(np.zeros_like(ids), np.zeros_like(ids))
+    assert not moved_by_one(ids, following[:, 0])
 
 
 @pytest.mark.parametrize(
