@@ -28,6 +28,7 @@ HABITS = frozenset(
         "missing-scale",
         "new-variables",
         "no-causal-mask",
+        "no-warmup",
         "norm-of-constant",
         "not-in-optimizer",
         "outsized-tensor",
