@@ -37,6 +37,7 @@ HABITS = frozenset(
         "retracing",
         "saturated-layer",
         "softmax-axis",
+        "still-embedding-rows",
         "untied-weights",
         "vanishing-gradients",
     ]
