@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.diagnose.around import Spot
-from tensorsleuth.diagnose.attending import MASKS, line_of, seen_in_graph
+from tensorsleuth.diagnose.attending import MASKS, line_of, seen_in_graph, some_looks
 from tensorsleuth.diagnose.habit import Habit, piece
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import Frame
@@ -32,7 +32,7 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
 
 def _masked(one: Attention) -> Array:
     """The queries that attend to all keys alike at every look, in every head and sample, and are no padding."""
-    looks = [one.weights(look) for look in range(len(one)) if one.scale(look) == (1, 1)]
+    looks = [one.weights(look) for look in some_looks(one) if one.scale(look) == (1, 1)]
     kept = [weights for weights in looks if weights is not None and weights.shape[-1] == weights.shape[-2]]
     if len(kept) < FEWEST_LOOKS or any(one.shape[1:] != kept[0].shape[1:] for one in kept):
         return np.zeros(0, np.int64)
@@ -56,7 +56,7 @@ def _habit(training: Training, one: Attention, rows: Array) -> Habit:
     why = (
         f"masks every key of {which} of {one.rows} in `{one.name}`: where all scores are as low as each other, softmax "
         f"gives all {one.columns} keys the same weight ({1 / one.columns:.3g}), those that the mask should hide among "
-        f"them, in every sample and head at all {len(one)} looks; others do attend to that position, it is no padding"
+        f"them, in every sample and head that was looked at; others do attend to that position, it is no padding"
     )
     said = f"weight {1 / one.columns:.3g} on each key"
     evidence = tuple(piece("also", f"query {int(row)}", said) for row in rows[:MOST_SHOWN])

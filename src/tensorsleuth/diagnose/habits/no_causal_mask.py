@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorsleuth.diagnose.attending import line_of
+from tensorsleuth.diagnose.attending import line_of, some_looks
 from tensorsleuth.diagnose.habit import Habit, piece
 from tensorsleuth.diagnose.next_tokens import NextTokens, next_tokens
 from tensorsleuth.diagnose.training import Training
@@ -32,7 +32,7 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
 
 
 def _looks_ahead(one: Attention) -> bool:
-    ahead = [one.statistics(look).get("ahead", np.zeros(1)) for look in range(len(one))]
+    ahead = [one.statistics(look).get("ahead", np.zeros(1)) for look in some_looks(one)]
     return len(ahead) >= FEWEST_LOOKS and all(bool((heads > LEAST_AHEAD).all()) for heads in ahead)
 
 
