@@ -10,14 +10,13 @@ import numpy as np
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.folding import folded
-from tensorsleuth.diagnose.training import Training
+from tensorsleuth.diagnose.training import CROSS_ENTROPIES, Training
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.watched import WatchedSeries
 
 FEWEST_LOOKS, FEWEST_TOKENS, FEWEST_IDS = 4, 4, 3
 MOVED = 0.99  # of the labels that count are the next id
-LOSSES = frozenset(["SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"])
 SLICE, NEAR, TIME = "StridedSlice", 4, 1  # TIME: the axis of positions
 LABELS = 1  # which input of a loss they are
 
@@ -59,7 +58,7 @@ def moved_by_one(ids: Array | None, labels: Array | None) -> bool:
 def _sliced(training: Training) -> Iterator[str]:
     """Names of arguments of which all but the first are labels, and all but the last are something else."""
     given = {_argument(training, spot) for spot in training.forward((SLICE,)) if bounds(spot) == (0, -1)}
-    for loss in training.forward(LOSSES):
+    for loss in training.forward(CROSS_ENTROPIES):
         for spot in _labels(training, loss):
             argument = _argument(training, spot)
             if argument is not None and argument in given and bounds(spot) == (1, None):

@@ -25,6 +25,7 @@ COUNTS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
 PRODUCTS = frozenset(
     ["MatMul", "BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum", "Conv1D", "Conv2D", "Conv3D"]
 )
+CROSS_ENTROPIES = frozenset(["SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"])
 _FORWARD = "__forward_"  # TensorFlow's name of a function that a tape outside of it differentiates
 _KERAS_LOOPS = (".fit(", ".train_on_batch(", ".evaluate(", ".test_on_batch(", ".predict(")
 
