@@ -17,7 +17,7 @@ from tensorsleuth.trace.ring_reader import Array
 FIRST_LOOKS, FIRST_STEPS, FEWEST_STEPS = 3, 100, 20
 LEAST_RATIO = 0.1  # of the update to the weights, at each of the first looks: a thousandth is usual
 RISEN = 1.5  # times the loss of the first step, in half of the first steps
-_SQUARES = re.compile(r"_velocity$|/v/")  # what Adam keeps of each weight, in Keras 3 and in Keras 2
+_SQUARES = re.compile(r"_velocity$|(^|/)v/")  # what Adam keeps of each weight, in Keras 3 and in Keras 2
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
