@@ -27,6 +27,7 @@ from tensorsleuth.cli.main import cli as sleuth
 
 GALLERY = Path(__file__).parent
 MARK = re.compile(r"#\s*(BUG|ALSO):\s*([a-z0-9-]+)")
+NOTE = re.compile(r"#\s*(NOTE):\s*([a-z0-9-]+)")  # advice, which makes no program ill
 Run = Callable[[Path, Path], tuple[int, str]]  # a program, and where to record: its exit code, and its stderr
 NOT_PROGRAMS = {"score.py", "test_gallery.py", "test_guarded.py"}
 
@@ -40,6 +41,7 @@ class Score:
     findings: list[dict[str, Any]]
     exit_code: int
     trouble: str = ""
+    unsaid: tuple[str, ...] = ()  # notes that are marked, and were not told there
 
     @property
     def healthy(self) -> bool:
@@ -63,13 +65,13 @@ class Score:
 
     def __str__(self) -> str:
         got = [f"{self._line(f)}:{f['cause']}" for f in self.findings[:3]]
-        state = "ok" if self.line and self.cause and not self.false_alarm else "WRONG"
-        return f"{state:5} {self.name:36} want {self.marks or 'healthy'}  got {got or 'healthy'} {self.trouble}"
+        state = "ok" if self.line and self.cause and not self.false_alarm and not self.unsaid else "WRONG"
+        return f"{state:5} {self.name:36} want {self.marks or 'healthy'}  got {got or 'healthy'} {' '.join(self.unsaid)} {self.trouble}"
 
 
-def marks_of(program: Path) -> dict[int, str]:
+def marks_of(program: Path, mark: re.Pattern[str] = MARK) -> dict[int, str]:
     lines = enumerate(program.read_text().splitlines(), 1)
-    return {number: found.group(2) for number, line in lines if (found := MARK.search(line))}
+    return {number: found.group(2) for number, line in lines if (found := mark.search(line))}
 
 
 def programs(names: list[str]) -> list[Path]:
@@ -84,10 +86,14 @@ def score(program: Path, runs: Path, run: Run) -> Score:
     complaints = [line for line in errors.splitlines() if line.startswith("tensorsleuth:")]
     why = CliRunner().invoke(sleuth, ["why", "--json", "--logdir", str(logdir)])
     try:
-        findings = json.loads(why.stdout)["findings"]
+        told = json.loads(why.stdout)
     except ValueError:
-        findings, complaints = [], [*complaints, why.stderr[-300:]]
-    return Score(program.stem, marks_of(program), findings, code, " ".join(complaints))
+        told, complaints = {"findings": [], "notes": []}, [*complaints, why.stderr[-300:]]
+    noted = {(one["line"], one["cause"]) for one in told["notes"]}
+    unsaid = tuple(
+        f"{line}:{cause} unsaid" for line, cause in marks_of(program, NOTE).items() if (line, cause) not in noted
+    )
+    return Score(program.stem, marks_of(program), told["findings"], code, " ".join(complaints), unsaid)
 
 
 def run_whole(program: Path, logdir: Path) -> tuple[int, str]:

@@ -55,4 +55,5 @@ def test_verdict_of_sleuth_run(program: Path, tmp_path: Path, record_property: p
 def judge(found: Score, record_property: pytest.RecordProperty) -> None:
     record_property("score", asdict(found))
     assert not found.trouble
+    assert not found.unsaid
     assert found.line and found.cause and not found.false_alarm, str(found)

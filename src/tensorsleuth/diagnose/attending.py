@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.folding import folded
 from tensorsleuth.diagnose.training import Training
-from tensorsleuth.model.catalog import Node
+from tensorsleuth.model.catalog import Frame, Node
+from tensorsleuth.trace.attention import Attention
 
 PRODUCTS = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum"])
 SCALES = frozenset(["Mul", "RealDiv", "Div", "DivNoNan"])
@@ -16,6 +19,7 @@ MASKS = frozenset(["AddV2", "Add", "Sub", "SelectV2", "Select", "Cast", "Identit
 ALONG = frozenset(["Identity", "Cast", "StopGradient", "EnsureShape", "Snapshot"])
 PARTS = frozenset(["Split", "SplitV", "StridedSlice", "Slice", "Unpack", "ConcatV2"])  # q, k and v out of one product
 FAR = 12  # ops
+MOST_LOOKS = 8
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,24 @@ def attention_of(training: Training) -> Iterator[Attending]:
         products = tuple(_products(training, softmax)) if scores is not None else ()
         if scores is not None and products:
             yield Attending(softmax, scores, frozenset(passed), products)
+
+
+def seen_in_graph(training: Training, seen: Attention) -> Attending | None:
+    """What was looked at in a run, as the graph has it; None where it was only seen by a replay."""
+    named = ((one, one.softmax.described) for one in attention_of(training))
+    return next((one for one, node in named if node is not None and node.name == seen.op), None)
+
+
+def some_looks(seen: Attention) -> list[int]:
+    """A few looks, the first and the last among them: weights of a long run are more than memory should hold."""
+    return sorted({round(at) for at in np.linspace(0, len(seen) - 1, MOST_LOOKS)}) if len(seen) else []
+
+
+def line_of(training: Training, seen: Attention) -> Frame | None:
+    """The user's line of an attention."""
+    one = seen_in_graph(training, seen)
+    frame = training.frame(one.softmax) if one is not None else None
+    return frame or (Frame(seen.file, seen.line, "") if seen.file and seen.line else None)
 
 
 def is_scaled(training: Training, scores: Spot) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorsleuth.diagnose.allocation import wanted
+from tensorsleuth.diagnose.positions import CAUSE as POSITIONS
+from tensorsleuth.diagnose.positions import beyond_positions
 from tensorsleuth.diagnose.unseen_inputs import unseen_inputs
 from tensorsleuth.model.catalog import Failure, Instance, Node, Site
 from tensorsleuth.model.finding import Evidence
@@ -118,7 +120,7 @@ def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
         site = process.catalogue.sites.get(op.site) if op is not None else None
         layer = layers.of_eager(op) if op is not None else None
         kind_of_op, name = (op.type, op.type) if op is not None else (failure.type, "?")
-        return Death(failure, kind, kind_of_op, name, site, step, (), layer)
+        return Death(failure, _closer(kind, failure, (), moments), kind_of_op, name, site, step, (), layer)
     instance, number, node = place
     slots = moments.of_call(failure.call).slots_of(instance, number, None)
     site = process.catalogue.sites.get(node.forward.site if node.forward is not None else node.site)
@@ -127,7 +129,14 @@ def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
     unseen = unseen_inputs(process, failure, instance, node, [bool(slot) for slot in shown])
     layer = layers.of_node(process.catalogue.functions[instance.function], node)
     numbers = tuple(moments.number(one) for one in inputs)
+    kind = _closer(kind, failure, inputs, moments)
     return Death(failure, kind, node.type, node.name, site, step, inputs, layer, numbers, unseen)
+
+
+def _closer(kind: Kind, failure: Failure, inputs: tuple[Observed, ...], moments: Moments) -> Kind:
+    """What the index was, where that can be told."""
+    beyond = beyond_positions(failure, inputs, moments)
+    return replace(kind, cause=POSITIONS, words=beyond.words, fix=beyond.fix) if beyond is not None else kind
 
 
 def _of_thread(process: ProcessTrace, failures: list[Failure]) -> Failure | None:

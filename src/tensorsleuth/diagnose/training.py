@@ -25,6 +25,7 @@ COUNTS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
 PRODUCTS = frozenset(
     ["MatMul", "BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum", "Conv1D", "Conv2D", "Conv3D"]
 )
+CROSS_ENTROPIES = frozenset(["SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"])
 _FORWARD = "__forward_"  # TensorFlow's name of a function that a tape outside of it differentiates
 _KERAS_LOOPS = (".fit(", ".train_on_batch(", ".evaluate(", ".test_on_batch(", ".predict(")
 
@@ -137,6 +138,11 @@ class Training:
             seen |= users
             level = [one for one in users if one.type not in ("StopGradient", "PreventGradient")]
         return False
+
+    def begins_gradients(self, spot: Spot) -> bool:
+        """Is it differentiated, and nothing that is made of it: a loss, or a part of one."""
+        ends = not any(self._is_in(user, self._differentiated) for user in self._users(spot))
+        return ends and self._is_in(spot, self._differentiated)
 
     def _users(self, spot: Spot) -> Iterator[Spot]:
         assert spot.function is not None

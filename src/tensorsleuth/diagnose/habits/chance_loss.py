@@ -9,11 +9,11 @@ import numpy as np
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.habit import Habit, piece
-from tensorsleuth.diagnose.training import Training, tensor_of
+from tensorsleuth.diagnose.habits import flat_loss
+from tensorsleuth.diagnose.training import CROSS_ENTROPIES, Training, tensor_of
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
-LOSSES = frozenset(["SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"])
 AVERAGES = frozenset(["Mean", "Sum", "RealDiv", "DivNoNan", "Mul", "Cast"])
 NEAR = 6  # ops from the losses of the samples to their mean
 FEWEST_STEPS, ENOUGH = 200, 1000  # steps for a note, and for a problem: a slow start is none
@@ -23,11 +23,13 @@ MOST_NOISE = 0.02  # by which the last quarter may be below the first
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
     training = Training(process)
-    for spot in training.forward(LOSSES):
+    for spot in training.forward(CROSS_ENTROPIES):
         classes = _classes(training, spot)
         for losses in _averages(training, spot) if classes > 1 else ():
+            if len(losses) < FEWEST_STEPS:
+                continue
             quarters = [float(np.mean(part)) for part in np.array_split(losses, 4)]
-            if len(losses) >= FEWEST_STEPS and _at_chance(quarters, math.log(classes)):
+            if _at_chance(quarters, math.log(classes)) and not any(flat_loss.find(process)):  # which says why
                 yield _habit(training, spot, classes, quarters, len(losses))
                 break
 

@@ -6,17 +6,16 @@ from collections.abc import Iterator
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.optimizing import READ, optimizer_at, rate_of
 from tensorsleuth.diagnose.training import Training, elements_of
 from tensorsleuth.diagnose.words import many
 from tensorsleuth.diagnose.written import Written
-from tensorsleuth.model.catalog import Frame
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
 FEWEST_STEPS = 32  # gradients may be gathered over some, and a loss scale may skip the first
 LEAST = 16  # numbers in all of them: one alone may stay where it is
 MOST_SHOWN = 4
-READ = "ReadVariableOp"  # of the whole variable: rows of a table that no sample asks for stay as they are
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
@@ -51,7 +50,7 @@ def _habit(training: Training, written: Written, root: int, rows: dict[Spot, Arr
     steps = max(len(part) for part in rows.values())
     handles = list(dict.fromkeys(handle for spot in rows if (handle := training.handle(spot)) is not None))
     update = next(spot for spot in written.by_functions[handles[0]])
-    rate = _rate(training)
+    rate = rate_of(training)
     zero = rate is not None and rate == 0
     why = (
         f"writes {many(len(handles), 'variable')} in each of {steps:,} steps and changes none of them: "
@@ -60,27 +59,12 @@ def _habit(training: Training, written: Written, root: int, rows: dict[Spot, Arr
     )
     said = [(training.variables.name(handle), part[0]) for handle, part in zip(handles, rows.values())]
     evidence = tuple(piece("also", name, _range(row, steps)) for name, row in said[:MOST_SHOWN])
-    place = _optimizer(training) or written.updated_at(update), update.type, 0.0, False, 0, evidence
+    place = optimizer_at(training) or written.updated_at(update), update.type, 0.0, False, 0, evidence
     return Habit("frozen-weights", 0.93, why, _RATE, *place, is_wrong=True)
 
 
 def _range(row: Array, steps: int) -> str:
     return f"{row['min']:.6g} … {row['max']:.6g} in all {steps:,} steps"
-
-
-def _rate(training: Training) -> float | None:
-    """What a Keras optimizer's learning rate was last, where it is a variable that was read."""
-    handles = set(training.variables.called("learning_rate"))
-    reads = [spot for spot in training.forward((READ,)) if training.handle(spot) in handles]
-    values = [float(part["max"][-1]) for part in training.rows(reads).values()]
-    return values[-1] if values else None
-
-
-def _optimizer(training: Training) -> Frame | None:
-    """The line that made a Keras optimizer."""
-    handles = [*training.variables.called("learning_rate"), *training.variables.called("iteration")]
-    made = (training.variables.made_at(handle) for handle in handles)
-    return next((frame for frame in made if frame is not None), None)
 
 
 _RATE = (
