@@ -20,7 +20,7 @@ from tensorsleuth.page.step_times import step_times
 from tensorsleuth.trace.ring_reader import Array
 
 POINTS, MOST_POINTS = 800, 2000
-ROWS = 40_000  # of buffers that are looked at: about a second
+ROWS = 40_000  # of buffers that are looked at
 MOST_MARKS = 100
 NOTHING: Answer = {"process": None, "part": None, "limit": None, "start": 0, "peak": 0, "at": 0, "lost": 0} | {
     name: [] for name in ("processes", "seconds", "steps", "resident", "kinds", "marks")
