@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from tests.unit import little_run
 
-from tensorsleuth.model.rows import SHAPE, VALUE, WATCHED, EventKind, What
+from tensorsleuth.model.rows import INSIDE_ROW, SHAPE, VALUE, EventKind, What
 from tensorsleuth.trace import journal
-from tensorsleuth.trace.attention import HEADER, STATISTICS
+from tensorsleuth.trace.attention import HEADER, NO_SHADE, SHADES, STATISTICS
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.synthetic import _write_ring
 
@@ -60,7 +60,7 @@ class InsideRun:
         for fields in self._series:
             catalog.append("series", fields)
         catalog.close()
-        rows = np.concatenate([np.zeros(0, WATCHED), *self._rows])
+        rows = np.concatenate([np.zeros(0, INSIDE_ROW), *self._rows])
         self._ring("inside", rows)
         self._ring("shapes", _shapes(self._shapes))
         values = np.zeros(len(rows), VALUE)
@@ -77,7 +77,7 @@ class InsideRun:
         self._series.append({**known, **fields})
 
     def _row(self, step: int, shape: tuple[int, ...], flags: int, data: bytes, dtype: int = 1, **fields: Any) -> None:
-        row = np.zeros(1, WATCHED)
+        row = np.zeros(1, INSIDE_ROW)
         if shape not in self._shapes:
             self._shapes.append(shape)
         known = {
@@ -112,7 +112,14 @@ def kept_bytes(weights: Array, block: int = 1) -> bytes:
     sizes = (1, len(STATISTICS), len(small), heads, heads, rows, columns, *small.shape[2:], block, block, batch)
     header[0] = sizes
     numbers = np.array([statistics(weights)[name] for name in STATISTICS], "<f8")
-    return bytes(header.tobytes() + numbers.tobytes() + small.astype("<f4").tobytes())
+    return bytes(header.tobytes() + numbers.tobytes() + shades(small).tobytes())
+
+
+def shades(weights: Array) -> Array:
+    """Weights as whole numbers, as they are kept."""
+    counted = np.rint(np.clip(np.nan_to_num(weights), 0, 1) * SHADES)
+    counted = np.where(counted > 0, counted + 1, weights > 0)
+    return np.where(np.isnan(weights), NO_SHADE, counted).astype("<u2")
 
 
 def statistics(weights: Array) -> dict[str, Array]:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tests.unit.inside_run import shades
 from tests.unit.little_run import FLOAT, _between
 
-from tensorsleuth.model.rows import VALUE, WATCHED, EventKind, What
+from tensorsleuth.model.rows import INSIDE_ROW, VALUE, EventKind, What
 from tensorsleuth.trace import journal
 from tensorsleuth.trace.attention import HEADER, STATISTICS
 from tensorsleuth.trace.ring_reader import Array
@@ -47,7 +48,7 @@ def kept(step: int) -> bytes:
     blocks = {"rows": SIZE, "columns": SIZE, "kept_rows": SIZE, "kept_columns": SIZE, "row_block": 1, "column_block": 1}
     for name, value in {**sizes, **blocks}.items():
         header[name] = value
-    return header.tobytes() + statistics(step).tobytes() + weights(step).tobytes()
+    return header.tobytes() + statistics(step).tobytes() + shades(weights(step)).tobytes()
 
 
 def add(run: Path) -> Path:
@@ -90,7 +91,7 @@ def _looks(step: int) -> list[tuple[Array, bytes]]:
 
 
 def _row(series: int, step: int, flags: int, **more: Any) -> Array:
-    row = np.zeros(1, WATCHED)
+    row = np.zeros(1, INSIDE_ROW)
     fields = {"time": 1 + step, "step": step, "series": series, "shape": MATRIX, "dtype": FLOAT, "elements": 6}
     for name, value in {**fields, "kind": EventKind.GRAPH, "flags": flags, **more}.items():
         row[name] = value

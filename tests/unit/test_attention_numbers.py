@@ -130,6 +130,13 @@ def test_rows_that_are_bad_are_counted_and_left_out() -> None:
     agrees(read_kept(raw(weights[:, 1:])), weights[:, 1:])
 
 
+def test_next_to_nothing_is_not_zero() -> None:
+    weights = np.array([0, 1e-30, 1e-7, 1e-5, 0.25, 1], np.float32).reshape(1, 1, 2, 3)
+    kept = read_kept(raw(weights)).weights
+    np.testing.assert_allclose(kept, weights, rtol=0, atol=EXACT)
+    assert ((kept == 0) == (weights == 0)).all() and kept.max() == 1
+
+
 def test_large_ones_are_made_smaller_and_rows_still_sum_to_one() -> None:
     weights = weights_of(3, 2, 600, 1000)
     kept = read_kept(raw(weights))

@@ -169,7 +169,7 @@ def test_padding_of_keys_that_were_put_together(tmp_path: Path) -> None:
     whole = padding_share(read_kept(kept_bytes(weights(1))), ids)
     pairs = padding_share(read_kept(kept_bytes(weights(1), 2)), ids)
     assert whole is not None and pairs is not None
-    np.testing.assert_allclose(whole, pairs, atol=1e-6)  # both samples have an even number of tokens
+    np.testing.assert_allclose(whole, pairs, atol=1e-5)  # both samples have an even number of tokens
 
 
 def test_queries_that_see_nothing_do_not_look_ahead(tmp_path: Path) -> None:

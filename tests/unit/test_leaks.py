@@ -10,7 +10,7 @@ from tensorsleuth.diagnose.keepers import keeper
 from tensorsleuth.diagnose.lifetimes import keeps_growing
 from tensorsleuth.diagnose.words import in_bytes
 from tensorsleuth.model.catalog import Catalogue, Frame, Site
-from tensorsleuth.model.finding import HABITS
+from tensorsleuth.model.finding import FED, HABITS
 
 STEPS = np.arange(40)
 
@@ -110,4 +110,4 @@ def test_every_habit_is_known_to_those_who_show_it() -> None:
 
     texts = [inspect.getsource(inspect.getmodule(find)) for find in habits()]  # type: ignore[arg-type]
     named = {name for text in texts for name in re.findall(r'(?:Habit|_note)\(\s*"([a-z-]+)"', text)}
-    assert named == HABITS
+    assert named | FED == HABITS

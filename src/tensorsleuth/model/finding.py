@@ -10,8 +10,24 @@ from tensorsleuth.model.batches import Batch, Phase
 from tensorsleuth.model.last_moments import LastMoments
 from tensorsleuth.model.series import LogMessage
 
+# What is wrong with the tokens, masks and labels that a model is given: rules of `tokens/checks/`.
+FED = frozenset(
+    [
+        "all-padding",
+        "labels-shift",
+        "loss-padding",
+        "mask-covers",
+        "mask-inverted",
+        "mask-open",
+        "overlap",
+        "special-doubled",
+        "token-shape",
+        "vocabulary",
+    ]
+)
+
 # Causes that need no bad value: what a program does in every step, and should not.
-HABITS = frozenset(
+HABITS = FED | frozenset(
     [
         "accidental-broadcast",
         "chance-loss",

@@ -26,7 +26,9 @@ STATISTICS = (
     "zero_rows",  # how many rows are zero
 )
 _SIZES = ("version", "numbers", "samples", "heads", "heads_kept", "rows", "columns", "kept_rows", "kept_columns")
-SHADES, NO_SHADE = 65534, 65535  # weights are whole numbers of shades, and one that is not finite is none
+# How weights are kept: 0 is none at all, 1 next to nothing, then whole numbers of shades; the last one is not finite.
+SHADES, NO_SHADE = 65533, 65535
+TINY = np.float32(0.25 / SHADES)
 HEADER = np.dtype([(name, "<u4") for name in (*_SIZES, "row_block", "column_block", "batch")])
 
 
@@ -59,7 +61,8 @@ def read_kept(data: bytes) -> Kept:
 
 
 def _weights(shades: Array) -> Array:
-    weights = shades.astype(np.float32) / np.float32(SHADES)
+    weights = np.maximum(shades.astype(np.float32) - 1, 0) / np.float32(SHADES)
+    weights[shades == 1] = TINY
     weights[shades == NO_SHADE] = np.nan
     return weights
 

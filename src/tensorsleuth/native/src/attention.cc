@@ -12,7 +12,7 @@
 namespace sleuth::attention {
 namespace {
 
-constexpr uint16_t kShades = 65534, kNoShade = 65535;  // trace/attention.py has the same
+constexpr uint16_t kShades = 65533, kNoShade = 65535;  // trace/attention.py has the same
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 struct Layout {  // where the weight of sample b, head h, row i, column j lies
@@ -103,10 +103,12 @@ void draw(const float* row, uint64_t i, const Header& header, float* picture) {
   for (uint64_t j = 0; j < header.columns; ++j) out[j / header.column_block] += row[j] * share;
 }
 
-// Weights lie between 0 and 1: in 16 bits they are exact to 0.0000077, and half as large as floats.
+// Weights lie between 0 and 1: in 16 bits they are exact to 0.0000077, and half as large as floats. A weight that is
+// next to nothing is not zero: only what is masked is.
 uint16_t shade_of(float weight) {
   if (std::isnan(weight)) return kNoShade;
-  return uint16_t(std::lround(std::min(std::max(weight, 0.0f), 1.0f) * kShades));
+  long shade = std::lround(std::min(std::max(weight, 0.0f), 1.0f) * kShades);
+  return uint16_t(shade ? shade + 1 : weight > 0 ? 1 : 0);
 }
 
 template <class Read>
