@@ -27,7 +27,9 @@ SIGNS = {
 MADE_WIDE = frozenset(["ExpandDims", "Transpose", "BroadcastTo", "Tile", "Pack"])  # somebody wanted another axis
 MADE_NARROW = frozenset(["Squeeze", "Reshape", "StridedSlice"])
 NO_DATA = frozenset(["ReadVariableOp", "Const", "Range", "Fill", "OnesLike", "ZerosLike", "LinSpace"])
-THROUGH = ELEMENTWISE | frozenset([*SIGNS, *PASSED, "Relu", "Softplus", "LogicalNot", "Select", "SelectV2", "Where"])
+THROUGH = ELEMENTWISE | frozenset(
+    [*SIGNS, *PASSED, "Relu", "Softplus", "Cosh", "LogicalNot", "Select", "SelectV2", "Where"]
+)
 REDUCTIONS = frozenset(["Mean", "Sum", "Max", "Min", "Prod", "All", "Any"])
 CAST, NEAR = "Cast", 3  # whether a comparison holds is not looked at: what it is cast to is, a few calls later
 DEPTH = 10
@@ -133,16 +135,22 @@ class Spread:
 
     def _ends_in_a_number(self) -> bool:
         spot = self._around.spot_of(self.out)
-        level = {spot} if spot is not None else set()
-        for _ in range(DEPTH):
-            users = {user for one in level for user in self._around.after(one) if not user.is_gradient}
-            users = {user for user in users if not self._is_backward(user)}
-            if any(user.type not in THROUGH | REDUCTIONS or self._meets_a_square(user, level) for user in users):
+        levels = list(self._levels({spot} if spot is not None else set()))
+        own = {one for level in levels for one in level} | {spot}
+        for users in levels:
+            if any(user.type not in THROUGH | REDUCTIONS or self._meets_a_square(user, own) for user in users):
                 return False
             if any(user.type in REDUCTIONS and self._is_number(user) for user in users):
                 return True
-            level = {user for user in users if user.type in THROUGH}
         return False
+
+    def _levels(self, level: set[Spot]) -> Iterator[set[Spot]]:
+        """What is computed of it, step by step."""
+        for _ in range(DEPTH):
+            users = {user for one in level for user in self._around.after(one) if not user.is_gradient}
+            users = {user for user in users if not self._is_backward(user)}
+            yield users
+            level = {user for user in users if user.type in THROUGH}
 
     def _is_backward(self, spot: Spot) -> bool:
         op = self._moments.calls.op(spot.call) if spot.function is None else None
@@ -151,9 +159,9 @@ class Spread:
     def _is_number(self, spot: Spot) -> bool:
         return any(one.shape == () for one in self._around.seen(spot))
 
-    def _meets_a_square(self, user: Spot, level: set[Spot]) -> bool:
+    def _meets_a_square(self, user: Spot, own: set[Spot | None]) -> bool:
         """Does it go together with another [N, N], as pairs that are meant do."""
-        sources = [source for slot in self._around.inputs(user) for source in slot if source not in level]
+        sources = [source for slot in self._around.inputs(user) for source in slot if source not in own]
         seen = [one for source in sources for one in self._around.seen(source)]
         return any(one.shape == (self._side, self._side) and one.key != self.out.key for one in seen)
 
