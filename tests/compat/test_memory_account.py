@@ -113,7 +113,7 @@ def test_kinds(recorded: Recorded, trained: str) -> None:
     assert weights / 2 <= kinds[WEIGHTS] <= 2 * weights
     assert state / 2 <= kinds.get(OPTIMIZER, 0) <= 2 * state
     assert any(found.labels.kind(life) == INPUTS for life in found.lives.all), "it may be gone at the fullest moment"
-    assert 1 <= kinds[ACTIVATIONS] + kinds.get(GRADIENTS, 0) <= 4 * layers
+    assert 1 <= kinds.get(ACTIVATIONS, 0) + kinds.get(GRADIENTS, 0) <= 4 * layers
 
 
 def test_where_a_tensor_was_made(recorded: Recorded) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from tensorsleuth.cli import options
 from tensorsleuth.show import terminal
 from tensorsleuth.trace import rundir
-from tensorsleuth.trace.reader import Trace
+
+if TYPE_CHECKING:
+    from tensorsleuth.trace.reader import Trace
 
 GROUPS = ("kind", "layer", "line", "op", "dtype")
 USUAL = ("kind", "layer", "line")
