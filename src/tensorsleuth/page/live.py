@@ -17,7 +17,7 @@ from tensorsleuth.page.replies import encoded
 
 PAUSE = 0.5  # seconds between two looks: at most two events a second
 ENDED_PAUSE = 2.0  # the same, of a run that has ended: it may be joined by another program
-GRACE = 10.0  # seconds for the end of a program that is gone to be written down
+GRACE = 30.0  # seconds for the end of a program that is gone to be written down
 HEART_BEAT = 15.0  # seconds of silence after which a comment is sent, so that nothing on the way gives up
 VERDICT_SHARE = 10  # a verdict is asked for at most so often that it takes a tenth of the time
 CHANGE = ("cursor", "tensors", "bad", "steps", "lastStep", "status", "live")
