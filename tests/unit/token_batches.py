@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.model.violation import Violation
+from tensorsleuth.tokens.report import TokenReport
+
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "on", "a", "mat", "dog", "ran", "off"]
 PAD, CLS, SEP, MASK, FIRST = 0, 2, 3, 4, 5
 
@@ -68,3 +71,20 @@ def gpt(rows: int = 8, width: int = 12, seed: int = 0, low: int = 5, high: int =
 
 def masked_labels(ids: Any, ignore: int = -100, pad: int = PAD) -> Any:
     return np.where(ids == pad, ignore, ids)
+
+
+def only(report: TokenReport) -> Violation:
+    assert len(report) == 1, report
+    return report.violations[0]
+
+
+def of_rule(report: TokenReport, rule: str) -> Violation:
+    found = [one for one in report if one.rule == rule]
+    assert len(found) == 1, report
+    return found[0]
+
+
+def silent(report: TokenReport) -> bool:
+    """No error, no warning, no note."""
+    assert report.violations == (), report
+    return bool(report)
