@@ -14,6 +14,7 @@ from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
 from tensorsleuth.model.functions import program_name
 from tensorsleuth.model.ops import READS
 from tensorsleuth.trace.inside import Inside
+from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.watched import WatchedSeries
 
 BATCH = "IteratorGetNext"
@@ -45,10 +46,10 @@ class Lookup:
 class Given:
     """Asked about the functions of one process that train."""
 
-    def __init__(self, training: Training, inside: Inside) -> None:
-        self.training = training
-        self._series = inside.inputs
-        self._flow = training.moments.flow
+    def __init__(self, process: ProcessTrace) -> None:
+        self.training = process.once(Training)
+        self._series = process.once(Inside).inputs
+        self._flow = self.training.moments.flow
 
     @cached_property
     def known(self) -> dict[int, WatchedSeries]:

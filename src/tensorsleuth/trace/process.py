@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from tensorsleuth.trace.versions import written_by_another
 MAX_NESTING = 100
 LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
 EARLY_EVENTS = 100_000
+Made = TypeVar("Made")
 _FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE, "memory": MEMORY, "buffers": BUFFER, "passed": PASSED}
 _OPTIONAL = ("memory", "buffers", "passed")  # not in old traces, nor where there is no native library
 
@@ -107,8 +108,20 @@ class ProcessTrace:
         calls, events = self._array("calls"), self._array("events")
         return merge(calls, events) if has_replays(calls) else (calls, events)
 
+    @cached_property
+    def _made(self) -> dict[Any, Any]:
+        return {}
+
+    def once(self, make: Callable[[ProcessTrace], Made]) -> Made:
+        """What is made of it, made once for all who ask, until it rests."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: Made = self._made[make]
+        return made
+
     def rest(self) -> None:
-        """Nobody asks about it for a while: its rows need not be in memory."""
+        """Nobody asks about it for a while: neither its rows nor what was made of them need be in memory."""
+        self._made.clear()
         for rows in self._calls_and_events:
             give_back(rows)
 

@@ -24,11 +24,11 @@ MAY_BE_MEANT = ("mask-covers",)  # tokens may be hidden on purpose; scores far a
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    inside = Inside(process)
+    inside = process.once(Inside)
     if not inside.inputs or not inside.attention:
         return
-    training = Training(process)
-    given, told = Given(training, inside), set[tuple[str, Frame | None]]()
+    training = process.once(Training)
+    given, told = process.once(Given), set[tuple[str, Frame | None]]()
     padded = [one for one in sequences_of(given) if one.padding is not None]
     seen = {one.op: one for one in inside.attention}
     for each in attention_of(training) if padded else ():

@@ -22,7 +22,7 @@ MOST_NOISE = 0.02  # by which the last quarter may be below the first
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    training = Training(process)
+    training = process.once(Training)
     for spot in training.forward(CROSS_ENTROPIES):
         classes = _classes(training, spot)
         for losses in _averages(training, spot) if classes > 1 else ():

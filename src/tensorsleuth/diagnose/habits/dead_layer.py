@@ -23,7 +23,7 @@ THROUGH = frozenset(["Mul", "SelectV2", "Cast", "AddV2", "BiasAdd", "MaxPool", "
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    training = Training(process)
+    training = process.once(Training)
     for spot, rows in training.rows(training.forward(RELUS)).items():
         dead = _dead_at_the_end(process, rows)
         if dead >= FEWEST_STEPS and training.weights_of(spot) and training.feeds_weights(spot, THROUGH):

@@ -23,7 +23,7 @@ RANDOM = "RandomUniform"
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    training = Training(process)
+    training = process.once(Training)
     if not training.roots:
         return
     trained = {uid for root in training.roots for uid in _weights(training, root)}

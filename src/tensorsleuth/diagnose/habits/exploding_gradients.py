@@ -19,9 +19,9 @@ LEAST_RATIO = 1.0  # of the update to the weights then: clipping, and optimizers
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    pace = pace_of(Inside(process))
+    pace = pace_of(process.once(Inside))
     if pace is not None and _explodes(pace):
-        training = Training(process)
+        training = process.once(Training)
         if all(np.isfinite(losses).all() for losses in losses_of(training).values()):
             yield _habit(training, pace)
 

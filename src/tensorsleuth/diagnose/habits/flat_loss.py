@@ -22,10 +22,10 @@ CHANCE = 3.0  # standard errors
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    pace = pace_of(Inside(process))
+    pace = pace_of(process.once(Inside))
     if pace is None or not _is_slow(pace):
         return
-    training = Training(process)
+    training = process.once(Training)
     losses = [one for one in losses_of(training).values() if len(one) >= FEWEST_STEPS]
     stays = bool(losses) and all(_stays(one) and _has_to_learn(pace, one) for one in losses)
     if stays and not any(frozen_weights.find(process)):

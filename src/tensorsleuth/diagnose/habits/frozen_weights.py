@@ -19,7 +19,7 @@ MOST_SHOWN = 4
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    training = Training(process)
+    training = process.once(Training)
     written = Written(training)
     for root in training.roots:
         rows = training.rows(_reads(training, written, root))

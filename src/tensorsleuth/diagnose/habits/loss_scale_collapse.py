@@ -18,7 +18,7 @@ COLLAPSED = 1.0  # no gradient is scaled up any more, which is what the scale is
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    training = Training(process)
+    training = process.once(Training)
     for name in SCALES:
         scale = readings(training, name)
         halved = int((np.diff(scale) < 0).sum())

@@ -23,11 +23,11 @@ MOST_SHOWN = 4
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
     told: set[tuple[str | None, int | None]] = set()
-    for one in Inside(process).attention:
+    for one in process.once(Inside).attention:
         rows = _masked(one)
         if len(rows) and (one.file, one.line) not in told:
             told.add((one.file, one.line))
-            yield _habit(Training(process), one, rows)
+            yield _habit(process.once(Training), one, rows)
 
 
 def _masked(one: Attention) -> Array:

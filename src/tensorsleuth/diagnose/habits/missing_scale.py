@@ -22,8 +22,8 @@ FIRST_STEP = 2  # later ones may have been learned
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    training = Training(process)
-    seen = {one.op: one for one in Inside(process).attention}
+    training = process.once(Training)
+    seen = {one.op: one for one in process.once(Inside).attention}
     told: set[Frame | None] = set()
     for one in attention_of(training) if seen else ():
         name = one.softmax.described.name if one.softmax.described is not None else ""

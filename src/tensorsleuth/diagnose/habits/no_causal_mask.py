@@ -9,7 +9,6 @@ from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.parts import Part
 from tensorsleuth.diagnose.token_looks import FEWEST_LOOKS, Sequences, sequences_of
-from tensorsleuth.diagnose.training import Training
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
 
@@ -17,10 +16,10 @@ LEAST = 0.05  # of the weight, on tokens after the query
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    inside = Inside(process)
+    inside = process.once(Inside)
     if not inside.inputs or not inside.attention:
         return
-    given = Given(Training(process), inside)
+    given = process.once(Given)
     every = sequences_of(given)
     for labels, spot in given.labels:
         root = given.training.root_of(spot)

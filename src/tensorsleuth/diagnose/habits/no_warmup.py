@@ -21,11 +21,11 @@ _SQUARES = re.compile(r"_velocity$|(^|/)v/")  # what Adam keeps of each weight, 
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    inside = Inside(process)
+    inside = process.once(Inside)
     pace = pace_of(inside) if inside.attention else None
     if pace is None or not _is_thrown(pace):
         return
-    training = Training(process)
+    training = process.once(Training)
     losses = next((one for one in losses_of(training).values() if _rises(one)), None)
     if losses is not None and _is_adam(training) and _is_constant(readings(training, "learning_rate")):
         yield _habit(training, pace, losses)

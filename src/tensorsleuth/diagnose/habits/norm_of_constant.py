@@ -20,7 +20,7 @@ ROOTS = frozenset(["Rsqrt", "Sqrt"])
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    training = Training(process)
+    training = process.once(Training)
     for spot, rows in training.rows(training.forward((SQUARED,))).items():
         root = _root(training, spot) if len(rows) >= FEWEST_STEPS and _is_zero(rows) else None
         if root is not None:

@@ -18,7 +18,7 @@ Shape = tuple[int, ...]
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    training = Training(process)
+    training = process.once(Training)
     written = Written(training)
     for root in training.roots:
         left = [one for one in _trainable(training, root).items() if _is_left_out(written, one[0])]

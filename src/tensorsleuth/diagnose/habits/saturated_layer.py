@@ -22,10 +22,10 @@ THROUGH = frozenset(["SelectV2", "Cast", "BiasAdd"])  # not Mul: gates are meant
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    seen = {one.op: one for one in Inside(process).layers}
+    seen = {one.op: one for one in process.once(Inside).layers}
     if not seen:
         return
-    training = Training(process)
+    training = process.once(Training)
     for spot in training.forward(STEEPEST):
         one = seen.get(spot.described.name if spot.described is not None else "")
         if one is not None and _is_saturated(spot, one) and training.feeds_weights(spot, THROUGH):

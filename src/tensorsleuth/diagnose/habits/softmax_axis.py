@@ -13,7 +13,7 @@ from tensorsleuth.trace.process import ProcessTrace
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    training = Training(process)
+    training = process.once(Training)
     told: set[Frame | None] = set()
     for one in attention_of(training):
         frame = training.frame(one.softmax)

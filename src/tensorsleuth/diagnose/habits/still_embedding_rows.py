@@ -16,7 +16,7 @@ MOST = 0.5  # of the rows
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    training = Training(process)
+    training = process.once(Training)
     names = {handle: name for handle, name in training.variables.names.items() if name.endswith(TABLE + SQUARES)}
     reads = [spot for spot in training.forward((READ,)) if training.handle(spot) in names] if names else []
     told: set[int | None] = set()

@@ -11,7 +11,6 @@ from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.parts import called
 from tensorsleuth.diagnose.token_looks import Held, Sequences, held, sequences_of
 from tensorsleuth.diagnose.token_words import habit_of
-from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.tokens.arguments import judge_arguments
 from tensorsleuth.tokens.roles import IDS, Argument
@@ -24,10 +23,10 @@ START_ROWS = 32  # rows that begin alike, for a special token
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    inside = Inside(process)
+    inside = process.once(Inside)
     if not inside.inputs:
         return
-    given = Given(Training(process), inside)
+    given = process.once(Given)
     for lookup in given.lookups:
         yield from _outside(given, lookup)
     for one in sequences_of(given):

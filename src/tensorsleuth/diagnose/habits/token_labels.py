@@ -12,7 +12,6 @@ from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.parts import Part, called
 from tensorsleuth.diagnose.token_looks import Sequences, held, sequences_of
 from tensorsleuth.diagnose.token_words import habit_of
-from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.tokens.arguments import judge_arguments
 from tensorsleuth.tokens.roles import IDS, LABELS, Argument
@@ -21,10 +20,10 @@ from tensorsleuth.trace.process import ProcessTrace
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    inside = Inside(process)
+    inside = process.once(Inside)
     if not inside.inputs:
         return
-    given = Given(Training(process), inside)
+    given = process.once(Given)
     every = sequences_of(given) if given.labels else []
     for labels, spot in given.labels:
         root = given.training.root_of(spot)

@@ -22,11 +22,11 @@ ASSIGNED = 2  # eager writes: the first value, and the copy
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    tables = [one for one in Inside(process).updates if _is_matrix(one)]
+    tables = [one for one in process.once(Inside).updates if _is_matrix(one)]
     pairs = [two for two in permutations(tables, 2) if _began_alike(*two) and _went_apart(*two)]
     if not pairs:
         return
-    training = Training(process)
+    training = process.once(Training)
     written, gathered, multiplied = Written(training), _read_by(training, GATHERS), _read_by(training, PRODUCTS)
     for table, output in pairs:
         handles = _handle(training, table), _handle(training, output)

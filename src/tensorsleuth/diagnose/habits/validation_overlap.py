@@ -10,7 +10,6 @@ from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.parts import Part, called
 from tensorsleuth.diagnose.token_looks import Sequences, sequences_of
-from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.rows import CallKind
 from tensorsleuth.trace.inside import Inside
@@ -24,11 +23,11 @@ BY_CHANCE = 0.02  # of the rows of one batch that may be there twice, for rows t
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    inside = Inside(process)
+    inside = process.once(Inside)
     held_out = {called(one.name): one for one in inside.evaluation.inputs}
     if not held_out or not any(one.trains for one in inside.inputs):
         return
-    given = Given(Training(process), inside)
+    given = process.once(Given)
     for one in sequences_of(given):
         if one.name in held_out:
             rows = Part(held_out[one.name], one.lookup.ids.cut).values()

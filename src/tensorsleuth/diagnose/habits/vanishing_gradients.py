@@ -23,7 +23,7 @@ MOST_RISES = 0.25  # of the steps from layer to layer may go the other way
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    inside = Inside(process)
+    inside = process.once(Inside)
     kernels = {one.name for one in inside.variables if len(one.shape()) >= 2 and TABLE not in one.name.lower()}
     matrices = [one for one in inside.gradients if len(one) >= FEWEST_LOOKS and one.name in kernels]
     looks = min((len(one) for one in matrices), default=0)
