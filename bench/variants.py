@@ -12,7 +12,7 @@ from bench.models import Transformer
 
 End = Callable[[], None]
 GUARD, BREAK, EXPECT = "guard", "break", "expect"  # in place of a mode
-UNMEASURED = "unmeasured"  # FULL_HEALTH, without samples of memory and the lives of tensors
+UNMEASURED = "unmeasured"  # FULL_HEALTH, without samples of memory, the lives of tensors, and times
 WATCH, SELDOM = "watch", "seldom"  # all weights and their gradients, in each step; the same, in no step
 INSIDE, OUTSIDE = "inside", "outside"  # the model looked into in each step; hardly ever
 OFTEN, HARDLY_EVER = 1, 1 << 40
@@ -37,6 +37,8 @@ def ours(folder: str, mode: str) -> End:
     as_always = mode in (BREAK, WATCH, SELDOM, UNMEASURED, INSIDE, OUTSIDE)
     every = {INSIDE: OFTEN, OUTSIDE: HARDLY_EVER}.get(mode)
     recording = tensorsleuth.record(folder, mode="FULL_HEALTH" if as_always else mode, inside_every=every)
+    if recording.recorder is None:
+        raise RuntimeError("not recording: there is nothing to measure")
     if mode == BREAK:
         tensorsleuth.break_when("abs_max > 1e30", then="stop")
     if mode in (WATCH, SELDOM):
@@ -49,7 +51,7 @@ def _measure_no_memory() -> None:
     from tensorsleuth.trace.plan import make_plan
 
     def plan(*given: Any) -> Any:
-        return replace(make_plan(*given), samples=None, buffers=None)
+        return replace(make_plan(*given), samples=None, buffers=None, passed=None)
 
     recorder.make_plan = plan  # type: ignore[attr-defined, assignment]
 
