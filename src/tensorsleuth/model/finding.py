@@ -38,6 +38,7 @@ HABITS = FED | frozenset(
         "flat-loss",
         "frozen-weights",
         "growing-graph",
+        "heads-mixed",
         "kept-tensors",
         "loss-scale-collapse",
         "masked-rows",
@@ -51,6 +52,7 @@ HABITS = FED | frozenset(
         "repeated-cast",
         "repeated-conversion",
         "retracing",
+        "saturated-attention",
         "saturated-layer",
         "softmax-axis",
         "still-embedding-rows",
@@ -58,6 +60,8 @@ HABITS = FED | frozenset(
         "vanishing-gradients",
     ]
 )
+# Of these, what is read off the graph: nothing had to be counted.
+STRUCTURAL = frozenset(["heads-mixed", "softmax-axis"])
 
 
 @dataclass(frozen=True)
