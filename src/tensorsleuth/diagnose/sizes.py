@@ -12,8 +12,10 @@ from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import Function, Instance, Node
 
 FAR = 20  # ops that are looked through
-SAME = frozenset(["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot", "Softmax", "Select"])
+SAME = frozenset(["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot", "Softmax", "LogicalNot"])
 BATCHED = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"])
+ONE_BY_ONE = frozenset(["AddV2", "Add", "Sub", "Mul", "RealDiv", "SelectV2", "Maximum", "Minimum"])
+ONE_BY_ONE |= {"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr"}
 Shape = tuple[int, ...]
 
 
@@ -59,6 +61,11 @@ class Sizes:
             order = folded(self._function, node.inputs[1][0], depth, self.of)
             fits = given[0] is not None and order is not None and len(order) == len(given[0])
             return tuple(given[0][at] for at in order or ()) if fits and given[0] is not None else None
+        if node.type == "ExpandDims":
+            axis = folded(self._function, node.inputs[1][0], depth, self.of)
+            return _widened(given[0], axis[0]) if given[0] is not None and axis else None
+        if node.type == "StridedSlice" and node.attrs.get("new_axis_mask"):
+            return _with_new_axes(node, given[0]) if given[0] is not None else None
         known = [one for one in given if one is not None]
         if len(known) != len(given) or not known:
             return None
@@ -73,9 +80,27 @@ class Sizes:
         return tuple(target) if math.prod(target) == math.prod(given) else None
 
 
+def _widened(shape: Shape, axis: int) -> Shape:
+    at = axis if axis >= 0 else len(shape) + 1 + axis
+    return (*shape[:at], 1, *shape[at:])
+
+
+def _with_new_axes(node: Node, shape: Shape) -> Shape | None:
+    """`mask[:, None, :]`, where nothing is cut."""
+    new, begin, end = (int(node.attrs.get(name) or 0) for name in ("new_axis_mask", "begin_mask", "end_mask"))
+    if node.attrs.get("shrink_axis_mask") or node.attrs.get("ellipsis_mask"):
+        return None
+    for at in range(new.bit_length()):
+        if new >> at & 1:
+            shape = _widened(shape, at)
+        elif not begin >> at & end >> at & 1:
+            return None
+    return shape
+
+
 def _combined(node: Node, given: list[Shape]) -> Shape | None:
     """Of ops that need the shapes of all their inputs."""
-    if node.type in ("AddV2", "Add", "Sub", "Mul", "RealDiv", "SelectV2", "Maximum", "Minimum"):
+    if node.type in ONE_BY_ONE:
         try:
             return tuple(np.broadcast_shapes(*given))
         except ValueError:

@@ -172,10 +172,14 @@ class Training:
         """The user's line of an op; in a loop of Keras's, which runs whole models, that which made its layer."""
         site = self.around.site(spot)
         frame = site.frame if site is not None else None
-        if frame is not None and any(loop in (code_at(self.process, frame) or "") for loop in _KERAS_LOOPS):
+        if frame is not None and self.is_loop(frame):
             made = (self.variables.made_at(handle) for handle in self.weights_of(spot))
             return next((one for one in made if one is not None), frame)
         return frame
+
+    def is_loop(self, frame: Frame) -> bool:
+        """Is it a line that runs a whole model, as `fit` does."""
+        return any(loop in (code_at(self.process, frame) or "") for loop in _KERAS_LOOPS)
 
 
 def tensor_of(spot: Spot) -> int:

@@ -83,9 +83,9 @@ def _habit(training: Training, one: Attending, worst: Scaling, depth: int, seen:
     named = how.replace(what, f"{what} ({layer})") if layer else how
     span = f"they span {seen.spread:.3g} in the first step, so that" if seen.spread is not None else "in the first step"
     why = (
-        f"{named} {worst.number:.3g}{in_all}, where 1 / √{depth} = {1 / math.sqrt(depth):.3g} is usual: {span} nearly all "
-        f"weight of a query is on one key before anything was learned (entropy {100 * seen.entropy:.0f} % of an even "
-        f"share, the mean of {seen.heads} heads), and its gradient is nearly zero"
+        f"{named} {worst.number:.3g}{in_all}, where 1 / √{depth} = {1 / math.sqrt(depth):.3g} is usual: {span} "
+        f"nearly all weight of a query is on one key before anything was learned (entropy "
+        f"{100 * seen.entropy:.0f} % of an even share, the mean of {seen.heads} heads), and its gradient is nearly zero"
     )
     frame = training.frame(worst.spot)
     said = f"scores times {worst.factor:.3g}; by the root of the depth it would be {1 / math.sqrt(depth):.3g}"
