@@ -43,8 +43,7 @@ class HeadAxes:
         """Where heads are split off, and where they are put together again."""
         for slot in (0, 1):
             yield from self._split(slot)
-        product, _ = self._one.products[0]
-        yield from self._merged(product)
+        yield from self._merged(self._one.products[0].spot)
 
     # ---- from the projections to the scores
 

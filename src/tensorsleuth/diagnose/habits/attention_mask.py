@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.given import Given
-from tensorsleuth.diagnose.habit import Habit
+from tensorsleuth.diagnose.habit import Habit, once_a_line
 from tensorsleuth.diagnose.mask_seen import OF_QUERIES
 from tensorsleuth.diagnose.mask_way import MaskWay
 from tensorsleuth.diagnose.padded_attention import THE_MASK, Over, PaddedAttention
@@ -20,12 +21,9 @@ MAY_BE_MEANT = ("mask-covers",)  # tokens may be hidden on purpose; scores far a
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    told = set[tuple[str, Frame | None]]()
-    for over in process.once(PaddedAttention).all:
-        for habit in _judged(process.once(Given), over) if over.masks else ():
-            if (habit.cause, habit.frame) not in told:
-                told.add((habit.cause, habit.frame))
-                yield habit
+    masked = [over for over in process.once(PaddedAttention).all if over.masks]
+    found = ((over, habit) for over in masked for habit in _judged(process.once(Given), over))
+    yield from once_a_line(replace(habit, about=(over.each.name,)) for over, habit in found)
 
 
 def _judged(given: Given, over: Over) -> Iterator[Habit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.diagnose.attending import Attending, attention_of
-from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.habit import Habit, once_a_line, piece
 from tensorsleuth.diagnose.head_axes import HeadAxes, Mixed
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import Frame
@@ -14,13 +14,8 @@ from tensorsleuth.trace.process import ProcessTrace
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
-    told: set[Frame | None] = set()
-    for one in attention_of(training):
-        for mixed in HeadAxes(training, one).mixed():
-            frame = training.frame(mixed.reshape)
-            if frame not in told:
-                told.add(frame)
-                yield _habit(training, one, mixed, frame)
+    found = ((one, mixed) for one in attention_of(training) for mixed in HeadAxes(training, one).mixed())
+    yield from once_a_line(_habit(training, one, mixed, training.frame(mixed.reshape)) for one, mixed in found)
 
 
 def _habit(training: Training, one: Attending, mixed: Mixed, frame: Frame | None) -> Habit:
@@ -36,7 +31,8 @@ def _habit(training: Training, one: Attending, mixed: Mixed, frame: Frame | None
     why = f"{does}: it keeps the order of the elements, so that {so}"
     evidence = piece("in", "Reshape", f"{before} to {after}, no transpose on the way", frame)
     place = frame, "Reshape", 0.0, False, None, (evidence,)
-    return Habit("heads-mixed", 0.93, why, _MERGE if mixed.is_merge else _SPLIT, *place, is_wrong=True)
+    fix = _MERGE if mixed.is_merge else _SPLIT
+    return Habit("heads-mixed", 0.93, why, fix, *place, is_wrong=True, about=(one.name,))
 
 
 _MERGE = (

@@ -54,7 +54,9 @@ def _judged(given: Given, inside: Inside, one: Sequences, only: Callable[[Attend
             f"{one.name} one later. Each position sees what it has to predict: the loss falls, nothing is learned"
         )
         place = given.training.frame(softmax), "Softmax", 0.0, False, 0, ()
-        yield Habit("no-causal-mask", 0.92, why, _MASK, *place, is_wrong=True)
+        names = [spot.described.name for spot, _ in ahead if spot.described is not None]
+        about = tuple(dict.fromkeys(names))
+        yield Habit("no-causal-mask", 0.92, why, _MASK, *place, is_wrong=True, about=about)
 
 
 _MASK = (

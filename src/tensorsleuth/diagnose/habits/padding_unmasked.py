@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.diagnose.attending import line_of
-from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.habit import Habit, once_a_line, piece
 from tensorsleuth.diagnose.padded_attention import Over, PaddedAttention
 from tensorsleuth.diagnose.token_looks import Held, held
 from tensorsleuth.diagnose.training import Training
-from tensorsleuth.model.catalog import Frame
 from tensorsleuth.trace.process import ProcessTrace
 
 LEAST = 0.01  # of the weight of tokens, on average
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
+    yield from once_a_line(_found(process))
+
+
+def _found(process: ProcessTrace) -> Iterator[Habit]:
     every = process.once(PaddedAttention).all
-    told: set[Frame | None] = set()
     for over in every:
         open_ = list(held(over.steps, over.seen.judged, ("mask-open",))) if not over.masks else []
         share = over.seen.on_padding()
         if open_ and share is not None and share >= LEAST:
-            habit = _habit(process.once(Training), over, open_[0], share, [one for one in every if _masks(one, over)])
-            if habit.frame not in told:
-                told.add(habit.frame)
-                yield habit
+            beside = [one for one in every if _masks(one, over)]
+            yield _habit(process.once(Training), over, open_[0], share, beside)
 
 
 def _masks(other: Over, over: Over) -> bool:
@@ -43,7 +43,8 @@ def _habit(training: Training, over: Over, found: Held, share: float, others: li
     )
     evidence = tuple(piece("also", one.attention.name, "padding has no weight") for one in others[:4])
     place = line_of(training, over.attention), "Softmax", 0.0, not others, found.step, evidence
-    return Habit("padding-unmasked", 0.9 if others else 0.6, why, _MASK, *place, is_wrong=bool(others))
+    confidence, about = 0.9 if others else 0.6, (over.each.name,)
+    return Habit("padding-unmasked", confidence, why, _MASK, *place, is_wrong=bool(others), about=about)
 
 
 _MASK = (

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tensorsleuth.diagnose.attending import Attending, attention_of
-from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.habit import Habit, once_a_line, piece
 from tensorsleuth.diagnose.score_scale import DIVIDES, Scaling, ScoreScale
 from tensorsleuth.diagnose.training import Training
-from tensorsleuth.model.catalog import Frame
 from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
@@ -33,13 +32,8 @@ class _Seen:
 def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
     attention = {one.op: one for one in process.once(Inside).attention}
-    told: set[Frame | None] = set()
-    for one in attention_of(training) if attention else ():
-        name = one.softmax.described.name if one.softmax.described is not None else ""
-        habit = _judged(training, one, attention.get(name))
-        if habit is not None and habit.frame not in told:
-            told.add(habit.frame)
-            yield habit
+    judged = (_judged(training, one, attention.get(one.name)) for one in attention_of(training) if attention)
+    yield from once_a_line(habit for habit in judged if habit is not None)
 
 
 def _judged(training: Training, one: Attending, attention: Attention | None) -> Habit | None:
@@ -90,7 +84,7 @@ def _habit(training: Training, one: Attending, worst: Scaling, depth: int, seen:
     frame = training.frame(worst.spot)
     said = f"scores times {worst.factor:.3g}; by the root of the depth it would be {1 / math.sqrt(depth):.3g}"
     place = frame, worst.spot.type, 0.0, False, 0, (piece("in", worst.spot.type, said, frame),)
-    return Habit("saturated-attention", 0.9, why, _DIVIDE.format(depth=depth), *place, is_wrong=True)
+    return Habit("saturated-attention", 0.9, why, _DIVIDE.format(depth=depth), *place, is_wrong=True, about=(one.name,))
 
 
 _DIVIDE = (
