@@ -40,7 +40,7 @@ class Phrases(keras.Model):
 
 
 def phrases(n):
-    """Half as many words as in the source, each shifted by two; padding has no weight in the loss."""
+    """The words of the source, each by another one; padding has no weight in the loss."""
     source = rng.integers(4, WORDS - 2, (n, SOURCE))
     lengths = rng.integers(4, SOURCE + 1, n)
     target = source[:, :TARGET] + 2

@@ -97,7 +97,7 @@ class HeadAxes:
 
     def _merged(self, product: Spot) -> Iterator[Mixed]:
         shape, roles = self._sizes.of(product.node), _roles(self._function.nodes[product.node], self._weights(product))
-        if shape is None or roles is None or len(shape) <= max(at % len(shape) for at in roles):
+        if shape is None or roles is None or len(shape) < 4:  # [batch, heads, time, depth]: of three, none is of heads
             return
         heads, time = (at % len(shape) for at in roles)
         for way in self._on(product.node):

@@ -81,17 +81,17 @@ class MaskSeen:
         return Violation(OF_QUERIES, self.name, f"[{ids[0]}, 1, {ids[1]}], a column for each key", found, change=change)
 
     def on_padding(self) -> float | None:
-        """The mean weight that tokens give to padding, at the last look that shows it."""
-        for step in reversed([int(step) for step in self.attention.steps]):
+        """The mean weight that tokens give to padding, over all looks that show it: some learn to look away."""
+        shares = []
+        for step in (int(step) for step in self.attention.steps):
             weights, ids = self._weights(step), self.ids.at.get(step)
             if weights is None or ids is None or len(ids) < len(weights):
                 continue
             padding = np.asarray(ids[: len(weights)] == self.ids.padding)
             asks = _asking(weights, padding) & padding.any(axis=1, keepdims=True)
-            shares = np.where(padding[:, None, None], weights, 0.0).sum(-1).mean(axis=1)
-            if asks.any():
-                return float(shares[asks].mean())
-        return None
+            given = np.where(padding[:, None, None], weights, 0.0).sum(-1).mean(axis=1)
+            shares += [float(given[asks].mean())] if asks.any() else []
+        return float(np.mean(shares)) if shares else None
 
     def _stretched(self, shape: tuple[int, ...]) -> Violation:
         found = f"{list(shape)}, laid over [queries, keys]: query i of every sample has the mask of sample i"

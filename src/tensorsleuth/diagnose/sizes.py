@@ -10,6 +10,7 @@ import numpy as np
 from tensorsleuth.diagnose.folding import folded
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import Function, Instance, Node
+from tensorsleuth.model.ops import READS
 
 FAR = 20  # ops that are looked through
 SAME = frozenset(["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot", "Softmax", "LogicalNot"])
@@ -53,6 +54,8 @@ class Sizes:
         if node.type == "Const":
             shape = node.attrs.get("shape")
             return tuple(int(size) for size in shape) if isinstance(shape, (list, tuple)) else None
+        if node.type in READS:
+            return self._of_variable(node, given)
         if node.type in SAME:
             return given[0]
         if node.type == "Reshape":
@@ -70,6 +73,15 @@ class Sizes:
         if len(known) != len(given) or not known:
             return None
         return _combined(node, known)
+
+    def _of_variable(self, node: Node, given: list[Shape | None]) -> Shape | None:
+        """What is read of a variable that the function captured: all of it, or a row for each id."""
+        captured = self._function.captures.get(-1 - node.inputs[0][0], {}).get("shape")
+        shape = tuple(int(size) for size in captured) if isinstance(captured, (list, tuple)) else None
+        if shape is None or node.type != "ResourceGather":
+            return shape
+        ids = given[1] if len(given) > 1 else None
+        return (*ids, *shape[1:]) if ids is not None else None
 
     def _reshaped(self, given: Shape | None, target: list[int] | None) -> Shape | None:
         if target is None or given is None:
@@ -115,6 +127,8 @@ def _combined(node: Node, given: list[Shape]) -> Shape | None:
         return tuple(sizes[letter] for letter in made) if made and all(letter in sizes for letter in made) else None
     if node.type == "MatMul" and not node.attrs.get("transpose_a"):
         return (given[0][0], given[1][0 if node.attrs.get("transpose_b") else -1])
+    if node.type == "GatherV2":
+        return (*given[1], *given[0][1:]) if not node.attrs.get("batch_dims") else None
     if node.type == "Unpack":
         at = int(node.attrs.get("axis") or 0) % len(given[0])
         return given[0][:at] + given[0][at + 1 :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorsleuth.diagnose.habit import Habit, piece
 from tensorsleuth.diagnose.token_looks import Held
 from tensorsleuth.model.catalog import Frame
-from tensorsleuth.model.violation import SHOWN, Remark, Violation, shown
+from tensorsleuth.model.violation import SHOWN, Violation, shown
 
 CONFIDENCE = 0.9
 EXPECTED = {"loss-padding": "padding to weigh nothing in the loss"}
@@ -49,11 +49,8 @@ def _place(at: tuple[int, ...]) -> str:
 
 
 def _value(one: Violation, value: object) -> str:
-    return (
-        shown(value)
-        if isinstance(value, (str, Remark))
-        else f"{'label' if 'label' in one.rule else 'id'} {shown(value)}"
-    )
+    text = str(value) if isinstance(value, str) else shown(value)
+    return f"{'label' if 'label' in one.rule else 'id'} {text}" if text[:1].isdigit() else text
 
 
 def _looks(found: Held) -> str:

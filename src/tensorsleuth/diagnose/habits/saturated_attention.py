@@ -17,7 +17,7 @@ from tensorsleuth.trace.process import ProcessTrace
 FEWEST_KEYS = 8
 LEAST_TIMES = 4.0  # as large as 1 / √depth
 MOST_ENTROPY = 0.5  # of what all keys alike would have, at the first look
-MOST_ENTROPY_ALONE = 0.2  # where it is not known how far scores are apart: compiled by XLA
+MOST_ENTROPY_ALONE = 0.35  # where it is not known how far scores are apart: compiled by XLA
 LEAST_RANGE = 20.0  # from the smallest score to the largest, then
 FIRST_STEP = 2  # later ones may have been learned
 
@@ -74,6 +74,7 @@ def _habit(training: Training, one: Attending, worst: Scaling, depth: int, seen:
     what = "attention scores" if worst.is_after else "what attention scores are made of"
     how = f"divides {what} by" if worst.spot.type in DIVIDES else f"multiplies {what} by"
     in_all = f" ({total:.3g} in all)" if not math.isclose(total, worst.factor) else ""
+    in_all = f", which multiplies by {worst.factor:.3g}{in_all}" if worst.spot.type in DIVIDES else in_all
     named = how.replace(what, f"{what} ({layer})") if layer else how
     span = f"they span {seen.spread:.3g} in the first step, so that" if seen.spread is not None else "in the first step"
     why = (
