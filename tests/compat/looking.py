@@ -106,7 +106,11 @@ def only(found: list[Look]) -> Look:
 
 def marked(mark: str) -> int:
     """The number of the line, in the calling test's file, that ends in the comment `# <mark>`."""
-    file = sys._getframe(1).f_code.co_filename
+    return marked_in(sys._getframe(1).f_code.co_filename, mark)
+
+
+def marked_in(file: str, mark: str) -> int:
+    """The same, of another file."""
     found = [n for n, text in enumerate(linecache.getlines(file), 1) if text.rstrip().endswith(f"# {mark}")]
     assert len(found) == 1, f"{mark!r} marks {len(found)} lines of {file}"
     return found[0]

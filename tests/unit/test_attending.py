@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tensorsleuth.diagnose.attending import _moved, _sums_over
+from tensorsleuth.diagnose.attending import _axes, _moved
 from tensorsleuth.diagnose.folding import folded
 from tensorsleuth.model.catalog import Function, Node
 
@@ -34,7 +34,20 @@ def function(*nodes: Node) -> Function:
     ],
 )
 def test_a_product_sums_over_an_axis(made: Node, slot: int, axis: int, sums: bool) -> None:
-    assert _sums_over(made, slot, axis) is sums
+    assert (_axes(made, slot, axis)[0] == axis) is sums
+
+
+@pytest.mark.parametrize(
+    ("made", "slot", "axes"),
+    [
+        (node("BatchMatMulV2", adj_x=False, adj_y=False), 0, (-1, -2)),
+        (node("BatchMatMulV2", adj_x=True, adj_y=False), 0, (-2, -1)),
+        (node("Einsum", equation="BNTS,BSNH->BTNH"), 0, (-1, -2)),
+        (node("Einsum", equation="BSNH,BQNS->BQNH"), 1, (-1, -3)),
+    ],
+)
+def test_the_axes_of_keys_and_of_queries(made: Node, slot: int, axes: tuple[int, int]) -> None:
+    assert _axes(made, slot, -4) == axes
 
 
 def test_a_transpose_takes_an_axis_along() -> None:

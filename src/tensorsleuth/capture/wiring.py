@@ -11,6 +11,8 @@ from typing import Any
 from tensorsleuth.capture.definition import Definition
 
 GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")
+# What the gradient of a loop hands to the loop itself, to keep what it will need: the loop is not computed from it.
+KEEPS = frozenset(["EmptyTensorList", "TensorListReserve", "Const"])
 Tensor = tuple[int, int]  # node, output; an argument is (-1 - its number, 0)
 
 
@@ -43,6 +45,7 @@ class Wiring:
         """The nodes of the backward pass, and all that is computed from them: the optimizer."""
         begun = [number for number, node in enumerate(self.nodes) if GRADIENT_SCOPE.search(node.name)]
         found = set(begun)
+        begun = [number for number in begun if self.nodes[number].op not in KEEPS]
         while begun:
             number = begun.pop()
             outputs = sum(len(output.dtypes) for output in self.definition.outputs[number])

@@ -58,7 +58,7 @@ def command(
     sleuth attention --sample 1 --step 100 20251115-2215
     sleuth attention --json
     """
-    from tensorsleuth.insight.heads import judge
+    from tensorsleuth.diagnose.attention_remarks import lines_of, remarks_of
     from tensorsleuth.insight.summary import summarize
     from tensorsleuth.insight.told import attention_told
     from tensorsleuth.trace.reader import open_trace
@@ -67,15 +67,16 @@ def command(
     inside = trace.inside()
     chosen = _chosen(trace, inside, layer, head)
     names = {one.name for one in chosen}
-    remarks = [one for one in judge(inside.attention, inside.inputs) if one.layer in names]
+    remarks = [one for one in remarks_of(inside) if one.layer in names]
     remarks = [one for one in remarks if head is None or head in one.heads]
     pictures = _pictures(inside, chosen, head, sample, step, vocab)
     if as_json:
-        terminal.data(attention_told(chosen, remarks, pictures))
+        terminal.data(attention_told(chosen, remarks, pictures, lines_of(inside)))
         return
     from tensorsleuth.show.attention_report import attention_report
 
-    summaries = [summarize(one, step) for one in chosen]
+    lines = lines_of(inside)
+    summaries = [summarize(one, step, lines.get(one.name)) for one in chosen]
     terminal.show(attention_report(summaries, remarks, head, terminal.width()))
     _show(pictures, vocab)
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from tensorsleuth.diagnose.around import Spot
-from tensorsleuth.diagnose.attending import attention_of
+from tensorsleuth.diagnose.attending import Attending, attention_of
 from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.token_looks import Sequences
+from tensorsleuth.model.catalog import Function
 from tensorsleuth.model.dtypes import is_float
 from tensorsleuth.tokens.shift import Agreement
 from tensorsleuth.trace.attention import Attention
+from tensorsleuth.trace.flow import Flow
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.ring_reader import Array
 
 CAUSAL = 1e-3  # weight on later keys, at most
+MOST_AHEAD = 0.8  # of the queries
 MOVES = frozenset(["Roll", "Reverse", "ReverseV2"])
 JOINS = frozenset(["Pad", "PadV2", "MirrorPad", "ConcatV2", "TensorScatterUpdate"])
 
@@ -24,16 +27,22 @@ JOINS = frozenset(["Pad", "PadV2", "MirrorPad", "ConcatV2", "TensorScatterUpdate
 def is_causal(given: Given, inside: Inside, one: Sequences) -> bool:
     """Does all attention of the function look back only, and does nothing move the ids on the way."""
     ahead = weight_ahead(given, inside, one)
-    return bool(ahead) and max(float(part.max()) for _, part in ahead) <= CAUSAL and not is_moved(one)
+    return (
+        bool(ahead)
+        and max(float(part.max()) for _, part in ahead) <= CAUSAL
+        and not is_moved(one, given.training.moments.flow)
+    )
 
 
-def weight_ahead(given: Given, inside: Inside, one: Sequences) -> list[tuple[Spot, Array]]:
+def weight_ahead(
+    given: Given, inside: Inside, one: Sequences, only: Callable[[Attending], bool] = lambda each: True
+) -> list[tuple[Spot, Array]]:
     """On keys after the query, a number a head, of each look at each attention of the function that reads the ids.
 
     Nothing where one of them is no attention of the tokens to each other.
     """
     widths, found = {ids.shape[1] for ids in one.at.values()}, []
-    for softmax, attention in _attention(given, inside, one):
+    for softmax, attention in attention_over(given, inside, one, only):
         if attention.rows != attention.columns or attention.columns not in widths:
             return []
         looks = [look for look, step in enumerate(attention.steps) if int(step) in one.at]
@@ -42,13 +51,32 @@ def weight_ahead(given: Given, inside: Inside, one: Sequences) -> list[tuple[Spo
     return found
 
 
-def _attention(given: Given, inside: Inside, one: Sequences) -> Iterator[tuple[Spot, Attention]]:
+def attention_over(
+    given: Given, inside: Inside, one: Sequences, only: Callable[[Attending], bool]
+) -> Iterator[tuple[Spot, Attention]]:
+    """The attention of the function that reads the ids."""
     training, by_op = given.training, {each.op: each for each in inside.attention}
     for each in attention_of(training):
         node = each.softmax.described
         same = training.root_of(each.softmax) == training.root_of(one.lookup.spot)
-        if same and node is not None and node.name in by_op:
+        if same and node is not None and node.name in by_op and only(each):
             yield each.softmax, by_op[node.name]
+
+
+def all_look_ahead(attention: Attention, one: Sequences) -> bool:
+    """Do nearly all queries that have later tokens look at some: not only those of a prefix that is read whole."""
+    for look, step in enumerate(attention.steps):
+        kept, ids = attention.kept(look), one.at.get(int(step))
+        if kept is None or kept.scale != (1, 1) or ids is None or len(ids) < len(kept.weights):
+            continue
+        tokens = ids[: len(kept.weights)] != one.padding if one.padding is not None else np.ones(ids.shape, bool)[:2]
+        later = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1] - tokens > 0  # is there a token after it
+        weights = np.nan_to_num(kept.weights[: len(tokens)].max(axis=1))
+        ahead = np.triu(weights, 1).sum(-1) > CAUSAL
+        asked = tokens[: len(weights)] & later[: len(weights)]
+        if asked.any() and float(ahead[asked].mean()) < MOST_AHEAD:
+            return False
+    return True
 
 
 def moved_by(one: Sequences, labels: dict[int, Array]) -> int | None:
@@ -61,10 +89,30 @@ def moved_by(one: Sequences, labels: dict[int, Array]) -> int | None:
     return agreement.offset if not agreement.unclear else None
 
 
-def is_moved(one: Sequences) -> bool:
+def is_moved(one: Sequences, flow: Flow) -> bool:
     """Are ids, or what was looked up, moved inside of the model."""
-    nodes = one.lookup.spot.function.nodes if one.lookup.spot.function is not None else ()
-    forward = [node for node in nodes if node.forward is None]
+    function = one.lookup.spot.function
+    around = _before(function, one.lookup.spot.node) | _after(function, flow, one.lookup.spot.node) if function else ()
+    forward = [function.nodes[number] for number in around if function and function.nodes[number].forward is None]
     # Shapes are put together as well, of whole numbers.
     joined = any(node.type in JOINS and any(map(is_float, node.dtypes)) for node in forward)
     return joined or any(node.type in MOVES for node in forward)
+
+
+def _before(function: Function, start: int) -> set[int]:
+    level, seen = [start], {start}
+    while level:
+        sources = {source for number in level for source, _ in function.nodes[number].inputs if source >= 0}
+        level = list(sources - seen)
+        seen |= sources
+    return seen
+
+
+def _after(function: Function, flow: Flow, start: int) -> set[int]:
+    """What is computed from it; gradients, which are not looked at, are left out."""
+    level, seen = [start], {start}
+    while level:
+        users = {user for number in level for user in flow.users(function, number)}
+        level = [user for user in users - seen if function.nodes[user].forward is None]
+        seen |= users
+    return seen

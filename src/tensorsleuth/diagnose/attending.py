@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,20 @@ FAR = 12  # ops
 MOST_LOOKS = 8
 
 
+class Taking(NamedTuple):
+    """A product that takes the weights of an attention; axes of these are counted from the end."""
+
+    spot: Spot
+    one: int  # the axis along which weights sum to one
+    summed: int  # the axis that it sums over
+    queries: int  # the axis that is only the weights', and stays
+
+    @property
+    def is_right(self) -> bool:
+        """Does it sum over what the softmax made sum to one."""
+        return self.one == self.summed
+
+
 @dataclass(frozen=True)
 class Attending:
     """One softmax, with what stands before and behind it."""
@@ -29,9 +44,12 @@ class Attending:
     softmax: Spot
     scores: Spot  # the product before it
     passed: frozenset[str]  # types of the ops between them
-    products: tuple[
-        tuple[Spot, bool], ...
-    ]  # that take its weights: does each sum over what the softmax made sum to one
+    products: tuple[Taking, ...]  # that take its weights
+
+    @property
+    def name(self) -> str:
+        """Of the op that puts out the weights."""
+        return self.softmax.described.name if self.softmax.described is not None else ""
 
 
 def attention_of(training: Training) -> Iterator[Attending]:
@@ -90,7 +108,7 @@ def _scores(training: Training, softmax: Spot) -> tuple[Spot | None, set[str]]:
     return None, passed
 
 
-def _products(training: Training, softmax: Spot) -> Iterator[tuple[Spot, bool]]:
+def _products(training: Training, softmax: Spot) -> Iterator[Taking]:
     """The products that take its weights, through transposes, casts and dropout."""
     function = softmax.function
     assert function is not None
@@ -104,7 +122,7 @@ def _products(training: Training, softmax: Spot) -> Iterator[tuple[Spot, bool]]:
                 if user.is_gradient:
                     continue
                 if user.type in PRODUCTS and not training.takes_weights(user):
-                    yield user, _sums_over(function.nodes[number], slot, axis)
+                    yield Taking(user, axis, *_axes(function.nodes[number], slot, axis))
                 moved = axis if _keeps(function.nodes[number]) else _moved(folded(function, _order(user)), axis)
                 following += [(number, moved)] if moved is not None else []
         level = following
@@ -126,11 +144,16 @@ def _moved(order: list[int] | None, axis: int) -> int | None:
     return order.index(axis + len(order)) - len(order)
 
 
-def _sums_over(node: Node, slot: int, axis: int) -> bool:
-    """Does a product sum over an axis of one of its operands."""
-    if node.type == "Einsum":
-        operands, _, result = str(node.attrs.get("equation", "")).replace("...", "").partition("->")
-        letters = operands.split(",")[slot] if slot < len(operands.split(",")) else ""
-        return -axis > len(letters) or letters[axis] not in result
-    turned = node.attrs.get("adj_x" if slot == 0 else "adj_y") is True
-    return axis == (-1 if (slot == 0) != turned else -2)
+def _axes(node: Node, slot: int, axis: int) -> tuple[int, int]:
+    """Of the operand that the weights are: the axis that a product sums over, and that which only they have."""
+    if node.type != "Einsum":
+        turned = node.attrs.get("adj_x" if slot == 0 else "adj_y") is True
+        return (-1, -2) if (slot == 0) != turned else (-2, -1)
+    operands, _, result = str(node.attrs.get("equation", "")).replace("...", "").partition("->")
+    names = operands.split(",")
+    letters, others = (names[slot], names[1 - slot]) if len(names) == 2 else ("", "")
+    summed = [at - len(letters) for at, letter in enumerate(letters) if letter not in result]
+    alone = [at - len(letters) for at, letter in enumerate(letters) if letter in result and letter not in others]
+    # What dots stand for is not told apart: the softmax is then taken to be right.
+    right = axis if axis in summed or -axis > len(letters) or not summed else summed[-1]
+    return right, alone[-1] if alone else 0

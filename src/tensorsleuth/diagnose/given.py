@@ -112,7 +112,7 @@ class Given:
                 return None
             if sources[0].tensor in self.known:
                 return Part(self.known[sources[0].tensor], cut)
-            before = self._spot(sources[0].tensor)
+            before = self.made_by(sources[0].tensor)
             if before is None or before.type not in ("Cast", "SelectV2", SLICE):
                 return None
             if before.type == SLICE:
@@ -135,7 +135,7 @@ class Given:
                     if source.tensor in self.known:
                         series = self.known[source.tensor]
                         found.setdefault(series.name, (series, spot))
-                    before = self._spot(source.tensor)
+                    before = self.made_by(source.tensor)
                     if before is not None and before.type in MASKING and before not in seen:
                         seen.add(before)
                         following.append(before)
@@ -161,7 +161,8 @@ class Given:
         sites = (catalogue.sites.get(op.site) for op in calls)
         return next((site.frame for site in sites if site is not None and site.frame is not None), None)
 
-    def _spot(self, number: int) -> Spot | None:
+    def made_by(self, number: int) -> Spot | None:
+        """The op in a function that puts a tensor out."""
         tensor = self.training.process.tensor(number)
         if tensor is None or tensor.node is None or tensor.function is None:
             return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from tensorsleuth.diagnose.quoted import code_at, lines_around
 from tensorsleuth.model.catalog import Frame
@@ -25,6 +26,17 @@ class Habit:
     step: int | None = None  # since when
     evidence: tuple[Evidence, ...] = ()
     is_wrong: bool = False  # results are, which is worse than any memory
+    about: tuple[str, ...] = ()  # of attention: the ops that put out the weights it is about
+
+
+def once_a_line(found: Iterable[Habit]) -> Iterator[Habit]:
+    """The first of those that say the same of one line; it is about all of them."""
+    kept: dict[tuple[str, Frame | None], Habit] = {}
+    for habit in found:
+        first = kept.setdefault((habit.cause, habit.frame), habit)
+        if first is not habit:
+            kept[habit.cause, habit.frame] = replace(first, about=(*first.about, *habit.about))
+    yield from kept.values()
 
 
 def as_finding(process: ProcessTrace, habit: Habit) -> Finding:

@@ -18,6 +18,7 @@ from tensorsleuth.trace.watched import WatchedSeries
 NOTHING = 1e-30  # weight: what a mask leaves; a sharp softmax leaves more
 EVEN = 1e-6  # by which weights differ that are all the same
 READ = 1e-4  # weight on padding that counts as read
+OF_QUERIES = "mask-of-queries"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,41 @@ class MaskSeen:
             return []
         return [self._stretched(padding.shape)]
 
+    def of_queries(self, step: int, shape: tuple[int, ...] | None) -> list[Violation] | None:
+        """Are queries that are padding masked, instead of keys: a mask [batch, queries, 1]."""
+        weights, ids = self._weights(step), self.ids.at.get(step)
+        if weights is None or ids is None or len(ids) < len(weights) or weights.shape[2] != ids.shape[1]:
+            return None
+        padding = np.asarray(ids[: len(weights)] == self.ids.padding)
+        some = padding.any(axis=1) & ~padding.all(axis=1)
+        even = (weights.max(axis=-1) - weights.min(axis=-1) <= EVEN).all(axis=1)  # [samples, queries]
+        read = (np.where(padding[:, None, None], weights, 0.0).sum(-1) > READ).any(axis=1)
+        if not some.any() or even[some].all():
+            return None
+        laid = (even == padding)[some].all() and (read | padding)[some].all()
+        return [self._turned(shape, ids.shape)] if laid else []
+
+    def _turned(self, shape: tuple[int, ...] | None, ids: tuple[int, ...]) -> Violation:
+        made = f"{list(shape)}, " if shape is not None and shape[-1] == 1 else ""
+        found = f"{made}a row for each query: queries that are padding see all keys alike, and tokens see padding"
+        change = (
+            "Give the mask its axis for the queries before that of the keys: mask[:, tf.newaxis, :] of [batch, keys]."
+        )
+        return Violation(OF_QUERIES, self.name, f"[{ids[0]}, 1, {ids[1]}], a column for each key", found, change=change)
+
+    def on_padding(self) -> float | None:
+        """The mean weight that tokens give to padding, over all looks that show it: some learn to look away."""
+        shares = []
+        for step in (int(step) for step in self.attention.steps):
+            weights, ids = self._weights(step), self.ids.at.get(step)
+            if weights is None or ids is None or len(ids) < len(weights):
+                continue
+            padding = np.asarray(ids[: len(weights)] == self.ids.padding)
+            asks = _asking(weights, padding) & padding.any(axis=1, keepdims=True)
+            given = np.where(padding[:, None, None], weights, 0.0).sum(-1).mean(axis=1)
+            shares += [float(given[asks].mean())] if asks.any() else []
+        return float(np.mean(shares)) if shares else None
+
     def _stretched(self, shape: tuple[int, ...]) -> Violation:
         found = f"{list(shape)}, laid over [queries, keys]: query i of every sample has the mask of sample i"
         change = (
@@ -77,12 +113,18 @@ def _kept(weights: Array, padding: Array) -> Array:
 
     A query that may look nowhere, as padding in Keras, has the same weight for all keys, and does not count.
     """
-    asks = ~padding if weights.shape[2] == padding.shape[1] else np.ones((len(weights), weights.shape[2]), bool)
+    asks = _asking(weights, padding)
     even = weights.max(axis=-1) - weights.min(axis=-1) <= EVEN
     counted = asks[:, None, :] & ~even
     most = np.where(counted[..., None], weights, 0.0).max(axis=(1, 2))
     nothing = ~counted.any(axis=(1, 2))
     return np.asarray((most > np.where(padding, READ, NOTHING)) | (nothing[:, None] & ~padding))
+
+
+def _asking(weights: Array, padding: Array) -> Array:
+    """[samples, queries]: those that are tokens; all of them where queries are of another text."""
+    of_keys = weights.shape[2] == padding.shape[1]
+    return ~padding if of_keys else np.ones((len(weights), weights.shape[2]), bool)
 
 
 def is_mask(series: WatchedSeries, ids: Sequences) -> bool:

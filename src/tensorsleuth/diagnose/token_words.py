@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorsleuth.diagnose.habit import Habit, piece
 from tensorsleuth.diagnose.token_looks import Held
 from tensorsleuth.model.catalog import Frame
-from tensorsleuth.model.violation import Violation
+from tensorsleuth.model.violation import SHOWN, Violation, shown
 
 CONFIDENCE = 0.9
 EXPECTED = {"loss-padding": "padding to weigh nothing in the loss"}
@@ -23,7 +23,7 @@ def habit_of(found: Held, does: str, frame: Frame | None, op: str, sure: bool = 
     one = found.violation
     why = f"{does}: {sentence(one)}{_looks(found)}"
     is_note = not sure or one.severity != "error"
-    evidence = (piece("in", one.name, f"first at {one.first}"),) if one.first else ()
+    evidence = (piece("in", one.name, f"first in {_places(one)}"),) if one.positions else ()
     confidence = CONFIDENCE if not is_note else 0.6
     place = frame, op, 0.0, is_note, found.step, evidence
     return Habit(one.rule, confidence, why, _change(one), *place, is_wrong=True)
@@ -33,6 +33,24 @@ def sentence(one: Violation) -> str:
     """`expected 0 where there is padding, found 12 of 40: padding with 1`; where first, the evidence has."""
     amount = f"{one.amount}: " if one.amount else ""
     return f"expected {EXPECTED.get(one.rule, one.expected)}, found {amount}{one.found}"
+
+
+def _places(one: Violation) -> str:
+    """`sample 0, position 6 (id 0)`: what stands there is what the batch has, not the mask."""
+    pairs = list(zip(one.positions, one.values, strict=False))[:SHOWN]
+    told = [f"{_place(at)} ({_value(one, value)})" if value is not None else _place(at) for at, value in pairs]
+    more = (one.broken or 0) > len(pairs) or len(one.positions) > SHOWN
+    return "; ".join([*told, *(["…"] if told and more else [])])
+
+
+def _place(at: tuple[int, ...]) -> str:
+    names = ("sample", "position") if len(at) <= 2 else ("sample", *["axis"] * (len(at) - 2), "position")
+    return ", ".join(f"{name} {place}" for name, place in zip(names, at, strict=False))
+
+
+def _value(one: Violation, value: object) -> str:
+    text = str(value) if isinstance(value, str) else shown(value)
+    return f"{'label' if 'label' in one.rule else 'id'} {text}" if text[:1].isdigit() else text
 
 
 def _looks(found: Held) -> str:

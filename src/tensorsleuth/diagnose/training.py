@@ -172,10 +172,26 @@ class Training:
         """The user's line of an op; in a loop of Keras's, which runs whole models, that which made its layer."""
         site = self.around.site(spot)
         frame = site.frame if site is not None else None
-        if frame is not None and any(loop in (code_at(self.process, frame) or "") for loop in _KERAS_LOOPS):
+        if frame is not None and (self.is_loop(frame) or frame in self._calls_of_models):
             made = (self.variables.made_at(handle) for handle in self.weights_of(spot))
             return next((one for one in made if one is not None), frame)
         return frame
+
+    @cached_property
+    def _calls_of_models(self) -> set[Frame]:
+        """Lines from which softmaxes of layers are run that were made in several lines: calls of whole models."""
+        made: dict[Frame, set[Frame]] = {}
+        for spot in self.forward(("Softmax",)):
+            site = self.around.site(spot)
+            lines = (self.variables.made_at(handle) for handle in self.weights_of(spot))
+            line = next((one for one in lines if one is not None), None)
+            if site is not None and site.frame is not None and line is not None:
+                made.setdefault(site.frame, set()).add(line)
+        return {frame for frame, lines in made.items() if len(lines) > 1}
+
+    def is_loop(self, frame: Frame) -> bool:
+        """Is it a line that runs a whole model, as `fit` does."""
+        return any(loop in (code_at(self.process, frame) or "") for loop in _KERAS_LOOPS)
 
 
 def tensor_of(spot: Spot) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tensorsleuth.insight.picture import look_at
+from tensorsleuth.model.catalog import Frame
 from tensorsleuth.trace.attention import STATISTICS, Attention
 from tensorsleuth.trace.ring_reader import Array
 
@@ -35,8 +36,10 @@ class Summary:
         return np.asarray(np.divide(total, known.sum(1), out=np.full(len(curve), np.nan), where=known.any(1)))
 
 
-def summarize(one: Attention, step: int | None = None) -> Summary:
-    place = f"{one.file}:{one.line}" if one.file else None
+def summarize(one: Attention, step: int | None = None, line: Frame | None = None) -> Summary:
+    """`line`: where one is known that says more than that which called the model."""
+    own = f"{one.file}:{one.line}" if one.file else None
+    place = f"{line.file}:{line.line}" if line is not None else own
     curves = {name: _curve(one, name) for name in STATISTICS}
     sizes = one.heads, one.rows, one.columns
     steps = tuple(int(at) for at in one.steps)

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tensorsleuth.insight.picture import Picture
 from tensorsleuth.insight.remark import Remark
+from tensorsleuth.model.catalog import Frame
 from tensorsleuth.trace.attention import STATISTICS, Attention
 from tensorsleuth.trace.ring_reader import Array
 
 
 def attention_told(
-    attentions: Sequence[Attention], remarks: Sequence[Remark], pictures: Sequence[Picture]
+    attentions: Sequence[Attention],
+    remarks: Sequence[Remark],
+    pictures: Sequence[Picture],
+    lines: Mapping[str, Frame] | None = None,
 ) -> dict[str, Any]:
     """Docs/transformers.md has the fields."""
     return {
-        "attention": [_attention(one) for one in attentions],
+        "attention": [_attention(one, (lines or {}).get(one.name)) for one in attentions],
         "remarks": [remark.to_json() for remark in remarks],
         "pictures": [_picture(one) for one in pictures],
     }
 
 
-def _attention(one: Attention) -> dict[str, Any]:
+def _attention(one: Attention, line: Frame | None) -> dict[str, Any]:
     looks = [one.statistics(look) for look in range(len(one))]
     return {
         **{name: getattr(one, name) for name in ("name", "layer", "op", "file", "line", "by", "trains", "heads")},
+        **({"file": line.file, "line": line.line} if line is not None else {}),
         "queries": one.rows,
         "keys": one.columns,
         "steps": one.steps.tolist(),

@@ -18,6 +18,7 @@ FED = frozenset(
         "loss-padding",
         "mask-covers",
         "mask-inverted",
+        "mask-of-queries",
         "mask-open",
         "overlap",
         "special-doubled",
@@ -38,6 +39,7 @@ HABITS = FED | frozenset(
         "flat-loss",
         "frozen-weights",
         "growing-graph",
+        "heads-mixed",
         "kept-tensors",
         "loss-scale-collapse",
         "masked-rows",
@@ -48,9 +50,11 @@ HABITS = FED | frozenset(
         "norm-of-constant",
         "not-in-optimizer",
         "outsized-tensor",
+        "padding-unmasked",
         "repeated-cast",
         "repeated-conversion",
         "retracing",
+        "saturated-attention",
         "saturated-layer",
         "softmax-axis",
         "still-embedding-rows",
@@ -58,6 +62,8 @@ HABITS = FED | frozenset(
         "vanishing-gradients",
     ]
 )
+# Of these, what is read off the graph: nothing had to be counted.
+STRUCTURAL = frozenset(["heads-mixed", "softmax-axis"])
 
 
 @dataclass(frozen=True)

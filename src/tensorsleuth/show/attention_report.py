@@ -53,7 +53,7 @@ def _remarks(remarks: Sequence[Remark]) -> list[RenderableType]:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for one in remarks:
-        mark = Text(" ✗", "bold red") if one.severity == ERROR else Text(" !", "bold yellow")
+        mark = Text(" ✗", "bold red") if one.severity == ERROR else Text(" ·", "dim")
         said = Text.assemble((printable(one.layer), "bold"), f", {one.who}: {printable(one.words)}")
         table.add_row(mark, said.append(f" ({one.what})", "dim"))
     return [table, Text()]

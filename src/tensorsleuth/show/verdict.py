@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
+from tensorsleuth.model.finding import STRUCTURAL, Diagnosis, Evidence, Finding
 from tensorsleuth.model.last_moments import LastMoments
 from tensorsleuth.show.amounts import printable
 from tensorsleuth.show.ending import at_the_end, ended
@@ -110,6 +110,8 @@ def sureness(finding: Finding) -> str:
         return "of the line: what went in was finite, what came out was not. The reason is not known"
     if finding.cause == "violation":
         return "yes: it was judged there"
+    if finding.cause in STRUCTURAL:
+        return "yes: it is how the graph is made"
     if finding.is_habit:
         return "yes: it was counted" if finding.confidence >= 0.9 else "fairly: it was counted, but may be meant"
     if finding.confidence >= 0.9:

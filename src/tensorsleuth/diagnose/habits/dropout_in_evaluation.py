@@ -9,10 +9,11 @@ import numpy as np
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.quoted import code_at
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.diagnose.words import many
 from tensorsleuth.model.batches import Phase
-from tensorsleuth.model.catalog import Function, Instance
+from tensorsleuth.model.catalog import Frame, Function, Instance
 from tensorsleuth.model.dtypes import RESOURCE
 from tensorsleuth.model.rows import CallKind
 from tensorsleuth.trace.process import ProcessTrace
@@ -20,6 +21,7 @@ from tensorsleuth.trace.process import ProcessTrace
 FEWEST_CALLS = 2
 DRAWS = 3  # of one and the same input: who draws again and again wants the spread
 RANDOM = "RandomUniform"
+CALLS = ("call", "__call__")  # a model's own
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
@@ -80,6 +82,16 @@ def _draws(training: Training, calls: list[int], given: list[int]) -> bool:
     return max(seen.values(), default=0) >= DRAWS
 
 
+def _line(training: Training, mask: Spot) -> Frame | None:
+    """What to change: the line that says `training=True`, else the call of the model, else that of the dropout."""
+    site = training.around.site(mask)
+    frames = site.frames[: site.user + 1] if site is not None else ()
+    said = (frame for frame in reversed(frames) if "training=True" in (code_at(training.process, frame) or ""))
+    inner = next((at for at, frame in enumerate(frames) if frame.function in CALLS), 0)
+    outside = frames[inner - 1] if inner and frames[inner - 1].function != "<module>" else None
+    return next(said, None) or outside or training.frame(mask)
+
+
 def _habit(training: Training, masks: list[Spot], calls: int, measured: bool) -> Habit:
     layers = list(dict.fromkeys(layer for spot in masks if (layer := training.layer(spot)) is not None))
     named = f", {layers[0]} first" if layers else ""
@@ -88,7 +100,7 @@ def _habit(training: Training, masks: list[Spot], calls: int, measured: bool) ->
         f"({many(len(masks), 'mask')}{named}): what it measures is worse than the model, and another each time"
     )
     evidence = tuple(piece("also", layer, "a random mask in each call") for layer in layers[:4])
-    place = training.frame(masks[0]), RANDOM, 0.0, not measured, None, evidence
+    place = _line(training, masks[0]), RANDOM, 0.0, not measured, None, evidence
     return Habit("dropout-in-evaluation", 0.88 if measured else 0.6, why, _OFF, *place, is_wrong=True)
 
 

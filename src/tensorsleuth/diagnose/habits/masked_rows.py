@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.attending import MASKS, line_of, seen_in_graph, some_looks
-from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.habit import Habit, once_a_line, piece
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import Frame
 from tensorsleuth.trace.attention import SHADES, Attention
@@ -22,12 +22,8 @@ MOST_SHOWN = 4
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    told: set[tuple[str | None, int | None]] = set()
-    for one in process.once(Inside).attention:
-        rows = _masked(one)
-        if len(rows) and (one.file, one.line) not in told:
-            told.add((one.file, one.line))
-            yield _habit(process.once(Training), one, rows)
+    found = ((one, _masked(one)) for one in process.once(Inside).attention)
+    yield from once_a_line(_habit(process.once(Training), one, rows) for one, rows in found if len(rows))
 
 
 def _masked(one: Attention) -> Array:
@@ -62,7 +58,7 @@ def _habit(training: Training, one: Attention, rows: Array) -> Habit:
     evidence = tuple(piece("also", f"query {int(row)}", said) for row in rows[:MOST_SHOWN])
     frame = _mask_line(training, one) or line_of(training, one)
     place = frame, "Softmax", 0.0, False, int(one.steps[0]), evidence
-    return Habit("masked-rows", 0.93, why, _ITSELF, *place, is_wrong=True)
+    return Habit("masked-rows", 0.93, why, _ITSELF, *place, is_wrong=True, about=(one.op or "",))
 
 
 def _mask_line(training: Training, seen: Attention) -> Frame | None:

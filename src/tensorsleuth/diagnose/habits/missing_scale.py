@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator
 
 from tensorsleuth.diagnose.attending import SCALES, Attending, attention_of, is_scaled
-from tensorsleuth.diagnose.habit import Habit
+from tensorsleuth.diagnose.habit import Habit, once_a_line
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.diagnose.words import describe_health
-from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.finding import Evidence
 from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.inside import Inside
@@ -24,20 +23,16 @@ FIRST_STEP = 2  # later ones may have been learned
 def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
     seen = {one.op: one for one in process.once(Inside).attention}
-    told: set[Frame | None] = set()
-    for one in attention_of(training) if seen else ():
-        name = one.softmax.described.name if one.softmax.described is not None else ""
-        habit = _judged(training, one, seen.get(name)) if not one.passed & SCALES else None
-        if habit is not None and habit.frame not in told:
-            told.add(habit.frame)
-            yield habit
+    plain = (one for one in attention_of(training) if not one.passed & SCALES) if seen else ()
+    judged = (_judged(training, one, seen.get(one.name)) for one in plain)
+    yield from once_a_line(habit for habit in judged if habit is not None)
 
 
 def _judged(training: Training, one: Attending, seen: Attention | None) -> Habit | None:
     if seen is None or not len(seen) or seen.steps[0] > FIRST_STEP or is_scaled(training, one.scores):
         return None
     entropy = [float(value) for value in seen.statistics(0).get("entropy", ())]
-    product = one.products[0][0]
+    product = one.products[0].spot
     rows = training.rows((one.scores, product))
     depth = (training.process.shape_of(rows[product][0]) or (0,))[-1] if product in rows else 0
     if not entropy or one.scores not in rows or depth < LEAST_DEPTH or seen.columns < FEWEST_KEYS:
@@ -59,7 +54,7 @@ def _habit(training: Training, one: Attending, depth: int, found: tuple[float, f
         f"learned (entropy {100 * entropy:.0f} % of an even share), and its gradient is nearly zero"
     )
     place = training.frame(one.scores), one.scores.type, 0.0, False, 0, (evidence,)
-    return Habit("missing-scale", 0.88, why, _DIVIDE.format(depth=depth), *place, is_wrong=True)
+    return Habit("missing-scale", 0.88, why, _DIVIDE.format(depth=depth), *place, is_wrong=True, about=(one.name,))
 
 
 _DIVIDE = (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
-from tensorsleuth.diagnose.ahead import is_moved, moved_by, weight_ahead
+from tensorsleuth.diagnose.ahead import all_look_ahead, attention_over, is_moved, moved_by, weight_ahead
+from tensorsleuth.diagnose.attending import Attending
 from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit
-from tensorsleuth.diagnose.parts import Part
-from tensorsleuth.diagnose.token_looks import FEWEST_LOOKS, Sequences, sequences_of
+from tensorsleuth.diagnose.key_texts import KeyTexts
+from tensorsleuth.diagnose.token_looks import FEWEST_LOOKS, Sequences
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
 
@@ -19,21 +21,31 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     inside = process.once(Inside)
     if not inside.inputs or not inside.attention:
         return
-    given = process.once(Given)
-    every = sequences_of(given)
+    given, texts = process.once(Given), process.once(KeyTexts)
     for labels, spot in given.labels:
         root = given.training.root_of(spot)
-        mine = [one for one in every if given.training.root_of(one.lookup.spot) == root]
-        if len(mine) == 1:  # of a text that is made of another, that other is read whole
-            yield from _judged(given, inside, mine[0], labels)
+        mine = [one for one in texts.texts if given.training.root_of(one.lookup.spot) == root]
+        learned = [one for one in mine if moved_by(one, labels.values()) == 1]
+        learned = [one for one in learned if not is_moved(one, given.training.moments.flow)]
+        if len(learned) == 1:
+            alone = len(mine) == 1  # of a text that is made of another, that other is read whole
+            only = partial(_reads, texts, learned[0]) if not alone else _all
+            yield from _judged(given, inside, learned[0], only)
 
 
-def _judged(given: Given, inside: Inside, one: Sequences, labels: Part) -> Iterator[Habit]:
-    if is_moved(one) or moved_by(one, labels.values()) != 1:
-        return
-    ahead = weight_ahead(given, inside, one)
+def _all(each: Attending) -> bool:
+    return True
+
+
+def _reads(texts: KeyTexts, one: Sequences, each: Attending) -> bool:
+    return [text.series.name for text in texts.of(each)] == [one.series.name]
+
+
+def _judged(given: Given, inside: Inside, one: Sequences, only: Callable[[Attending], bool]) -> Iterator[Habit]:
+    ahead = weight_ahead(given, inside, one, only)
     shares = [float(part.max()) for _, part in ahead]
-    if len(shares) >= FEWEST_LOOKS and min(shares) > LEAST:
+    over = attention_over(given, inside, one, only)
+    if len(shares) >= FEWEST_LOOKS and min(shares) > LEAST and all(all_look_ahead(each, one) for _, each in over):
         softmax = ahead[0][0]
         layer = given.training.layer(softmax)
         why = (
@@ -42,7 +54,9 @@ def _judged(given: Given, inside: Inside, one: Sequences, labels: Part) -> Itera
             f"{one.name} one later. Each position sees what it has to predict: the loss falls, nothing is learned"
         )
         place = given.training.frame(softmax), "Softmax", 0.0, False, 0, ()
-        yield Habit("no-causal-mask", 0.92, why, _MASK, *place, is_wrong=True)
+        names = [spot.described.name for spot, _ in ahead if spot.described is not None]
+        about = tuple(dict.fromkeys(names))
+        yield Habit("no-causal-mask", 0.92, why, _MASK, *place, is_wrong=True, about=about)
 
 
 _MASK = (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tensorsleuth.diagnose.attending import Attending, attention_of
-from tensorsleuth.diagnose.habit import Habit
+from tensorsleuth.diagnose.attending import Attending, Taking, attention_of
+from tensorsleuth.diagnose.habit import Habit, once_a_line
+from tensorsleuth.diagnose.sizes import Sizes
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.finding import Evidence
@@ -14,29 +15,42 @@ from tensorsleuth.trace.process import ProcessTrace
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
-    told: set[Frame | None] = set()
-    for one in attention_of(training):
-        frame = training.frame(one.softmax)
-        if not any(right for _, right in one.products) and frame not in told:
-            told.add(frame)
-            yield _habit(training, one, frame)
+    wrong = (one for one in attention_of(training) if not any(taking.is_right for taking in one.products))
+    yield from once_a_line(_habit(training, one, training.frame(one.softmax)) for one in wrong)
 
 
 def _habit(training: Training, one: Attending, frame: Frame | None) -> Habit:
-    layer, product = training.layer(one.softmax), one.products[0][0]
-    site = training.around.site(product)
+    layer, taking = training.layer(one.softmax), one.products[0]
+    site = training.around.site(taking.spot)
     line = f" in line {site.frame.line}" if site is not None and site.frame is not None else ""
+    rank = _rank(training, one)
+    along, summed = _axis(taking, taking.one, rank), _axis(taking, taking.summed, rank)
     why = (
-        f"takes the softmax of attention scores{f' ({layer})' if layer else ''} along one axis, and the product{line} "
-        "sums the weights along another: a query's weights do not sum to one, keys compete for nothing, and what "
-        "comes out grows with the number of keys"
+        f"takes the softmax of attention scores{f' ({layer})' if layer else ''} along {along}, "
+        f"and the product{line} sums the weights along {summed}: a query's weights do not "
+        "sum to one, keys compete for nothing, and what comes out grows with the number of keys"
     )
-    evidence = tuple(_evidence(training, one))
-    return Habit("softmax-axis", 0.93, why, _KEYS, frame, "Softmax", 0.0, False, None, evidence, is_wrong=True)
+    place = frame, "Softmax", 0.0, False, None, tuple(_evidence(training, one))
+    return Habit("softmax-axis", 0.93, why, _KEYS, *place, is_wrong=True, about=(one.name,))
+
+
+def _rank(training: Training, one: Attending) -> int:
+    """How many axes the weights have, 0 where that is not known."""
+    softmax = one.softmax
+    if softmax.instance is None or softmax.function is None:
+        return 0
+    return len(Sizes(training, softmax.instance, softmax.function).of(softmax.node) or ())
+
+
+def _axis(taking: Taking, axis: int, rank: int) -> str:
+    """`axis 2 (queries)`"""
+    others = "heads" if rank + axis > 0 else "batch"
+    what = "keys" if axis == taking.summed else "queries" if axis == taking.queries else others
+    return f"axis {axis + rank if rank else axis} ({what})"
 
 
 def _evidence(training: Training, one: Attending) -> Iterator[Evidence]:
-    spots = {"in": one.scores, "out": one.products[0][0]}
+    spots = {"in": one.scores, "out": one.products[0].spot}
     rows = training.rows(spots.values())
     for role, spot in spots.items():
         shape = training.process.shape_of(rows[spot][0]) if spot in rows else None

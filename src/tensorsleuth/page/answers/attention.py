@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.diagnose.attention_remarks import remarks_of
 from tensorsleuth.insight.absent import why_nothing
-from tensorsleuth.insight.heads import judge
 from tensorsleuth.page.insides import Seen, seen, series_of
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.points import plain
 from tensorsleuth.page.question import Answer, Parameters
 from tensorsleuth.page.spots import place_of
 from tensorsleuth.trace.attention import Attention
+from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.watched import WatchedSeries
 
@@ -44,10 +45,10 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def _remarks(found: Seen) -> list[dict[str, Any]]:
-    """What `sleuth attention` says of the heads. It reads every look: its own Attention is let go with all of that."""
-    own = [Attention(series) for series in found.inside.of("attention")]
+    """What `sleuth attention` says of the heads. It reads every look: its own Inside is let go with all of that."""
+    own = Inside(found.inside.process)
     names = ("what", "severity", "layer", "who", "words")
-    told = judge(own, found.inside.inputs)[:REMARKS]
+    told = remarks_of(own)[:REMARKS]
     return [{name: getattr(one, name) for name in names} | {"heads": list(one.heads)} for one in told]
 
 

@@ -1,0 +1,75 @@
+"""Where the axes of a tensor go when it is reshaped and transposed: each axis is made of grains of the first ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Grain:
+    """A part of one of the axes that a tensor had at first; of several, where they cannot be told apart any more."""
+
+    origins: frozenset[int]
+    size: int
+
+
+Axis = tuple[Grain, ...]  # the slowest first
+
+
+def whole(shape: Sequence[int]) -> list[Axis]:
+    """Every axis is itself."""
+    return [(Grain(frozenset([at]), size),) if size > 1 else () for at, size in enumerate(shape)]
+
+
+def transposed(axes: Sequence[Axis], order: Sequence[int]) -> list[Axis] | None:
+    return [axes[at] for at in order] if sorted(order) == list(range(len(axes))) else None
+
+
+def reshaped(axes: Sequence[Axis], shape: Sequence[int]) -> list[Axis] | None:
+    """The order of the elements stays: grains are dealt out anew, and split where a size asks for it."""
+    left = [grain for axis in axes for grain in axis]
+    if math.prod(grain.size for grain in left) != math.prod(shape):
+        return None
+    found: list[Axis] = []
+    for at, size in enumerate(shape):
+        axis = _taken(left, size)
+        if axis is None:
+            return [*found, *_tangled(left, shape[at:])]
+        found.append(axis)
+    return found
+
+
+def _taken(left: list[Grain], size: int) -> Axis | None:
+    """Takes as many grains from the front as a size needs; None, and nothing is taken, where they do not add up."""
+    taken: list[Grain] = []
+    rest = list(left)
+    while size > 1:
+        grain = rest.pop(0)
+        if size % grain.size == 0:
+            taken.append(grain)
+            size //= grain.size
+        elif grain.size % size == 0:
+            taken.append(Grain(grain.origins, size))
+            rest.insert(0, Grain(grain.origins, grain.size // size))
+            size = 1
+        else:
+            return None
+    left[:] = rest
+    return tuple(taken)
+
+
+def _tangled(left: list[Grain], shape: Sequence[int]) -> list[Axis]:
+    """Sizes that do not divide each other: every axis has something of every grain."""
+    origins = frozenset(origin for grain in left for origin in grain.origins)
+    return [(Grain(origins, size),) if size > 1 else () for size in shape]
+
+
+def has(axis: Axis, origin: int) -> bool:
+    return any(origin in grain.origins for grain in axis)
+
+
+def share(axis: Axis, origin: int) -> int:
+    """How much of an axis of the first tensor is in this one, and can be told from others."""
+    return math.prod(grain.size for grain in axis if grain.origins == {origin})
