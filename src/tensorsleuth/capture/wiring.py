@@ -11,6 +11,8 @@ from typing import Any
 from tensorsleuth.capture.definition import Definition
 
 GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")
+_FOR_GRADIENTS = re.compile(r"_accumulator(_\d+)*$")  # how the body of a loop calls such a list
+_EMPTY = frozenset(["EmptyTensorList", "Const"])
 Tensor = tuple[int, int]  # node, output; an argument is (-1 - its number, 0)
 
 
@@ -41,7 +43,7 @@ class Wiring:
     @cached_property
     def after_gradients(self) -> set[int]:
         """The nodes of the backward pass, and all that is computed from them: the optimizer."""
-        begun = [number for number, node in enumerate(self.nodes) if GRADIENT_SCOPE.search(node.name)]
+        begun = [number for number in range(len(self.nodes)) if self._is_backward(number)]
         found = set(begun)
         while begun:
             number = begun.pop()
@@ -50,6 +52,18 @@ class Wiring:
             begun.extend(taking - found)
             found |= taking
         return found
+
+    def _is_backward(self, number: int) -> bool:
+        """Is a node made for the backward pass; an empty list that a loop is to fill for it holds no gradient yet."""
+        node = self.nodes[number]
+        if node.op == "TensorListPushBack":  # in the body of such a loop
+            source = self.inputs[number][0][0]
+            return source < 0 and bool(_FOR_GRADIENTS.search(self._arguments[-1 - source]))
+        return GRADIENT_SCOPE.search(node.name) is not None and node.op not in _EMPTY
+
+    @cached_property
+    def _arguments(self) -> list[str]:
+        return [argument.name for argument in self.definition.proto.signature.input_arg]
 
     def back(self, start: Tensor, goes_on: Callable[[int], bool], most: int = 256) -> Iterator[Tensor]:
         """What a tensor was computed from, nearest first; on through nodes of which `goes_on` says so."""
