@@ -81,6 +81,16 @@ def agrees(kept: Kept, weights: Array) -> None:
         np.testing.assert_allclose(kept.statistics[name], numbers, atol=1e-6, err_msg=name)
 
 
+@pytest.mark.parametrize(("shape", "axis"), [((3, 7), -1), ((3, 7), -2), ((3, 4, 7), -2)])
+def test_one_query_that_has_no_axis(shape: tuple[int, ...], axis: int) -> None:
+    weights = weights_of(*shape)
+    whole = weights.reshape(shape[0], -1, 1, shape[-1])
+    kept = read_kept(raw(weights, row_axis=axis))
+    agrees(kept, whole)
+    assert (kept.heads, kept.rows, kept.columns) == whole.shape[1:]
+    np.testing.assert_allclose(kept.weights, whole[:2], rtol=0, atol=EXACT)
+
+
 @pytest.mark.parametrize("shape", [(3, 4, 7, 7), (1, 1, 5, 9), (2, 40, 3, 6), (5, 2, 1, 2)])
 def test_numbers_and_weights(shape: tuple[int, ...]) -> None:
     weights = weights_of(*shape)
@@ -159,7 +169,7 @@ def test_many_heads_stay_within_the_bound() -> None:
     assert len(raw(weights_of(2, 64, 256, 256))) < (4 << 20) + 64 * 8 * 64 + 64
 
 
-@pytest.mark.parametrize("shape", [(4, 4), (0, 2, 3, 3), (1, 2000, 2, 2)])
+@pytest.mark.parametrize("shape", [(4,), (0, 2, 3, 3), (1, 2000, 2, 2)])
 def test_what_is_no_attention_keeps_nothing(shape: tuple[int, ...]) -> None:
     assert raw(np.zeros(shape, np.float32)) == b""
 

@@ -15,6 +15,7 @@ from tensorsleuth.model.layers import layer_of
 RELUS = frozenset(["Relu", "Relu6"])  # after them a unit that is zero for all is dead
 _NOT_COMPUTED = ops.STATIC | {tf_variables.READ_VARIABLE}
 _TAKES_SHAPE = frozenset(["ZerosLike", "OnesLike", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs"])
+_NO_VALUES = ops.PUTS_AWAY | _TAKES_SHAPE
 _BESIDE = frozenset(["compile_loss", "compile_metrics"])  # what Keras does when the model has been called
 
 
@@ -72,14 +73,15 @@ def _leaving(wiring: Wiring, number: int, layers: list[str | None]) -> list[Tens
 
 
 def _is_taken_outside(wiring: Wiring, tensor: Tensor, layer: str, layers: list[str | None]) -> bool:
-    takers = (taker for taker in wiring.takers.get(tensor, ()) if _takes_values(wiring, taker))
+    """Returned counts as taken, unless the layer goes on with it: then the backward pass may be all that it is for."""
+    takers = [taker for taker in wiring.takers.get(tensor, ()) if _takes_values(wiring, taker)]
     outside = any(layers[taker] != layer and not str(layers[taker]).startswith(f"{layer}/") for taker in takers)
-    return outside or tensor in wiring.returned
+    return outside or (not takers and tensor in wiring.returned)
 
 
 def _takes_values(wiring: Wiring, number: int) -> bool:
-    """Does a node of the forward pass take what is in its inputs, not only their shapes."""
-    return number not in wiring.after_gradients and wiring.nodes[number].op not in _TAKES_SHAPE
+    """Does a node of the forward pass take what is in its inputs: not only their shapes, nor to put it away."""
+    return number not in wiring.after_gradients and wiring.nodes[number].op not in _NO_VALUES
 
 
 def _made(wiring: Wiring, tensor: Tensor, layers: list[str | None]) -> Tensor | None:

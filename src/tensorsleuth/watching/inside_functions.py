@@ -74,7 +74,7 @@ class InsideFunctions:
             node = placed.definition.proto.node_def[one.node]
             place = self._place(made_op(made, node))
             about = {"trains": trains, "place": place, "op": node.name, "by": self._by, "axis": one.row_axis}
-            yield one.weights, self._book.find("attention", name, Look.ATTENTION, **about)
+            yield _first(placed, one.node), self._book.find("attention", name, Look.ATTENTION, **about)
 
     def _outputs(self, placed: Placed, family: Family, made: dict[str, Any], trains: bool) -> Found:
         order = {name: number for number, name in enumerate(made)}
@@ -99,6 +99,11 @@ class InsideFunctions:
         frames = self._recorder.catalog.frames(site) if site else ()
         near = next((frame for frame in reversed(frames) if is_user(frame[0])), frames[-1] if frames else None)
         return (near[0], near[1]) if near is not None else (None, None)
+
+
+def _first(placed: Placed, node: int) -> str:
+    """What takers call the first thing that a node puts out."""
+    return next(placed.definition.names(node))[0]
 
 
 def _is_scalar(op: Any) -> bool:

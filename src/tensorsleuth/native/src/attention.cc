@@ -25,8 +25,7 @@ struct Layout {  // where the weight of sample b, head h, row i, column j lies
     columns = uint64_t(weights.dims[last]);
     std::vector<uint64_t> strides(size_t(weights.rank), 1);
     for (int at = last - 1; at >= 0; --at) strides[size_t(at)] = strides[size_t(at) + 1] * uint64_t(weights.dims[at + 1]);
-    rows = uint64_t(weights.dims[row_axis]);
-    row_stride = strides[size_t(row_axis)];
+    if (row_axis >= 0) rows = uint64_t(weights.dims[row_axis]), row_stride = strides[size_t(row_axis)];
     starts = {0};
     bool first = true;
     for (int at = 0; at < last; ++at) {
@@ -152,8 +151,8 @@ auto rows_of(Decode decode, const void* data) {
 }  // namespace
 
 std::string measure(const TensorView& weights, int row_axis) {
-  if (row_axis < 0) row_axis = weights.rank - 2;
-  if (weights.rank < 3 || weights.rank > 8 || row_axis >= weights.rank - 1 || !weights.elements) return {};
+  if (row_axis == kLastButOne) row_axis = weights.rank > 2 ? weights.rank - 2 : kNoRows;
+  if (weights.rank < 2 || weights.rank > 8 || row_axis >= weights.rank - 1 || !weights.elements) return {};
   PlainFloats plain;
   Layout layout(weights, row_axis);
   if (layout.heads > kMostHeads) return {};

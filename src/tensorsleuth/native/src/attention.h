@@ -23,7 +23,9 @@ struct Header {
 };
 static_assert(sizeof(Header) == 48, "trace/attention.py says 48");
 
-// Of weights [batch, heads…, rows, columns], with the rows at axis `row_axis` (-1: the last but one); empty where the tensor is nothing like that.
+constexpr int kLastButOne = -1, kNoRows = -2;  // capture/attention.py has the same
+
+// Of weights [batch, heads…, rows, columns], with the rows at axis `row_axis`; [batch, heads…, columns] where it is kNoRows. Empty where the tensor is nothing like that.
 std::string measure(const TensorView& weights, int row_axis);
 
 }  // namespace sleuth::attention
