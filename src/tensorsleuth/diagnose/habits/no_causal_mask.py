@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tensorsleuth.diagnose.ahead import is_moved, moved_by, weight_ahead
 from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit
-from tensorsleuth.diagnose.parts import Part
+from tensorsleuth.diagnose.parts import Cut, Part
 from tensorsleuth.diagnose.token_looks import FEWEST_LOOKS, Sequences, sequences_of
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
@@ -25,11 +25,11 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
         root = given.training.root_of(spot)
         mine = [one for one in every if given.training.root_of(one.lookup.spot) == root]
         if len(mine) == 1:  # of a text that is made of another, that other is read whole
-            yield from _judged(given, inside, mine[0], labels)
+            yield from _judged(given, inside, mine[0], labels, given.cut_of_logits(spot))
 
 
-def _judged(given: Given, inside: Inside, one: Sequences, labels: Part) -> Iterator[Habit]:
-    if is_moved(one) or moved_by(one, labels.values()) != 1:
+def _judged(given: Given, inside: Inside, one: Sequences, labels: Part, cut: Cut) -> Iterator[Habit]:
+    if is_moved(one) or moved_by(one, labels.values(), cut) != 1:
         return
     ahead = weight_ahead(given, inside, one)
     shares = [float(part.max()) for _, part in ahead]
