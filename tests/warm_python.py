@@ -22,9 +22,9 @@ REPOSITORY = Path(__file__).parent.parent
 class WarmPython:
     """The process that forks; it ends with us, for its input does."""
 
-    def __init__(self) -> None:
+    def __init__(self, **environment: str) -> None:
         command = [sys.executable, "-m", "tests.warm_python"]
-        quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+        quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment}
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self._process = subprocess.Popen(command, text=True, bufsize=1, cwd=REPOSITORY, env=quiet, **pipes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import tensorflow as tf
@@ -15,6 +16,7 @@ from tests.compat.kerases import KERASES, X, Y
 
 from tensorsleuth.capture import keras as private
 from tensorsleuth.capture import tf as private_tf
+from tensorsleuth.capture.keras_variables import KerasVariables
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:random")  # what Keras 2 does when seeded
 
@@ -98,6 +100,24 @@ def test_keras_3_makes_variables_in_one_place() -> None:
         return
     (variable,) = found
     assert list(inspect.signature(variable._initialize).parameters) == ["self", "value"]
+
+
+@pytest.mark.skipif(private_tf.version() < (2, 16), reason="Keras 2 has no variables of its own")
+def test_a_variable_of_keras_3_is_known_while_it_is_made() -> None:
+    """The first op of a program that imports Keras may be that which fills its first variable."""
+    (kind,) = private.variable_classes()
+    found: list[Any] = []
+
+    def fill(shape: Any, dtype: Any) -> Any:
+        found.extend(private.being_made(kind))
+        return tf.zeros(shape, dtype)
+
+    made = kind(fill, shape=[2], name="first")
+    made.trainable = False
+    assert len(found) == 1 and found[0] is made
+    known = KerasVariables(Mock())
+    known.begun(made)
+    assert known.is_frozen(private.uid(made)) and known.path_of(private.uid(made)) == made.path
 
 
 def test_scopes_of_eager_code_are_set_through_one_property() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.programs.needed import every, needs
 from tests.programs.score import MARK, Score, programs, run_whole, score
 from tests.warm_python import WarmPython
 
@@ -20,7 +21,7 @@ from tensorsleuth.trace import rundir
 
 def shorter() -> Iterator[Any]:
     known: set[str] = set()
-    for program in programs([]):
+    for program in sorted(programs([]), key=needs):  # those that every machine can run first
         causes = {cause for _, cause in MARK.findall(program.read_text())}
         if not causes or not causes <= known:
             yield program
@@ -34,20 +35,33 @@ def warm() -> Iterator[WarmPython]:
     python.close()
 
 
-@pytest.mark.parametrize("program", list(shorter()), ids=lambda program: program.stem)
-def test_verdict(program: Path, warm: WarmPython, tmp_path: Path, record_property: pytest.RecordProperty) -> None:
+@pytest.fixture(scope="module")
+def warm_for_transformers() -> Iterator[WarmPython]:
+    """What programs that use Hugging Face's models set before they import TensorFlow."""
+    python = WarmPython(TF_USE_LEGACY_KERAS="1")
+    yield python
+    python.close()
+
+
+@pytest.mark.parametrize("program", every(shorter()))
+def test_verdict(
+    program: Path, request: pytest.FixtureRequest, tmp_path: Path, record_property: pytest.RecordProperty
+) -> None:
+    of_transformers = "transformers" in needs(program)
+
     def run(program: Path, logdir: Path) -> tuple[int, str]:
+        warm = request.getfixturevalue("warm_for_transformers" if of_transformers else "warm")
         recorded = rundir.create(logdir, [str(program)])
         code, errors = warm.run(program, recorded)
         rundir.write_end(recorded, code, None)
         return code, errors
 
-    own = "os.environ" in program.read_text()  # TensorFlow reads it while it is imported
+    own = "os.environ" in program.read_text() and not of_transformers  # TensorFlow reads it while it is imported
     judge(score(program, tmp_path, run_whole if own else run), record_property)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("program", programs([]), ids=lambda program: program.stem)
+@pytest.mark.parametrize("program", every(programs([])))
 def test_verdict_of_sleuth_run(program: Path, tmp_path: Path, record_property: pytest.RecordProperty) -> None:
     judge(score(program, tmp_path, run_whole), record_property)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs.needed import every
 from tests.programs.score import marks_of, programs
 
 from tensorsleuth.model.finding import HABITS
@@ -17,6 +18,7 @@ from tensorsleuth.model.finding import HABITS
 GUARDED = "import runpy, sys, tensorsleuth\ntensorsleuth.guard()\nrunpy.run_path(sys.argv[1], run_name='__main__')"
 DIES = {  # of an error that TensorFlow raises by itself
     "bag_of_words_batches",
+    "clinic_notes_bert",
     "flower_species_labels",
     "movie_recommender_embedding",
     "order_word_tags",
@@ -26,7 +28,7 @@ DIES = {  # of an error that TensorFlow raises by itself
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("program", programs([]), ids=lambda program: program.stem)
+@pytest.mark.parametrize("program", every(programs([])))
 def test_guarded(program: Path, tmp_path: Path) -> None:
     quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     command = [sys.executable, "-c", GUARDED, str(program)]

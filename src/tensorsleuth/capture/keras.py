@@ -83,6 +83,16 @@ def variable_classes() -> Iterator[Any]:
     yield from loaded(VARIABLES, "Variable")
 
 
+def being_made(variable: type) -> Iterator[Any]:
+    """The variable that is being made right now: the first of a program is, where its first op tells of Keras."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+        mine = frame.f_locals.get("self") if frame.f_code.co_name == "_initialize" else None
+        if isinstance(mine, variable):
+            yield mine
+
+
 def variables(model: Any) -> Iterator[tuple[Any, str, str]]:
     """What a model trains or counts with: variable, path, and role (`optimizer`, `metric`, or empty)."""
     optimizer = getattr(model, "optimizer", None)

@@ -46,6 +46,8 @@ class KerasPatches:
         made = self._variables.made
         real = self._patches.replace(variable, "_initialize", initialize)
         disguise(initialize, real)
+        for begun in keras.being_made(variable):
+            self._variables.begun(begun)
 
     def _watch_callbacks(self, callbacks: type) -> None:
         self._before(callbacks, "on_epoch_begin", self._batches.epoch)

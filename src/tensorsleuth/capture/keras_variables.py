@@ -15,11 +15,16 @@ class KerasVariables:
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog
         self._noted: dict[int, tuple[str, str]] = {}
+        self._begun: list[Any] = []
         self._own: WeakValueDictionary[int, Any] = WeakValueDictionary()  # Keras 3's, around TensorFlow's
 
     def made(self, variable: Any) -> None:
         """Keras has made a variable."""
         self._note(variable, keras.path(variable), "")
+
+    def begun(self, variable: Any) -> None:
+        """Keras is about to make a variable, which has no handle yet: it is noted when somebody asks."""
+        self._begun.append(variable)
 
     def trains(self, model: Any) -> None:
         """A model is in a loop: it has its variables, maybe from before the recording."""
@@ -28,17 +33,23 @@ class KerasVariables:
 
     def path_of(self, uid: int | None) -> str | None:
         """What Keras calls the variable with this handle, as far as it is known."""
+        self._settle()
         noted = self._noted.get(-1 if uid is None else uid)
         return noted[0] if noted is not None else None
 
     def is_frozen(self, uid: int | None) -> bool:
         """Has `layer.trainable = False` been said of the variable with this handle; TensorFlow's own does not know."""
+        self._settle()
         return not getattr(self._own.get(-1 if uid is None else uid), "trainable", True)
 
     def named(self, variable: Any) -> None:
         """A tape is asked about a variable: one of Keras 3 knows its path, whenever it was made."""
         if isinstance(getattr(variable, "path", None), str):
             self._note(variable, keras.path(variable), "")
+
+    def _settle(self) -> None:
+        while self._begun:
+            self.made(self._begun.pop())
 
     def _note(self, variable: Any, path: str, role: str) -> None:
         uid = keras.uid(variable)

@@ -9,15 +9,18 @@ import numpy as np
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.attending import Attending, attention_of
 from tensorsleuth.diagnose.given import Given
+from tensorsleuth.diagnose.parts import Cut
 from tensorsleuth.diagnose.token_looks import Sequences
 from tensorsleuth.model.catalog import Function
 from tensorsleuth.model.dtypes import is_float
+from tensorsleuth.tokens.setting import Setting
 from tensorsleuth.tokens.shift import Agreement
 from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.flow import Flow
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.ring_reader import Array
 
+IGNORED = Setting().ignore
 CAUSAL = 1e-3  # weight on later keys, at most
 MOST_AHEAD = 0.8  # of the queries
 MOVES = frozenset(["Roll", "Reverse", "ReverseV2"])
@@ -79,13 +82,16 @@ def all_look_ahead(attention: Attention, one: Sequences) -> bool:
     return True
 
 
-def moved_by(one: Sequences, labels: dict[int, Array]) -> int | None:
-    """Label t is the id at t + how many; None where they are something else, or several would do."""
+def moved_by(one: Sequences, labels: dict[int, Array], cut: Cut = ()) -> int | None:
+    """Label t is the id at t + how many; None where they are something else, or several would do.
+
+    `cut`: the positions that the loss is computed of.
+    """
     agreement = Agreement()
-    for step, ids in one.at.items():
+    for step, ids in one.cut(cut).items():
         if step in labels and labels[step].shape == ids.shape:
             tokens = ids != one.padding if one.padding is not None else np.ones(ids.shape, bool)
-            agreement.add(ids, labels[step], tokens, tokens)
+            agreement.add(ids, labels[step], tokens, tokens & (labels[step] != IGNORED))
     return agreement.offset if not agreement.unclear else None
 
 

@@ -129,7 +129,9 @@ def _products(training: Training, softmax: Spot) -> Iterator[Taking]:
 
 
 def _keeps(node: Node) -> bool:
-    return node.type in ALONG or (node.type in ("Mul", "SelectV2", "RealDiv") and "dropout" in node.name.lower())
+    """Keras's Softmax also picks after it, so that a row of which all is masked has no weight at all."""
+    picks = node.type in ("SelectV2", "Select")
+    return picks or node.type in ALONG or (node.type in ("Mul", "RealDiv") and "dropout" in node.name.lower())
 
 
 def _order(spot: Spot) -> int:

@@ -24,6 +24,10 @@ OUT_OF_MEMORY = "out-of-memory"
 OF_BAD_VALUES = (UNKNOWN, "singular-matrix")  # errors that a NaN further up may have led to
 OF_AN_EXPECTATION = "tensorsleuth: violation "  # what stopped it is a finding of its own; see native/src/expect.cc
 _MARKS = re.compile(r"\{\{(function_node|node) [^}]*\}\}\s*")
+_ASSERTED = re.compile(
+    r"assertion failed: \[(?!Condition )(.+?)\](?= \[|\s|$)", re.S
+)  # what was to hold, before what was seen
+_TENSOR = re.compile(r" ?\(Tensor\(.*?dtype=\w+\)\)", re.S)
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 
 
@@ -60,6 +64,12 @@ _KINDS = tuple(
          "got a matrix that cannot be factored",
          "add a little to its diagonal (x + 1e-6 * tf.eye(n)); look for rows that are equal, and for NaN in it"),
         (r"OOM|exhausted|allocat", OUT_OF_MEMORY, "ran out of memory", "use a smaller batch or sequence"),
+        (r"must be smaller than the embedding layer\W+s input dimension", "index-out-of-range",
+         "got ids that its embedding has no row for",
+         "after words were added to a tokenizer, model.resize_token_embeddings(len(tokenizer)); else use the tokenizer "
+         "that the model was made with"),
+        (r"assertion failed:.*Condition x [<>]=? y did not hold", UNKNOWN, "found that a condition does not hold",
+         None),
         (r"[Ii]ncompatible|must be equal|should match|[Dd]imension|shape|rank|Matrix size", "shape-mismatch",
          "got shapes that do not fit together",
          "print the shapes that meet there; a batch, padding or axis is not what the op expects"),
@@ -98,9 +108,17 @@ class Death:
         """The sentence of TensorFlow's message that says it."""
         if self.making:
             return "OOM when allocating it"
+        asserted = _ASSERTED.search(self.failure.message)
+        if asserted is not None:
+            return _TENSOR.sub("", asserted.group(1)).replace("\\'", "'")
         lines = _MARKS.sub("", self.failure.message.split("[[")[0]).strip().splitlines()
         told = [line.strip() for line in lines if not line.startswith("The error could be from a previous operation")]
         return told[-1] if told else ""
+
+
+def kind_of(message: str) -> Kind:
+    """What sort of error a message of TensorFlow's tells of."""
+    return next((kind for kind in _KINDS if kind.pattern.search(message)), _OTHER)
 
 
 def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
@@ -111,7 +129,7 @@ def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
     )
     if failure is None:
         return None
-    kind = next((kind for kind in _KINDS if kind.pattern.search(failure.message)), _OTHER)
+    kind = kind_of(failure.message)
     place = _place(process, failure)
     moments, layers = Moments(process), Layers(process.catalogue)
     step = moments.calls.step(failure.call)

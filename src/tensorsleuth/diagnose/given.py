@@ -8,11 +8,12 @@ from functools import cached_property
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.parts import SLICE, Cut, Part, cut_of
+from tensorsleuth.diagnose.summing import is_plain_sum
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import Frame, Function, Instance
 from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
 from tensorsleuth.model.functions import program_name
-from tensorsleuth.model.ops import READS
+from tensorsleuth.model.ops import READS, VIEWS
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.watched import WatchedSeries
@@ -20,8 +21,6 @@ from tensorsleuth.trace.watched import WatchedSeries
 BATCH = "IteratorGetNext"
 GATHERS = frozenset(["GatherV2", "ResourceGather"])
 LOSS = "SparseSoftmaxCrossEntropyWithLogits"
-SUMS = frozenset(["Sum", "Mean"])
-SIZES = frozenset(["Shape", "Size"])  # what a mean divides by
 FAR = 30  # ops from a mask to the softmax
 # How masks are made and put on scores, from what is given.
 MASKING = frozenset(
@@ -113,7 +112,7 @@ class Given:
             if sources[0].tensor in self.known:
                 return Part(self.known[sources[0].tensor], cut)
             before = self.made_by(sources[0].tensor)
-            if before is None or before.type not in ("Cast", "SelectV2", SLICE):
+            if before is None or not self._hands_on(before):
                 return None
             if before.type == SLICE:
                 found = cut_of(before) if not cut else None
@@ -122,6 +121,28 @@ class Given:
                 cut = found
             spot, slot = before, 2 if before.type == "SelectV2" else 0  # Keras counts negative ids from the end
         return None
+
+    def _hands_on(self, spot: Spot) -> bool:
+        """Are whole numbers what they were before an op, but for a cut.
+
+        Keras counts negative ids from the end; Hugging Face clips labels of -100, and leaves them out afterwards. A
+        constant that is picked is another label.
+        """
+        if spot.type == "SelectV2":
+            return not any(one.type == "Const" for one in self.training.around.inputs(spot)[1])
+        return spot.type in ("Cast", "Relu", SLICE)
+
+    def cut_of_logits(self, loss: Spot) -> Cut:
+        """Which positions of the logits a loss takes: a model that moves the labels itself leaves the last one out."""
+        spot = loss
+        for _ in range(FAR):
+            slots = self.training.around.inputs(spot)
+            if not slots or len(slots[0]) != 1 or slots[0][0].type not in (*VIEWS, "Cast", SLICE):
+                return ()
+            spot = slots[0][0]
+            if spot.type == SLICE:
+                return (cut_of(spot) or ())[:2]
+        return ()
 
     def masks(self, softmax: Spot) -> dict[str, tuple[WatchedSeries, Spot]]:
         """What is given that a softmax is masked by, by name, with the first op that takes it."""
@@ -142,16 +163,9 @@ class Given:
             level = following
         return found
 
-    def is_plain_sum(self, loss: Spot, depth: int = 4) -> bool:
-        """Are the losses of all positions summed, with nothing that weighs or picks them."""
-        users = [user for user in self.training.around.after(loss) if user.type not in SIZES and not user.is_gradient]
-        return bool(users) and all(user.type in SUMS or self._is_scaled_sum(user, depth) for user in users)
-
-    def _is_scaled_sum(self, user: Spot, depth: int) -> bool:
-        """The same of what is multiplied by one number first: where no weights are given, Keras 2 takes 1."""
-        sources = [one.described for slot in self.training.around.inputs(user) for one in slot]
-        scaled = any(node is not None and node.type == "Const" and node.attrs.get("shape") == [] for node in sources)
-        return user.type == "Mul" and scaled and depth > 0 and self.is_plain_sum(user, depth - 1)
+    def is_plain_sum(self, loss: Spot, but_ignored: bool = False) -> bool:
+        """As `summing` has it."""
+        return is_plain_sum(self.training.around, loss, but_ignored)
 
     def entry(self, spot: Spot) -> Frame | None:
         """The line that calls the function in which an op is run."""

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.diagnose.given import Given, Lookup
-from tensorsleuth.diagnose.parts import called
+from tensorsleuth.diagnose.parts import Cut, called
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.tokens.padding import Guess, edges, guess_padding
 from tensorsleuth.tokens.setting import Setting
@@ -44,6 +44,10 @@ class Sequences:
     def at(self) -> dict[int, Array]:
         """The ids by step, [rows, tokens]."""
         return {step: ids for step, ids in self.lookup.ids.values().items() if ids.ndim == 2}
+
+    def cut(self, cut: Cut) -> dict[int, Array]:
+        """The ids of the positions that something is computed of."""
+        return {step: ids[cut] for step, ids in self.at.items()}
 
     @cached_property
     def is_text(self) -> bool:

@@ -24,8 +24,9 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     given, texts = process.once(Given), process.once(KeyTexts)
     for labels, spot in given.labels:
         root = given.training.root_of(spot)
+        cut = given.cut_of_logits(spot)
         mine = [one for one in texts.texts if given.training.root_of(one.lookup.spot) == root]
-        learned = [one for one in mine if moved_by(one, labels.values()) == 1]
+        learned = [one for one in mine if moved_by(one, labels.values(), cut) == 1]
         learned = [one for one in learned if not is_moved(one, given.training.moments.flow)]
         if len(learned) == 1:
             alone = len(mine) == 1  # of a text that is made of another, that other is read whole

@@ -9,7 +9,8 @@ from tensorsleuth.diagnose.ahead import is_causal, moved_by
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit
-from tensorsleuth.diagnose.parts import Part, called
+from tensorsleuth.diagnose.parts import Cut, Part, called
+from tensorsleuth.diagnose.summing import summed_by
 from tensorsleuth.diagnose.token_looks import Sequences, held, sequences_of
 from tensorsleuth.diagnose.token_words import habit_of
 from tensorsleuth.model.violation import Violation
@@ -27,37 +28,47 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     every = sequences_of(given) if given.labels else []
     for labels, spot in given.labels:
         root = given.training.root_of(spot)
-        mine = [one for one in every if given.training.root_of(one.lookup.spot) == root and _fits(one, labels)]
+        cut = given.cut_of_logits(spot)
+        mine = [one for one in every if given.training.root_of(one.lookup.spot) == root and _fits(one, labels, cut)]
         if len(mine) == 1:  # else it is not known which ids they belong to
             yield from _with_labels(given, mine[0], inside, labels, spot)
 
 
-def _fits(one: Sequences, labels: Part) -> bool:
+def _fits(one: Sequences, labels: Part, cut: Cut) -> bool:
     kept = labels.values()
-    return any(step in kept and kept[step].shape[:2] == ids.shape for step, ids in one.at.items())
+    return any(step in kept and kept[step].shape[:2] == ids.shape for step, ids in one.cut(cut).items())
 
 
 def _with_labels(given: Given, one: Sequences, inside: Inside, labels: Part, spot: Spot) -> Iterator[Habit]:
     name, kept = called(labels.series.name), labels.values()
     name = name if name != one.name else f"{name} as labels"
-    causal = is_causal(given, inside, one)
-    # Who moves them otherwise than by one may mean it: to copy the token before is a task.
-    sure = "data" if causal and moved_by(one, kept) == 0 else None
+    causal, cut = is_causal(given, inside, one), given.cut_of_logits(spot)
+    ids, moved = one.cut(cut), moved_by(one, kept, cut)
+    # Who moves them otherwise than by one may mean it: to copy the token before is a task. Not where the data does it
+    # by one, and the model once more.
+    sure = "data" if causal and (moved == 0 or (moved == 2 and _moves(cut, labels.cut))) else None
     settings = {"labels-shift": one.setting(shifted_by=sure), "loss-padding": one.setting(causal=True)}
     asked = {"labels-shift": causal, "loss-padding": _counts_padding(given, one, spot)}
 
     def judge(step: int, rule: str) -> list[Violation] | None:
         if step not in kept:
             return None
-        arguments = [Argument(one.name, one.at[step]), Argument(name, kept[step])]
+        arguments = [Argument(one.name, ids[step]), Argument(name, kept[step])]
         return judge_arguments(arguments, settings[rule], {one.name: IDS, name: LABELS})
 
-    site = given.training.around.site(spot)
+    around = given.training.around
+    site = around.site(summed_by(around, spot))
     for rule in (rule for rule, is_asked in asked.items() if is_asked):
         for found in held([*one.at], partial(judge, rule=rule), (rule,)):
             does = f"computes the loss of {one.name}, with {called(labels.series.name)} as labels"
             yield habit_of(found, does, site.frame if site is not None else given.entry(spot), spot.type)
 
 
+def _moves(logits: Cut, labels: Cut) -> bool:
+    """Does the model itself compare each position with the label of the next one."""
+    ends = [part[1] for part in (logits, labels) if len(part) == 2]
+    return len(ends) == 2 and ends[0].stop == -1 and ends[1].start == 1
+
+
 def _counts_padding(given: Given, one: Sequences, spot: Spot) -> bool:
-    return one.padding is not None and given.is_plain_sum(spot)
+    return one.padding is not None and given.is_plain_sum(spot, but_ignored=True)
