@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +42,15 @@ def asked(run: Path, *options: str, columns: int = 80) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+@pytest.mark.parametrize("columns", [40, 60, 75])
+def test_a_small_terminal_has_the_first_numbers(run: Path, columns: int) -> None:
+    code, said = asked(run, columns=columns)
+    numbers = statistics(weights(20 + len(STEPS) - 1, (4, 4, 12, 12)))
+    title, row = said.partition("lm/block_1/attention at step 300")[2].splitlines()[1:3]
+    assert code == 0 and title.split()[:3] == ["head", "entropy", "distance"] and "▁" not in said
+    assert row.split()[:3] == ["0", f"{numbers['entropy'][0]:.2f}", f"{numbers['distance'][0]:.1f}"]
+
+
 @pytest.mark.parametrize("columns", [80, 120])
 def test_what_a_person_reads(run: Path, columns: int) -> None:
     code, said = asked(run, columns=columns)
@@ -57,7 +67,7 @@ def test_what_a_person_reads(run: Path, columns: int) -> None:
 def test_one_layer_and_the_look_nearest_to_a_step(run: Path) -> None:
     code, said = asked(run, "--layer", "block_0", "--step", "90")
     assert code == 0 and "lm/block_0/attention at step 100" in said and "block_1" not in said
-    assert "Nothing is remarkable about these heads." in said
+    assert "Nothing is remarkable about these heads.\n\n → sleuth why has more: " in said
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -79,7 +89,7 @@ def test_tokens_on_the_axes(run: Path, vocab: Path, columns: int) -> None:
     code, said = asked(
         run, "--layer", "block_1", "--head", "0", "--sample", "1", "--vocab", str(vocab), columns=columns
     )
-    lines = said.partition("head 0 · sample 1")[2].splitlines()[1:]
+    lines = said.partition("head 0 · sample 1")[2].partition("\n sleuth why")[0].splitlines()[1:]
     rows = [line.split()[0] for line in lines[-12:]]
     assert code == 0 and rows == [(WORDS[number], "transformat…")[number == 9] for number in IDS[1].tolist()]
     downwards = [
@@ -111,8 +121,25 @@ def test_many_heads_are_a_line_a_layer(tmp_path: Path) -> None:
     run = made.write()
     for columns in (80, 120):
         code, said = asked(run, columns=columns)
-        assert code == 0 and "The mean of its heads" in said and "head  entropy" not in said
+        assert code == 0 and "The mean of the heads of each layer" in said and "head  entropy" not in said
+        command = shlex.split(said.splitlines()[-2].partition("   ")[0])
+        first = CliRunner(env={"COLUMNS": "80"}).invoke(cli, command[1:]).stdout
+        assert first.count("head  entropy") == 1 and "lm/block_0/attention at step" in first
     assert "head  entropy" in asked(run, "--layer", "block_3")[1]
+
+
+@pytest.mark.parametrize("many", [2, 24])  # a table for each head, and a line a layer
+def test_rows_of_long_names_differ(tmp_path: Path, many: int) -> None:
+    made = InsideRun(tmp_path / "run")
+    for block in range(many):
+        name = f"tf_bert_for_sequence_classification/bert/encoder/layer_._{block}/attention/self"
+        made.attention(name, [weights(block, (1, 4, 6, 6))] * 2)
+    code, said = asked(made.write())
+    rows = [line.split()[0] for line in said.splitlines() if "probe" in line or line.startswith(" laye…")]
+    assert code == 0 and len(set(rows)) == len(rows) == (many if many == 2 else 2 * many), said
+    assert "All names begin with tf_bert_for_sequence_classification/bert/encoder/" in said
+    titles = [line for line in said.splitlines() if line.endswith("at step 300")]
+    assert len(set(titles)) == len(titles) == (2 if many == 2 else 0)
 
 
 def test_json_has_all_of_it(run: Path, vocab: Path) -> None:
@@ -167,4 +194,4 @@ def test_a_model_without_attention_says_what_was_seen(tmp_path: Path) -> None:
     made = InsideRun(tmp_path / "run")
     made.numbers("output", "dense", [1.0, 2.0], (3, 4))
     code, said = asked(made.write())
-    assert code == 2 and "shows no attention" in said and "1 layer outputs" in " ".join(said.split())
+    assert code == 2 and "shows no attention" in said and "1 layer output was seen." in " ".join(said.split())

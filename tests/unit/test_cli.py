@@ -17,7 +17,6 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from tensorsleuth.cli import commands, machine, rm
-from tensorsleuth.cli.closing import next_commands
 from tensorsleuth.cli.main import cli
 from tensorsleuth.model.checkup import State
 from tensorsleuth.model.ending import Ending
@@ -304,9 +303,22 @@ def test_closing_sentence(status: int, seconds: float, sentence: str) -> None:
 
 @pytest.mark.parametrize(("width", "lines"), [(80, 3), (120, 1)])
 def test_hints_fit_the_terminal(width: int, lines: int) -> None:
-    said = closing.hints(next_commands(Path("sleuth_runs/x").absolute()), width).splitlines()
+    ways = {"sleuth view": "see it in the browser", "sleuth debug": "walk it in the terminal"}
+    ways |= {"sleuth why --all": "every finding"}
+    said = closing.hints(ways, width).splitlines()
     assert len(said) == lines and all(len(line) <= width for line in said)
-    assert all(f"sleuth {name}" in "".join(said) for name in ("view", "debug", "why --all"))
+    assert all(name in "".join(said) for name in ways)
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+@pytest.mark.parametrize("many", [2, 301_422, 30_142_200])
+def test_closing_sentence_fits_the_terminal(many: int, width: int) -> None:
+    numbers = outlined(steps=12_500, events=many, bad=4_542)
+    whole = closing.sentence("digits_mlp.py", Ending(-9, 410.0), numbers)
+    lines = f" sleuth  {closing.folded(whole, width)}".splitlines()
+    wide = {40: 42}.get(width, width)  # how it ended is not broken
+    assert all(len(line) <= max(wide, len(line.split(" · ")[0])) for line in lines) and len(lines) > (width < 100)
+    assert " · ".join(line[9:] for line in lines) == whole
 
 
 def test_closing_sentence_without_numbers() -> None:

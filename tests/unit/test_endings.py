@@ -60,8 +60,8 @@ def write_slot(run: Path, op: int, depth: int = 1) -> None:
 @pytest.mark.parametrize(
     ("facts", "cause", "words"),
     [
-        (killed("SIGKILL", kills=1, limit=GB), "killed-out-of-memory", "The container's limit is 1 GiB"),
-        (killed("SIGKILL", kills=1), "killed-out-of-memory", "The machine has 16 GiB, of which this program had 1 GiB"),
+        (killed("SIGKILL", kills=1, limit=GB), "killed-out-of-memory", "The container's limit is 1.1 GB (1 GiB)"),
+        (killed("SIGKILL", kills=1), "killed-out-of-memory", "The machine has 17 GB, of which this program had 1.1 GB"),
         (killed("SIGKILL", kills=None, full=3, limit=GB), "killed-out-of-memory", "Killed: out of memory. "),
         (killed("SIGKILL", kills=None, peak=15 * GB), "killed-out-of-memory", "very likely"),
         (killed("SIGKILL", kills=None), "killed", "from outside"),
@@ -158,8 +158,8 @@ def test_what_a_person_reads_fits_the_terminal(run: Path, width: int) -> None:
 
 def test_what_was_to_be_made() -> None:
     message = "OOM when allocating tensor with shape[8192,8192] and type float on /job:localhost"
-    assert wanted(message) == "float32 [8192, 8192] (256 MiB)"
+    assert wanted(message) == "float32 [8192, 8192] (268 MB)"
     numpy = "Unable to allocate 8.00 TiB for an array with shape (3, 5) and data type float64"
     assert wanted(numpy) == "float64 [3, 5] (120 B)"
     assert wanted("something else") is None
-    assert [in_bytes(size) for size in (0, 999, 268_000_000, 512 << 20)] == ["0 B", "999 B", "268 MB", "512 MiB"]
+    assert [in_bytes(size) for size in (0, 999, 268_000_000, 512 << 20)] == ["0 B", "999 B", "268 MB", "537 MB"]

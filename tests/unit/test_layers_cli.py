@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def asked(run: Path, *options: str, columns: int = 80) -> tuple[int, str]:
     result = CliRunner(env={"COLUMNS": str(columns)}).invoke(cli, ["layers", str(run), *options])
-    assert all(len(line) <= columns for line in result.output.splitlines()), result.output
+    assert all(len(line) <= columns for line in result.stdout.splitlines()), result.stdout
     return result.exit_code, result.stdout
 
 
@@ -64,7 +65,7 @@ def test_updates_are_shares_of_the_weights(run: Path) -> None:
         ["lm/block_0/up/kernel", "3e-07"],
         ["lm/block_1/up/kernel", "0.04"],
     ]
-    assert "output" not in said.splitlines()[2]
+    assert " output " not in said and "No output" not in said
 
 
 def test_json_has_all_of_it(run: Path) -> None:
@@ -100,4 +101,55 @@ def test_few_looks_leave_the_table_whole(tmp_path: Path) -> None:
     run = made.write()
     for options in ([], ["--gradients"]):
         code, said = asked(run, *options)
-        assert code == 0 and len(said.splitlines()) == 5 and said.splitlines()[2].endswith("over steps")
+        lines = said[said.index("\n gradient of" if options else "\n output  ") + 1 :].splitlines()
+        assert code == 0 and len(lines) == 4 and lines[0].endswith("over steps")  # with a heading
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+@pytest.mark.parametrize("option", ["--step=300", "--gradients", "--updates"])
+def test_rows_of_long_names_differ(tmp_path: Path, option: str, columns: int) -> None:
+    made = InsideRun(tmp_path / "run")
+    ends = ("self/query", "self/key", "output/dense")
+    names = [f"tf_bert_for_sequence_classification/bert/layer_._{at}/attention/{end}" for at in (0, 1) for end in ends]
+    for name in names:
+        made.numbers("output", name, [1.0, 2.0], (3, 4))
+        made.numbers("gradient", f"{name}/kernel", [1.0, 2.0], (3, 4))
+        made.numbers("update", f"{name}/kernel", [1.0, 2.0], (3, 4), flags=What.COMPARED, before=1.0, change=1.0)
+    code, said = asked(made.write(), option, columns=columns)
+    heading, rows = "", list[str]()
+    for line in said.splitlines():
+        heading = line if line.endswith("/") else heading
+        rows += [heading + line.split()[0]] if line.endswith(("▁█", "▅▅")) else []
+    assert code == 0 and len(rows) == len(set(rows)) == 6, said
+
+
+def test_the_title_of_narrow_names_has_its_room(tmp_path: Path) -> None:
+    made = InsideRun(tmp_path / "run")
+    made.numbers("gradient", "q", [1.0, 2.0], (3, 4))
+    said = asked(made.write(), "--gradients")[1]
+    title, row = said[said.index(" gradient of") :].splitlines()[:2]
+    assert title.index("norm") + 4 == row.index("2") + 1
+
+
+def test_without_outputs_gradients_are_shown(tmp_path: Path) -> None:
+    made = InsideRun(tmp_path / "run")
+    made.numbers("gradient", "q", [1.0, 2.0], (3, 4))
+    code, said = asked(made.write())
+    assert code == 0 and "No output of a layer was seen" in said and "gradient of" in said
+
+
+def test_what_why_has_to_say_is_told(run: Path) -> None:
+    said = " ".join(asked(run)[1].split())
+    assert "→ sleuth why has more: " in said and "underflowed to 0 at step 2." in said
+
+
+def test_hints_can_be_typed(run: Path) -> None:
+    hinted = CliRunner().invoke(cli, ["layers", str(run)]).stderr
+    commands = [line.strip().partition("   ")[0] for line in hinted.splitlines()]
+    assert [command.split()[:3] for command in commands] == [
+        ["sleuth", "layers", "--gradients"],
+        ["sleuth", "layers", "--updates"],
+        ["sleuth", "why", "--logdir"],
+    ]
+    codes = [CliRunner().invoke(cli, shlex.split(command)[1:]).exit_code for command in commands]
+    assert codes == [0, 0, 1]  # 1: there is a problem, and it is found from here

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -11,8 +12,10 @@ from click.testing import CliRunner
 from tests.unit import little_run
 
 from tensorsleuth.cli.main import cli
-from tensorsleuth.memory.fitting import bytes_of
+from tensorsleuth.memory.fit import Fit
+from tensorsleuth.memory.fitting import Fitting, bytes_of
 from tensorsleuth.model.rows import BUFFER, MEMORY, BufferKind
+from tensorsleuth.show.amounts import fine_size
 from tensorsleuth.trace.synthetic import _write_ring
 
 MB = 1_000_000
@@ -99,6 +102,7 @@ def test_moments_that_there_are_not(run: Path, at: str, says: str) -> None:
 )
 def test_a_fit_that_cannot_be_told_says_why(run: Path, options: list[str], says: str) -> None:
     code, said = asked(with_memory(run, [500 * MB, 900 * MB]), *options)
+    assert options != ["--fit"] or max(map(len, said.splitlines())) <= 80
     assert code == 2 and says in " ".join(said.replace("│", " ").split())
 
 
@@ -112,3 +116,29 @@ def test_a_fit_of_an_old_trace_says_what_to_do(run: Path) -> None:
 )
 def test_amounts_of_memory(text: str, bytes: int) -> None:
     assert bytes_of(text) == bytes
+
+
+class Bent:
+    """A model whose peak bends at a batch of 32: 100 MB, 1 MB a sample up to there, then 3 MB."""
+
+    batch, sequence, seen = 8, None, 108 * MB
+
+    def peak(self, batch: int | None = None, sequence: int | None = None) -> int:
+        many = batch or self.batch
+        return 100 * MB + many * MB + 2 * MB * max(many - 32, 0)
+
+    def largest_batch(self, limit: int, sequence: int | None = None) -> int:
+        return max(batch for batch in range(1000) if batch == 0 or self.peak(batch) <= limit)
+
+
+@pytest.mark.parametrize(("batch", "other"), [(8, 98), (64, 64), (4, 4)])  # asked about -> the other end of the line
+def test_the_model_gives_the_peaks_that_are_told(batch: int, other: int) -> None:
+    fitting = Fitting("run", 1, cast(Fit, Bent()), 330 * MB, "of the machine", batch, None)
+    assert fitting.other_batch == other
+    for told in (8, other):
+        assert abs(fitting.fixed + told * fitting.a_sample - Bent().peak(told)) <= told
+
+
+def test_digits_of_what_is_multiplied() -> None:
+    numbers = (0, 999, 1_126_000, 52_432_000, 149_200, 12_340_000_000)
+    assert [fine_size(number) for number in numbers] == ["0 B", "999 B", "1.13 MB", "52.4 MB", "149 kB", "12.3 GB"]

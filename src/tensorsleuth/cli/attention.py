@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tensorsleuth.cli import options
+from tensorsleuth.cli.closing import hint_at
+from tensorsleuth.cli.findings import findings_of, why_more
+from tensorsleuth.cli.typed import typed
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.show import terminal
 from tensorsleuth.trace import rundir
@@ -63,7 +68,8 @@ def command(
     from tensorsleuth.insight.told import attention_told
     from tensorsleuth.trace.reader import open_trace
 
-    trace = open_trace(rundir.find(logdir, run))
+    path = rundir.find(logdir, run)
+    trace = open_trace(path)
     inside = trace.inside()
     chosen = _chosen(trace, inside, layer, head)
     names = {one.name for one in chosen}
@@ -73,12 +79,17 @@ def command(
     if as_json:
         terminal.data(attention_told(chosen, remarks, pictures, lines_of(inside)))
         return
-    from tensorsleuth.show.attention_report import attention_report
+    from tensorsleuth.show.attention_report import attention_report, is_by_layer
+    from tensorsleuth.show.verdict import elsewhere
 
     lines = lines_of(inside)
     summaries = [summarize(one, step, lines.get(one.name)) for one in chosen]
-    terminal.show(attention_report(summaries, remarks, head, terminal.width()))
+    findings = findings_of(trace)
+    terminal.show(attention_report(summaries, remarks, elsewhere(findings), head, terminal.width()))
     _show(pictures, vocab)
+    first = typed(f"attention --layer {shlex.quote(re.escape(chosen[0].name))}", path)
+    each = {first: "each head of the first layer"} if is_by_layer(summaries, head) else {}
+    hint_at(each | why_more(trace, findings))
 
 
 def _chosen(trace: Trace, inside: Inside, layer: str | None, head: int | None) -> list[Attention]:

@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING
 import click
 
 from tensorsleuth.cli import options
+from tensorsleuth.cli.closing import hint_at
+from tensorsleuth.cli.findings import findings_of, why_more
+from tensorsleuth.cli.typed import typed
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.show import terminal
 from tensorsleuth.trace import rundir
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from tensorsleuth.insight.layers import Curve
     from tensorsleuth.trace.inside import Inside
     from tensorsleuth.trace.reader import Trace
     from tensorsleuth.trace.watched import WatchedSeries
 
+OTHERS = {"gradient": "how gradients flow back", "update": "how far weights move"}
+NONE = " No output of a layer was seen: ops were in no layer, or ran eagerly."
 Chosen = dict[str, "list[WatchedSeries]"]
 
 
@@ -49,7 +56,8 @@ def command(
     from tensorsleuth.insight.layers_told import layers_told
     from tensorsleuth.trace.reader import open_trace
 
-    trace = open_trace(rundir.find(logdir, run))
+    path = rundir.find(logdir, run)
+    trace = open_trace(path)
     inside = trace.inside()
     chosen = _chosen(trace, inside, layer)
     flow = [one for one in insight.flow(inside) if _is_chosen(one, chosen["gradient"])]
@@ -57,10 +65,19 @@ def command(
     if as_json:
         terminal.data(layers_told(chosen["output"], grown, chosen["gradient"], flow, chosen["update"]))
         return
+    from rich.text import Text
+
+    from tensorsleuth.show.verdict import elsewhere
+
+    findings = findings_of(trace)
+    asked = gradients or updates
+    gradients = gradients or not (updates or chosen["output"])
     parts = {"output": not (gradients or updates), "gradient": gradients, "update": updates}
-    _show(chosen, flow, parts, step)
-    if not (gradients or updates):
-        terminal.note(" --gradients: how they flow back · --updates: how far weights move")
+    without = [Text(NONE, "dim"), Text()] if not (asked or inside.layers) else []
+    _show(chosen, flow, parts, step, [*elsewhere(findings), *without])
+    others = {kind: text for kind, text in OTHERS.items() if chosen[kind] and not parts[kind]}
+    hints = {typed(f"layers --{kind}s", path): text for kind, text in others.items()}
+    hint_at(hints | why_more(trace, findings))
 
 
 def _is_chosen(flowing: Curve, gradients: list[WatchedSeries]) -> bool:
@@ -77,11 +94,15 @@ def _chosen(trace: Trace, inside: Inside, layer: str | None) -> Chosen:
         raise SleuthError(why_nothing(trace, inside, "layers"))
     found = {kind: [one for one in series if is_named(one.name)] for kind, series in seen.items()}
     if not any(found.values()):
-        raise SleuthError(f"--layer {layer}: no layer or variable has that name. All of them: sleuth layers")
+        raise SleuthError(
+            f"--layer {layer}: no layer or variable has that name. All of them: {typed('layers', trace.path)}"
+        )
     return found
 
 
-def _show(chosen: Chosen, flow: list[Curve], parts: dict[str, bool], step: int | None) -> None:
+def _show(
+    chosen: Chosen, flow: list[Curve], parts: dict[str, bool], step: int | None, more: list[RenderableType]
+) -> None:
     from rich.console import Group
     from rich.text import Text
 
@@ -93,10 +114,10 @@ def _show(chosen: Chosen, flow: list[Curve], parts: dict[str, bool], step: int |
     if parts["output"] and outputs:
         shown += [report.leaving(outputs, width), Text()]
         grown = growth(chosen["output"], step)
-        shown += [report.grown(grown), Text()] if grown else []
+        shown += [report.grown(grown, width), Text()] if grown else []
     if parts["gradient"] and flow:
         shown += [report.flowing(flow, step, width), Text()]
     if parts["update"] and chosen["update"]:
         shown += [report.moving([ratio_curve(one) for one in chosen["update"]], step, width), Text()]
     head = report.headline(outputs, len(chosen["gradient"]), len(chosen["update"]))
-    terminal.show(Group(head, Text(), *(shown[:-1] or [Text(" None of that was seen.", "dim")])))
+    terminal.show(Group(head, Text(), *more, *(shown[:-1] or [Text(" None of that was seen.", "dim")])))

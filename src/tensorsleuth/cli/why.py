@@ -8,9 +8,9 @@ from typing import NoReturn
 import click
 
 from tensorsleuth.cli import options
-from tensorsleuth.cli.closing import next_commands
+from tensorsleuth.cli.closing import hint_at
+from tensorsleuth.cli.next_steps import next_commands
 from tensorsleuth.show import terminal
-from tensorsleuth.show.closing import hints
 from tensorsleuth.trace import rundir
 
 EXITS = {"healthy": 0, "problem": 1, "unknown": 2}
@@ -43,11 +43,12 @@ def say_why(ctx: click.Context, path: Path, as_json: bool, everything: bool = Fa
     from tensorsleuth.show.verdict import verdict
     from tensorsleuth.trace.reader import open_trace
 
-    diagnosis = diagnose(open_trace(path))
+    trace = open_trace(path)
+    diagnosis = diagnose(trace)
     if as_json:
         terminal.data(diagnosis.to_json())
     else:
         terminal.show(verdict(diagnosis, everything))
         if diagnosis.verdict != "unknown":
-            terminal.note(hints(next_commands(path), terminal.width()))
+            hint_at(next_commands(path, diagnosis, everything, trace.inside().attention))
     ctx.exit(EXITS[diagnosis.verdict])

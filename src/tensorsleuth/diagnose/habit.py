@@ -63,6 +63,6 @@ def as_finding(process: ProcessTrace, habit: Habit) -> Finding:
 
 
 def piece(role: str, what: str, said: str, frame: Frame | None = None) -> Evidence:
-    """Evidence that is no single tensor."""
+    """Evidence that is no single tensor: it has no dtype and no shape, and what is said of it is its health."""
     line = f"{frame.file}:{frame.line}" if frame is not None else None
-    return Evidence(role, what, what, said, None, "", line)
+    return Evidence(role, what, what, "", None, said, line)

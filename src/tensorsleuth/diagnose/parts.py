@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.folding import folded
+from tensorsleuth.insight.called import called as called
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.watched import WatchedSeries
 
@@ -38,13 +39,3 @@ def cut_of(spot: Spot) -> Cut | None:
     first, last = int(node.attrs.get("begin_mask") or 0), int(node.attrs.get("end_mask") or 0)
     numbers = enumerate(zip(begin, end, stride, strict=True))
     return tuple(slice(None if first >> at & 1 else a, None if last >> at & 1 else b, c) for at, (a, b, c) in numbers)
-
-
-def called(name: str) -> str:
-    """What the program calls it: `ids`; of what Keras takes from a dataset, `x`, `x[1]`, `y`."""
-    function, _, path = name.partition("/")
-    if "on_iterator" not in function and not path.partition("/")[0].isdigit():
-        return path or name
-    first, *rest = path.split("/")
-    part = {"0": "x", "1": "y", "2": "sample_weight"}.get(first, first)
-    return part + "".join(f"[{one}]" if one.isdigit() else f'["{one}"]' for one in rest)

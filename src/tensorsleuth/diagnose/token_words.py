@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
 from tensorsleuth.diagnose.habit import Habit, piece
 from tensorsleuth.diagnose.token_looks import Held
 from tensorsleuth.model.catalog import Frame
@@ -9,6 +13,7 @@ from tensorsleuth.model.violation import SHOWN, Violation, shown
 
 CONFIDENCE = 0.9
 EXPECTED = {"loss-padding": "padding to weigh nothing in the loss"}
+NOUNS = {"mask": "token", "label": "label", "loss": "label"}  # what the value at a position is, by how the rule begins
 CHANGES = {
     "mask-covers": "make the mask of the same ids that the model reads, after truncation: ids != the id of padding",
     "mask-inverted": "turn the mask round: Keras takes 1, or True, where there is a token; what is added to scores is "
@@ -23,7 +28,7 @@ def habit_of(found: Held, does: str, frame: Frame | None, op: str, sure: bool = 
     one = found.violation
     why = f"{does}: {sentence(one)}{_looks(found)}"
     is_note = not sure or one.severity != "error"
-    evidence = (piece("in", one.name, f"first in {_places(one)}"),) if one.positions else ()
+    evidence = (piece("in", one.name, where(one)),) if one.first else ()
     confidence = CONFIDENCE if not is_note else 0.6
     place = frame, op, 0.0, is_note, found.step, evidence
     return Habit(one.rule, confidence, why, _change(one), *place, is_wrong=True)
@@ -35,22 +40,21 @@ def sentence(one: Violation) -> str:
     return f"expected {EXPECTED.get(one.rule, one.expected)}, found {amount}{one.found}"
 
 
-def _places(one: Violation) -> str:
-    """`sample 0, position 6 (id 0)`: what stands there is what the batch has, not the mask."""
+def where(one: Violation) -> str:
+    """`first in sample 0 at position 6 (token 0), 7 (token 0), …`; a row alone with what it holds."""
     pairs = list(zip(one.positions, one.values, strict=False))[:SHOWN]
-    told = [f"{_place(at)} ({_value(one, value)})" if value is not None else _place(at) for at, value in pairs]
-    more = (one.broken or 0) > len(pairs) or len(one.positions) > SHOWN
-    return "; ".join([*told, *(["…"] if told and more else [])])
+    if any(len(at) != 2 for at, _ in pairs):
+        told = [f"sample {', '.join(map(str, at))} ({shown(value)})" for at, value in pairs]
+    else:
+        samples = groupby(pairs, key=lambda pair: pair[0][0])
+        told = [f"sample {sample} at position {_positions(one.rule, places)}" for sample, places in samples]
+    more = (one.broken or 0) > len(pairs) or len(one.positions) > len(pairs)
+    return f"first in {', '.join([*told, *(['…'] if more else [])])}"
 
 
-def _place(at: tuple[int, ...]) -> str:
-    names = ("sample", "position") if len(at) <= 2 else ("sample", *["axis"] * (len(at) - 2), "position")
-    return ", ".join(f"{name} {place}" for name, place in zip(names, at, strict=False))
-
-
-def _value(one: Violation, value: object) -> str:
-    text = str(value) if isinstance(value, str) else shown(value)
-    return f"{'label' if 'label' in one.rule else 'id'} {text}" if text[:1].isdigit() else text
+def _positions(rule: str, places: Iterable[tuple[tuple[int, ...], Any]]) -> str:
+    noun = next((noun for start, noun in NOUNS.items() if rule.startswith(start)), "id")
+    return ", ".join(f"{at[1]} ({noun} {shown(value)})" for at, value in places)
 
 
 def _looks(found: Held) -> str:

@@ -45,14 +45,19 @@ def in_words(index: tuple[int, ...] | None) -> str:
 
 
 def in_bytes(number: float) -> str:
-    """268 MB; a round number of binary ones as such: 512 MiB."""
-    for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")):
-        if number and number % unit == 0:
-            return f"{int(number // unit):,} {name}"
+    """268 MB: decimal, as all amounts of memory are told."""
     size, place = float(number), 0
     while size >= 999.5 and place < 5:
         size, place = size / 1000, place + 1
     return f"{size:.{1 if size < 9.95 and place else 0}f} {('B', 'kB', 'MB', 'GB', 'TB', 'PB')[place]}"
+
+
+def limit_in_bytes(number: int) -> str:
+    """944 MB (900 MiB): a limit also as it was written down, where that is a round number of binary ones."""
+    for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")):
+        if number and number % unit == 0:
+            return f"{in_bytes(number)} ({number // unit:,} {name})"
+    return in_bytes(number)
 
 
 def many(count: int, thing: str) -> str:

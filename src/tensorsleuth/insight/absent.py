@@ -25,11 +25,12 @@ def why_nothing(trace: Trace, inside: Inside, what: str) -> str:
 
 
 def _others(inside: Inside, what: str) -> str:
-    seen = [(len(inside.layers), "layer outputs"), (len(inside.gradients), "gradients"), (len(inside.inputs), "inputs")]
-    there = ", ".join(f"{many:,} {name}" for many, name in seen if many)
+    names = ("layer output", len(inside.layers)), ("gradient", len(inside.gradients)), ("input", len(inside.inputs))
+    there = [f"{many:,} {name}{'' if many == 1 else 's'}" for name, many in names if many]
+    were = "was" if sum(many for _, many in names) <= 1 else "were"
     hint = "no softmax between two batched products is in its functions (docs/inside.md)"
     reason = hint if what == "attention" else "ops were in no layer or name scope, or ran eagerly"
-    return f"{reason}; {there or 'nothing else'} was seen."
+    return f"{reason}; {', '.join(there) or 'nothing else'} {were} seen."
 
 
 def _setting(meta: dict[str, Any]) -> str | None:

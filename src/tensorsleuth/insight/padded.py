@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorsleuth.insight import thresholds as at
 from tensorsleuth.insight.batch import Batch, Sequences
+from tensorsleuth.insight.called import called
 from tensorsleuth.insight.remark import ERROR, NOTE, Remark
 from tensorsleuth.trace.attention import Attention, Kept
 from tensorsleuth.trace.ring_reader import Array
@@ -31,7 +32,7 @@ def _judge(one: Attention, batch: Batch) -> list[Remark]:
     if not heads:
         return []
     most = float(share[list(heads)].max())
-    names = " or ".join(one.name for one in fitting)
+    names = " or ".join(called(one.name) for one in fitting)
     words = f"tokens give {most:.0%} of their weight to padding (of {names}). Does the mask get to this layer?"
     severity = ERROR if ids.mask is not None else NOTE
     place = one.file, one.line

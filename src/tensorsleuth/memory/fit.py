@@ -69,14 +69,16 @@ class Fit:
         """Raises what keeps anything from being said."""
         if self.growing.batch is None:
             raise SleuthError(
-                "Which size is the batch was not found: nothing that datasets, arguments or captured tensors bring to "
-                "a function that trains has a first dimension of 2 or more. Record a run with a batch of at least 2"
+                "Which size is the batch was not found.\n"
+                "  Nothing that datasets, arguments or captured tensors bring to a function\n"
+                "  that trains has a first dimension of 2 or more.\n"
+                "  Record a run with a batch of at least 2."
             )
         if self._peak(2 * self.batch, self.sequence) - self.seen < LEAST_GROWTH:
             raise SleuthError(
-                f"Nothing large was seen that grows with the batch of {self.batch}: no tensor of 64 kB and more has it "
-                "in its shape. Record a run with a larger batch; inside of what XLA compiles nothing is seen: without "
-                "jit_compile, for this"
+                f"Nothing large was seen that grows with the batch of {self.batch:,}.\n"
+                "  No tensor of 64 kB and more has it in its shape; what XLA compiles is not seen.\n"
+                "  Record a run with a larger batch, and without jit_compile."
             )
 
     def scaled(self, batch: int, sequence: int | None = None) -> Array:
@@ -113,16 +115,6 @@ class Fit:
         anonymous = self.account.samples["anonymous"].astype(np.int64)
         rest = int(anonymous.max() - anonymous[0]) - self._most - self.account.parts(self.account.peak).own
         return min(max(rest, 0.0), SLACK * self._heap)
-
-    @cached_property
-    def a_sample(self) -> int:
-        """Bytes that one more sample in the batch takes, on average up to four times as many."""
-        return (self.peak(4 * self.batch) - self.peak()) // (3 * self.batch)
-
-    @property
-    def fixed(self) -> int:
-        """Bytes that do not depend on the batch."""
-        return max(self.peak() - self.a_sample * self.batch, 0)
 
     def largest_batch(self, limit: int, sequence: int | None = None) -> int:
         """0 where not even one sample fits."""

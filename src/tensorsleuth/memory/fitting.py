@@ -79,6 +79,27 @@ class Fitting:
         """Bytes of the peak that are in no tensor."""
         return max(self.peak - sum(one.bytes for one in self.kinds), 0)
 
+    @cached_property
+    def a_sample(self) -> int:
+        """Bytes that one more sample takes, on average between the batch that was seen and the other that is told."""
+        other = self.other_batch
+        return (self.fit.peak(other, self.sequence) - self._seen) // (other - self.fit.batch)
+
+    @property
+    def fixed(self) -> int:
+        """Bytes that do not depend on the batch: with `a_sample`, both peaks come out."""
+        return max(self._seen - self.a_sample * self.fit.batch, 0)
+
+    @cached_property
+    def _seen(self) -> int:
+        return self.fit.peak(self.fit.batch, self.sequence)
+
+    @property
+    def other_batch(self) -> int:
+        """The batch that was asked about; else the largest that fits."""
+        told = (self.batch, self.largest_batch, 4 * self.fit.batch)
+        return next(batch for batch in told if batch not in (0, self.fit.batch))
+
     @property
     def sentence(self) -> str:
         """In one line: `batch 38 (64 was asked); or sequence 960; or bfloat16 activations at batch 64`."""
@@ -98,7 +119,7 @@ class Fitting:
             "run": self.run,
             "pid": self.pid,
             "seen": {"peak": self.fit.seen, "batch": self.fit.batch, "sequence": self.fit.sequence},
-            "model": {"fixed": self.fit.fixed, "a_sample": self.fit.a_sample},
+            "model": {"fixed": self.fixed, "a_sample": self.a_sample},
             "limit": {"bytes": self.limit, "of": self.whose},
             "asked": {"batch": self.batch, "sequence": self.sequence, "peak": self.peak, "fits": self.fits},
             "largest": {"batch": self.largest_batch, "sequence": self.largest_sequence},
@@ -128,8 +149,10 @@ def fittings(trace: Trace, limit: int | None, batch: int | None, sequence: int |
 def _fitting(trace: Trace, fit: Fit, limit: int | None, batch: int | None, sequence: int | None) -> Fitting:
     if sequence is not None and fit.sequence is None:
         raise SleuthError(
-            "--sequence: no sequence was found: no input has the shape [batch, sequence] of whole numbers, or "
-            "[batch, sequence, features]; or weights are as long as it is"
+            "--sequence: no sequence was found.\n"
+            "  No input has the shape [batch, sequence] of whole numbers, or\n"
+            "  [batch, sequence, features]; or weights are as long as it is.\n"
+            "  Leave --sequence out."
         )
     bytes_, whose = (limit, GIVEN) if limit is not None else limit_of(fit.account)
     pid = fit.account.process.catalogue.meta.get("pid")

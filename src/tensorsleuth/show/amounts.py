@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 UNKNOWN = "–"
+BYTES = (" B", " kB", " MB", " GB", " TB", " PB")
 
 
 def count(number: int | None) -> str:
@@ -26,7 +27,15 @@ def short_count(number: int | None) -> str:
 
 def size(number: int | None) -> str:
     """31 MB"""
-    return UNKNOWN if number is None else _scaled(number, 1000, (" B", " kB", " MB", " GB", " TB", " PB"))
+    return UNKNOWN if number is None else _scaled(number, 1000, BYTES)
+
+
+def fine_size(number: int) -> str:
+    """1.13 MB, 52.4 MB, 149 kB: three digits, for what is multiplied by a batch."""
+    amount, place = float(number), 0
+    while abs(amount) >= 999.5 and place < len(BYTES) - 1:
+        amount, place = amount / 1000, place + 1
+    return f"{amount:.3g}{BYTES[place]}"
 
 
 def duration(seconds: float | None) -> str:

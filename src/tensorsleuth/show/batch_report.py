@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tensorsleuth.memory.advice import Advice
 from tensorsleuth.memory.fitting import Fitting, Grows
-from tensorsleuth.show.amounts import printable, size
+from tensorsleuth.show.amounts import fine_size, printable, size
 from tensorsleuth.show.memory_report import short_place
 
 NAME = 18
@@ -37,7 +37,9 @@ def _model(fitting: Fitting) -> list[Text]:
     run = f"batch {fit.batch:,}" + (f", sequence {fit.sequence:,}" if fit.sequence else "")
     lines = [
         _line("Peak seen", size(fit.seen), f"resident, with {run}"),
-        _line("Model", size(fit.fixed), f"and {size(fit.a_sample)} for each sample in the batch"),
+        _line(
+            "Model", fine_size(fitting.fixed), f"and {fine_size(fitting.a_sample)} for each sample, {_up_to(fitting)}"
+        ),
     ]
     if (fitting.batch, fitting.sequence) != (fit.batch, fit.sequence):
         asked = f"batch {fitting.batch:,}" + (f", sequence {fitting.sequence:,}" if fitting.sequence else "")
@@ -48,6 +50,11 @@ def _model(fitting: Fitting) -> list[Text]:
     if fitting.largest_sequence is not None:
         lines.append(_line("Longest sequence", f"{fitting.largest_sequence:,}", f"at batch {fitting.batch:,}"))
     return lines
+
+
+def _up_to(fitting: Fitting) -> str:
+    seen, other = fitting.fit.batch, fitting.other_batch
+    return f"up to batch {other:,}" if other > seen else f"down to batch {other:,}"
 
 
 def _line(name: str, amount: str, words: str) -> Text:

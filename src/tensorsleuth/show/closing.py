@@ -8,10 +8,22 @@ from tensorsleuth.model.ending import Ending
 from tensorsleuth.show.amounts import duration, of, printable
 from tensorsleuth.show.summary import Summary
 
+SEPARATOR = " · "
+NAME = 9  # columns of our name, and the space around it
+
 
 def sentence(program: str, ending: Ending, summary: Summary | None) -> str:
     """train.py finished (exit 0) in 41 s · 500 steps · 301,422 tensors watched"""
-    return " · ".join([f"{printable(program)} {_how(ending)}", *_numbers(summary)])
+    return SEPARATOR.join([f"{printable(program)} {_how(ending)}", *_numbers(summary)])
+
+
+def folded(sentence: str, width: int) -> str:
+    """Its parts in as many lines as they need, below each other; behind our name, which `terminal.say` puts there."""
+    lines = [""]
+    for part in sentence.split(SEPARATOR):
+        joined = f"{lines[-1]}{SEPARATOR}{part}" if lines[-1] else part
+        lines = [*lines[:-1], joined] if len(joined) <= width - NAME or not lines[-1] else [*lines, part]
+    return f"\n{'':{NAME}}".join(lines)
 
 
 def hints(commands: Mapping[str, str], width: int) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from tensorsleuth.insight.picture import Picture
 from tensorsleuth.show.amounts import printable
+from tensorsleuth.show.names import middle
 
 Array = NDArray[Any]
 SHADES = " ·░▒▓█"  # they say it where there is no colour
@@ -17,6 +18,7 @@ RAMP = ("color(236)", "color(60)", "color(61)", "color(31)", "color(36)", "color
 MOST_ROWS = 64
 BRIGHT = 0.99
 LABEL, HIGH = 12, 8  # letters of a token, to the left and above
+NAME = 24  # letters of a layer that are always shown
 TICK = 10  # cells from one number above to the next
 
 
@@ -27,7 +29,7 @@ def heat_map(picture: Picture, width: int) -> Text:
     cells = shrink(picture.weights, block)
     cell = 2 if label + 2 + 2 * cells.shape[1] <= width else 1
     most = _brightest(cells)
-    text = _title(picture, block, most)
+    text = _title(picture, block, most, width)
     _columns(text, picture, cells.shape[1], block, cell, label)
     for at, row in enumerate(cells):
         text.append(f"\n {_name(picture.queries, at, block, picture.scale[0], label):>{label}} ", "dim")
@@ -54,13 +56,15 @@ def _brightest(cells: Array) -> float:
     return float(np.quantile(known, BRIGHT) or known.max()) if len(known) else 0.0
 
 
-def _title(picture: Picture, block: int, most: float) -> Text:
-    text = Text.assemble(" ", (printable(picture.layer), "bold"), f" · head {picture.head} · sample {picture.sample}")
-    text.append(f" · step {picture.step} · {SHADES[-1]} is {most:.2g} or more")
+def _title(picture: Picture, block: int, most: float, width: int) -> Text:
     rows, columns = (block * size for size in picture.scale)
-    if max(rows, columns) > 1:
-        text.append(f" · {rows} queries × {columns} keys a cell", "dim")
-    return text
+    said = (
+        f" · head {picture.head} · sample {picture.sample} · step {picture.step} · {SHADES[-1]} is {most:.2g} or more"
+    )
+    put_together = f" · {rows} queries × {columns} keys a cell" if max(rows, columns) > 1 else ""
+    left = max(width - len(said) - len(put_together) - 1, NAME)
+    text = Text.assemble(" ", (middle(printable(picture.layer), left), "bold"), said)
+    return text.append(put_together, "dim")
 
 
 def _label_width(picture: Picture) -> int:

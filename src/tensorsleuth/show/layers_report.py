@@ -10,14 +10,17 @@ from rich.text import Text
 from tensorsleuth.insight.layers import Curve, Growth, Output
 from tensorsleuth.show.amounts import UNKNOWN, cut, of, printable
 from tensorsleuth.show.cells import Scale, draw, figure
+from tensorsleuth.show.names import Row, grouped, middle
 
 NUMBERS = ("mean", "std", "norm", "zeros", "dead")
 WIDE = {"shape": 15, "mean": 9, "std": 8, "norm": 8, "zeros": 7, "dead": 11}  # columns
 NARROW = {"shape": 11, "mean": 8, "std": 7, "norm": 7, "zeros": 6, "dead": 7}
-ROOMY = 100
+NARROWEST = {"norm": 7}
+ROOMY, CRAMPED = 100, 72  # columns of the terminal: from here on more, below this less is shown
 FEWEST_CELLS, MOST_CELLS = 11, 32
 BAR = 16
 OVER = "over steps"
+BELOW = "\n   "
 
 
 def headline(outputs: Sequence[Output], gradients: int, updates: int) -> Text:
@@ -33,38 +36,61 @@ def headline(outputs: Sequence[Output], gradients: int, updates: int) -> Text:
 def leaving(outputs: Sequence[Output], width: int) -> Text:
     """What left each layer at the look, and how large it was over the steps."""
     curves = [one.curve for one in outputs]
-    scale, cells, form = Scale.of(curves), _cells(curves, width), WIDE if width >= ROOMY else NARROW
+    scale, cells, form = Scale.of(curves), _cells(curves, width), _form(width)
     room = _room([one.name for one in outputs], width - sum(form.values()) - cells - 4)
-    text = Text(f" {'output':<{room}} {'shape':<{form['shape']}}", "bold")
-    text.append("".join(f"{name:>{form[name]}}" for name in NUMBERS) + f"  {OVER}")
-    for one in outputs:
-        text.append(f"\n {cut(printable(one.name), room):<{room}} ", "not bold")
+    rows, before = grouped([one.name for one in outputs], room)
+    text = Text(f" {'output':<{room}} ", "bold").append(f"{'shape':<{form['shape']}}" if "shape" in form else "")
+    text.append("".join(f"{name:>{form[name]}}" for name in NUMBERS if name in form) + f"  {OVER}")
+    for row, one in zip(rows, outputs, strict=True):
+        _name(text, row, room, width)
         _numbers(text, one, form)
         draw(text, one.curve, scale, cells)
-    return text.append("\n").append(scale.legend("Root mean square"))
+    return _legend(text, scale, "Root mean square", before, width)
+
+
+def _name(text: Text, row: Row, room: int, width: int) -> None:
+    """Below its heading, where it begins a new group."""
+    if row.heading is not None:
+        text.append(f"\n {middle(row.heading, width - 2)}/", "not bold dim")
+    text.append(f"\n {row.name:<{room}} ", "not bold not dim")
+
+
+def _legend(text: Text, scale: Scale, what: str, before: str, width: int) -> Text:
+    text.append("\n").append(scale.legend(what))
+    return text.append(f"\n All are in {middle(before, width - 13)}/", "not bold dim") if before else text
+
+
+def _form(width: int) -> dict[str, int]:
+    return WIDE if width >= ROOMY else NARROW if width >= CRAMPED else NARROWEST
 
 
 def _numbers(text: Text, one: Output, form: dict[str, int]) -> None:
+    """Those of the form, in their columns."""
     shape, digits = "×".join(map(str, one.shape)) or UNKNOWN, 3 if form is WIDE else 2
-    text.append(f"{cut(shape, form['shape'] - 1):<{form['shape']}}", "not bold")
+    text.append(f"{cut(shape, form['shape'] - 1):<{form['shape']}}" if "shape" in form else "", "not bold")
     for name in ("mean", "std", "norm"):
-        text.append(f"{figure(getattr(one, name), digits):>{form[name]}}", "not bold")
+        text.append(f"{figure(getattr(one, name), digits):>{form[name]}}" if name in form else "", "not bold")
     zeros = f"{one.zeros:.0%}" if np.isfinite(one.zeros) else UNKNOWN
+    text.append(f"{zeros:>{form['zeros']}}" if "zeros" in form else "", "not bold dim")
+    told, style = _dead(one)
+    text.append(f"{cut(told, form['dead']):>{form['dead']}}" if "dead" in form else "", style).append("  ")
+
+
+def _dead(one: Output) -> tuple[str, str]:
     told = f"{one.dead:.0f}/{one.units:.0f}" if np.isfinite(one.units) else ""
-    text.append(f"{zeros:>{form['zeros']}}", "not bold dim")
-    text.append(
-        f"{cut(told, form['dead']):>{form['dead']}}  ", "bold red" if 2 * one.dead > one.units else "not bold dim"
-    )
+    return told, "bold red" if 2 * one.dead > one.units else "not bold dim"
 
 
-def grown(families: Sequence[Growth]) -> Text:
+def grown(families: Sequence[Growth], width: int) -> Text:
     """How what is handed from block to block grows."""
     text = Text(" From block to block, root mean square", "bold")
     for one in families:
         sizes = [figure(size) for size in one.sizes]
-        shown = sizes if len(sizes) <= 8 else [*sizes[:4], "…", *sizes[-3:]]
-        text.append(f"\n {printable(one.family)}  {' → '.join(shown)}  ", "not bold")
-        text.append(f"×{figure(one.times)} from the first to the last", "not bold dim")
+        shown = " → ".join(sizes if len(sizes) <= 8 else [*sizes[:4], "…", *sizes[-3:]])
+        times, name = f"×{figure(one.times)} from the first to the last", middle(printable(one.family), width - 2)
+        together = len(name) + len(shown) + len(times) + 5 <= width
+        text.append(f"\n {name}{'  ' if together else BELOW}{shown}", "not bold")
+        text.append(f"{'  ' if together else BELOW}{times}", "not bold dim")
     return text
 
 
@@ -80,16 +106,19 @@ def moving(curves: Sequence[Curve], step: int | None, width: int) -> Text:
 
 def _bars(curves: Sequence[Curve], step: int | None, width: int, title: str, number: str, legend: str) -> Text:
     scale, cells = Scale.of(curves), _cells(curves, width)
-    room = _room([one.name for one in curves], width - BAR - cells - 15)
-    text = Text(f" {title:<{room}} {number:>8}  {'':<{BAR}}  {OVER}", "bold")
-    for one in curves:
+    bar = BAR if width >= CRAMPED else 0
+    room = _room([title, *(one.name for one in curves)], width - bar - cells - 15)
+    rows, before = grouped([one.name for one in curves], room)
+    text = Text(f" {title:<{room}} {number:>8}  {'':<{bar}}  {OVER}", "bold")
+    for row, one in zip(rows, curves, strict=True):
         look = one.at(step)
         value = float(one.numbers[look])
-        length = 1 + round(scale.share(value) * (BAR - 1)) if np.isfinite(value) and value > 0 else 0
-        text.append(f"\n {cut(printable(one.name), room):<{room}} {figure(value):>8}  ", "not bold")
-        text.append(f"{'█' * min(max(length, 0), BAR):<{BAR}}  ", "not bold cyan")
+        length = 1 + round(scale.share(value) * (bar - 1)) if np.isfinite(value) and value > 0 else 0
+        _name(text, row, room, width)
+        text.append(f"{figure(value):>8}  ", "not bold")
+        text.append(f"{'█' * min(max(length, 0), bar):<{bar}}  ", "not bold cyan")
         draw(text, one, scale, cells)
-    return text.append("\n").append(scale.legend(legend))
+    return _legend(text, scale, legend, before, width)
 
 
 def _cells(curves: Sequence[Curve], width: int) -> int:

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
 import click
@@ -25,8 +26,18 @@ def note(line: str) -> None:
 
 
 def fail(sentence: str) -> None:
-    """Why a command did not do what was asked."""
-    click.echo(f"{click.style('sleuth:', fg='red', bold=True)} {sentence}", err=True)
+    """Why a command did not do what was asked; folded between words where a person reads it."""
+    lines = sentence.splitlines() or [""]
+    if sys.stderr.isatty():
+        lines = [line for one in lines for line in _folded(one)]
+    said = "\n".join(lines)
+    click.echo(f"{click.style('sleuth:', fg='red', bold=True)} {said}", err=True)
+
+
+def _folded(line: str) -> list[str]:
+    """Never inside of a word: it may be a path."""
+    room = max(width() - len("sleuth: "), 20)
+    return textwrap.wrap(line, room, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) or [""]
 
 
 def show(renderable: RenderableType) -> None:

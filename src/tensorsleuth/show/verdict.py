@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tensorsleuth.model.finding import STRUCTURAL, Diagnosis, Evidence, Finding
 from tensorsleuth.model.last_moments import LastMoments
-from tensorsleuth.show.amounts import printable
+from tensorsleuth.show.amounts import of, printable
 from tensorsleuth.show.ending import at_the_end, ended
 
 LABEL = 10
@@ -30,9 +30,18 @@ def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
         parts += [*_problem(finding, end), Text()]
     rest = diagnosis.findings[len(shown) :]
     parts += [Text(f" Also  {printable(headline(finding))}", style="dim") for finding in rest]
-    if rest:
-        parts.append(Text(" In full: sleuth why --all", style="dim"))
     return Group(*parts, *_caveats(diagnosis))
+
+
+def elsewhere(findings: Sequence[Finding]) -> list[RenderableType]:
+    """Below something else of the run: that there is more to know, and the first of it."""
+    if not findings:
+        return []
+    table = Table.grid(padding=(0, 1, 0, 0))
+    more = f" ({of(len(findings) - 1, 'other')} as well)" if len(findings) > 1 else ""
+    said = Text.assemble(("sleuth why", "bold"), f" has more{more}: ", printable(headline(findings[0])))
+    table.add_row(Text(" →", "bold yellow"), said)
+    return [table, Text()]
 
 
 def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
@@ -46,7 +55,7 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         yield text
     else:
         text = Text(" HEALTHY ", style="bold green")
-        steps, events = f"{diagnosis.steps:,} steps", f"{diagnosis.events:,} tensors"
+        steps, events = of(diagnosis.steps, "step"), of(diagnosis.events, "tensor")
         text.append(f" {steps}, {events}, no bad value that matters.", style="default")
         yield text
     how = ended(diagnosis.end) if diagnosis.end is not None else None
@@ -175,7 +184,7 @@ def _piece(piece: Evidence, finding: Finding) -> Table:
     table.add_column(width=7)
     kind = f"{piece.dtype} {list(piece.shape)}" if piece.shape is not None else piece.dtype
     said = Text(printable(f"{_short(piece.name)}  "), style="bold")
-    said.append(printable(f"{kind}  "), style="default not bold")
+    said.append(printable(f"{kind}  ") if kind else "", style="default not bold")
     said.append(printable(piece.health), style="default not bold")
     said.append(printable(_line(piece, finding)), style="dim not bold")
     table.add_row(f"   {piece.role}", said)

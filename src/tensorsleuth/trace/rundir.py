@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -258,10 +259,16 @@ def _not_found(logdir: Path, query: str, runs: list[Path], matches: list[Path]) 
     if matches:
         return f"{query!r} could be {len(matches)} runs in {where}: {_names(matches)}. Type more of the name."
     if Path(query).is_dir():
-        return f"{query!r} is a folder but not a run: it has no {META} and no p-* folder. See them: sleuth runs"
+        return f"{query!r} is a folder but not a run: it has no {META} and no p-* folder. See them: {_listing(logdir)}"
     if not runs:
         return f"no run {query!r}: there is no run in {where} yet. Make one: sleuth run program.py"
-    return f"no run {query!r} in {where}; there is {_names(runs)}. See them all: sleuth runs"
+    return f"no run {query!r} in {where}; there is {_names(runs)}. See them all: {_listing(logdir)}"
+
+
+def _listing(where: Path) -> str:
+    """The command that lists them, from where the user stands."""
+    is_usual = where.absolute() == logdir(None).absolute()
+    return "sleuth runs" if is_usual else f"sleuth runs --logdir {shlex.quote(os.path.relpath(where))}"
 
 
 def _names(runs: list[Path]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tensorsleuth.diagnose.end import End, Told
 from tensorsleuth.diagnose.ending_words import was_doing
-from tensorsleuth.diagnose.words import in_bytes
+from tensorsleuth.diagnose.words import in_bytes, limit_in_bytes
 
 NEAR = 0.85  # of all there is
 MANY = 4  # tensors of one op that are held at once
@@ -47,7 +47,7 @@ def _is_near(end: End) -> bool:
 def _limit(end: End) -> str:
     memory = end.memory
     if memory.limit is not None and end.kernel.get("logged") != "machine":
-        return f"The container's limit is {in_bytes(memory.limit)}"
+        return f"The container's limit is {limit_in_bytes(memory.limit)}"
     whole = f"The machine has {in_bytes(memory.machine)}" if memory.machine else "The machine was full"
     return f"{whole}, of which this program had {in_bytes(memory.peak)}" if memory.peak else whole
 

@@ -1,0 +1,13 @@
+"""What the program calls what is given to its functions."""
+
+from __future__ import annotations
+
+
+def called(name: str) -> str:
+    """What the program calls it: `ids`; of what Keras takes from a dataset, `x`, `x[1]`, `y`."""
+    function, _, path = name.partition("/")
+    if "on_iterator" not in function and not path.partition("/")[0].isdigit():
+        return path or name
+    first, *rest = path.split("/")
+    part = {"0": "x", "1": "y", "2": "sample_weight"}.get(first, first)
+    return part + "".join(f"[{one}]" if one.isdigit() else f'["{one}"]' for one in rest)
