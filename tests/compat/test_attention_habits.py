@@ -34,6 +34,7 @@ WRONG = [
     (models.times_root, 12, True, "saturated-attention", "scaled"),
     (models.times_root_of_shape, 12, False, "saturated-attention", "root of shape"),
     (models.queries_times_root, 12, False, "saturated-attention", "queries"),
+    (models.unscaled, 12, True, "missing-scale", "unscaled"),
 ]
 
 
