@@ -10,6 +10,7 @@ from tests.compat import text_models as models
 from tests.compat.looking import marked_in
 
 import tensorsleuth
+from tensorsleuth.diagnose.attention_remarks import remarks_of
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -29,6 +30,9 @@ RIGHT: dict[str, Model] = {
 WRONG: dict[str, tuple[Model, str, str]] = {
     "no mask in a decoder": (
         lambda: models.translated(models.of_keys, models.none, models.of_keys), "no-causal-mask", "attends",
+    ),
+    "no causal mask in one of two layers": (
+        lambda: models.going_on_in_two(models.causal, models.of_keys), "no-causal-mask", "attends",
     ),
     "only padding is masked in a decoder": (
         lambda: models.translated(models.of_keys, models.of_keys, models.of_keys), "no-causal-mask", "attends",
@@ -59,6 +63,14 @@ def test_what_is_wrong_is_named(recorded: Recorded, name: str) -> None:
     model, cause, mark = WRONG[name]
     found = tensorsleuth.diagnose(recorded(model)).findings
     assert causes(found) == [(cause, marked_in(models.__file__, mark))]
+
+
+def test_attention_and_why_say_the_same(recorded: Recorded) -> None:
+    trace = recorded(lambda: models.going_on_in_two(models.causal, models.of_keys))
+    (remark,) = [one for one in remarks_of(trace.inside()) if one.severity == "error"]
+    (finding,) = tensorsleuth.diagnose(trace).findings
+    assert remark.what == finding.cause == "no-causal-mask" and "(1 of 2 look back only)" in remark.words
+    assert finding.summary.endswith(remark.words.partition(" ")[2])
 
 
 def test_no_mask_at_all_is_a_note(recorded: Recorded) -> None:

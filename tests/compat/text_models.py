@@ -132,6 +132,22 @@ def classified(mask: Mask, jit: bool = False) -> None:
     stepped(logits, batches, jit)
 
 
+def going_on_in_two(first: Mask, second: Mask) -> None:
+    """The next token of one text, two layers."""
+
+    def batches(rng: Any) -> Any:
+        ids = texts(rng)
+        return (ids[:, :-1],), ids[:, 1:], (ids[:, 1:] != 0).astype("float32")
+
+    def logits(weights: Weights, given: Any) -> Any:
+        x = words(weights, "words", given[0])
+        for name, mask in (("first", first), ("second", second)):
+            x = attend(weights, name, x, x, mask(given[0]))
+        return x @ weights("next", WIDTH, WORDS)
+
+    stepped(logits, batches, False)
+
+
 def translated(encoder: Mask, decoder: Mask, cross: Mask, jit: bool = False, padded: bool = True) -> None:
     """A text that is made of another, two decoder layers."""
 
