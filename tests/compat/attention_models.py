@@ -200,3 +200,9 @@ def queries_times_root(x: Any, made: Weights) -> Any:
     query, key, value = map(heads, projected(x, made))
     query = query / DEPTH**-0.5  # queries
     return together(tf.matmul(tf.nn.softmax(tf.matmul(query, key, transpose_b=True)), value), made)
+
+
+def unscaled(x: Any, made: Weights) -> Any:
+    query, key, value = map(heads, projected(2.0 * x, made))
+    scores = tf.matmul(query, key, transpose_b=True)  # unscaled
+    return together(tf.matmul(tf.nn.softmax(scores), value), made)

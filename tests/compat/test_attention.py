@@ -60,6 +60,14 @@ def test_multi_head_attention(name: str, dropout: float, how: dict[str, Any]) ->
 
 
 @pytest.mark.parametrize("name", KERASES)
+def test_behind_a_loop(name: str) -> None:
+    """The gradient of a loop hands the loop lists to keep values in: what comes after it is no backward pass."""
+    layers = kerases.load(name).layers
+    recurrent, layer = layers.GRU(8, return_sequences=True), layers.MultiHeadAttention(2, 4, name="mha")
+    assert layers_of(lambda x: layer(x, recurrent(x)), X) == ["mha"]
+
+
+@pytest.mark.parametrize("name", KERASES)
 def test_dot_product_attention_of_one_head(name: str) -> None:
     layer = kerases.load(name).layers.Attention(name="dots")
     assert layers_of(lambda x: layer([x, x]), X) == ["dots"]

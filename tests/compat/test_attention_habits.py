@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+import tensorflow as tf
 from tests.compat import attention_models as models
-from tests.compat.looking import marked_in
+from tests.compat import kerases
+from tests.compat.kerases import KERASES
+from tests.compat.looking import marked, marked_in
 
 import tensorsleuth
-from tensorsleuth.diagnose.attention_remarks import remarks_of
+from tensorsleuth.diagnose.attention_remarks import lines_of, remarks_of
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -30,6 +34,7 @@ WRONG = [
     (models.times_root, 12, True, "saturated-attention", "scaled"),
     (models.times_root_of_shape, 12, False, "saturated-attention", "root of shape"),
     (models.queries_times_root, 12, False, "saturated-attention", "queries"),
+    (models.unscaled, 12, True, "missing-scale", "unscaled"),
 ]
 
 
@@ -49,3 +54,29 @@ def test_what_is_wrong_is_named(
     assert [(one.cause, one.line) for one in found] == [(cause, line)]
     told = [(one.what, one.severity, one.line) for one in remarks_of(trace.inside())]
     assert told == [(cause, "error", line)]
+
+
+@pytest.mark.parametrize("name", KERASES)
+def test_lines_of_layers_that_one_line_calls(recorded: Recorded, name: str) -> None:
+    """A functional model is called from one line; its layers were made in others."""
+
+    def program() -> None:
+        layers = kerases.load(name).layers
+        x = layers.Input((12, 8))
+        y = layers.MultiHeadAttention(2, 4)(x, x)  # first layer
+        y = layers.MultiHeadAttention(2, 4)(y, y)  # second layer
+        model = kerases.load(name).Model(x, y)
+
+        @tf.function
+        def step(given: Any) -> Any:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean(tf.square(model(given)))
+            for variable, slope in zip(model.trainable_variables, tape.gradient(loss, model.trainable_variables)):
+                variable.assign_sub(0.1 * slope)
+            return loss
+
+        for _ in range(3):
+            step(tf.random.stateless_normal((4, 12, 8), (1, 2)))
+
+    lines = lines_of(recorded(program).inside())
+    assert [line.line for line in lines.values()] == [marked("first layer"), marked("second layer")]

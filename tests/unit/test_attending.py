@@ -8,6 +8,7 @@ import pytest
 
 from tensorsleuth.diagnose.attending import _axes, _moved
 from tensorsleuth.diagnose.folding import folded
+from tensorsleuth.diagnose.key_texts import keys_slot
 from tensorsleuth.model.catalog import Function, Node
 
 
@@ -74,3 +75,25 @@ def test_what_is_computed_of_data_is_not_known() -> None:
     assert folded(made, 1) is None
     assert folded(made, 2) is None
     assert folded(made, -1) is None
+
+
+def test_what_is_computed_of_shapes_is_known_where_they_were_seen() -> None:
+    """As `tf.reshape(x, (tf.shape(x)[0], 4, tf.shape(x)[1], 16))` has it."""
+    one = {"shrink_axis_mask": 1}
+    made = function(
+        node("Shape", (-1,)), node("Const", value=["0"]), node("Const", value=["1"]), node("Const", value=["2"]),
+        node("StridedSlice", (0, 1, 2, 2), **one), node("StridedSlice", (0, 2, 3, 2), **one),
+        node("Const", value=["4"]), node("Const", value=["16"]), node("Pack", (4, 6, 5, 7)),
+        node("StridedSlice", (0, 1, 3, 2), begin_mask=1), node("Prod", (9, 1)),
+    )  # fmt: skip
+    assert folded(made, 8, shape_of=lambda number: (8, 12, 64)) == [8, 4, 12, 16]
+    assert folded(made, 10, shape_of=lambda number: (8, 12, 64)) == [96]
+    assert folded(made, 8) is None
+
+
+@pytest.mark.parametrize(
+    ("equation", "slot"),
+    [("", 1), ("bhqd,bhkd->bhqk", 1), ("aecd,abcd->acbe", 0), ("bkd,bqd->bqk", 0)],
+)
+def test_which_operand_the_keys_are(equation: str, slot: int) -> None:
+    assert keys_slot(equation) == slot

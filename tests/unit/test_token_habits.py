@@ -12,7 +12,8 @@ from tensorsleuth.diagnose.ahead import moved_by
 from tensorsleuth.diagnose.given import Lookup
 from tensorsleuth.diagnose.mask_seen import MaskSeen
 from tensorsleuth.diagnose.parts import Part, called, cut_of
-from tensorsleuth.diagnose.token_looks import Sequences, held
+from tensorsleuth.diagnose.token_looks import Held, Sequences, held
+from tensorsleuth.diagnose.token_words import habit_of
 from tensorsleuth.model.violation import Violation
 
 WIDTH, STEPS = 8, (0, 1, 2)
@@ -115,6 +116,45 @@ def test_a_mask_of_samples_laid_over_queries() -> None:
     batches = [padded(seed=seed) for seed in STEPS]
     laid = [np.repeat((batch != 0)[None], 2, axis=0) for batch in batches]
     assert rules(laid, batches) == ["token-shape"]
+
+
+def of_queries(batch: Any) -> Any:
+    return np.repeat(batch[:2, :, None] != 0, WIDTH, axis=2)
+
+
+def test_a_mask_of_queries_instead_of_keys() -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    seen = MaskSeen(attending([of_queries(batch) for batch in batches]), sequences(batches), "the mask")
+    (found,) = seen.of_queries(0, (8, WIDTH, 1)) or []
+    assert found.rule == "mask-of-queries" and found.expected.startswith("[8, 1, 8]")
+    assert found.found.startswith("[8, 8, 1], a row for each query")
+    assert "mask[:, tf.newaxis, :]" in (found.change or "")
+
+
+@pytest.mark.parametrize("right", ["keys", "keys and queries", "none"])
+def test_other_masks_are_none_of_queries(right: str) -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    keys = [over_queries(batch != 0) for batch in batches]
+    both = [mask & of_queries(batch) for mask, batch in zip(keys, batches, strict=True)]
+    masks = {"keys": keys, "keys and queries": both, "none": [mask | True for mask in keys]}[right]
+    seen = MaskSeen(attending(masks), sequences(batches), "the mask")
+    assert [seen.of_queries(step, None) for step in STEPS] == [[], [], []]
+
+
+def test_how_much_weight_is_on_padding() -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    even = [np.ones((2, WIDTH, WIDTH), bool) for _ in STEPS]
+    seen = MaskSeen(attending(even), sequences(batches), "the mask")
+    share = np.mean([(batch[:2] == 0)[(batch[:2] == 0).any(1)].mean() for batch in batches])
+    assert seen.on_padding() == pytest.approx(share, abs=0.1)
+    masked = MaskSeen(attending([over_queries(batch != 0) for batch in batches]), sequences(batches), "the mask")
+    assert masked.on_padding() == 0.0
+
+
+def test_places_are_told_in_words() -> None:
+    one = Violation("mask-open", "the mask", "0", "1", 5, 9, ((0, 6), (1, 2)), (0, 0))
+    (evidence,) = habit_of(Held(one, 2, 2, 0), "masks", None, "Softmax").evidence
+    assert evidence.dtype == "first in sample 0, position 6 (id 0); sample 1, position 2 (id 0); …"
 
 
 def test_positions_are_of_the_batch() -> None:

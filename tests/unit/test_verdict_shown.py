@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from tensorsleuth.model.finding import Diagnosis, Finding
-from tensorsleuth.show.verdict import verdict
+from tensorsleuth.show.verdict import sureness, verdict
 
 LINE = "        return tf.reduce_mean(tf.nn.relu(first) + tf.math.log(second) * tf.exp(third))  # the end"
 
@@ -31,3 +32,12 @@ def test_the_line_is_shown_whole(width: int) -> None:
     folded = [line[line.find("│") + 1 :].strip() for line in lines[at:after]]
     assert "".join(folded).replace(" ", "") == LINE.replace(" ", "")
     assert after - at == (1 if width == 120 else len(folded)) and lines[after].endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("cause", "sure"),
+    [("heads-mixed", "yes: it is how the graph is made"), ("softmax-axis", "yes: it is how the graph is made")]
+    + [("saturated-attention", "yes: it was counted"), ("padding-unmasked", "yes: it was counted")],
+)
+def test_what_is_read_off_the_graph_was_not_counted(cause: str, sure: str) -> None:
+    assert sureness(replace(finding(), cause=cause)) == sure

@@ -81,8 +81,14 @@ test.each([
 test("advice is told, and does not make a run ill", () => {
   const note = aFinding({ severity: "note", cause: "fed-by-hand", file: "/w/train.py", line: 9, summary: "/w/train.py:9 copies 4.1 MB a step.", fix: "use tf.data" });
   const text = shown(aVerdict({ findings: [], notes: [note] })).container.textContent ?? "";
-  for (const part of ["1 note on time and memory", "train.py:9 copies 4.1 MB a step.", "use tf.data"]) expect(text).toContain(part);
+  for (const part of ["1 note: advice, no problem", "train.py:9 copies 4.1 MB a step.", "use tf.data"]) expect(text).toContain(part);
   expect(text).not.toContain("/w/train.py");
+});
+
+test("what needs no bad value is as sure as the terminal says", () => {
+  const text = shown(aVerdict({ findings: [aFinding({ cause: "heads-mixed", counted: "yes: it is how the graph is made" })] })).container.textContent ?? "";
+  expect(text).toContain("yes: it is how the graph is made");
+  expect(text).not.toContain("nothing before it was bad");
 });
 
 test("what was counted is sure because it was", () => {

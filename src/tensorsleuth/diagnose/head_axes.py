@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.attending import Attending
 from tensorsleuth.diagnose.grains import Axis, has, reshaped, share, transposed, whole
-from tensorsleuth.diagnose.sizes import BATCHED, Shape, Sizes, letters_of
+from tensorsleuth.diagnose.sizes import BATCHED, Shape, SizesOf, letters_of
 from tensorsleuth.diagnose.training import PRODUCTS, Training
 from tensorsleuth.model.catalog import Node
 
@@ -37,7 +37,7 @@ class HeadAxes:
         assert one.softmax.instance is not None
         self._training, self._one, self._function = training, one, one.softmax.function
         self._instance = one.softmax.instance
-        self._sizes = Sizes(training, one.softmax.instance, one.softmax.function)
+        self._sizes = training.process.once(SizesOf).at(one.softmax)
 
     def mixed(self) -> Iterator[Mixed]:
         """Where heads are split off, and where they are put together again."""

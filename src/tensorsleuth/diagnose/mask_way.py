@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.given import FAR, MASKING, Given
-from tensorsleuth.diagnose.sizes import Shape, Sizes
+from tensorsleuth.diagnose.sizes import Shape, SizesOf
 from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.ops import VIEWS
 from tensorsleuth.trace.watched import WatchedSeries
@@ -36,9 +36,9 @@ class MaskWay:
     def widened_at(self) -> tuple[Frame | None, Shape | None]:
         """Where that is done, and the shape that it makes."""
         spot = self.widened()
-        if spot is None or spot.instance is None or spot.function is None:
+        if spot is None:
             return None, None
-        return self._own(spot), Sizes(self._given.training, spot.instance, spot.function).of(spot.node)
+        return self._own(spot), self._given.training.process.once(SizesOf).at(spot).of(spot.node)
 
     def _own(self, spot: Spot) -> Frame | None:
         """The user's line, unless it is that of a whole model."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.attending import MASKS, SCALES, Attending
 from tensorsleuth.diagnose.head_axes import MOVES
-from tensorsleuth.diagnose.sizes import BATCHED, Sizes, letters_of
+from tensorsleuth.diagnose.sizes import BATCHED, SizesOf, letters_of
 from tensorsleuth.diagnose.training import PRODUCTS, Training
 from tensorsleuth.model.ops import VIEWS
 
@@ -35,7 +35,7 @@ class ScoreScale:
         assert one.softmax.instance is not None
         self._training, self._one, self._function = training, one, one.softmax.function
         self._instance = one.softmax.instance
-        self._sizes = Sizes(training, one.softmax.instance, one.softmax.function)
+        self._sizes = training.process.once(SizesOf).at(one.softmax)
 
     @property
     def depth(self) -> int | None:

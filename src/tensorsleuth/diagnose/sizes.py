@@ -7,10 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
+from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.folding import folded
-from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import Function, Instance, Node
 from tensorsleuth.model.ops import READS
+from tensorsleuth.trace.process import ProcessTrace
 
 FAR = 20  # ops that are looked through
 SAME = frozenset(["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot", "Softmax", "LogicalNot"])
@@ -23,8 +24,8 @@ Shape = tuple[int, ...]
 class Sizes:
     """Of one function, where it is run."""
 
-    def __init__(self, training: Training, instance: Instance, function: Function) -> None:
-        self._process, self._instance, self._function = training.process, instance, function
+    def __init__(self, process: ProcessTrace, instance: Instance, function: Function) -> None:
+        self._process, self._instance, self._function = process, instance, function
 
     def of(self, node: int, depth: int = 0) -> Shape | None:
         """Of the first output of a node; an argument has a number below 0."""
@@ -90,6 +91,21 @@ class Sizes:
         if target.count(-1) == 1 and others:
             target = [math.prod(given) // others if size < 0 else size for size in target]
         return tuple(target) if math.prod(target) == math.prod(given) else None
+
+
+class SizesOf:
+    """Of all functions of a process: what was seen of one is looked up once."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._process, self._known = process, dict[int, Sizes]()
+
+    def at(self, spot: Spot) -> Sizes:
+        """Of the function that an op is in."""
+        assert spot.instance is not None
+        assert spot.function is not None
+        if spot.instance.id not in self._known:
+            self._known[spot.instance.id] = Sizes(self._process, spot.instance, spot.function)
+        return self._known[spot.instance.id]
 
 
 def _widened(shape: Shape, axis: int) -> Shape:

@@ -61,7 +61,7 @@ export interface Verdict {
   blind: string | null; // the mode, where that looks at no values
   findings: Finding[];
   masked: Finding[];
-  notes: Finding[]; // advice: what costs time or memory, and harms nothing
+  notes: Finding[]; // advice: what costs time or memory, or is worth a look
   end: Ending | null; // how the program ended; null: nothing is known of a process
 }
 
@@ -69,6 +69,7 @@ export interface Verdict {
 export interface Finding {
   cause: string;
   confidence: number;
+  counted?: string | null; // of what needs no bad value: how sure, in words
   severity: string;
   summary: string;
   file: string | null;

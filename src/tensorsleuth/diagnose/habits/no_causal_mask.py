@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from tensorsleuth.diagnose.ahead import all_look_ahead, attention_over, is_moved, moved_by, weight_ahead
+from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.attending import Attending
 from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.key_texts import KeyTexts
 from tensorsleuth.diagnose.token_looks import FEWEST_LOOKS, Sequences
+from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
 
@@ -43,21 +45,30 @@ def _reads(texts: KeyTexts, one: Sequences, each: Attending) -> bool:
 
 
 def _judged(given: Given, inside: Inside, one: Sequences, only: Callable[[Attending], bool]) -> Iterator[Habit]:
-    ahead = weight_ahead(given, inside, one, only)
-    shares = [float(part.max()) for _, part in ahead]
-    over = attention_over(given, inside, one, only)
-    if len(shares) >= FEWEST_LOOKS and min(shares) > LEAST and all(all_look_ahead(each, one) for _, each in over):
-        softmax = ahead[0][0]
-        layer = given.training.layer(softmax)
-        why = (
-            f"computes attention{f' ({layer})' if layer else ''} without a causal mask: {100 * min(shares):.0f} % of "
-            f"the weight or more is on tokens after the query, at all {len(shares)} looks, while the labels are "
-            f"{one.name} one later. Each position sees what it has to predict: the loss falls, nothing is learned"
-        )
-        place = given.training.frame(softmax), "Softmax", 0.0, False, 0, ()
-        names = [spot.described.name for spot, _ in ahead if spot.described is not None]
-        about = tuple(dict.fromkeys(names))
-        yield Habit("no-causal-mask", 0.92, why, _MASK, *place, is_wrong=True, about=about)
+    shares: dict[Spot, list[float]] = {}
+    for softmax, part in weight_ahead(given, inside, one, only):
+        shares.setdefault(softmax, []).append(float(part.max()))
+    seen = dict(attention_over(given, inside, one, only))
+    ahead = [softmax for softmax, looks in shares.items() if _looks_ahead(looks, seen[softmax], one)]
+    if ahead:
+        yield _habit(given, one, ahead, len(shares), [share for softmax in ahead for share in shares[softmax]])
+
+
+def _looks_ahead(shares: list[float], attention: Attention, one: Sequences) -> bool:
+    return len(shares) >= FEWEST_LOOKS and min(shares) > LEAST and all_look_ahead(attention, one)
+
+
+def _habit(given: Given, one: Sequences, ahead: list[Spot], total: int, shares: list[float]) -> Habit:
+    layer, others = given.training.layer(ahead[0]), total - len(ahead)
+    beside = f" ({others} of {total} look back only)" if others else ""
+    why = (
+        f"computes attention{f' ({layer})' if layer else ''} without a causal mask{beside}: {100 * min(shares):.0f} % "
+        f"of the weight or more is on tokens after the query, at all {len(shares)} looks, while the labels are "
+        f"{one.name} one later. Each position sees what it has to predict: the loss falls, nothing is learned"
+    )
+    place = given.training.frame(ahead[0]), "Softmax", 0.0, False, 0, ()
+    about = tuple(spot.described.name for spot in ahead if spot.described is not None)
+    return Habit("no-causal-mask", 0.92, why, _MASK, *place, is_wrong=True, about=about)
 
 
 _MASK = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tensorsleuth.diagnose.attending import Attending, Taking, attention_of
 from tensorsleuth.diagnose.habit import Habit, once_a_line
-from tensorsleuth.diagnose.sizes import Sizes
+from tensorsleuth.diagnose.sizes import SizesOf
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.finding import Evidence
@@ -36,10 +36,7 @@ def _habit(training: Training, one: Attending, frame: Frame | None) -> Habit:
 
 def _rank(training: Training, one: Attending) -> int:
     """How many axes the weights have, 0 where that is not known."""
-    softmax = one.softmax
-    if softmax.instance is None or softmax.function is None:
-        return 0
-    return len(Sizes(training, softmax.instance, softmax.function).of(softmax.node) or ())
+    return len(training.process.once(SizesOf).at(one.softmax).of(one.softmax.node) or ())
 
 
 def _axis(taking: Taking, axis: int, rank: int) -> str:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.diagnose.attention_remarks import remarks_of
+from tensorsleuth.diagnose.attention_remarks import lines_of, remarks_of
 from tensorsleuth.insight.absent import why_nothing
+from tensorsleuth.model.catalog import Frame
 from tensorsleuth.page.insides import Seen, seen, series_of
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.points import plain
@@ -37,11 +38,16 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
     found = seen(opened)
     series = found.inside.of("attention")
     return {
-        "items": opened.keep("attention", None, lambda: [_item(opened, found, one) for one in series[:MOST]]),
+        "items": opened.keep("attention", None, lambda: _items(opened, found, series[:MOST])),
         "leftOut": max(len(series) - MOST, 0),
         "remarks": opened.keep("remarks", None, lambda: _remarks(found)),
         "why": None if series else why_nothing(opened.trace, found.inside, "attention"),
     }
+
+
+def _items(opened: OpenRun, found: Seen, series: list[WatchedSeries]) -> list[dict[str, Any]]:
+    lines = lines_of(Inside(found.inside.process))
+    return [_item(opened, found, one, lines.get(one.name)) for one in series]
 
 
 def _remarks(found: Seen) -> list[dict[str, Any]]:
@@ -52,7 +58,8 @@ def _remarks(found: Seen) -> list[dict[str, Any]]:
     return [{name: getattr(one, name) for name in names} | {"heads": list(one.heads)} for one in told]
 
 
-def _item(opened: OpenRun, found: Seen, series: WatchedSeries) -> dict[str, Any]:
+def _item(opened: OpenRun, found: Seen, series: WatchedSeries, line: Frame | None) -> dict[str, Any]:
+    own = opened.sources.place(line.file, line.line, line.function) if line is not None else None
     one = Attention(series)  # one of its own: what it reads of each look is let go with it
     kept = next((look for look in map(one.kept, range(len(one) - 1, -1, -1)) if look is not None), None)
     return {
@@ -65,7 +72,7 @@ def _item(opened: OpenRun, found: Seen, series: WatchedSeries) -> dict[str, Any]
         "queries": kept.rows if kept else 0,
         "keys": kept.columns if kept else 0,
         "steps": [max(step, 0) for step in one.steps.tolist()],
-        "place": place_of(opened, found.process, series),
+        "place": own or place_of(opened, found.process, series),
     }
 
 

@@ -12,6 +12,7 @@ from tensorsleuth.page.near import latest_of_line
 from tensorsleuth.page.opened import OpenRun
 from tensorsleuth.page.question import Answer, Parameters
 from tensorsleuth.page.violations import broken
+from tensorsleuth.show.verdict import sureness
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
@@ -39,6 +40,7 @@ def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
     return finding.to_json() | {
         "evidence": evidence,
         "chain": chain,
+        "counted": sureness(finding) if finding.is_habit else None,
         "logged": [said.words for said in finding.logged],
         "tensor": tensor_id(finding, finding.tensor) or _shown_for(opened, finding),
         "place": opened.sources.place(finding.file, finding.line, finding.function),

@@ -10,7 +10,7 @@ export function Notes({ run, said }: { run: Run; said: Verdict }) {
     <div class="notes">
       {said.notes.length > 0 && (
         <details>
-          <summary>{many(said.notes.length, "note")} on time and memory</summary>
+          <summary>{many(said.notes.length, "note")}: advice, no problem</summary>
           <ul>{said.notes.map((finding, n) => <Advice key={n} finding={finding} />)}</ul>
         </details>
       )}

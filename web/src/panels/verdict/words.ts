@@ -26,6 +26,7 @@ export function circumstances(finding: Finding): string[] {
 
 export function sureness(finding: Finding): string {
   const share = `${Math.round(finding.confidence * 100)} %`;
+  if (finding.counted) return finding.counted;
   if (finding.cause === "origin") return "of the line: what went in was finite, what came out was not. The reason is not known";
   if (finding.cause === "violation") return "yes: it was judged there";
   if (COUNTED.has(finding.evidence[0]?.role ?? "")) return `${finding.confidence >= 0.9 ? "yes" : "fairly"} (${share}): it was counted`;
