@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 # Modules that have a CallbackList: Keras 3, tf-keras, Keras 2 as in TensorFlow 2.15.
@@ -114,3 +114,21 @@ def uid(variable: Any) -> int | None:
     """The number of a variable's handle, where it has but one."""
     inner = getattr(variable, "_value", variable) if hasattr(variable, "path") else variable
     return getattr(getattr(inner, "_handle", None), "_id", None)
+
+
+def fed(frame: Any, find: Callable[[Any], str | None]) -> str | None:
+    """`train_function/0`: what Keras feeds to a step that runs eagerly, as a traced one has it; `find`: in a batch."""
+    within: str | None = None
+    function: str | None = None
+    while frame is not None:
+        code = frame.f_code
+        arguments = code.co_varnames[: code.co_argcount]
+        if code.co_name in _STEPS and "data" in arguments:
+            within = find(frame.f_locals.get("data"))
+        elif arguments == ("iterator",) and code.co_name != "function" and "keras" in code.co_filename:
+            function = code.co_name
+        frame = frame.f_back
+    return f"{function}/{within}" if function is not None and within is not None else None
+
+
+_STEPS = ("train_step", "test_step")  # methods that programs write for themselves, too
