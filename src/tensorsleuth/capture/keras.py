@@ -62,6 +62,15 @@ def batches_at_once(model: Any) -> int:
     return int(number) if number is not None else 1  # Keras 2 has it in a variable
 
 
+def planned_steps(callbacks: Any) -> tuple[int, int] | None:
+    """Epochs of a fit, and calls of its train function in each; None where Keras does not know."""
+    params = getattr(callbacks, "params", None) or {}
+    epochs, steps = params.get("epochs"), params.get("steps")
+    if not isinstance(epochs, int) or not isinstance(steps, int):
+        return None
+    return epochs, -(-steps // batches_at_once(callbacks.model))
+
+
 def callback_list_around(frame: Any, callback: Any) -> Any | None:
     """The list through which Keras is calling a callback."""
     kinds = set(callback_lists())

@@ -67,7 +67,7 @@ class Inside:
             self._recorder, self._native = recorder, native
             self._room = VARIABLE_BYTES
             self._met.clear()
-            self._schedule = Schedule(recorder.settings.inside_every)
+            self._schedule = Schedule(recorder.settings.inside_every, lambda: recorder.steps.planned)
             self._book = InsideBook(native, recorder.catalog, recorder.folder, self._schedule)
             self._variables = Variables(native)
             subjects = Subjects(self._traced, recorder.variables.path_of)
