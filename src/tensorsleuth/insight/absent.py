@@ -16,7 +16,7 @@ def why_nothing(trace: Trace, inside: Inside, what: str) -> str:
     """A sentence or two: what was seen instead, which setting stood in the way, what to do."""
     name = trace.path.name
     if inside:
-        return f"{name} shows no {what}: {_others(inside, what)}"
+        return f"{name} shows no {what}: {_others(inside, what)}{_not_covered(trace)}"
     metas = [process.catalogue.meta for process in trace.processes]
     why = next((said for meta in metas if (said := _setting(meta))), None)
     if why is None and inside.trouble:
@@ -27,8 +27,8 @@ def why_nothing(trace: Trace, inside: Inside, what: str) -> str:
 def _others(inside: Inside, what: str) -> str:
     seen = [(len(inside.layers), "layer outputs"), (len(inside.gradients), "gradients"), (len(inside.inputs), "inputs")]
     there = ", ".join(f"{many:,} {name}" for many, name in seen if many)
-    hint = "no softmax between two batched products is in its functions (docs/inside.md)"
-    reason = hint if what == "attention" else "ops were in no layer or name scope, or ran eagerly"
+    hint = "no softmax of scores was found whose weights mix values (docs/inside.md)"
+    reason = hint if what == "attention" else "ops were in no layer or name scope"
     return f"{reason}; {there or 'nothing else'} was seen."
 
 
@@ -49,6 +49,10 @@ def _setting(meta: dict[str, Any]) -> str | None:
 
 
 def _steps(trace: Trace) -> str:
+    nothing = "no model was called, and nothing trained, in a step that was due (docs/inside.md)."
+    return f"{nothing}{_not_covered(trace)}"
+
+
+def _not_covered(trace: Trace) -> str:
     why = [f"{entry['what']} ({entry['why']})" for entry in trace.not_covered]
-    also = f" Not covered was {'; '.join(why[:3])}." if why else ""
-    return f"no function that trains or computes a loss was called in a step that was due (docs/inside.md).{also}"
+    return f" Not covered was {'; '.join(why[:3])}." if why else ""
