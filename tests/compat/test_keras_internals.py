@@ -60,7 +60,7 @@ def test_what_a_fit_feeds_eagerly_and_how_long_it_takes(keras: Any) -> None:
     model = kerases.sequential(keras)
     model.compile("sgd", lambda goals, made: _fed(seen, goals, made), run_eagerly=True)
 
-    class Plan(keras.callbacks.Callback):  # type: ignore[misc]
+    class Plan(keras.callbacks.Callback):
         def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
             around = private.callback_list_around(inspect.currentframe(), self)
             plans.append(private.planned_steps(around))
