@@ -86,13 +86,13 @@ def test_all_of_a_keras_model_that_fits(recorded: Callable[..., Trace], name: st
     model.compile("sgd", "mse", jit_compile=compiled)
     ids, goals = IDS[:, : model.input_shape[1]], np.ones([len(IDS), 3], np.float32)
     trace = recorded(lambda: model.fit(ids, goals, batch_size=4, epochs=3, shuffle=False, verbose=0), inside_every=4)
-    inside, looks = trace.inside(), [0, 1, 2, 4]
+    inside, looks = trace.inside(), [0, 1, 2, 4, 5]
     assert [(one.name, one.by) for one in inside.attention] == [("net/mix", "replay" if compiled else "probe")]
     layers = {layer.name: layer for layer in inside.layers}
     assert [layer for layer in layers if "mix" not in layer] == [
         f"net/{layer}" for layer in ("embed", "add", "norm", "wide", "pool", "out")
     ]
-    assert layers["net/wide"].units.tolist() == [16] * 4 and np.isnan(layers["net/norm"].dead).all()
+    assert layers["net/wide"].units.tolist() == [16] * 5 and np.isnan(layers["net/norm"].dead).all()
     gradients = {series.name: series for series in inside.gradients}
     assert len(gradients) == len(model.trainable_variables) == len(inside.updates) == len(inside.variables)
     assert {tuple(series.steps.tolist()) for series in (*inside.gradients, *inside.updates, *layers.values())} == {
@@ -227,3 +227,19 @@ def test_variables_without_names_are_told_apart(recorded: Callable[..., Trace]) 
     assert [series.norm.tolist() for series in inside.updates] == [[3.0], [4.0]]
     names = [series.name for series in inside.updates]
     assert len(set(names)) == 2 and all(name.startswith("Variable") for name in names)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "at_once", "every", "steps"),
+    [(2, 1, 16, [0, 1, 2, 4, 7]), (2, 2, 8, [0, 1, 2, 3]), (1, 1, 9, [0, 1, 2])],
+)
+def test_the_last_step_of_a_fit_is_looked_at(
+    recorded: Callable[..., Trace], epochs: int, at_once: int, every: int, steps: list[int]
+) -> None:
+    """But for fits that are short beside the rate: a program may call many of them."""
+    model = tf.keras.Sequential([tf.keras.Input([8]), tf.keras.layers.Dense(1, name="out")])
+    model.compile("sgd", "mse", steps_per_execution=at_once)
+    x, goals = np.ones([16, 8], np.float32), np.ones([16, 1], np.float32)
+    fit = lambda: model.fit(x, goals, batch_size=4, epochs=epochs, verbose=0)  # noqa: E731
+    inside = recorded(fit, inside_every=every).inside()
+    assert {tuple(series.steps.tolist()) for series in (*inside.updates, *inside.layers)} == {tuple(steps)}

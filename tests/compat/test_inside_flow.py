@@ -123,3 +123,17 @@ def test_a_tape_around_the_function(recorded: Callable[..., Trace], around: Call
 
     inside = recorded(train).inside()
     assert sorted(outputs(inside)) == sorted(EXPECTED) and [one.name for one in inside.attention] == ["mix"]
+
+
+def test_a_sum_that_the_graph_optimiser_takes_apart(recorded: Callable[..., Trace]) -> None:
+    """It computes the sum of two of three parts first, under a name that ends like that of the whole."""
+    norm = tf.keras.layers.LayerNormalization(name="norm")
+    norm(tf.constant(X))
+    norm.set_weights([np.full(8, 1.0, np.float32), np.full(8, 10.0, np.float32)])
+
+    @tf.function
+    def call(x: Any) -> Any:
+        return tf.exp(norm(x))
+
+    [layer] = recorded(lambda: call(tf.constant(X))).inside().layers
+    np.testing.assert_allclose(layer.mean, [10.0], rtol=1e-4)

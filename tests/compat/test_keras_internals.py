@@ -57,6 +57,29 @@ def test_a_list_knows_its_model_and_callbacks(keras: Any) -> None:
     assert private.batches_at_once(model) == 2
 
 
+def test_what_a_fit_feeds_eagerly_and_how_long_it_takes(keras: Any) -> None:
+    """Names of what its step takes are read from the frames of a fit."""
+    model = kerases.sequential(keras)
+    model.compile("sgd", lambda goals, made: _fed(seen, goals, made), run_eagerly=True)
+
+    class Plan(keras.callbacks.Callback):
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            around = private.callback_list_around(inspect.currentframe(), self)
+            plans.append(private.planned_steps(around))
+
+    seen: list[str | None] = []
+    plans: list[Any] = []
+    model.fit(X[:8], Y[:8], batch_size=4, epochs=2, verbose=0, callbacks=[Plan()])
+    function = "train_function" if hasattr(keras, "__internal__") else "multi_step_on_iterator"
+    assert set(seen) <= {f"{function}/1", "one_step_on_iterator/1"} and len(seen) == 4
+    assert plans == [(2, 2), (2, 2)]
+
+
+def _fed(seen: list[str | None], goals: Any, made: Any) -> Any:
+    seen.append(private.fed(inspect.currentframe(), lambda data: "1" if len(data) == 2 else None))
+    return tf.reduce_mean(tf.abs(made - goals))
+
+
 def test_variables_have_paths_roles_and_one_handle(keras: Any) -> None:
     model = kerases.encoder(keras)
     model.compile("adam", "mse", metrics=["mae"])

@@ -344,3 +344,29 @@ def test_a_trace_says_what_it_was_made_for() -> None:
     assert isinstance(concrete, private.ConcreteFunction)
     words = {name: str(one.type_constraint) for name, one in concrete.function_type.parameters.items()}
     assert words == {"x": "TensorSpec(shape=(2,), dtype=tf.float32, name=None)", "by": "Literal[3]"}
+
+
+def test_eager_code_knows_of_tapes_loops_and_gradients() -> None:
+    seen: list[tuple[bool, bool]] = []
+
+    @tf.custom_gradient
+    def twice(x: Any) -> Any:
+        def grad(upstream: Any) -> Any:
+            seen.append(private.runs_in(sys._getframe()))
+            return 2 * upstream
+
+        return 2 * x, grad
+
+    def body(i: Any) -> Any:
+        seen.append(private.runs_in(sys._getframe()))
+        return (i + 1,)
+
+    x = tf.constant(1.0)
+    assert not private.is_taped() and private.runs_in(sys._getframe()) == (False, False)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        assert private.is_taped()
+        y = twice(x)
+    tape.gradient(y, x)
+    tf.while_loop(lambda i: i < 1, body, [tf.constant(0)])
+    assert seen == [(False, True), (True, False)]

@@ -63,26 +63,27 @@ class EagerCallbacks:
         # By who asked for it: told when a function that trains has come back, and when any is about to run.
         self.trained: dict[object, Callable[[], None]] = {}
         self.met: dict[object, Callable[[str, Callable[[], Any], Sequence[Any]], None]] = {}
+        self.looking: Callable[[int, tuple[Any, ...], Any, int], None] | None = None  # in steps that are looked into
         self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
 
     def intern(self, op: str | bytes, outputs: int, forward: int) -> Place:
         """What the hook needs to know about an op that is called from a new place."""
-        return self._places.of_caller(_text(op), outputs, forward)
+        return self._places.of_caller(tf.text(op), outputs, forward)
 
     def begins(self, op: str | bytes, args: tuple[Any, ...], forward: int) -> Place | None:
         """The same before it has run; None where only its outputs will tell how many there are."""
-        outputs = count_outputs(_text(op), args)
-        return self._places.of_caller(_text(op), outputs, forward) if outputs is not None else None
+        outputs = count_outputs(tf.text(op), args)
+        return self._places.of_caller(tf.text(op), outputs, forward) if outputs is not None else None
 
     def substitute(self, *args: Any) -> tuple[Any, ...]:
         """The arguments of an op that takes functions, with their watched copies in their places."""
         if args[1] == tf.MAKE_ITERATOR and not self._sink.maker(getattr(args[FIRST_INPUT], "_id", 0)):
             self._catalog.not_covered("functions of datasets made before recording began", "they are built in already")
-        names = set(function_attributes(_text(args[1])))
+        names = set(function_attributes(tf.text(args[1])))
         changed = list(args)
         for at in range(FIRST_INPUT, len(args) - 1):
             if isinstance(args[at], str) and args[at] in names:
-                changed[at + 1] = self._substituted(args[at + 1], _text(args[1]))
+                changed[at + 1] = self._substituted(args[at + 1], tf.text(args[1]))
         return tuple(changed)
 
     def _substituted(self, value: Any, op: str) -> Any:
@@ -91,8 +92,8 @@ class EagerCallbacks:
         name = getattr(value, "name", None)
         if name is None:
             return value
-        named = _Named(_text(name), value, self._functions)
-        watched = self._functions.watched(_text(name), lambda: getattr(value, "graph", None), joined=False)
+        named = _Named(tf.text(name), value, self._functions)
+        watched = self._functions.watched(tf.text(name), lambda: getattr(value, "graph", None), joined=False)
         if watched is None:
             return value
         self._catalog.dataset({"instance": watched.instance, "type": op, "site": self._sites.of_caller(3)})
@@ -103,7 +104,7 @@ class EagerCallbacks:
         self, real: Any, handle: Any, device: Any, name: str, inputs: Sequence[Any], attrs: Any, *rest: Any
     ) -> Any:
         """Run a function's watched copy, and note the call; None where this is no function but an op."""
-        if tf.op_definition(_text(name)) is not None:
+        if tf.op_definition(tf.text(name)) is not None:
             self.known_ops.add(name)
             return None
         with self._functions.running():
@@ -218,11 +219,11 @@ class EagerCallbacks:
             raise_in_program(self.breaks.alarm_in(str(error)))
         harmless(self._note_failed_op, op, inputs, error, self._sites.of_caller())
         if self.watcher is not None and STOPPED in str(error):
-            raise_in_program(harmless(self.watcher.op_failed, _text(op)))
+            raise_in_program(harmless(self.watcher.op_failed, tf.text(op)))
 
     def _note_failed_op(self, op: str | bytes, inputs: Sequence[Any], error: Any, site: int) -> None:
         restore_message(error)
-        self._note_failure(self._sink.next_call(), self._places.at(_text(op), site, 0)[0], error, inputs)
+        self._note_failure(self._sink.next_call(), self._places.at(tf.text(op), site, 0)[0], error, inputs)
 
     def _note_failure(self, call: int, op: int, error: Any, inputs: Sequence[Any]) -> None:
         message = str(getattr(error, "message", error))
@@ -236,18 +237,23 @@ class EagerCallbacks:
         """Look at a tensor whose memory the native hook cannot reach; is it bad?"""
         return self._sink.look(tensor, number, call, uid, look)
 
+    def look_inside(self, entry: int, args: tuple[Any, ...], result: Any, place: int) -> None:
+        """An op has run in a step in which the model is looked into."""
+        if self.looking is not None:
+            harmless(self.looking, entry, args, result, place)
+
     def made_bad(self, op: str | bytes, inputs: Sequence[Any], call: int, result: Any) -> None:
         """An op put out something that is not finite; the guard may raise."""
         outputs = result if isinstance(result, list) else [result]
         if self.breaks is not None:
             raise_in_program(self.breaks.alarm_here())
         if self.watcher is not None:
-            raise_in_program(harmless(self.watcher.made_bad, _text(op), inputs, call, outputs))
+            raise_in_program(harmless(self.watcher.made_bad, tf.text(op), inputs, call, outputs))
 
     def writes(self, op: str | bytes, inputs: Sequence[Any]) -> None:
         """An op is about to write a variable; the guard may raise."""
         if self.watcher is not None:
-            raise_in_program(harmless(self.watcher.writes, _text(op), inputs))
+            raise_in_program(harmless(self.watcher.writes, tf.text(op), inputs))
 
 
 def raise_in_program(alarm: Alarm) -> None:
@@ -280,7 +286,3 @@ class _Named:
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(self._original, attribute)
-
-
-def _text(name: str | bytes) -> str:
-    return name.decode() if isinstance(name, bytes) else name

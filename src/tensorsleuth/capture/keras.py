@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 # Modules that have a CallbackList: Keras 3, tf-keras, Keras 2 as in TensorFlow 2.15.
@@ -60,6 +60,15 @@ def batches_at_once(model: Any) -> int:
     """How many batches one call of a model's train function takes."""
     number = getattr(model, "steps_per_execution", None) or getattr(model, "_steps_per_execution", None)
     return int(number) if number is not None else 1  # Keras 2 has it in a variable
+
+
+def planned_steps(callbacks: Any) -> tuple[int, int] | None:
+    """Epochs of a fit, and calls of its train function in each; None where Keras does not know."""
+    params = getattr(callbacks, "params", None) or {}
+    epochs, steps = params.get("epochs"), params.get("steps")
+    if not isinstance(epochs, int) or not isinstance(steps, int):
+        return None
+    return epochs, -(-steps // batches_at_once(callbacks.model))
 
 
 def callback_list_around(frame: Any, callback: Any) -> Any | None:
@@ -124,3 +133,21 @@ def uid(variable: Any) -> int | None:
     """The number of a variable's handle, where it has but one."""
     inner = getattr(variable, "_value", variable) if hasattr(variable, "path") else variable
     return getattr(getattr(inner, "_handle", None), "_id", None)
+
+
+def fed(frame: Any, find: Callable[[Any], str | None]) -> str | None:
+    """`train_function/0`: what Keras feeds to a step that runs eagerly, as a traced one has it; `find`: in a batch."""
+    within: str | None = None
+    function: str | None = None
+    while frame is not None:
+        code = frame.f_code
+        arguments = code.co_varnames[: code.co_argcount]
+        if code.co_name in _STEPS and "data" in arguments:
+            within = find(frame.f_locals.get("data"))
+        elif arguments == ("iterator",) and code.co_name != "function" and "keras" in code.co_filename:
+            function = code.co_name
+        frame = frame.f_back
+    return f"{function}/{within}" if function is not None and within is not None else None
+
+
+_STEPS = ("train_step", "test_step")  # methods that programs write for themselves, too

@@ -18,10 +18,13 @@ _PHASES = {"train": Phase.TRAIN, "test": Phase.EVALUATE, "predict": Phase.PREDIC
 class KerasPatches:
     """Finds parts of Keras that have been loaded since it looked last, and changes each once."""
 
-    def __init__(self, patches: Patches, batches: Batches, variables: KerasVariables) -> None:
+    def __init__(
+        self, patches: Patches, batches: Batches, variables: KerasVariables, plan: Callable[[int, int], None]
+    ) -> None:
         self._patches = patches
         self._variables = variables
         self._batches = batches
+        self._plan = plan  # told of the steps that a fit has left, and of all that it takes
         self._changed: set[int] = set()  # ids of modules and classes, which are never unloaded
 
     def look(self) -> None:
@@ -51,9 +54,16 @@ class KerasPatches:
 
     def _watch_callbacks(self, callbacks: type) -> None:
         self._before(callbacks, "on_epoch_begin", self._batches.epoch)
+        self._before(callbacks, "on_epoch_begin", self._planned)
         self._before(callbacks, "on_train_batch_begin", self._built)
         for name, phase in _PHASES.items():
             self._watch_loop(callbacks, name, phase)
+
+    def _planned(self, callbacks: Any, epoch: int) -> None:
+        steps = keras.planned_steps(callbacks)
+        if steps is not None:
+            epochs, calls = steps
+            self._plan((epochs - epoch) * calls, epochs * calls)
 
     def _built(self, callbacks: Any, batch: int) -> None:
         """After its first batch a model has all of its variables."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tensorsleuth.capture import tf_variables
 from tensorsleuth.capture.definition import Definition
-from tensorsleuth.capture.wiring import Tensor, Wiring
+from tensorsleuth.capture.wiring import Edges, Tensor, Wiring
 from tensorsleuth.model import ops
 from tensorsleuth.model.dtypes import is_float
 from tensorsleuth.model.layers import layer_of
@@ -16,6 +16,7 @@ RELUS = frozenset(["Relu", "Relu6"])  # after them a unit that is zero for all i
 _NOT_COMPUTED = ops.STATIC | {tf_variables.READ_VARIABLE}
 _TAKES_SHAPE = frozenset(["ZerosLike", "OnesLike", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs"])
 _NO_VALUES = ops.PUTS_AWAY | _TAKES_SHAPE
+_NO_LAYERS = ("loss ", "metric ", "optimizer ")  # what `keras.part` calls scopes
 _BESIDE = frozenset(["compile_loss", "compile_metrics"])  # what Keras does when the model has been called
 
 
@@ -40,12 +41,12 @@ def find_outputs(
     The second of a layer is called `layer:1`. `around`, `called`: as `find_attention` has them.
     """
     wiring = Wiring(definition)
-    layers = [_layer(node.name, around, called) for node in wiring.nodes]
+    layers = [layer_at(node.name, around, called) for node in wiring.nodes]
     found: dict[Tensor, LayerOutput] = {}
     seen: dict[str, int] = {}
     for number in range(len(wiring.nodes)):
         for tensor in _leaving(wiring, number, layers):
-            made = _made(wiring, tensor, layers)
+            made = computed_in(wiring, tensor, layers)
             if made is None or made in found or is_scalar(wiring.nodes[made[0]].name):
                 continue
             layer = str(layers[number])
@@ -55,40 +56,51 @@ def find_outputs(
     return list(found.values())
 
 
-def _layer(name: str, around: str | None, called: Mapping[str, str] | None) -> str | None:
+def layer_at(name: str, around: str | None, called: Mapping[str, str] | None) -> str | None:
+    """The layer that a node is in: none where Keras computes its loss and metrics."""
     layer = layer_of(name, called)
-    if layer is not None and layer.split("/")[0] in _BESIDE:
+    if layer is not None and (layer.split("/")[0] in _BESIDE or layer.startswith(_NO_LAYERS)):
         return None
     return layer or around
 
 
 def _leaving(wiring: Wiring, number: int, layers: list[str | None]) -> list[Tensor]:
     """The numbers that a node puts out and its layer hands to others."""
-    layer, node = layers[number], wiring.nodes[number]
-    if layer is None or number in wiring.after_gradients or node.op in _NOT_COMPUTED:
+    layer = layers[number]
+    if layer is None or not is_computed(wiring, number):
         return []
     dtypes = [dtype for output in wiring.definition.outputs[number] for dtype in output.dtypes]
     floats = [(number, at) for at, dtype in enumerate(dtypes) if is_float(dtype)]
     return [tensor for tensor in floats if _is_taken_outside(wiring, tensor, layer, layers)]
 
 
+def is_computed(edges: Edges, number: int) -> bool:
+    """Does a node compute something, in the forward pass."""
+    return number not in edges.after_gradients and edges.nodes[number].op not in _NOT_COMPUTED
+
+
 def _is_taken_outside(wiring: Wiring, tensor: Tensor, layer: str, layers: list[str | None]) -> bool:
     """Returned counts as taken, unless the layer goes on with it: then the backward pass may be all that it is for."""
-    takers = [taker for taker in wiring.takers.get(tensor, ()) if _takes_values(wiring, taker)]
-    outside = any(layers[taker] != layer and not str(layers[taker]).startswith(f"{layer}/") for taker in takers)
+    takers = [taker for taker in wiring.takers.get(tensor, ()) if takes_values(wiring, taker)]
+    outside = any(is_outside(layer, layers[taker]) for taker in takers)
     return outside or (not takers and tensor in wiring.returned)
 
 
-def _takes_values(wiring: Wiring, number: int) -> bool:
+def is_outside(layer: str | None, taker: str | None) -> bool:
+    """Does what is taken there leave a layer."""
+    return layer is not None and taker != layer and not str(taker).startswith(f"{layer}/")
+
+
+def takes_values(edges: Edges, number: int) -> bool:
     """Does a node of the forward pass take what is in its inputs: not only their shapes, nor to put it away."""
-    return number not in wiring.after_gradients and wiring.nodes[number].op not in _NO_VALUES
+    return number not in edges.after_gradients and edges.nodes[number].op not in _NO_VALUES
 
 
-def _made(wiring: Wiring, tensor: Tensor, layers: list[str | None]) -> Tensor | None:
+def computed_in(edges: Edges, tensor: Tensor, layers: Sequence[str | None]) -> Tensor | None:
     """The tensor that has these values and is sure to be computed: not a view of it; None where another layer does."""
     layer = layers[tensor[0]]
-    while wiring.nodes[tensor[0]].op in ops.VIEWS:
-        tensor = wiring.inputs[tensor[0]][0]
+    while edges.nodes[tensor[0]].op in ops.VIEWS:
+        tensor = edges.inputs[tensor[0]][0]
         if tensor[0] < 0 or layers[tensor[0]] != layer:
             return None
     return tensor

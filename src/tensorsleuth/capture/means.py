@@ -111,7 +111,7 @@ class Chooser:
             types = tf.EagerTensor, list, tuple
             names = tf.ops_with_functions(), callbacks.known_ops, tf.ops_that_write()
             looking = callbacks.look_slowly, callbacks.feeds.strangers, callbacks.made_bad, callbacks.writes
-            given = (*real, *asked, *looking, callbacks.begins, *types, *names)
+            given = (*real, *asked, *looking, callbacks.begins, callbacks.look_inside, *types, *names)
             made: Sequence[Entry] = native.hooks(given, self._session, int(slow_tensors))
             return made
 

@@ -93,7 +93,7 @@ class Recorder:
         flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
         library = Library(self.catalog, describer, self._session, means.keeper is not None)
         self.functions = Functions(library, selection, means.prober, flight)
-        keras = KerasPatches(self._patches, Batches(self.sink), self.variables)
+        keras = KerasPatches(self._patches, Batches(self.sink), self.variables, self.steps.plan)
         self.places = places = Places(self.catalog, sites, selection, scopes, self._name_devices, keras.look)
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
         remote = Remote(self.folder, self.catalog, means.probe == "host")

@@ -79,6 +79,11 @@ class Scopes:
             self._catalog.scopes(EAGER, {scope: path})
 
     @property
+    def known_eager(self) -> Mapping[str, str]:
+        """What the program calls scopes of eager code that bear another name."""
+        return self._eager_paths
+
+    @property
     def eager(self) -> str:
         """The scope that eager code of this thread is in."""
         scope = tf.eager_scope()

@@ -21,6 +21,7 @@ class Steps:
         self._trained = False  # gradients of this step have been computed
         self._said = 0  # how many `with step(n)` are open
         self._used = -1
+        self.planned: tuple[int, int] | None = None  # the last step of a fit that is under way, and how many it takes
         # Told of this step (-1: it has not trained) and the next, by who asked for it.
         self.moving: dict[object, Callable[[int, int], None]] = {}
         announce(0)
@@ -34,6 +35,10 @@ class Steps:
     def count(self) -> int:
         """How many steps have trained."""
         return self._used + 1
+
+    def plan(self, left: int, whole: int) -> None:
+        """A fit that takes so many steps has some of them left."""
+        self.planned = self.count + left - 1, whole
 
     def go_to(self, number: int) -> None:
         """A step that was saved is run again: it has the number it had."""

@@ -198,6 +198,29 @@ def eager_scope() -> str:
     return context.context().scope_name or ""
 
 
+def runs_in(frame: Any) -> tuple[bool, bool]:
+    """Does eager code run in a loop of TensorFlow's (while_loop, scan, map_fn); and for a tape that gives gradients."""
+    loops = differentiates = False
+    while frame is not None:
+        code = frame.f_code
+        loops = loops or (code.co_name in _LOOPS and code.co_filename.startswith(FOLDER))
+        differentiates = differentiates or (code.co_name == "gradient" and code.co_filename == backprop.__file__)
+        frame = frame.f_back
+    return loops, differentiates
+
+
+_LOOPS = ("while_loop", "while_loop_v2")
+
+
+def is_taped() -> bool:
+    """Does a gradient tape record what this thread runs."""
+    return not pywrap_tfe.TFE_Py_TapeSetIsEmpty()
+
+
+def text(name: str | bytes) -> str:
+    return name.decode() if isinstance(name, bytes) else name
+
+
 def executing_eagerly() -> bool:
     return bool(context.executing_eagerly())
 

@@ -16,7 +16,7 @@ def why_nothing(trace: Trace, inside: Inside, what: str) -> str:
     """A sentence or two: what was seen instead, which setting stood in the way, what to do."""
     name = trace.path.name
     if inside:
-        return f"{name} shows no {what}: {_others(inside, what)}"
+        return f"{name} shows no {what}: {_others(inside, what)}{_not_covered(trace)}"
     metas = [process.catalogue.meta for process in trace.processes]
     why = next((said for meta in metas if (said := _setting(meta))), None)
     if why is None and inside.trouble:
@@ -28,8 +28,8 @@ def _others(inside: Inside, what: str) -> str:
     names = ("layer output", len(inside.layers)), ("gradient", len(inside.gradients)), ("input", len(inside.inputs))
     there = [f"{many:,} {name}{'' if many == 1 else 's'}" for name, many in names if many]
     were = "was" if sum(many for _, many in names) <= 1 else "were"
-    hint = "no softmax between two batched products is in its functions (docs/inside.md)"
-    reason = hint if what == "attention" else "ops were in no layer or name scope, or ran eagerly"
+    hint = "no softmax of scores was found whose weights mix values (docs/inside.md)"
+    reason = hint if what == "attention" else "ops were in no layer or name scope"
     return f"{reason}; {', '.join(there) or 'nothing else'} {were} seen."
 
 
@@ -50,6 +50,10 @@ def _setting(meta: dict[str, Any]) -> str | None:
 
 
 def _steps(trace: Trace) -> str:
+    nothing = "no model was called, and nothing trained, in a step that was due (docs/inside.md)."
+    return f"{nothing}{_not_covered(trace)}"
+
+
+def _not_covered(trace: Trace) -> str:
     why = [f"{entry['what']} ({entry['why']})" for entry in trace.not_covered]
-    also = f" Not covered was {'; '.join(why[:3])}." if why else ""
-    return f"no function that trains or computes a loss was called in a step that was due (docs/inside.md).{also}"
+    return f" Not covered was {'; '.join(why[:3])}." if why else ""

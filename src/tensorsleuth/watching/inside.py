@@ -26,6 +26,7 @@ from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import EventKind
 from tensorsleuth.native import loader
 from tensorsleuth.watching.inside_compiled import InsideCompiled
+from tensorsleuth.watching.inside_eager import InsideEager
 from tensorsleuth.watching.inside_functions import InsideFunctions
 from tensorsleuth.watching.inside_inputs import InsideInputs
 from tensorsleuth.watching.inside_selection import InsideSelection
@@ -66,17 +67,19 @@ class Inside:
             self._recorder, self._native = recorder, native
             self._room = VARIABLE_BYTES
             self._met.clear()
-            self._schedule = Schedule(recorder.settings.inside_every)
+            self._schedule = Schedule(recorder.settings.inside_every, lambda: recorder.steps.planned)
             self._book = InsideBook(native, recorder.catalog, recorder.folder, self._schedule)
             self._variables = Variables(native)
             subjects = Subjects(self._traced, recorder.variables.path_of)
             self._functions = InsideFunctions(recorder, native, self._book, subjects)
             self._inputs = InsideInputs(recorder, native, self._book)
+            self._eager = InsideEager(recorder, native, self._book)
             self._compiled = InsideCompiled(recorder, native, self._book, subjects)
             native.inside_forget()
             self._begin(recorder.steps.number)
             recorder.hear_gradients(self, self._gradients)
             recorder.steps.moving[self] = lambda this, following: harmless(self._moving, this, following)
+            recorder.callbacks.looking = self._eager.saw
             recorder.callbacks.met[self] = self._function
             recorder.callbacks.trained[self] = self._came_back
             if recorder.flights is not None:
@@ -91,6 +94,8 @@ class Inside:
                 return
             for told in (recorder.steps.moving, recorder.callbacks.met, recorder.callbacks.trained):
                 told.pop(self, None)
+            recorder.callbacks.looking = None
+            harmless(self._eager.ended)
             if recorder.flights is not None:
                 recorder.flights.looking = None
             recorder.hear_gradients(self, None)
@@ -114,6 +119,8 @@ class Inside:
             self._variables.begin(step)
 
     def _moving(self, this: int, following: int) -> None:
+        if self._is_due:
+            self._eager.ended()
         if this >= 0:
             self._ended(this)
         self._begin(following)
@@ -173,6 +180,8 @@ class Inside:
             elif hasattr(gradient, "graph"):
                 self._book.find("gradient", name)  # in the order in which they are asked for
                 self._traced.add(gradient, name)
+        if self._is_due and tf.executing_eagerly():
+            self._eager.differentiated(gradients)
         return None
 
     def _eager_gradient(self, name: str, handle: Any, gradient: Any) -> None:

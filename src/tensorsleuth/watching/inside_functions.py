@@ -72,7 +72,8 @@ class InsideFunctions:
             again = seen[one.name] = seen.get(one.name, -1) + 1
             name = f"{one.name}:{again}" if again else one.name
             node = placed.definition.proto.node_def[one.node]
-            place = self._place(made_op(made, node))
+            op = made_op(made, node)
+            place = line_of(self._recorder, self._recorder.sites.of_graph_op(op) if op is not None else 0)
             about = {"trains": trains, "place": place, "op": node.name, "by": self._by, "axis": one.row_axis}
             yield _first(placed, one.node), self._book.find("attention", name, Look.ATTENTION, **about)
 
@@ -93,12 +94,12 @@ class InsideFunctions:
                 source = list(family.definition.names(number))[output][0]
                 yield source, self._book.find("gradient", variable, by=self._by)
 
-    def _place(self, op: Any) -> tuple[str | None, int | None]:
-        """The line of the program that made an op."""
-        site = self._recorder.sites.of_graph_op(op) if op is not None else 0
-        frames = self._recorder.catalog.frames(site) if site else ()
-        near = next((frame for frame in reversed(frames) if is_user(frame[0])), frames[-1] if frames else None)
-        return (near[0], near[1]) if near is not None else (None, None)
+
+def line_of(recorder: Recorder, site: int) -> tuple[str | None, int | None]:
+    """The line of the program that made an op."""
+    frames = recorder.catalog.frames(site) if site else ()
+    near = next((frame for frame in reversed(frames) if is_user(frame[0])), frames[-1] if frames else None)
+    return (near[0], near[1]) if near is not None else (None, None)
 
 
 def _first(placed: Placed, node: int) -> str:

@@ -45,7 +45,7 @@ class InsideInputs:
         found: dict[int, InsideEntry] = {}
         for number, argument in enumerate(tf.argument_names(graph)[: len(inputs)]):
             tensor = inputs[number]
-            if isinstance(tensor, tf.EagerTensor) and _is_looked_at(tensor._datatype_enum()):
+            if isinstance(tensor, tf.EagerTensor) and is_looked_at(tensor._datatype_enum()):
                 entry = self._book.find("input", f"{program_name(name)}/{argument}", Look.INPUT)
                 found |= {number: entry} if entry is not None else {}
         return found
@@ -57,12 +57,12 @@ def batches(placed: Placed, book: InsideBook, trains: bool) -> Found:
         outputs = list(placed.definition.names(number)) if node.op == "IteratorGetNext" else []
         names = _batch_names(placed.graph, len(outputs)) if outputs else []
         for (source, dtype), name in zip(outputs, names, strict=True):
-            if _is_looked_at(dtype):
+            if is_looked_at(dtype):
                 title = f"{program_name(placed.name)}/{name}"
                 yield source, book.find("input", title, Look.INPUT, trains=trains, op=node.name)
 
 
-def _is_looked_at(dtype: int) -> bool:
+def is_looked_at(dtype: int) -> bool:
     """Is it a dtype of ids, masks and labels."""
     known = DTYPES.get(dtype)
     return known is not None and known.kind is not Kind.OTHER and not is_float(dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -27,13 +28,22 @@ class Look(IntEnum):
 
 @dataclass(frozen=True)
 class Schedule:
-    """Every so many steps; and in the first ones, of which the most is to be learnt, ever more seldom."""
+    """Every so many steps; in the first ones, of which the most is to be learnt, ever more seldom; and in the last.
+
+    `planned`: the last step of a fit, where that is known, and how many steps it takes. Programs call `fit` for a few
+    steps again and again: those are not looked at each time.
+    """
 
     every: int
+    planned: Callable[[], tuple[int, int] | None] = lambda: None
 
     def is_due(self, step: int) -> bool:
         early = 0 <= step < self.every and step & (step - 1) == 0
-        return early or (step >= 0 and step % self.every == 0)
+        return early or (step >= 0 and step % self.every == 0) or self._is_last(step)
+
+    def _is_last(self, step: int) -> bool:
+        planned = self.planned()
+        return planned is not None and planned[0] == step and 2 * planned[1] >= self.every
 
 
 @dataclass(frozen=True)

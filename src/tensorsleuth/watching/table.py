@@ -91,8 +91,9 @@ class Table(Sequence[Line]):
             from matplotlib import pyplot
         except ImportError:
             raise SleuthError("plot needs matplotlib: pip install matplotlib. Or take to_dict().") from None
-        _, axes = pyplot.subplots(figsize=(8, 1 + 0.25 * len(self)))
-        axes.barh([line.name for line in self], [getattr(line, column) or 0 for line in self])
+        _, axes = pyplot.subplots(figsize=(8, 1 + 0.25 * len(self)), layout="constrained")
+        places = range(len(self))  # not the names: two lines may have the same
+        axes.barh(places, [getattr(line, column) or 0 for line in self], tick_label=[line.name for line in self])
         axes.invert_yaxis()
         axes.set(title=self.title, xlabel=column)
         return axes

@@ -7,6 +7,7 @@
 
 #include "births.h"
 #include "breaks.h"
+#include "eager_inside.h"
 #include "eager_place.h"
 #include "guard.h"
 #include "health.h"
@@ -251,9 +252,9 @@ Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Obj
   if (!result) return note_failure(op, inputs, input_count), nullptr;
   // A signal that waits to be answered would else raise in the callback of a break point, where nothing can be raised.
   if (breaks::active.load(std::memory_order_relaxed) && PyErr_CheckSignals()) return Py_DecRef(result), nullptr;
-  if (note_op(begins, op, inputs, input_count, result, began)) return result;
-  Py_DecRef(result);
-  return nullptr;
+  if (!note_op(begins, op, inputs, input_count, result, began)) return Py_DecRef(result), nullptr;
+  if (inside::due.load(std::memory_order_relaxed) && !forward) look_inside(entry, begins.key, args, count, result);
+  return result;
 }
 
 // A dataset takes functions as attributes: Python puts their watched copies in their place.
@@ -348,7 +349,7 @@ extern "C" {
 
 SLEUTH_API int sleuth_python_ready() { return sleuth::py::find_all(); }
 
-// given: (3 real entry points, 9 callbacks, EagerTensor, list, tuple, ops with functions, known ops, writing ops)
+// given: (3 real entry points, 10 callbacks, EagerTensor, list, tuple, ops with functions, known ops, writing ops)
 SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t session, int slow_tensors) {
   using namespace sleuth;
   hook = Hook{};  // what the last recording kept stays alive: another thread may still be inside it

@@ -16,7 +16,7 @@ using namespace py;
 
 constexpr int kDtypes = 64;
 
-enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kStrangers, kMadeBad, kWrites, kBegins, kCallbacks };
+enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kStrangers, kMadeBad, kWrites, kBegins, kLookInside, kCallbacks };
 
 struct Place {  // an op called from one place in the program
   uint32_t op, first, outputs, type;  // `type` is a hash of the op's type

@@ -36,12 +36,14 @@ class Places {
   }
 
  private:
-  // "scope/ArithmeticOptimizer/SomeStage_name" took the place of "scope/name".
+  // "scope/ArithmeticOptimizer/SomeStage_name" took the place of "scope/name"; what the stage says of sums is only a part of it.
   const WatchedNode* by_stage(string_view name, std::shared_ptr<WatchedFunction>* function) {
     string_view mark = "ArithmeticOptimizer/";
     size_t at = name.find(mark);
     if (at == string_view::npos) return nullptr;
     string_view scope = name.substr(0, at), rest = name.substr(at + mark.size());
+    for (string_view part : {"AddOpsRewrite_Leaf_", "AddOpsRewrite_Internal_"})
+      if (rest.substr(0, part.size()) == part) return nullptr;
     for (size_t cut; (cut = rest.find('_')) != string_view::npos;) {
       rest.remove_prefix(cut + 1);
       if (const WatchedNode* found = by_name(string(scope) + string(rest), function)) return found;
