@@ -37,8 +37,8 @@ def not_counted(labels: Any, logits: Any) -> Any:
 def trained(labels_of: Labels, in_step: Labels = lambda labels: labels, is_causal: bool = True) -> Callable[[], None]:
     """A model of one attention that looks back, and moves labels itself."""
     shapes = (WORDS, WIDTH), (WIDTH, WIDTH), (WIDTH, WORDS)
-    weights = [tf.Variable(random.normal(size=shape).astype(np.float32) / 4) for shape in shapes]
-    table, inner, outer = weights
+    variables = [tf.Variable(random.normal(size=shape).astype(np.float32) / 4) for shape in shapes]
+    table, inner, outer = variables
 
     @tf.function
     def step(ids: Any, labels: Any) -> None:
@@ -48,9 +48,11 @@ def trained(labels_of: Labels, in_step: Labels = lambda labels: labels, is_causa
             scores = tf.matmul(x, x, transpose_b=True) * 0.1 + tf.cast(ids == PAD, tf.float32)[:, None, :] * -1e9
             past = tf.linalg.band_part(tf.ones((LENGTH, LENGTH)), -1, 0) > 0
             scores = tf.where(past, scores, -1e9) if is_causal else scores
-            logits = tf.matmul(tf.matmul(tf.nn.softmax(scores), x), outer)
+            # Heads of a group are put together there, as Gemma does.
+            weights = tf.reshape(tf.nn.softmax(scores), [-1, LENGTH, LENGTH])
+            logits = tf.matmul(tf.matmul(weights, x), outer)
             loss = not_counted(labels[:, 1:], logits[:, :-1])
-        for variable, slope in zip(weights, tape.gradient(loss, weights), strict=True):
+        for variable, slope in zip(variables, tape.gradient(loss, variables), strict=True):
             variable.assign_sub(0.1 * tf.convert_to_tensor(slope))
 
     def program() -> None:

@@ -20,6 +20,7 @@ ALONG = frozenset(["Identity", "Cast", "StopGradient", "EnsureShape", "Snapshot"
 PARTS = frozenset(["Split", "SplitV", "StridedSlice", "Slice", "Unpack", "ConcatV2"])  # q, k and v out of one product
 FAR = 12  # ops
 MOST_LOOKS = 8
+ANYWHERE = 0  # in the place of an axis, which is counted from the end: it is not known any more
 
 
 @dataclass(frozen=True)
@@ -105,9 +106,18 @@ def _products(training: Training, softmax: Spot) -> Iterator[tuple[Spot, bool]]:
                     continue
                 if user.type in PRODUCTS and not training.takes_weights(user):
                     yield user, _sums_over(function.nodes[number], slot, axis)
-                moved = axis if _keeps(function.nodes[number]) else _moved(folded(function, _order(user)), axis)
+                moved = _axis_behind(user, axis)
                 following += [(number, moved)] if moved is not None else []
         level = following
+
+
+def _axis_behind(user: Spot, axis: int) -> int | None:
+    """Where the axis is in what an op puts out; None where the op is none that hands weights on."""
+    assert user.function is not None
+    node = user.function.nodes[user.node]
+    if node.type == "Reshape" or axis == ANYWHERE:
+        return ANYWHERE if node.type in ("Reshape", "Transpose") or _keeps(node) else None
+    return axis if _keeps(node) else _moved(folded(user.function, _order(user)), axis)
 
 
 def _keeps(node: Node) -> bool:
@@ -129,7 +139,9 @@ def _moved(order: list[int] | None, axis: int) -> int | None:
 
 
 def _sums_over(node: Node, slot: int, axis: int) -> bool:
-    """Does a product sum over an axis of one of its operands."""
+    """Does a product sum over an axis of one of its operands; of one that was put together with others it may."""
+    if axis == ANYWHERE:
+        return True
     if node.type == "Einsum":
         operands, _, result = str(node.attrs.get("equation", "")).replace("...", "").partition("->")
         letters = operands.split(",")[slot] if slot < len(operands.split(",")) else ""
