@@ -89,12 +89,22 @@ def half_precision(x: Any) -> Any:
     return tf.matmul(tf.cast(tf.nn.softmax(tf.cast(scores, tf.float32)), tf.float16), tf.cast(x, tf.float16))
 
 
+@tf.custom_gradient
+def dropped(x: Any) -> Any:
+    return tf.where(x > 0.01, x, 0.0) * 1.1, lambda slope: slope * 1.1
+
+
+def own_gradient(x: Any) -> Any:
+    """As DeBERTa drops weights out."""
+    return tf.matmul(dropped(tf.nn.softmax(tf.matmul(x, x, transpose_b=True))), x)
+
+
 def capped(x: Any) -> Any:
     scores = 5 * tf.tanh(tf.matmul(x, x, transpose_b=True) / 5)
     return tf.matmul(tf.nn.softmax(scores), x)
 
 
-@pytest.mark.parametrize("call", [by_products, written_out, half_precision, capped])
+@pytest.mark.parametrize("call", [by_products, written_out, half_precision, own_gradient, capped])
 def test_written_by_hand(call: Callable[..., Any]) -> None:
     [(_, axis)] = found(call, X)
     assert axis == LAST_BUT_ONE

@@ -16,6 +16,7 @@ LAST_BUT_ONE = -1  # the axis of the rows, unless an equation says otherwise
 
 _BATCHED = frozenset(["BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"])
 _MOVED = frozenset(["Cast", "Identity", "StopGradient", "Reshape", "Transpose", "ExpandDims", "Squeeze", "Snapshot"])
+_MOVED |= {"IdentityN"}  # behind what has a gradient of its own, as the dropout of DeBERTa
 _CUT = frozenset(["Slice", "StridedSlice", "ConcatV2", "Pad", "PadV2"])
 _MASKED = frozenset(["Select", "SelectV2", "Mul", "MulNoNan", "RealDiv", "Div"])
 # From scores to the softmax: scaled, capped, masked.

@@ -16,7 +16,7 @@ from tensorsleuth.trace.attention import Attention
 PRODUCTS = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum"])
 SCALES = frozenset(["Mul", "RealDiv", "Div", "DivNoNan"])
 MASKS = frozenset(["AddV2", "Add", "Sub", "SelectV2", "Select", "Cast", "Identity", "BiasAdd"])
-ALONG = frozenset(["Identity", "Cast", "StopGradient", "EnsureShape", "Snapshot"])
+ALONG = frozenset(["Identity", "IdentityN", "Cast", "StopGradient", "EnsureShape", "Snapshot"])
 PARTS = frozenset(["Split", "SplitV", "StridedSlice", "Slice", "Unpack", "ConcatV2"])  # q, k and v out of one product
 FAR = 12  # ops
 MOST_LOOKS = 8
