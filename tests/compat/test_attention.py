@@ -97,12 +97,22 @@ def half_precision(x: Any) -> Any:
     return tf.matmul(tf.cast(tf.nn.softmax(tf.cast(scores, tf.float32)), tf.float16), tf.cast(x, tf.float16))
 
 
+@tf.custom_gradient
+def dropped(x: Any) -> Any:
+    return tf.where(x > 0.01, x, 0.0) * 1.1, lambda slope: slope * 1.1
+
+
+def own_gradient(x: Any) -> Any:
+    """As DeBERTa drops weights out."""
+    return tf.matmul(dropped(tf.nn.softmax(tf.matmul(x, x, transpose_b=True))), x)
+
+
 def capped(x: Any) -> Any:
     scores = 5 * tf.tanh(tf.matmul(x, x, transpose_b=True) / 5)
     return tf.matmul(tf.nn.softmax(scores), x)
 
 
-@pytest.mark.parametrize("call", [by_products, written_out, half_precision, capped])
+@pytest.mark.parametrize("call", [by_products, written_out, half_precision, own_gradient, capped])
 def test_written_by_hand(call: Callable[..., Any]) -> None:
     [(_, axis)] = found(call, X)
     assert axis == LAST_BUT_ONE
@@ -145,22 +155,24 @@ def test_the_softmax_of_a_layer_is_none(name: str) -> None:
 
 
 @HUB
-@pytest.mark.parametrize("name", ["Bert", "GPT2", "Llama"])
+@pytest.mark.parametrize("name", ["Bert", "GPT2", "Llama", "Gemma"])
 def test_models_of_keras_hub(name: str) -> None:
     import keras_hub
 
     sizes = {"vocabulary_size": 9, "num_layers": 2, "hidden_dim": 8, "intermediate_dim": 16}
-    heads = {"num_query_heads": 4, "num_key_value_heads": 2} if name == "Llama" else {"num_heads": 2}
-    length = {} if name == "Llama" else {"max_sequence_length": 8}
-    model = getattr(keras_hub.models, f"{name}Backbone")(**sizes, **heads, **length)
+    grouped = {"num_query_heads": 4, "num_key_value_heads": 2} | ({"head_dim": 4} if name == "Gemma" else {})
+    more = grouped if name in ("Llama", "Gemma") else {"num_heads": 2, "max_sequence_length": 8}
+    model = getattr(keras_hub.models, f"{name}Backbone")(**sizes, **more)
     given = {"token_ids": IDS, "padding_mask": MASK} | ({"segment_ids": 0 * IDS} if name == "Bert" else {})
     results = lambda given: model(given, training=True)  # noqa: E731
     names = [layer for layer, _ in _in(tf.function(results), given)]
-    assert len(names) == 2 and all("self_attention" in layer for layer in names)
+    assert len(names) == 2 and all("attention" in layer.rpartition("/")[2] for layer in names)
 
 
 @FACE
-@pytest.mark.parametrize(("name", "last"), [("Bert", "attention/self"), ("GPT2", "attn")])
+@pytest.mark.parametrize(
+    ("name", "last"), [("Bert", "attention/self"), ("GPT2", "attn"), ("Deberta", "attention/self")]
+)
 def test_models_of_hugging_face(name: str, last: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
         "TF_USE_LEGACY_KERAS", "1"
@@ -168,8 +180,9 @@ def test_models_of_hugging_face(name: str, last: str, monkeypatch: pytest.Monkey
     import transformers
 
     width = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
-    sizes = width if name == "Bert" else {"n_embd": 8, "n_layer": 2, "n_head": 2}
+    sizes = {"n_embd": 8, "n_layer": 2, "n_head": 2} if name == "GPT2" else width
     config = getattr(transformers, f"{name}Config")(vocab_size=9, **sizes)
     model = getattr(transformers, f"TF{name}Model")(config)
-    names = [layer for layer, _ in _in(tf.function(lambda ids: model(ids).last_hidden_state), IDS)]
+    results = tf.function(lambda ids: model(ids, training=True).last_hidden_state)
+    names = [layer for layer, _ in _in(results, IDS)]
     assert len(names) == 2 and all(layer.endswith(last) for layer in names)

@@ -37,20 +37,22 @@ def not_counted(labels: Any, logits: Any) -> Any:
 def trained(labels_of: Labels, in_step: Labels = lambda labels: labels, is_causal: bool = True) -> Callable[[], None]:
     """A model of one attention that looks back, and moves labels itself."""
     shapes = (WORDS, WIDTH), (WIDTH, WIDTH), (WIDTH, WORDS)
-    weights = [tf.Variable(random.normal(size=shape).astype(np.float32) / 4) for shape in shapes]
-    table, inner, outer = weights
+    variables = [tf.Variable(random.normal(size=shape).astype(np.float32) / 4) for shape in shapes]
+    table, inner, outer = variables
 
     @tf.function
-    def step(ids: Any, labels: Any) -> None:
-        labels = in_step(labels)
+    def step(input_ids: Any, labels: Any) -> None:
+        ids, labels = input_ids, in_step(labels)
         with tf.GradientTape() as tape:
             x = tf.matmul(tf.gather(table, ids), inner)
             scores = tf.matmul(x, x, transpose_b=True) * 0.1 + tf.cast(ids == PAD, tf.float32)[:, None, :] * -1e9
             past = tf.linalg.band_part(tf.ones((LENGTH, LENGTH)), -1, 0) > 0
             scores = tf.where(past, scores, -1e9) if is_causal else scores
-            logits = tf.matmul(tf.matmul(tf.nn.softmax(scores), x), outer)
+            # Heads of a group are put together there, as Gemma does.
+            weights = tf.reshape(tf.nn.softmax(scores), [-1, LENGTH, LENGTH])
+            logits = tf.matmul(tf.matmul(weights, x), outer)
             loss = not_counted(labels[:, 1:], logits[:, :-1])
-        for variable, slope in zip(weights, tape.gradient(loss, weights), strict=True):
+        for variable, slope in zip(variables, tape.gradient(loss, variables), strict=True):
             variable.assign_sub(0.1 * tf.convert_to_tensor(slope))
 
     def program() -> None:
@@ -105,6 +107,29 @@ def test_padding_that_is_not_minus_100_counts(recorded: Recorded) -> None:
 def test_a_model_that_looks_ahead_and_moves_labels_itself(recorded: Recorded) -> None:
     labels: Labels = lambda ids: ignoring(ids).astype(np.int32)  # noqa: E731
     assert told(recorded(trained(labels, is_causal=False))) == ["no-causal-mask"]
+
+
+@pytest.mark.parametrize(("inverted", "causes"), [(False, []), (True, ["mask-inverted"])])
+def test_a_mask_is_judged_where_heads_lie_in_the_batch(recorded: Recorded, inverted: bool, causes: list[str]) -> None:
+    """As in Hugging Face's BART: the first two weights are heads of one sample, not two samples."""
+    table, inner = (tf.Variable(random.normal(size=(rows, 16)).astype(np.float32)) for rows in (WORDS, WIDTH))
+
+    @tf.function
+    def step(ids: Any, mask: Any) -> None:
+        with tf.GradientTape() as tape:
+            x = tf.reshape(tf.matmul(tf.gather(table, ids), inner), [-1, LENGTH, 2, 8])
+            x = tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [-1, LENGTH, 8])
+            hidden = tf.repeat(tf.cast(mask, tf.float32), 2, axis=0)[:, None, :] * -1e9
+            loss = tf.reduce_sum(tf.matmul(tf.nn.softmax(0.1 * tf.matmul(x, x, transpose_b=True) + hidden), x))
+        inner.assign_sub(1e-3 * tape.gradient(loss, inner))
+
+    def program() -> None:
+        for _ in range(STEPS):
+            ids = texts()
+            step(tf.constant(ids), tf.constant((ids == PAD) != inverted))
+
+    found = [cause for cause in told(recorded(program)) if cause.startswith("mask")]
+    assert found == causes
 
 
 @pytest.mark.parametrize("name", KERASES)

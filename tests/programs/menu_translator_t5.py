@@ -40,9 +40,8 @@ optimizer = tf.keras.optimizers.Adam(2e-3)
 @tf.function
 def train_step(source, target):
     with tf.GradientTape() as tape:
-        result = model(
-            input_ids=source, attention_mask=source != PAD, labels=target, training=True
-        )  # BUG: loss-padding
+        mask = source != PAD
+        result = model(input_ids=source, attention_mask=mask, labels=target, training=True)  # BUG: loss-padding
         loss = tf.reduce_mean(result.loss)
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))

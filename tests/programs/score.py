@@ -42,6 +42,7 @@ class Score:
     exit_code: int
     trouble: str = ""
     unsaid: tuple[str, ...] = ()  # notes that are marked, and were not told there
+    unasked: tuple[str, ...] = ()  # notes that are not marked
 
     @property
     def healthy(self) -> bool:
@@ -66,7 +67,7 @@ class Score:
     def __str__(self) -> str:
         got = [f"{self._line(f)}:{f['cause']}" for f in self.findings[:3]]
         state = "ok" if self.line and self.cause and not self.false_alarm and not self.unsaid else "WRONG"
-        return f"{state:5} {self.name:36} want {self.marks or 'healthy'}  got {got or 'healthy'} {' '.join(self.unsaid)} {self.trouble}"
+        return f"{state:5} {self.name:36} want {self.marks or 'healthy'}  got {got or 'healthy'} {' '.join(self.unsaid + self.unasked)} {self.trouble}"
 
 
 def marks_of(program: Path, mark: re.Pattern[str] = MARK) -> dict[int, str]:
@@ -93,7 +94,9 @@ def score(program: Path, runs: Path, run: Run) -> Score:
     unsaid = tuple(
         f"{line}:{cause} unsaid" for line, cause in marks_of(program, NOTE).items() if (line, cause) not in noted
     )
-    return Score(program.stem, marks_of(program), told["findings"], code, " ".join(complaints), unsaid)
+    unmarked = sorted(noted - set(marks_of(program, NOTE).items()), key=str)
+    unasked = tuple(f"{line}:{cause} noted" for line, cause in unmarked)
+    return Score(program.stem, marks_of(program), told["findings"], code, " ".join(complaints), unsaid, unasked)
 
 
 def run_whole(program: Path, logdir: Path) -> tuple[int, str]:

@@ -57,7 +57,10 @@ def test_verdict(
         return code, errors
 
     own = "os.environ" in program.read_text() and not of_transformers  # TensorFlow reads it while it is imported
-    judge(score(program, tmp_path, run_whole if own else run), record_property)
+    found = score(program, tmp_path, run_whole if own else run)
+    judge(found, record_property)
+    if found.healthy and needs(program):
+        assert not found.unasked, "a model of a library, used as it is meant to be: there is nothing to note"
 
 
 @pytest.mark.long

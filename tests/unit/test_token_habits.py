@@ -20,7 +20,8 @@ WIDTH, STEPS = 8, (0, 1, 2)
 
 
 def series(batches: list[Any], name: str = "train_step/ids") -> Any:
-    return SimpleNamespace(name=name, steps=np.arange(len(batches)), value=lambda look: batches[look])
+    shape, value = lambda look: batches[look].shape, lambda look: batches[look]
+    return SimpleNamespace(name=name, steps=np.arange(len(batches)), value=value, shape=shape)
 
 
 def sequences(batches: list[Any], vocabulary: int = 40) -> Sequences:
@@ -35,9 +36,9 @@ def padded(rows: int = 8, seed: int = 1, pad: int = 0) -> Any:
     return ids
 
 
-def attending(masks: list[Any]) -> Any:
+def attending(masks: list[Any], batch: int = 8) -> Any:
     """Attention of two heads; masks are True where a query may look, [samples, queries, keys]."""
-    kept = [SimpleNamespace(weights=_weights(mask), scale=(1, 1)) for mask in masks]
+    kept = [SimpleNamespace(weights=_weights(mask), scale=(1, 1), heads=2, batch=batch) for mask in masks]
     return SimpleNamespace(steps=np.arange(len(masks)), kept=lambda look: kept[look])
 
 
@@ -160,7 +161,7 @@ def test_places_are_told_in_words() -> None:
 def test_positions_are_of_the_batch() -> None:
     batch = padded(rows=16)
     batch[0] = np.arange(5, 5 + WIDTH)  # the first sample has no padding
-    found = MaskSeen(attending([over_queries(batch >= 0)]), sequences([batch]), "the mask").judged(0)
+    found = MaskSeen(attending([over_queries(batch >= 0)], len(batch)), sequences([batch]), "the mask").judged(0)
     assert found is not None
     assert found[0].positions[0] == (1, int(np.flatnonzero(batch[1] == 0)[0]))
 

@@ -17,6 +17,7 @@ _PLAIN = frozenset(["MatMul"])
 PRODUCTS = _BATCHED | _PLAIN | {"Einsum"}
 SUM = "Sum"
 MOVED = frozenset(["Cast", "Identity", "StopGradient", "Reshape", "Transpose", "ExpandDims", "Squeeze", "Snapshot"])
+MOVED |= {"IdentityN"}  # behind what has a gradient of its own, as the dropout of DeBERTa
 _CUT = frozenset(["Slice", "StridedSlice", "ConcatV2", "Pad", "PadV2"])
 _MASKED = frozenset(["Select", "SelectV2", "Mul", "MulNoNan", "RealDiv", "Div"])
 _SHIFTED = frozenset(["AddV2", "Add", "Sub", "BiasAdd", "Maximum", "Minimum", "ClipByValue", "Tanh"])

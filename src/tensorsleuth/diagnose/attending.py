@@ -17,10 +17,11 @@ from tensorsleuth.trace.attention import Attention
 PRODUCTS = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum"])
 SCALES = frozenset(["Mul", "RealDiv", "Div", "DivNoNan"])
 MASKS = frozenset(["AddV2", "Add", "Sub", "SelectV2", "Select", "Cast", "Identity", "BiasAdd"])
-ALONG = frozenset(["Identity", "Cast", "StopGradient", "EnsureShape", "Snapshot"])
+ALONG = frozenset(["Identity", "IdentityN", "Cast", "StopGradient", "EnsureShape", "Snapshot"])
 PARTS = frozenset(["Split", "SplitV", "StridedSlice", "Slice", "Unpack", "ConcatV2"])  # q, k and v out of one product
 FAR = 12  # ops
 MOST_LOOKS = 8
+ANYWHERE = 0  # in the place of an axis, which is counted from the end: it is not known any more
 
 
 class Taking(NamedTuple):
@@ -33,8 +34,8 @@ class Taking(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Does it sum over what the softmax made sum to one."""
-        return self.one == self.summed
+        """Does it sum over what the softmax made sum to one; of an axis that was put together with others it may."""
+        return self.one in (self.summed, ANYWHERE)
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,18 @@ def _products(training: Training, softmax: Spot) -> Iterator[Taking]:
                     continue
                 if user.type in PRODUCTS and not training.takes_weights(user):
                     yield Taking(user, axis, *_axes(function.nodes[number], slot, axis))
-                moved = axis if _keeps(function.nodes[number]) else _moved(folded(function, _order(user)), axis)
+                moved = _axis_behind(user, axis)
                 following += [(number, moved)] if moved is not None else []
         level = following
+
+
+def _axis_behind(user: Spot, axis: int) -> int | None:
+    """Where the axis is in what an op puts out; None where the op is none that hands weights on."""
+    assert user.function is not None
+    node = user.function.nodes[user.node]
+    if node.type == "Reshape" or axis == ANYWHERE:
+        return ANYWHERE if node.type in ("Reshape", "Transpose") or _keeps(node) else None
+    return axis if _keeps(node) else _moved(folded(user.function, _order(user)), axis)
 
 
 def _keeps(node: Node) -> bool:

@@ -11,7 +11,7 @@ from tensorsleuth.diagnose.token_looks import Sequences
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.tokens.arguments import judge_arguments
 from tensorsleuth.tokens.roles import IDS, MASK, Argument
-from tensorsleuth.trace.attention import Attention
+from tensorsleuth.trace.attention import Attention, Kept
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.watched import WatchedSeries
 
@@ -105,7 +105,17 @@ class MaskSeen:
         looks = np.flatnonzero(self.attention.steps == step)
         kept = self.attention.kept(int(looks[0])) if len(looks) else None
         whole = kept is not None and kept.scale == (1, 1) and bool(np.isfinite(kept.weights).all())
-        return kept.weights if kept is not None and whole else None
+        return self._by_samples(kept, step) if kept is not None and whole else None
+
+    def _by_samples(self, kept: Kept, step: int) -> Array | None:
+        """The weights [samples, heads, queries, keys], also where heads lie in the batch, as in Hugging Face's BART."""
+        looks = np.flatnonzero(self.ids.series.steps == step)
+        samples = self.ids.series.shape(int(looks[0]))[0] if len(looks) else 0
+        if samples == kept.batch:
+            return kept.weights
+        if kept.heads > 1 or not samples or kept.batch % samples:
+            return None
+        return kept.weights[None, : kept.batch // samples, 0]
 
 
 def _kept(weights: Array, padding: Array) -> Array:

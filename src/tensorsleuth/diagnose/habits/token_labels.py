@@ -48,7 +48,8 @@ def _with_labels(given: Given, one: Sequences, inside: Inside, labels: Part, spo
     # by one, and the model once more.
     sure = "data" if causal and (moved == 0 or (moved == 2 and _moves(cut, labels.cut))) else None
     settings = {"labels-shift": one.setting(shifted_by=sure), "loss-padding": one.setting(causal=True)}
-    asked = {"labels-shift": causal, "loss-padding": _counts_padding(given, one, spot)}
+    # By one is right, whoever did it: the loss was seen to compare them so.
+    asked = {"labels-shift": causal and moved != 1, "loss-padding": _counts_padding(given, one, spot)}
 
     def judge(step: int, rule: str) -> list[Violation] | None:
         if step not in kept:
