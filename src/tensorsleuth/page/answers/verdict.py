@@ -38,6 +38,7 @@ def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
     chain = [{"text": text, "tensor": tensor_id(finding, hop)} for text, hop in zip(finding.chain, hops, strict=True)]
     return finding.to_json() | {
         "evidence": evidence,
+        "counted": finding.is_habit,
         "chain": chain,
         "logged": [said.words for said in finding.logged],
         "tensor": tensor_id(finding, finding.tensor) or _shown_for(opened, finding),
