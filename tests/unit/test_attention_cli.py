@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import time
 from pathlib import Path
 
 import numpy as np
@@ -204,3 +206,11 @@ def test_one_of_each_is_said_as_one(tmp_path: Path) -> None:
     assert "1 layer, 1 head · 1 look, step 300" in asked(run)[1]
     assert "--head 3: there is one head, 0." in asked(run, "--head", "3")[1]
     assert "--sample 3: of mha the weights were kept of sample 0 only." in asked(run, "--sample", "3")[1]
+
+
+def test_a_run_that_has_only_begun_says_so(tmp_path: Path) -> None:
+    run = InsideRun(tmp_path / "run").write()
+    meta = json.loads((run / "run.json").read_text()) | {"pid": os.getpid(), "started": time.time()}
+    (run / "run.json").write_text(json.dumps({name: value for name, value in meta.items() if name != "ended"}))
+    code, said = asked(run)
+    assert code == 2 and "it still runs, and no step that trains has been looked at yet" in said
