@@ -124,7 +124,8 @@ def test_many_heads_are_a_line_a_layer(tmp_path: Path) -> None:
     for columns in (80, 120):
         code, said = asked(run, columns=columns)
         assert code == 0 and "The mean of the heads of each layer" in said and "head  entropy" not in said
-        command = shlex.split(said.splitlines()[-2].partition("   ")[0])
+        hinted = next(line for line in said.splitlines() if line.startswith(" sleuth attention"))
+        command = shlex.split(hinted.strip().partition("   ")[0])
         first = CliRunner(env={"COLUMNS": "80"}).invoke(cli, command[1:]).stdout
         assert first.count("head  entropy") == 1 and "lm/block_0/attention at step" in first
     assert "head  entropy" in asked(run, "--layer", "block_3")[1]
