@@ -64,7 +64,9 @@ def test_they_are_findings(recorded: Any) -> None:
     scores = found["scores"]
     assert (scores.cause, scores.file, scores.line) == ("violation", __file__, trace.violations[0].line)
     assert scores.summary.startswith(f"{__file__}:{scores.line} expects values between 0 and 1 of scores")
-    assert scores.evidence[0].dtype == "1 of 2" and scores.evidence[0].health.endswith("first at [1] 1.5")
+    (evidence,) = scores.evidence
+    assert evidence.health.startswith("1 of 2: ") and evidence.health.endswith("first at [1] 1.5")
+    assert evidence.dtype == ""
     assert found["chart"].seen == "32 times at this place; the first is shown"
     assert scores.source and scores.code is not None
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import time
 from pathlib import Path
 
 import numpy as np
@@ -122,7 +124,8 @@ def test_many_heads_are_a_line_a_layer(tmp_path: Path) -> None:
     for columns in (80, 120):
         code, said = asked(run, columns=columns)
         assert code == 0 and "The mean of the heads of each layer" in said and "head  entropy" not in said
-        command = shlex.split(said.splitlines()[-2].partition("   ")[0])
+        hinted = next(line for line in said.splitlines() if line.startswith(" sleuth attention"))
+        command = shlex.split(hinted.strip().partition("   ")[0])
         first = CliRunner(env={"COLUMNS": "80"}).invoke(cli, command[1:]).stdout
         assert first.count("head  entropy") == 1 and "lm/block_0/attention at step" in first
     assert "head  entropy" in asked(run, "--layer", "block_3")[1]
@@ -161,7 +164,7 @@ def test_json_has_all_of_it(run: Path, vocab: Path) -> None:
         (["--layer", "decoder"], "no attention has that name; there is lm/block_0/attention, lm/block_1/attention"),
         (["--layer", "("], "is not a regular expression"),
         (["--head", "4"], "--head 4: there are 4 heads, 0 to 3."),
-        (["--sample", "2"], "--sample 2: lm/block_0/attention was kept of 2 samples, so it is one of 0 to 1."),
+        (["--sample", "2"], "--sample 2: of lm/block_0/attention the weights were kept of 2 samples, 0 to 1."),
         (["--vocab", "nowhere.txt"], "nowhere.txt"),
         (["--head", "-1"], "-1 is not in the range"),
     ],
@@ -195,3 +198,20 @@ def test_a_model_without_attention_says_what_was_seen(tmp_path: Path) -> None:
     made.numbers("output", "dense", [1.0, 2.0], (3, 4))
     code, said = asked(made.write())
     assert code == 2 and "shows no attention" in said and "1 layer output was seen." in " ".join(said.split())
+
+
+def test_one_of_each_is_said_as_one(tmp_path: Path) -> None:
+    made = InsideRun(tmp_path / "run")
+    made.attention("mha", [weights(1, (1, 1, 6, 6))])
+    run = made.write()
+    assert "1 layer, 1 head · 1 look, step 300" in asked(run)[1]
+    assert "--head 3: there is one head, 0." in asked(run, "--head", "3")[1]
+    assert "--sample 3: of mha the weights were kept of sample 0 only." in asked(run, "--sample", "3")[1]
+
+
+def test_a_run_that_has_only_begun_says_so(tmp_path: Path) -> None:
+    run = InsideRun(tmp_path / "run").write()
+    meta = json.loads((run / "run.json").read_text()) | {"pid": os.getpid(), "started": time.time()}
+    (run / "run.json").write_text(json.dumps({name: value for name, value in meta.items() if name != "ended"}))
+    code, said = asked(run)
+    assert code == 2 and "it still runs, and no step that trains has been looked at yet" in said

@@ -301,10 +301,10 @@ def test_closing_sentence(status: int, seconds: float, sentence: str) -> None:
     assert closing.sentence("train.py", Ending(status, seconds), outlined(steps=500, events=301_422)) == sentence
 
 
-@pytest.mark.parametrize(("width", "lines"), [(80, 3), (120, 1)])
+@pytest.mark.parametrize(("width", "lines"), [(40, 6), (80, 3), (140, 1)])
 def test_hints_fit_the_terminal(width: int, lines: int) -> None:
     ways = {"sleuth view": "see it in the browser", "sleuth debug": "walk it in the terminal"}
-    ways |= {"sleuth why --all": "every finding"}
+    ways |= {"sleuth why --all --logdir runs": "every finding"}
     said = closing.hints(ways, width).splitlines()
     assert len(said) == lines and all(len(line) <= width for line in said)
     assert all(name in "".join(said) for name in ways)

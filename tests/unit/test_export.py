@@ -8,7 +8,7 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.unit import hostile
@@ -117,6 +117,26 @@ def test_the_first_screens_and_the_findings_are_taken_along(run: Path, tmp_path:
         assert found[f"{base}/graph?down=2&id={tensor}&up=2"]["nodes"]
         assert found[f"{base}/sources/{finding['place']['file']}?at={tensor}"]["lines"]
     assert [item["name"] for item in found["api/runs?begin=0&end=200"]["items"]] == ["a run~*'"], "no other run"
+
+
+@pytest.mark.parametrize(
+    ("ids", "opens"), [(["0.3", "0.7"], ["0.7"]), ([], [])]
+)  # as the page does: web/src/state/first.ts
+def test_a_healthy_run_takes_its_loss_along(ids: list[str], opens: list[str]) -> None:
+    told = {"verdict": {"findings": []}, "scalars": {"items": [{"op": "0.2"}]}, "scalars/0.2": {"ids": ids}}
+    asked: list[str] = []
+
+    class Canned:
+        room = 0
+
+        def __call__(self, path: str, **parameters: Any) -> Any:
+            asked.append(path)
+            return told.get(path, {"files": [], "items": []})
+
+        def keep(self, path: str, answer: Any) -> None: ...
+
+    take(cast(asking.Asking, Canned()))
+    assert {path for path in asked if re.fullmatch(r"tensors/[\d.]+", path)} == {f"tensors/{one}" for one in opens}
 
 
 def test_it_is_bounded(run: Path) -> None:

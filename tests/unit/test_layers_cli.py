@@ -145,7 +145,8 @@ def test_what_why_has_to_say_is_told(run: Path) -> None:
 
 def test_hints_can_be_typed(run: Path) -> None:
     hinted = CliRunner().invoke(cli, ["layers", str(run)]).stderr
-    commands = [line.strip().partition("   ")[0] for line in hinted.splitlines()]
+    told = [line.strip() for line in hinted.splitlines() if line.startswith(" sleuth ")]
+    commands = [line.partition("   ")[0] for line in told]
     assert [command.split()[:3] for command in commands] == [
         ["sleuth", "layers", "--gradients"],
         ["sleuth", "layers", "--updates"],

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tensorsleuth.diagnose.described import described
 from tensorsleuth.diagnose.habit import piece
 from tensorsleuth.diagnose.token_words import where
 from tensorsleuth.insight.called import called
@@ -65,3 +66,16 @@ def test_words_are_not_a_dtype() -> None:
 )
 def test_inputs_have_the_names_of_the_program(name: str, told: str) -> None:
     assert called(name) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("int32 [2], 1 … 5", ("int32", (2,), "1 … 5")),
+        ("float32 [8, 3]", ("float32", (8, 3), "")),
+        ("bool []", ("bool", (), "")),
+        ("a list of 3", ("", None, "a list of 3")),
+    ],
+)
+def test_what_was_written_down_is_taken_apart(text: str, told: Any) -> None:
+    assert described(text) == told

@@ -16,7 +16,8 @@ import { part } from "../src/state/address";
 import { followInside, goTo, inside } from "../src/state/inside";
 import { placed, showPanel } from "../src/state/panels";
 import { verdict } from "../src/state/run";
-import { aVerdict } from "./fixtures/run";
+import { abbreviated, sharedScopes, withoutScopes } from "../src/widgets/names";
+import { aFinding, aVerdict } from "./fixtures/run";
 import { arrive, serve } from "./fixtures/server";
 
 const base64 = (numbers: number[]): string => btoa(String.fromCharCode(...new Uint8Array(new Float32Array(numbers).buffer)));
@@ -137,6 +138,47 @@ describe("the attention panel", () => {
     serve({ attention: { items: [], leftOut: 0, remarks: [], why: "inside_every was 0." } });
     const { findByText } = render(<AttentionPanel />);
     await findByText("inside_every was 0.");
+  });
+});
+
+describe("names of layers", () => {
+  const names = ["attention/self/query", "attention/self/key", "attention/output/dense", "output/dense", "intermediate"].flatMap((end) =>
+    [0, 1, 11].map((block) => `tf_bert_for_sequence_classification/bert/encoder/layer_._${block}/${end}`));
+  it("leave out the scopes that all begin with", () => {
+    const scopes = sharedScopes(names);
+    expect(scopes).toBe("tf_bert_for_sequence_classification/bert/encoder");
+    expect(withoutScopes(names[0]!, scopes)).toBe("layer_._0/attention/self/query");
+    expect([sharedScopes(["a/b/c"]), sharedScopes(["a/b", "c/b"]), sharedScopes(["a", "a/b"]), sharedScopes([])]).toEqual(["", "", "", ""]);
+    expect(withoutScopes("encoder/x", "")).toBe("encoder/x");
+  });
+  it("stay different where there is little room", () => {
+    for (const room of [24, 40, 60]) {
+      const short = names.map((name) => abbreviated(name, room));
+      expect(new Set(short).size).toBe(names.length);
+      expect(Math.max(...short.map((name) => name.length))).toBeLessThanOrEqual(room);
+    }
+    expect(abbreviated("bert/encoder/layer_._0/attention/self/query", 26)).toBe("b/e/layer_._0/a/self/query");
+    expect(abbreviated("block_1/multi_head_attention_1/query", 24)).toBe("b_1/m_1/query");
+  });
+});
+
+describe("what the verdict has to say", () => {
+  it("is told in both panels, and a click opens it", async () => {
+    serve({ layers: layers(), attention: { items: [], leftOut: 0, remarks: [], why: "none" } });
+    const { findByRole } = render(<><button id="verdict-toggle" aria-expanded={false}>More</button><LayersPanel /></>);
+    await findByRole("img");
+    verdict.value = aVerdict({ findings: [aFinding({ summary: "/x/train.py:7 is given a mask that is turned round.", file: "/x/train.py" }), aFinding()] });
+    const link = await findByRole("button", { name: "The verdict has more" });
+    expect(link.parentElement!.textContent).toBe("The verdict has more (and 1 more): train.py:7 is given a mask that is turned round.");
+    fireEvent.click(link);
+    expect(document.activeElement?.id).toBe("verdict-toggle");
+  });
+  it("is not told where there is nothing", async () => {
+    serve({ layers: layers() });
+    verdict.value = aVerdict({ findings: [] });
+    const { findByRole, queryByText } = render(<LayersPanel />);
+    await findByRole("img");
+    expect(queryByText(/The verdict has more/)).toBeNull();
   });
 });
 

@@ -34,6 +34,13 @@ test("the line of the tensor in focus is marked and in sight, with the health of
   expect(fetch.mock.calls.map(([address]) => address)).toContain("api/runs/r/sources/0?at=0.1681");
 });
 
+test("a tensor that is not there, as in an exported page, leaves the program's file to read", async () => {
+  serve({ "sources/0": source });
+  const { findByText, container } = render(<Source />);
+  await findByText("1", { selector: ".line-number" });
+  expect(container.querySelector(".loading")).toBeNull();
+});
+
 test("a click in the margin goes to the first bad tensor of that line", async () => {
   serve({ "tensors/0.1690": aDetail(1690), "sources/0": source });
   arrive("run=r&tensor=0.1690");

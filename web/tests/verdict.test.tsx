@@ -92,9 +92,9 @@ test("what needs no bad value is as sure as the terminal says", () => {
 });
 
 test("what was counted is sure because it was", () => {
-  const kept = { ...aFinding().evidence[0]!, role: "kept" };
-  const text = shown(aVerdict({ findings: [aFinding({ cause: "kept-tensors", confidence: 0.92, evidence: [kept] })] })).container.textContent ?? "";
-  expect(text).toContain("yes (92 %): it was counted");
+  const told = (confidence: number): string => shown(aVerdict({ findings: [aFinding({ cause: "mask-inverted", confidence, counted: true })] })).container.textContent ?? "";
+  expect(told(0.92)).toContain("yes (92 %): it was counted");
+  expect(told(0.8)).toContain("fairly (80 %): it was counted, but may be meant");
 });
 
 test("what limits it is told: masked, not covered, damaged", () => {

@@ -107,7 +107,8 @@ def _chosen(trace: Trace, inside: Inside, layer: str | None, head: int | None) -
         )
     most = max(one.heads for one in found)
     if head is not None and head >= most:
-        raise SleuthError(f"--head {head}: there are {most} heads, 0 to {most - 1}.")
+        there = f"there are {most} heads, 0 to {most - 1}" if most > 1 else "there is one head, 0"
+        raise SleuthError(f"--head {head}: {there}.")
     return [one for one in found if head is None or head < one.heads]
 
 

@@ -74,9 +74,9 @@ def command(
     sleuth run train.py --epochs 3
     sleuth run --mode CURT_HEALTH -m mypackage.train
     sleuth run --op-regex '(MatMul|Log)' --logdir /scratch/runs train.py
-    sleuth run --join mnist worker.py     # the same in each worker's terminal: one run, one verdict
+    sleuth run --join mnist worker.py     # in each worker's terminal: one verdict
     sleuth run --break 'grad_norm > 100' --then pause train.py
-    sleuth run --watch 'encoder/.*/kernel' --watch 'gradient:.*' --watch-every 100 train.py
+    sleuth run --watch 'encoder/.*/kernel' --watch-every 100 train.py
     """
     launch.check_program(program)
     wanted = settings.checked(logdir, recording)

@@ -17,6 +17,7 @@ from tensorsleuth.diagnose.case import Case, Story
 from tensorsleuth.diagnose.causes import explain
 from tensorsleuth.diagnose.chain import chain_of
 from tensorsleuth.diagnose.cluster import Found, ran_on, task_name, told_as_one
+from tensorsleuth.diagnose.described import described
 from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
 from tensorsleuth.diagnose.habits import habits_of
 from tensorsleuth.diagnose.logged import with_logs
@@ -272,7 +273,7 @@ class _Names(dict[int, str]):
 def _fatal(process: ProcessTrace, death: Death) -> Finding:
     frame = death.site.frame if death.site is not None else None
     where = f"{frame.file}:{frame.line}" if frame is not None else "a line that is not known:"
-    given = tuple(Evidence("in", "argument", "", text, None, "") for text in death.failure.inputs)
+    given = tuple(Evidence("in", "argument", "", *described(text)) for text in death.failure.inputs)
     seen = tuple(_piece("in", one, number) for one, number in zip(death.inputs, death.numbers, strict=True))
     return Finding(
         cause=death.kind.cause,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tensorsleuth.diagnose.described import described
 from tensorsleuth.model.catalog import Failure, Function, Instance, Node, Site
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.finding import Evidence
@@ -41,7 +42,9 @@ def _told(
     dtype = _whole(function.argument_dtypes[argument : argument + 1])
     said = _said(failure.message) if dtype is not None else None
     told = said.rpartition(": ")[2] if said and fed else said  # what was fed has its range
-    return Evidence("in", function.arguments[argument], "Argument", fed or dtype or "", None, told or "")
+    kind, shape, values = described(fed) if fed else (dtype or "", None, "")
+    health = ", ".join(words for words in (values, told) if words)
+    return Evidence("in", function.arguments[argument], "Argument", kind, shape, health)
 
 
 def _whole(dtypes: tuple[int, ...]) -> str | None:

@@ -112,7 +112,7 @@ def _finding(process: ProcessTrace, one: Violation, last: bool, others: bool) ->
         step=one.step,
         iteration=None,
         fix=one.change or "look at what computes it, and at the first values that broke it",
-        evidence=(Evidence("out", one.name, "expect", _amount(one), None, _details(one), None),),
+        evidence=(Evidence("out", one.name, "expect", "", None, _details(one), None),),
         seen=_seen(one, last, others),
         logged=last_logged(process, one.clock, one.step),
         source=tuple(_around(process, one)),
@@ -127,14 +127,9 @@ def _seen(one: Violation, last: bool, others: bool) -> str | None:
     return f"{one.times:,} times at this place{how} is shown"
 
 
-def _amount(one: Violation) -> str:
-    return one.amount or one.found
-
-
 def _details(one: Violation) -> str:
-    if not one.amount:
-        return ""
-    return one.found + (f"; first at {one.first}" if one.first else "")
+    amount = f"{one.amount}: " if one.amount else ""
+    return amount + one.found + (f"; first at {one.first}" if one.amount and one.first else "")
 
 
 def _around(process: ProcessTrace, one: Violation) -> list[tuple[int, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tensorsleuth.model.modes import Mode
+from tensorsleuth.trace import rundir
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.reader import Trace
 
@@ -50,6 +51,8 @@ def _setting(meta: dict[str, Any]) -> str | None:
 
 
 def _steps(trace: Trace) -> str:
+    if rundir.is_alive(trace.path):
+        return "it still runs, and no step that trains has been looked at yet. Ask again in a moment."
     nothing = "no model was called, and nothing trained, in a step that was due (docs/inside.md)."
     return f"{nothing}{_not_covered(trace)}"
 

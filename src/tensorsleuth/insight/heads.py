@@ -85,7 +85,7 @@ def _dead(one: Attention, lively: float, collapsed: Array) -> list[Remark | None
     ]
 
 
-_DEAD = "its weights have not depended on the query since training began."
+_DEAD = "the weights have not depended on the query since training began."
 _UNIFORM = "all keys have come to get the same weight."
 
 

@@ -47,17 +47,18 @@ def picture(
     if kept is None:
         raise SleuthError(f"The weights of {one.name} at step {step} were not kept, or gave way to later ones.")
     samples, heads = kept.weights.shape[:2]
-    _within("sample", sample, samples, f"{one.name} was kept of {samples} samples")
-    _within("head", head, heads, f"{one.name} was kept of {heads} heads")
+    _within("sample", sample, samples, one.name)
+    _within("head", head, heads, one.name)
     rows, columns = kept.scale
     queries = _tokens(inputs, step, kept, kept.rows, sample, vocabulary, rows)
     keys = _tokens(inputs, step, kept, kept.columns, sample, vocabulary, columns)
     return Picture(one.name, head, sample, step, kept.weights[sample, head], kept.scale, queries, keys)
 
 
-def _within(what: str, asked: int, there: int, seen: str) -> None:
+def _within(what: str, asked: int, there: int, name: str) -> None:
     if not 0 <= asked < there:
-        raise SleuthError(f"--{what} {asked}: {seen}, so it is one of 0 to {there - 1}.")
+        kept = f"{there} {what}s, 0 to {there - 1}" if there > 1 else f"{what} 0 only"
+        raise SleuthError(f"--{what} {asked}: of {name} the weights were kept of {kept}.")
 
 
 def _tokens(

@@ -31,9 +31,9 @@ class Remark:
 
     @property
     def who(self) -> str:
-        """head 2, heads 0, 1 and 5, all 8 heads"""
+        """head 2, heads 0, 1 and 5, both heads, all 8 heads"""
         if len(self.heads) == self.of:
-            return f"all {self.of} heads" if self.of > 1 else "its head"
+            return {1: "its head", 2: "both heads"}.get(self.of, f"all {self.of} heads")
         if len(self.heads) > 6:
             return f"{len(self.heads)} of {self.of} heads"
         *others, last = map(str, self.heads)

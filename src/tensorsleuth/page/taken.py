@@ -22,7 +22,7 @@ def take(asking: Asking) -> None:
     run, verdict = asking(""), asking("verdict")
     asking.keep(f"api/runs{query({'begin': 0, 'end': 200})}", _alone(run))
     _first_screen(asking)
-    chosen = list(_unique(_of_findings(verdict)))[:MOST]
+    chosen = list(_unique(_of_findings(verdict)))[:MOST] if verdict.get("findings") else _loss(asking)
     for tensor in chosen:
         _panels(asking, run, tensor)
     _watched(asking)
@@ -51,6 +51,13 @@ def _first_screen(asking: Asking) -> None:
         asking("memory/at", by=by)
     asking("tensors", begin=0, end=ROWS)
     asking("tensors", begin=0, end=ROWS, health="bad")
+
+
+def _loss(asking: Asking) -> list[str]:
+    """What a healthy run opens with (web/src/state/first.ts): its loss, as it was last."""
+    scalars = asking("scalars").get("items", [])
+    ids = asking(f"scalars/{scalars[0]['op']}", points=1000).get("ids") if scalars else None
+    return [str(ids[-1])] if ids else []
 
 
 def _watched(asking: Asking) -> None:

@@ -18,6 +18,11 @@ def of(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
+def span(first: int, last: int) -> str:
+    """step 4, steps 0 to 300"""
+    return f"step {first:,}" if first == last else f"steps {first:,} to {last:,}"
+
+
 def short_count(number: int | None) -> str:
     """301k"""
     if number is None or number < 10_000:

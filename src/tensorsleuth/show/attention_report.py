@@ -13,7 +13,7 @@ from rich.text import Text
 
 from tensorsleuth.insight.remark import ERROR, Remark
 from tensorsleuth.insight.summary import Summary
-from tensorsleuth.show.amounts import UNKNOWN, cut, of, printable
+from tensorsleuth.show.amounts import UNKNOWN, cut, of, printable, span
 from tensorsleuth.show.memory_report import short_place
 from tensorsleuth.show.names import cut_apart, fitted
 from tensorsleuth.show.sparkline import sparkline
@@ -55,7 +55,7 @@ def _headline(attentions: Sequence[Summary], remarks: Sequence[Remark]) -> Text:
     heads, looks = sum(one.heads for one in attentions), max(len(one.steps) for one in attentions)
     first, last = attentions[0].steps[0], attentions[0].steps[-1]
     text = Text.assemble((" ATTENTION ", "bold reverse"), "  ", (of(len(attentions), "layer"), "bold"))
-    text.append(f", {of(heads, 'head')} · {of(looks, 'look')}, steps {first} to {last}")
+    text.append(f", {of(heads, 'head')} · {of(looks, 'look')}, {span(first, last)}")
     if not attentions[0].trains:
         text.append(" · of what does not train")
     return text

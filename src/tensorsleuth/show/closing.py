@@ -32,7 +32,10 @@ def hints(commands: Mapping[str, str], width: int) -> str:
     if len(line) <= width:
         return line
     longest = max(len(printable(command)) for command in commands)
-    return "\n".join(f" {printable(command):{longest}}   {text}" for command, text in commands.items())
+    beside = longest + 4 + max(map(len, commands.values())) <= width
+    between = f"{'':3}" if beside else f"\n{'':5}"
+    column = longest if beside else 0
+    return "\n".join(f" {printable(command):{column}}{between}{text}" for command, text in commands.items())
 
 
 def _how(ending: Ending) -> str:

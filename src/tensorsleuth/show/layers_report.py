@@ -8,7 +8,7 @@ import numpy as np
 from rich.text import Text
 
 from tensorsleuth.insight.layers import Curve, Growth, Output
-from tensorsleuth.show.amounts import UNKNOWN, cut, of, printable
+from tensorsleuth.show.amounts import UNKNOWN, cut, of, printable, span
 from tensorsleuth.show.cells import Scale, draw, figure
 from tensorsleuth.show.names import Row, grouped, middle
 
@@ -29,7 +29,7 @@ def headline(outputs: Sequence[Output], gradients: int, updates: int) -> Text:
     steps = [one.curve.steps for one in outputs if len(one.curve.steps)]
     if steps:
         first, last = min(int(one[0]) for one in steps), max(int(one[-1]) for one in steps)
-        text.append(f" · {of(max(map(len, steps)), 'look')}, steps {first} to {last}")
+        text.append(f" · {of(max(map(len, steps)), 'look')}, {span(first, last)}")
     return text
 
 

@@ -85,6 +85,7 @@ export interface Finding {
   epoch: number | null;
   batch: number | null;
   evidence: { role: string; name: string; op: string; dtype: string | null; shape: number[] | null; health: string; line: string | null; tensor: TensorId | null }[];
+  counted: boolean; // it was found without any bad value
   worker: string | null;
   replica: string | null;
   others: string | null;

@@ -8,8 +8,10 @@ import { count } from "../../widgets/format";
 import { Loading } from "../../widgets/Loading";
 import { ErrorBox } from "../../widgets/ErrorBox";
 import { Shown } from "../../widgets/Shown";
+import { sharedScopes } from "../../widgets/names";
 import { useAnswer } from "../../widgets/useAnswer";
 import { useLast } from "../../widgets/useLast";
+import { VerdictHint } from "../../widgets/VerdictHint";
 import { Chart } from "../watched/Chart";
 import { choice, choose, type Choice } from "./state";
 import { Thumbs } from "./Thumbs";
@@ -27,6 +29,7 @@ function Chosen({ list }: { list: AttentionList }) {
   return (
     <div class="attention">
       <Tools list={list} now={now} />
+      <VerdictHint />
       <Remarks list={list} now={now} />
       <div class="attention-parts">
         <Pictures items={list.items} now={now} />
@@ -39,11 +42,12 @@ function Chosen({ list }: { list: AttentionList }) {
 function Tools({ list, now }: { list: AttentionList; now: Choice }) {
   const { item, step, sample } = now;
   const at = item.steps.indexOf(step);
+  const scopes = sharedScopes(list.items.map((one) => one.name));
   const to = (look: number): void => choose({ step: item.steps[look] ?? null });
   return (
     <div class="attention-tools">
       <select class="attention-layer" aria-label="Layer" title={item.name} value={item.id} onChange={(event) => choose({ item: event.currentTarget.value })}>
-        {list.items.map((one) => <option key={one.id} value={one.id}>{title(one)}</option>)}
+        {list.items.map((one) => <option key={one.id} value={one.id}>{title(one, scopes)}</option>)}
       </select>
       <Where item={item} step={step} />
       <span class="attention-steps">

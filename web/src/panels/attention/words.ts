@@ -1,10 +1,11 @@
 /** Attention in words. */
 import type { AttentionItem, Axis, HeadLines, Weights } from "../../api/inside";
 import { count, many, value } from "../../widgets/format";
+import { withoutScopes } from "../../widgets/names";
 
-/** "block_0/attention · 4 heads · 10×10". */
-export function title(item: AttentionItem): string {
-  return `${item.name} · ${many(item.heads, "head")} · ${item.queries}×${item.keys}`;
+/** "block_0/attention · 4 heads · 10×10", without the scopes that all begin with. */
+export function title(item: AttentionItem, scopes: string): string {
+  return `${withoutScopes(item.name, scopes)} · ${many(item.heads, "head")} · ${item.queries}×${item.keys}`;
 }
 
 /** What stands beside a row or column: the token, else its position; of a block its first. */

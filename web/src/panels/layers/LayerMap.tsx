@@ -5,6 +5,7 @@ import type { Layers, Measure } from "../../api/inside";
 import { goTo } from "../../state/inside";
 import { theme } from "../../state/theme";
 import { type Cell, walked } from "../../widgets/cells";
+import { sharedScopes } from "../../widgets/names";
 import { palette } from "../../widgets/palette";
 import { type Size, useCanvas } from "../../widgets/useCanvas";
 import { useWidth } from "../../widgets/useWidth";
@@ -27,7 +28,8 @@ export function LayerMap({ layers, cells, drawn }: Props) {
   const numbers = cells.measures[drawn]!;
   const scale = scaleOf(drawn, numbers);
   const ends = theme.value === "dark" ? DARK : LIGHT;
-  const at = frame(layers, width);
+  const scopes = sharedScopes(layers.rows.map((row) => row.name));
+  const at = frame(layers, scopes, width);
   const { canvas, paint } = useCanvas(size, (context) => drawLayers(context, layers, numbers, cells.bad, scale, at, ends, palette(), cursor.value));
   useSignalEffect(() => (void cursor.value, paint()));
   useEffect(paint, [layers, drawn, width, theme.value]);
@@ -43,7 +45,7 @@ export function LayerMap({ layers, cells, drawn }: Props) {
   const here = cursor.value !== null && cursor.value.row < layers.rows.length && cursor.value.column < layers.steps.length ? cursor.value : null;
   return (
     <div class="layers-map" ref={box}>
-      <p class="heat-now" aria-live="polite">{here ? cellWords(layers, cells, drawn, here.row, here.column) : <span class="faint">a row each, steps to the right; a click goes to its line</span>}</p>
+      <p class="heat-now" aria-live="polite">{here ? cellWords(layers, cells, drawn, here.row, here.column) : <span class="faint">{hint(scopes)}</span>}</p>
       <div tabIndex={0} role="group" aria-label="Picture. Arrows go from cell to cell, Enter goes to the layer." onKeyDown={press} onBlur={() => (cursor.value = null)}>
         <canvas ref={canvas} role="img" aria-label={summary(layers, drawn)} style={{ width: `${Math.ceil(at.left + at.wide * layers.steps.length) + 1}px`, height: `${at.high * layers.rows.length + AXIS}px` }}
           onPointerMove={(event) => (cursor.value = cellAt(event, at, layers))} onPointerLeave={() => (cursor.value = null)}
@@ -52,6 +54,10 @@ export function LayerMap({ layers, cells, drawn }: Props) {
       <Legend scale={scale} drawn={drawn} ends={ends} bad={cells.bad !== null} gaps={numbers.some(Number.isNaN)} />
     </div>
   );
+}
+
+function hint(scopes: string): string {
+  return `a row each, steps to the right; a click goes to its line${scopes && `. All are in ${scopes}/`}`;
 }
 
 const SWATCHES = 11;

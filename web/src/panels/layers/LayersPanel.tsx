@@ -6,6 +6,7 @@ import { ofRun } from "../../state/name";
 import { Empty } from "../../widgets/Empty";
 import { Shown } from "../../widgets/Shown";
 import { useAnswer } from "../../widgets/useAnswer";
+import { VerdictHint } from "../../widgets/VerdictHint";
 import { LayerMap } from "./LayerMap";
 import { type Cells, KINDS, leftOut, MEASURES, ORDER } from "./words";
 import "./layers.css";
@@ -31,6 +32,7 @@ function Chosen({ layers }: { layers: Layers }) {
         {drawn && <Choice label="Measure" value={drawn} options={offered.map((one) => [one, MEASURES[one]])} choose={(one) => drift({ measure: one })} />}
         {leftOut(layers) && <span class="faint">{leftOut(layers)}</span>}
       </div>
+      <VerdictHint />
       {drawn ? <LayerMap layers={layers} cells={cells} drawn={drawn} /> : <Empty title={`No ${KINDS[layers.kind]} were seen`}>{layers.why}</Empty>}
     </div>
   );

@@ -2,14 +2,15 @@
 import type { Layers } from "../../api/inside";
 import type { Cell } from "../../widgets/cells";
 import { short } from "../../widgets/format";
+import { abbreviated, withoutScopes } from "../../widgets/names";
 import type { Palette } from "../../widgets/palette";
-import { shorten } from "../../widgets/shorten";
 import { colour, css, type Ends } from "../tensor/colour";
 import { position, type Scale } from "./scale";
 
 type Context = CanvasRenderingContext2D;
 
 export interface Frame {
+  scopes: string; // that all names begin with, and which are left out
   left: number;
   wide: number; // of a cell
   high: number;
@@ -19,10 +20,10 @@ const WIDEST = 44;
 const LETTER = 5.7; // pixels
 export const AXIS = 18; // below the cells
 
-export function frame({ rows, steps }: Layers, width: number): Frame {
-  const longest = Math.max(...rows.map((row) => row.name.length), 4) * LETTER + 12;
+export function frame({ rows, steps }: Layers, scopes: string, width: number): Frame {
+  const longest = Math.max(...rows.map((row) => withoutScopes(row.name, scopes).length), 4) * LETTER + 12;
   const left = Math.round(Math.min(longest, Math.max(width * 0.42, 90)));
-  return { left, wide: Math.min((width - left - 1) / Math.max(steps.length, 1), WIDEST), high: rows.length > 60 ? 12 : 17 };
+  return { scopes, left, wide: Math.min((width - left - 1) / Math.max(steps.length, 1), WIDEST), high: rows.length > 60 ? 12 : 17 };
 }
 
 export function drawLayers(context: Context, layers: Layers, cells: Float32Array, bad: Float32Array | null, scale: Scale, at: Frame, ends: Ends, palette: Palette, cursor: Cell | null): void {
@@ -47,7 +48,7 @@ function names(context: Context, { rows }: Layers, at: Frame, palette: Palette, 
   context.textAlign = "right";
   rows.forEach(({ name }, row) => {
     context.fillStyle = row === cursor?.row ? palette.text : palette["text-2"];
-    context.fillText(shorten(name, Math.floor((at.left - 8) / LETTER)), at.left - 6, (row + 0.5) * at.high);
+    context.fillText(abbreviated(withoutScopes(name, at.scopes), Math.floor((at.left - 8) / LETTER)), at.left - 6, (row + 0.5) * at.high);
   });
 }
 

@@ -16,10 +16,11 @@ import "./code.css";
 export function Source() {
   const now = run.value;
   const id = focus.value;
-  const detail = useAnswer<TensorDetail>(id === null ? null : ofRun(`tensors/${id}`)).value;
-  const spot = now && (id === null || detail) ? spotFor(now, detail) : null;
+  const { value: detail, error } = useAnswer<TensorDetail>(id === null ? null : ofRun(`tensors/${id}`));
+  const waits = id !== null && !detail && !error; // an exported page may not have the tensor: then its files are shown
+  const spot = now && !waits ? spotFor(now, detail) : null;
   const answer = useAnswer<Answer>(spot === null ? null : ofRun(`sources/${spot.file}`), { at: id });
-  if (!now || (id !== null && !detail)) return <Loading lines={6} />;
+  if (!now || waits) return <Loading lines={6} />;
   if (spot === null) return <Empty title="No source was recorded">Files of the program are kept when a line of theirs calls TensorFlow.</Empty>;
   const forward = detail?.forward?.place ?? null;
   return (

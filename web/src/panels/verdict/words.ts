@@ -3,8 +3,6 @@ import type { Finding } from "../../api/types";
 import { when } from "../../widgets/format";
 
 /** The summary, with the name of the file only. */
-const COUNTED = new Set(["kept", "copied"]); // roles of evidence that is no single tensor
-
 export function headline(finding: Finding): string {
   return finding.file ? finding.summary.replaceAll(finding.file, base(finding.file)) : finding.summary;
 }
@@ -29,7 +27,7 @@ export function sureness(finding: Finding): string {
   if (finding.counted) return finding.counted;
   if (finding.cause === "origin") return "of the line: what went in was finite, what came out was not. The reason is not known";
   if (finding.cause === "violation") return "yes: it was judged there";
-  if (COUNTED.has(finding.evidence[0]?.role ?? "")) return `${finding.confidence >= 0.9 ? "yes" : "fairly"} (${share}): it was counted`;
+  if (finding.counted) return finding.confidence >= 0.9 ? `yes (${share}): it was counted` : `fairly (${share}): it was counted, but may be meant`;
   if (finding.confidence >= 0.9) return `yes (${share}): what was seen there explains it, and nothing before it was bad`;
   return finding.confidence >= 0.7 ? `fairly (${share}): it fits what was seen` : `not very (${share}): others may fit as well`;
 }

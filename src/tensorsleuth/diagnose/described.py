@@ -1,0 +1,16 @@
+"""What was written down of a value that is in no row: `int32 [2], 1 … 5`."""
+
+from __future__ import annotations
+
+import re
+
+_TEXT = re.compile(r"(?P<dtype>\w+) \[(?P<shape>(?:\d+(?:, ?)?)*)\](?:, (?P<rest>.*))?", re.DOTALL)
+
+
+def described(text: str) -> tuple[str, tuple[int, ...] | None, str]:
+    """Its dtype, its shape, and what is said of its values; all of it as words where it is something else."""
+    found = _TEXT.fullmatch(text)
+    if found is None:
+        return "", None, text
+    shape = tuple(int(size) for size in re.findall(r"\d+", found["shape"]))
+    return found["dtype"], shape, found["rest"] or ""
