@@ -39,6 +39,8 @@ HABITS = FED | frozenset(
         "frozen-weights",
         "growing-graph",
         "kept-tensors",
+        "learning-rate-too-high",
+        "logits-as-probabilities",
         "loss-scale-collapse",
         "masked-rows",
         "missing-scale",
@@ -48,6 +50,7 @@ HABITS = FED | frozenset(
         "norm-of-constant",
         "not-in-optimizer",
         "outsized-tensor",
+        "probabilities-as-logits",
         "repeated-cast",
         "repeated-conversion",
         "retracing",
@@ -56,6 +59,7 @@ HABITS = FED | frozenset(
         "still-embedding-rows",
         "untied-weights",
         "vanishing-gradients",
+        "zero-gradients",
     ]
 )
 

@@ -10,7 +10,7 @@ import numpy as np
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.habit import Habit, piece
 from tensorsleuth.diagnose.habits import flat_loss
-from tensorsleuth.diagnose.training import CROSS_ENTROPIES, Training, tensor_of
+from tensorsleuth.diagnose.training import CROSS_ENTROPIES, Training, classes_of
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
@@ -24,7 +24,7 @@ MOST_NOISE = 0.02  # by which the last quarter may be below the first
 def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
     for spot in training.forward(CROSS_ENTROPIES):
-        classes = _classes(training, spot)
+        classes = classes_of(training, spot)
         for losses in _averages(training, spot) if classes > 1 else ():
             if len(losses) < FEWEST_STEPS:
                 continue
@@ -32,14 +32,6 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
             if _at_chance(quarters, math.log(classes)) and not any(flat_loss.find(process)):  # which says why
                 yield _habit(training, spot, classes, quarters, len(losses))
                 break
-
-
-def _classes(training: Training, spot: Spot) -> int:
-    """How many: the op's second output has a column for each."""
-    events = training.process.events
-    rows = events[events["tensor"] == tensor_of(spot) + 1][:1]
-    shape = training.process.shape_of(rows[0]) if len(rows) else None
-    return shape[-1] if shape else 0
 
 
 def _averages(training: Training, spot: Spot) -> Iterator[Array]:
