@@ -26,7 +26,8 @@ MORE_SPECIFIC = (logits_as_probabilities, dead_layer, saturated_layer)
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    gradients = process.once(Inside).gradients
+    inside = process.once(Inside)
+    gradients = inside.gradients or inside.updates  # TensorFlow leaves out what it knows to be zero when it optimises
     zeros = _zero_looks(gradients)
     if zeros < FEWEST_LOOKS or int(gradients[0].steps[-1]) < LAST_STEP:
         return
