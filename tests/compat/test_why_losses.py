@@ -96,3 +96,23 @@ def test_losses_written_by_hand(
 
     trace = recorded(lambda: [train_step(tf.constant(X)) for _ in range(STEPS)])
     assert causes(trace) == expected
+
+
+@pytest.mark.parametrize(("seed", "noted"), [(1, ["chance-loss"]), (None, [])], ids=["shuffled", "as they are"])
+def test_two_classes_that_nothing_tells_apart(recorded: Recorded, seed: int | None, noted: list[str]) -> None:
+    """Labels of other samples; a note, for labels that lie between 0 and 1 may have no smaller loss."""
+    drawn = np.random.default_rng(5).normal(size=(4096, 2)).astype("float32")
+    labels = (drawn[:, :1] > 0).astype("float32")
+    labels = labels if seed is None else np.random.default_rng(seed).permutation(labels)
+    weights = tf.Variable(tf.zeros((2, 1)), name="weights")
+
+    @tf.function
+    def train_step(x: Any, label: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(label, x @ weights))
+        weights.assign_sub(0.1 * tape.gradient(loss, weights))
+        return loss
+
+    trace = recorded(lambda: [train_step(drawn[at::256], labels[at::256]) for at in range(240)])
+    found = tensorsleuth.diagnose(trace)
+    assert not found.findings and [note.cause for note in found.notes if note.cause == "chance-loss"] == noted

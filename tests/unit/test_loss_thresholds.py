@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.unit.test_learning_thresholds import pace
 
-from tensorsleuth.diagnose.habits import learning_rate_too_high, logits_as_probabilities, zero_gradients
+from tensorsleuth.diagnose.habits import learning_rate_too_high, logits_as_probabilities, loss_rose, zero_gradients
 
 rng = np.random.default_rng(3)
 
@@ -87,3 +87,19 @@ def test_probabilities_are_between_0_and_1_and_shares_of_one_sign() -> None:
     rows = np.array([(0, 1), (-1e-6, 1 + 1e-6), (-0.2, 0.4), (0.1, 3.0), (-3.0, -1.0)], [("min", "f4"), ("max", "f4")])
     assert logits_as_probabilities._outside(rows, False).tolist() == [False, False, True, True, True]
     assert logits_as_probabilities._outside(rows, True).tolist() == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "noise", "rises"),
+    [
+        (12.0, 30.0, 1.0, True),
+        (12.0, 13.0, 0.1, False),  # by less than a fifth
+        (1.0, 1.5, 2.0, False),  # by less than chance
+        (30.0, 12.0, 1.0, False),
+        (-2.0, 2.0, 0.1, False),  # no distance from a goal
+    ],
+)
+def test_a_loss_rises_by_more_than_chance(start: float, end: float, noise: float, rises: bool) -> None:
+    drawn = np.random.default_rng(8).normal(size=200)
+    losses = np.linspace(start, end, 200) + noise * drawn
+    assert loss_rose._rises(losses if start < 0 else np.abs(losses)) is rises

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 from tensorsleuth.diagnose.quoted import code_at, lines_around
 from tensorsleuth.model.catalog import Frame
@@ -25,6 +27,17 @@ class Habit:
     step: int | None = None  # since when
     evidence: tuple[Evidence, ...] = ()
     is_wrong: bool = False  # results are, which is worse than any memory
+
+
+class Finder(Protocol):
+    """A file of `habits/`."""
+
+    def find(self, process: ProcessTrace) -> Iterator[Habit]: ...
+
+
+def is_told(process: ProcessTrace, others: Iterable[Finder]) -> bool:
+    """Does another habit say the same already, and say more: one finding a cause."""
+    return any(True for other in others for _ in other.find(process))
 
 
 def as_finding(process: ProcessTrace, habit: Habit) -> Finding:

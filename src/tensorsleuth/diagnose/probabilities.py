@@ -48,6 +48,13 @@ def taken_for_logits(training: Training) -> Iterator[tuple[Spot, Spot]]:
                 yield loss, before
 
 
+def sigmoid_losses(training: Training) -> Iterator[Spot]:
+    """What each sigmoid cross-entropy of logits adds up to, sample by sample."""
+    for spot in training.forward(("Log1p",)):
+        if _sigmoid_logits(training, spot):
+            yield from (user for user in training.around.after(spot) if user.type == "AddV2" and not user.is_gradient)
+
+
 def _sigmoid_logits(training: Training, loss: Spot) -> list[Spot]:
     """TensorFlow computes it as … + log1p(exp(−|x|)), and −|x| as where(x >= 0, −x, x)."""
     exps = [one for one in _sources(training, loss, 0) if one.type == "Exp"]

@@ -41,6 +41,7 @@ HABITS = FED | frozenset(
         "kept-tensors",
         "learning-rate-too-high",
         "logits-as-probabilities",
+        "loss-rose",
         "loss-scale-collapse",
         "masked-rows",
         "missing-scale",

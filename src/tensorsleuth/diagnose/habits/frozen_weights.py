@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.diagnose.around import Spot
-from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.habit import Habit, is_told, piece
 from tensorsleuth.diagnose.habits import logits_as_probabilities, zero_gradients
 from tensorsleuth.diagnose.optimizing import READ, optimizer_at, rate_of
 from tensorsleuth.diagnose.training import Training, elements_of
@@ -26,7 +26,7 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     for root in training.roots:
         rows = training.rows(_reads(training, written, root))
         stay = rows and _elements(rows) >= LEAST and all(_stays(part) for part in rows.values())
-        if stay and not any(habit for one in SAY_WHY for habit in one.find(process)):
+        if stay and not is_told(process, SAY_WHY):
             yield _habit(training, written, root, rows)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.habit import Habit, is_told, piece
 from tensorsleuth.diagnose.habits import dead_layer, exploding_gradients, logits_as_probabilities
 from tensorsleuth.diagnose.optimizing import Pace, losses_of, pace_of, rate_of, updated_at
 from tensorsleuth.diagnose.training import Training
@@ -31,7 +31,7 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     losses = [one for one in losses_of(training).values() if len(one) >= FEWEST_STEPS]
     worse = [one for one in losses if _jumps(one)]
     stays = bool(worse) and all(_is_no_better(one) for one in losses)
-    if stays and not any(habit for one in MORE_SPECIFIC for habit in one.find(process)):
+    if stays and not is_told(process, MORE_SPECIFIC):
         yield _habit(training, pace, max(worse, key=lambda one: abs(float(one[0]))))
 
 

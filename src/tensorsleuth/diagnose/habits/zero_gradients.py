@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.diagnose.around import Spot
-from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.habit import Habit, is_told, piece
 from tensorsleuth.diagnose.habits import dead_layer, logits_as_probabilities, saturated_layer
 from tensorsleuth.diagnose.optimizing import losses_of
 from tensorsleuth.diagnose.stopping import what_stops
@@ -34,7 +34,7 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
     losses = losses_of(training)
     left = {spot: values for spot, values in losses.items() if _is_left(values)}
-    if left and not any(habit for one in MORE_SPECIFIC for habit in one.find(process)):
+    if left and not is_told(process, MORE_SPECIFIC):
         spot = max(left, key=lambda one: float(np.abs(left[one]).max()))
         yield _habit(training, gradients, zeros, spot, left[spot])
 
