@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.training import CROSS_ENTROPIES, Training
+from tensorsleuth.trace.moment import constant_of
 
 LOW, HIGH = 1e-3, 1 - 1e-3  # who clips to less than one of these and more than the other means probabilities
 ALONG = frozenset(["Cast"])  # views are seen through by `Around`
@@ -91,8 +92,8 @@ def _number(training: Training, spot: Spot, depth: int = DEPTH) -> float | None:
     if node is None:
         return None
     if node.type == "Const":
-        value = node.attrs.get("value")
-        return float(value[0]) if isinstance(value, (list, tuple)) and len(value) == 1 else None
+        value = constant_of(node)
+        return value[0] if value is not None and len(value) == 1 else None
     if node.type not in ("Sub", *ALONG) or not depth:
         return None
     given = [_number(training, one, depth - 1) for slot in training.around.inputs(spot) for one in slot]

@@ -20,6 +20,7 @@ LATE, STILL = 16, 0.05  # or of them from that step on, at every look
 JUMPED = 2.0  # times the first loss, soon after it or at the end
 CHANCE = 4.0  # or as many times what the last ones vary by, in standard deviations of their logarithm
 NO_BETTER = 0.9  # of the first loss, in the last tenth of the steps
+SHOWN = 3  # of the first looks, and of the last
 MORE_SPECIFIC = (logits_as_probabilities, exploding_gradients, dead_layer)
 
 
@@ -71,8 +72,8 @@ def _habit(training: Training, pace: Pace, losses: Array) -> Habit:
         f"move the weights by {moved} of their length (0.1 % is usual), the loss jumps from {losses[0]:.3g} to "
         f"{highest:.3g}, and after {len(losses):,} steps it is {_end(losses):.3g}, {better} than before the first"
     )
-    by_step = zip(pace.steps.tolist(), pace.ratio.tolist(), strict=True)
-    looks = ", ".join(f"{100 * ratio:.2g} % (step {step})" for step, ratio in by_step)
+    by_step = list(zip(pace.steps.tolist(), pace.ratio.tolist(), strict=True))
+    looks = ", ".join(f"{100 * ratio:.3g} % (step {step})" for step, ratio in (*by_step[:SHOWN], *by_step[-SHOWN:]))
     parts = " → ".join(f"{np.median(part):.3g}" for part in np.array_split(losses, PART))
     evidence = (piece("also", "update to weights", looks), piece("also", "loss by tenth of the steps", parts))
     place = updated_at(training), "update", 0.0, False, 0, evidence

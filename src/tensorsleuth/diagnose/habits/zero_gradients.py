@@ -10,7 +10,7 @@ from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.habit import Habit, is_told, piece
 from tensorsleuth.diagnose.habits import dead_layer, logits_as_probabilities, saturated_layer
 from tensorsleuth.diagnose.optimizing import losses_of
-from tensorsleuth.diagnose.stopping import what_stops
+from tensorsleuth.diagnose.stopping import ENDS, what_stops
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.diagnose.words import many
 from tensorsleuth.trace.inside import Inside
@@ -57,7 +57,7 @@ def _is_left(losses: Array) -> bool:
 
 def _habit(training: Training, gradients: list[WatchedSeries], zeros: int, loss: Spot, losses: Array) -> Habit:
     stop, step = what_stops(training, loss), int(gradients[0].steps[-zeros])
-    what = f"lets no gradient through ({stop.type})" if stop is not None else "computes a loss without gradients"
+    what = f"lets no gradient through ({_said(training, stop)})" if stop else "computes a loss without gradients"
     why = (
         f"{what}: those of all {many(len(gradients), 'variable')} are exactly 0 at the last {zeros} looks, from step "
         f"{step} on, while the loss is {losses[-1]:.4g}, {losses[0]:.4g} in the first step: nothing is learned"
@@ -68,9 +68,14 @@ def _habit(training: Training, gradients: list[WatchedSeries], zeros: int, loss:
     return Habit("zero-gradients", 0.92, why, _fix(stop), *place, is_wrong=True)
 
 
+def _said(training: Training, stop: Spot) -> str:
+    """The op; of one that is flat where all of it lies, what it puts out."""
+    rows = training.rows((stop,)).get(stop) if stop.type in ENDS else None
+    return f"{stop.type}, {rows['max'][-1]:.4g} for all of it" if rows is not None else stop.type
+
+
 def _fix(stop: Spot | None) -> str:
-    flat = stop is not None and stop.type in ("Minimum", "Maximum", "Relu", "Relu6", "ClipByValue")
-    return _BEYOND if flat else _SMOOTH
+    return _LOOK if stop is None else _BEYOND if stop.type in ENDS else _SMOOTH
 
 
 _BEYOND = (
@@ -79,5 +84,9 @@ _BEYOND = (
 )
 _SMOOTH = (
     "steps (sign, round, argmax, comparisons, whole numbers) are for metrics: compute the loss of what goes into them, "
-    "or of something smooth in their place (sigmoid, softmax); look for tf.stop_gradient and weights of 0 in the loss"
+    "or of something smooth in their place (sigmoid, softmax)"
+)
+_LOOK = (
+    "look for weights or masks of 0 in the loss, for clips and ReLUs beyond whose ends all of it lies, and for gradients "
+    "that underflow in float16 (keras.optimizers.LossScaleOptimizer)"
 )
