@@ -87,6 +87,6 @@ _SMOOTH = (
     "or of something smooth in their place (sigmoid, softmax)"
 )
 _LOOK = (
-    "look for weights or masks of 0 in the loss, for clips and ReLUs beyond whose ends all of it lies, and for gradients "
+    "look for weights or masks of 0 in the loss, for clips and ReLUs beyond whose ends it all lies, and for gradients "
     "that underflow in float16 (keras.optimizers.LossScaleOptimizer)"
 )
