@@ -38,6 +38,7 @@ def curve(first: float, early: float, end: float, noise: float = 0.05) -> np.nda
         (curve(0.57, 35.0, 0.56), True, True),
         (curve(1.5, 4000.0, 1300.0, noise=0.8), True, True),
         (curve(1.6, 50.0, 0.8), True, False),  # it came down after all
+        (np.append(3.4, np.geomspace(1300.0, 20.0, 119)), True, False),  # it still comes back
         (curve(1.6, 1.7, 1.6), False, True),  # nothing was learned, but nothing was thrown
         (curve(0.3, 1.0, 1.0, noise=2.2), False, True),  # single samples: the first was an easy one
         (np.append(curve(0.57, 35.0, 0.56), np.nan), False, False),  # a bad value is told by its birth

@@ -20,6 +20,7 @@ LATE, STILL = 16, 0.05  # or of them from that step on, at every look
 JUMPED = 2.0  # times the first loss, soon after it or at the end
 CHANCE = 4.0  # or as many times what the last ones vary by, in standard deviations of their logarithm
 NO_BETTER = 0.9  # of the first loss, in the last tenth of the steps
+FALLS = 0.75  # of the tenth before: it may come back yet
 SHOWN = 3  # of the first looks, and of the last
 MORE_SPECIFIC = (logits_as_probabilities, exploding_gradients, dead_layer)
 
@@ -52,7 +53,8 @@ def _jumps(losses: Array) -> bool:
 
 
 def _is_no_better(losses: Array) -> bool:
-    return _end(losses) >= NO_BETTER * float(losses[0])
+    before = float(np.median(np.array_split(losses, PART)[-2]))
+    return _end(losses) >= max(NO_BETTER * float(losses[0]), FALLS * before)
 
 
 def _end(losses: Array) -> float:
