@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -20,7 +21,7 @@ LATE, STILL = 16, 0.05  # or of them from that step on, at every look
 JUMPED = 2.0  # times the first loss, soon after it or at the end
 CHANCE = 4.0  # or as many times what the last ones vary by, in standard deviations of their logarithm
 NO_BETTER = 0.9  # of the first loss, in the last tenth of the steps
-FALLS = 0.75  # of the tenth before: it may come back yet
+FALLING = 5  # tenths, the last ones, each below the one before: it may come back yet
 SHOWN = 3  # of the first looks, and of the last
 MORE_SPECIFIC = (logits_as_probabilities, exploding_gradients, dead_layer)
 
@@ -53,8 +54,12 @@ def _jumps(losses: Array) -> bool:
 
 
 def _is_no_better(losses: Array) -> bool:
-    before = float(np.median(np.array_split(losses, PART)[-2]))
-    return _end(losses) >= max(NO_BETTER * float(losses[0]), FALLS * before)
+    return _end(losses) >= NO_BETTER * float(losses[0]) and not _still_falls(losses)
+
+
+def _still_falls(losses: Array) -> bool:
+    tenths = [float(np.median(part)) for part in np.array_split(losses, PART)[-FALLING:]]
+    return all(after < before for before, after in pairwise(tenths))
 
 
 def _end(losses: Array) -> float:
