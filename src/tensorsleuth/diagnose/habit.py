@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from tensorsleuth.diagnose.quoted import code_at, lines_around
 from tensorsleuth.model.catalog import Frame
@@ -37,6 +38,17 @@ def once_a_line(found: Iterable[Habit]) -> Iterator[Habit]:
         if first is not habit:
             kept[habit.cause, habit.frame] = replace(first, about=(*first.about, *habit.about))
     yield from kept.values()
+
+
+class Finder(Protocol):
+    """A file of `habits/`."""
+
+    def find(self, process: ProcessTrace) -> Iterator[Habit]: ...
+
+
+def is_told(process: ProcessTrace, others: Iterable[Finder]) -> bool:
+    """Does another habit say the same already, and say more: one finding a cause."""
+    return any(True for other in others for _ in other.find(process))
 
 
 def as_finding(process: ProcessTrace, habit: Habit) -> Finding:

@@ -8,6 +8,7 @@ from functools import reduce
 import numpy as np
 
 from tensorsleuth.diagnose.around import Spot
+from tensorsleuth.diagnose.returned import returned_rows
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.diagnose.written import Written
 from tensorsleuth.model.catalog import Frame
@@ -61,8 +62,14 @@ def _whole(parts: list[WatchedSeries], column: str, steps: Array) -> Array:
 
 def losses_of(training: Training) -> dict[Spot, Array]:
     """The single numbers that gradients start from, with their values from step to step."""
-    found = training.rows(spot for spot in training.forward(LOSSES) if training.begins_gradients(spot))
-    return {spot: rows["max"] for spot, rows in found.items() if training.process.shape_of(rows[0]) == ()}
+    spots = [spot for spot in training.forward(LOSSES) if training.begins_gradients(spot)]
+    seen = training.rows(spots)
+    found = {spot: seen[spot] if spot in seen else returned_rows(training, spot) for spot in spots}
+    return {spot: rows["max"] for spot, rows in found.items() if _are_numbers(training, rows)}
+
+
+def _are_numbers(training: Training, rows: Array) -> bool:
+    return len(rows) > 0 and training.process.shape_of(rows[0]) == ()
 
 
 def readings(training: Training, name: str) -> Array:

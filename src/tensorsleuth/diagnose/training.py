@@ -202,6 +202,14 @@ def tensor_of(spot: Spot) -> int:
     return spot.instance.first + node.first
 
 
+def classes_of(training: Training, spot: Spot) -> int:
+    """Of a softmax cross-entropy, whose second output has a column for each; 0 where that was not seen."""
+    events = training.process.events
+    rows = events[events["tensor"] == tensor_of(spot) + 1][:1] if spot.type in CROSS_ENTROPIES else events[:0]
+    shape = training.process.shape_of(rows[0]) if len(rows) else None
+    return shape[-1] if shape else 0
+
+
 def elements_of(rows: Array) -> Array:
     """How many numbers each row's tensor has."""
     counted: Array = sum((rows[name].astype(np.int64) for name in COUNTS), np.zeros(len(rows), np.int64))

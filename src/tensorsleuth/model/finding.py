@@ -41,6 +41,9 @@ HABITS = FED | frozenset(
         "growing-graph",
         "heads-mixed",
         "kept-tensors",
+        "learning-rate-too-high",
+        "logits-as-probabilities",
+        "loss-rose",
         "loss-scale-collapse",
         "masked-rows",
         "missing-scale",
@@ -51,6 +54,7 @@ HABITS = FED | frozenset(
         "not-in-optimizer",
         "outsized-tensor",
         "padding-unmasked",
+        "probabilities-as-logits",
         "repeated-cast",
         "repeated-conversion",
         "retracing",
@@ -60,10 +64,11 @@ HABITS = FED | frozenset(
         "still-embedding-rows",
         "untied-weights",
         "vanishing-gradients",
+        "zero-gradients",
     ]
 )
 # Of these, what is read off the graph: nothing had to be counted.
-STRUCTURAL = frozenset(["heads-mixed", "softmax-axis"])
+STRUCTURAL = frozenset(["heads-mixed", "probabilities-as-logits", "softmax-axis"])
 
 
 @dataclass(frozen=True)

@@ -227,7 +227,7 @@ class Moment:
             elif source.argument >= 0:
                 yield from self._passed(source.argument)
             elif tensor.node is not None and tensor.node.type == "Const":
-                yield Observed(self.process, tensor, None, _constant(tensor.node), self.call)
+                yield Observed(self.process, tensor, None, constant_of(tensor.node), self.call)
             elif tensor.node is not None and tensor.instance is not None and not _is_whole(tensor):
                 assert tensor.function is not None
                 inner = self.moments.flow.slots(tensor.instance, tensor.function.number(tensor.node))
@@ -286,7 +286,8 @@ def _of_loop(rows: list[Row], listed: bool) -> Row | None:
     return next((row for row in bad if row["nan"]), next(iter(bad), last))
 
 
-def _constant(node: Node) -> tuple[float, ...] | None:
+def constant_of(node: Node) -> tuple[float, ...] | None:
+    """The numbers of a constant; None where they were not kept."""
     try:
         return tuple(float(value) for value in node.attrs["value"])
     except (KeyError, ValueError):  # too large to be kept, complex, or text

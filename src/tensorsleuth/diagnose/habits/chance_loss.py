@@ -8,9 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.diagnose.around import Spot
-from tensorsleuth.diagnose.habit import Habit, piece
-from tensorsleuth.diagnose.habits import flat_loss
-from tensorsleuth.diagnose.training import CROSS_ENTROPIES, Training, tensor_of
+from tensorsleuth.diagnose.habit import Habit, is_told, piece
+from tensorsleuth.diagnose.habits import flat_loss, learning_rate_too_high, probabilities_as_logits, zero_gradients
+from tensorsleuth.diagnose.probabilities import sigmoid_losses
+from tensorsleuth.diagnose.training import CROSS_ENTROPIES, Training, classes_of
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
@@ -19,27 +20,26 @@ NEAR = 6  # ops from the losses of the samples to their mean
 FEWEST_STEPS, ENOUGH = 200, 1000  # steps for a note, and for a problem: a slow start is none
 LEAST, MOST = 0.985, 1.2  # of the logarithm, in each quarter of the steps
 MOST_NOISE = 0.02  # by which the last quarter may be below the first
+SAY_WHY = (flat_loss, zero_gradients, probabilities_as_logits, learning_rate_too_high)
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
-    for spot in training.forward(CROSS_ENTROPIES):
-        classes = _classes(training, spot)
+    for spot, classes in _entropies(training):
         for losses in _averages(training, spot) if classes > 1 else ():
             if len(losses) < FEWEST_STEPS:
                 continue
             quarters = [float(np.mean(part)) for part in np.array_split(losses, 4)]
-            if _at_chance(quarters, math.log(classes)) and not any(flat_loss.find(process)):  # which says why
+            if _at_chance(quarters, math.log(classes)) and not is_told(process, SAY_WHY):
                 yield _habit(training, spot, classes, quarters, len(losses))
                 break
 
 
-def _classes(training: Training, spot: Spot) -> int:
-    """How many: the op's second output has a column for each."""
-    events = training.process.events
-    rows = events[events["tensor"] == tensor_of(spot) + 1][:1]
-    shape = training.process.shape_of(rows[0]) if len(rows) else None
-    return shape[-1] if shape else 0
+def _entropies(training: Training) -> list[tuple[Spot, int]]:
+    """Cross-entropies with how many classes each has; where there are several of two, as in a GAN, they are at odds."""
+    of_two = [(spot, 2) for spot in sigmoid_losses(training)]
+    several = [(spot, classes_of(training, spot)) for spot in training.forward(CROSS_ENTROPIES)]
+    return several + (of_two if len(of_two) == 1 else [])
 
 
 def _averages(training: Training, spot: Spot) -> Iterator[Array]:
@@ -66,7 +66,8 @@ def _habit(training: Training, spot: Spot, classes: int, quarters: list[float], 
     )
     said = " → ".join(f"{one:.4g}" for one in quarters)
     evidence = (piece("also", "loss", f"by quarter of the steps: {said}"),)
-    place = training.frame(spot), spot.type, 0.0, steps < ENOUGH, None, evidence
+    is_note = steps < ENOUGH or spot.type not in CROSS_ENTROPIES  # of two, labels may lie between 0 and 1
+    place = training.frame(spot), spot.type, 0.0, is_note, None, evidence
     return Habit("chance-loss", 0.8, why, _PAIRS, *place, is_wrong=True)
 
 

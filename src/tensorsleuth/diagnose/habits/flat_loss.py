@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.habit import Habit, is_told, piece
 from tensorsleuth.diagnose.habits import frozen_weights
 from tensorsleuth.diagnose.optimizing import Pace, losses_of, pace_of, rate_of, updated_at
 from tensorsleuth.diagnose.training import Training
@@ -28,7 +28,7 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
     losses = [one for one in losses_of(training).values() if len(one) >= FEWEST_STEPS]
     stays = bool(losses) and all(_stays(one) and _has_to_learn(pace, one) for one in losses)
-    if stays and not any(frozen_weights.find(process)):
+    if stays and not is_told(process, (frozen_weights,)):
         yield _habit(training, pace, max(losses, key=lambda one: abs(float(one[0]))))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.diagnose.around import Spot
-from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.habit import Habit, is_told, piece
+from tensorsleuth.diagnose.habits import logits_as_probabilities, zero_gradients
 from tensorsleuth.diagnose.optimizing import READ, optimizer_at, rate_of
 from tensorsleuth.diagnose.training import Training, elements_of
 from tensorsleuth.diagnose.words import many
@@ -16,6 +17,7 @@ from tensorsleuth.trace.ring_reader import Array
 FEWEST_STEPS = 32  # gradients may be gathered over some, and a loss scale may skip the first
 LEAST = 16  # numbers in all of them: one alone may stay where it is
 MOST_SHOWN = 4
+SAY_WHY = (logits_as_probabilities, zero_gradients)
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
@@ -23,7 +25,8 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     written = Written(training)
     for root in training.roots:
         rows = training.rows(_reads(training, written, root))
-        if rows and _elements(rows) >= LEAST and all(_stays(part) for part in rows.values()):
+        stay = rows and _elements(rows) >= LEAST and all(_stays(part) for part in rows.values())
+        if stay and not is_told(process, SAY_WHY):
             yield _habit(training, written, root, rows)
 
 

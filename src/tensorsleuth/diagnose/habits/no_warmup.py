@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.habit import Habit, is_told, piece
+from tensorsleuth.diagnose.habits import learning_rate_too_high
 from tensorsleuth.diagnose.optimizing import Pace, losses_of, optimizer_at, pace_of, readings
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.trace.inside import Inside
@@ -27,7 +28,8 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
         return
     training = process.once(Training)
     losses = next((one for one in losses_of(training).values() if _rises(one)), None)
-    if losses is not None and _is_adam(training) and _is_constant(readings(training, "learning_rate")):
+    constant = _is_constant(readings(training, "learning_rate"))
+    if losses is not None and _is_adam(training) and constant and not is_told(process, (learning_rate_too_high,)):
         yield _habit(training, pace, losses)
 
 

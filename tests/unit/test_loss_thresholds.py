@@ -1,0 +1,106 @@
+"""Where habits of losses and gradients draw the line, on made-up looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.unit.test_learning_thresholds import pace
+
+from tensorsleuth.diagnose.habits import learning_rate_too_high, logits_as_probabilities, loss_rose, zero_gradients
+
+rng = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "thrown"),
+    [
+        (np.array([1.5, 0.6, 0.4, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005]), True),  # Adam: weights grow, steps do not
+        (np.full(9, 0.06), True),  # all the way
+        (np.array([0.3, 0.2, 0.09, *[0.01] * 6]), False),
+        (np.full(9, 0.005), False),
+    ],
+)
+def test_weights_are_thrown_by_the_first_steps_or_by_all(ratio: np.ndarray, thrown: bool) -> None:
+    assert learning_rate_too_high._is_thrown(pace(1.0, ratio)) is thrown
+
+
+def curve(first: float, early: float, end: float, noise: float = 0.05) -> np.ndarray:
+    """A loss that goes to `early` after its first step, and from there to `end`."""
+    rest = end + (early - end) * np.exp(-np.arange(149) / 10)
+    return np.append(first, rest * np.exp(noise * rng.normal(size=149)))
+
+
+@pytest.mark.parametrize(
+    ("losses", "jumps", "no_better"),
+    [
+        (curve(0.57, 35.0, 0.56), True, True),
+        (curve(1.5, 4000.0, 1300.0, noise=0.8), True, True),
+        (curve(1.6, 50.0, 0.8), True, False),  # it came down after all
+        (np.append(3.4, np.geomspace(1300.0, 20.0, 119)), True, False),  # it still comes back
+        (curve(1.6, 1.7, 1.6), False, True),  # nothing was learned, but nothing was thrown
+        (curve(0.3, 1.0, 1.0, noise=2.2), False, True),  # single samples: the first was an easy one
+        (np.append(curve(0.57, 35.0, 0.56), np.nan), False, False),  # a bad value is told by its birth
+        (curve(0.1, 3.0, 0.1) - 1.0, False, False),  # of a loss that may be negative nothing is said
+    ],
+)
+def test_the_loss_jumps_by_more_than_it_varies(losses: np.ndarray, jumps: bool, no_better: bool) -> None:
+    assert learning_rate_too_high._jumps(losses) is jumps
+    assert not jumps or learning_rate_too_high._is_no_better(losses) is no_better
+
+
+@pytest.mark.parametrize(
+    ("losses", "left"),
+    [
+        (np.full(100, 39.8), True),
+        (np.linspace(1.3, 0.0, 100), False),  # a hinge that is met has no gradient
+        (np.zeros(100), False),  # no reward yet
+        (np.linspace(2.0, 0.4, 100), False),
+        (np.append(np.full(99, 2.0), np.inf), False),
+    ],
+)
+def test_something_is_left_to_learn_where_the_loss_is_up(losses: np.ndarray, left: bool) -> None:
+    assert zero_gradients._is_left(losses) is left
+
+
+class _Series:
+    def __init__(self, rows: np.ndarray) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def gradient(*zeros: int) -> Any:
+    """Of 6 numbers; how many are zero at each look."""
+    return _Series(np.array([(one, 6) for one in zeros], [("zero", "u4"), ("elements", "u4")]))
+
+
+def test_zeros_are_counted_from_the_last_look_back_and_in_all() -> None:
+    assert zero_gradients._zero_looks([gradient(6, 6, 6), gradient(6, 6, 6)]) == 3
+    assert zero_gradients._zero_looks([gradient(0, 6, 6), gradient(6, 6, 6)]) == 2
+    assert zero_gradients._zero_looks([gradient(6, 6, 6), gradient(6, 6, 5)]) == 0
+    assert zero_gradients._zero_looks([]) == 0
+
+
+def test_probabilities_are_between_0_and_1_and_shares_of_one_sign() -> None:
+    rows = np.array([(0, 1), (-1e-6, 1 + 1e-6), (-0.2, 0.4), (0.1, 3.0), (-3.0, -1.0)], [("min", "f4"), ("max", "f4")])
+    assert logits_as_probabilities._outside(rows, False).tolist() == [False, False, True, True, True]
+    assert logits_as_probabilities._outside(rows, True).tolist() == [False, False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "noise", "rises"),
+    [
+        (12.0, 30.0, 1.0, True),
+        (12.0, 13.0, 0.1, False),  # by less than a fifth
+        (1.0, 1.5, 2.0, False),  # by less than chance
+        (30.0, 12.0, 1.0, False),
+        (-2.0, 2.0, 0.1, False),  # no distance from a goal
+    ],
+)
+def test_a_loss_rises_by_more_than_chance(start: float, end: float, noise: float, rises: bool) -> None:
+    drawn = np.random.default_rng(8).normal(size=200)
+    losses = np.linspace(start, end, 200) + noise * drawn
+    assert loss_rose._rises(losses if start < 0 else np.abs(losses)) is rises
