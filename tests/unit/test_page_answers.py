@@ -50,7 +50,7 @@ def test_the_verdict_knows_its_tensors(opened: OpenRun) -> None:
     verdict = ask(opened, "verdict")
     (finding,) = verdict["findings"]
     assert (verdict["verdict"], finding["cause"], finding["tensor"]) == ("problem", "cross-entropy-by-hand", LOG)
-    assert finding["counted"] is False
+    assert finding["counted"] is None
     assert finding["place"]["line"] == 8 and finding["place"]["code"] == "likely = tf.math.log(scores)"
     assert [(piece["role"], piece["tensor"]) for piece in finding["evidence"]] == [("in", "0.19"), ("out", LOG)]
     assert [hop["tensor"] for hop in finding["chain"]] == [LOG, "0.21", "0.23", "0.24", None]

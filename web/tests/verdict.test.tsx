@@ -91,12 +91,6 @@ test("what needs no bad value is as sure as the terminal says", () => {
   expect(text).not.toContain("nothing before it was bad");
 });
 
-test("what was counted is sure because it was", () => {
-  const told = (confidence: number): string => shown(aVerdict({ findings: [aFinding({ cause: "mask-inverted", confidence, counted: true })] })).container.textContent ?? "";
-  expect(told(0.92)).toContain("yes (92 %): it was counted");
-  expect(told(0.8)).toContain("fairly (80 %): it was counted, but may be meant");
-});
-
 test("what limits it is told: masked, not covered, damaged", () => {
   const of = aRun({ notCovered: [{ what: "worker 2", why: "it was not recorded", site: null }], trouble: ["events.bin: torn at row 7"] });
   const text = shown(aVerdict({ findings: [], masked: [aFinding({ op: "Sqrt" })] }), of).container.textContent ?? "";

@@ -69,7 +69,7 @@ export interface Verdict {
 export interface Finding {
   cause: string;
   confidence: number;
-  counted?: string | null; // of what needs no bad value: how sure, in words
+  counted: string | null; // of what needs no bad value: how sure, in words
   severity: string;
   summary: string;
   file: string | null;
@@ -85,7 +85,6 @@ export interface Finding {
   epoch: number | null;
   batch: number | null;
   evidence: { role: string; name: string; op: string; dtype: string | null; shape: number[] | null; health: string; line: string | null; tensor: TensorId | null }[];
-  counted: boolean; // it was found without any bad value
   worker: string | null;
   replica: string | null;
   others: string | null;

@@ -39,7 +39,6 @@ def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
     chain = [{"text": text, "tensor": tensor_id(finding, hop)} for text, hop in zip(finding.chain, hops, strict=True)]
     return finding.to_json() | {
         "evidence": evidence,
-        "counted": finding.is_habit,
         "chain": chain,
         "counted": sureness(finding) if finding.is_habit else None,
         "logged": [said.words for said in finding.logged],

@@ -27,7 +27,6 @@ export function sureness(finding: Finding): string {
   if (finding.counted) return finding.counted;
   if (finding.cause === "origin") return "of the line: what went in was finite, what came out was not. The reason is not known";
   if (finding.cause === "violation") return "yes: it was judged there";
-  if (finding.counted) return finding.confidence >= 0.9 ? `yes (${share}): it was counted` : `fairly (${share}): it was counted, but may be meant`;
   if (finding.confidence >= 0.9) return `yes (${share}): what was seen there explains it, and nothing before it was bad`;
   return finding.confidence >= 0.7 ? `fairly (${share}): it fits what was seen` : `not very (${share}): others may fit as well`;
 }
