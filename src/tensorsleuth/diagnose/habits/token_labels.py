@@ -58,9 +58,8 @@ def _with_labels(given: Given, one: Sequences, inside: Inside, labels: Part, spo
         return judge_arguments(arguments, settings[rule], {one.name: IDS, name: LABELS})
 
     around = given.training.around
-    guilty = {"labels-shift": spot, "loss-padding": summed_by(around, spot)}
     for rule in (rule for rule, is_asked in asked.items() if is_asked):
-        site = around.site(guilty[rule])
+        site = around.site(summed_by(around, spot) if rule == "loss-padding" else spot)
         for found in held([*one.at], partial(judge, rule=rule), (rule,)):
             does = f"computes the loss of {one.name}, with {called(labels.series.name)} as labels"
             yield habit_of(found, does, site.frame if site is not None else given.entry(spot), spot.type)
