@@ -10,6 +10,7 @@ import pytest
 
 from tensorsleuth.diagnose.ahead import moved_by
 from tensorsleuth.diagnose.given import Lookup
+from tensorsleuth.diagnose.habits import token_ids
 from tensorsleuth.diagnose.mask_seen import MaskSeen
 from tensorsleuth.diagnose.parts import Part, called, cut_of
 from tensorsleuth.diagnose.token_looks import Held, Sequences, held
@@ -217,3 +218,25 @@ def test_a_slice_as_the_graph_has_it() -> None:
 )
 def test_names_are_those_of_the_program(name: str, shown: str) -> None:
     assert called(name) == shown
+
+
+def started(rows: int, lost: float, seed: int) -> Any:
+    """Padded rows that begin with 4, and as many without padding, of which a share has lost it."""
+    short, full = padded(rows, seed), np.random.default_rng(seed).integers(5, 40, (rows, WIDTH))
+    short[:, 0] = 4
+    full[round(lost * rows) :, 0] = 4
+    return np.concatenate([short, full])
+
+
+@pytest.mark.parametrize(("lost", "start"), [(1.0, 4), (0.95, 4), (0.5, None), (0.0, None)])
+def test_what_padded_rows_begin_with_and_long_ones_lack_was_cut_off(lost: float, start: int | None) -> None:
+    assert token_ids._cut_off(sequences([started(20, lost, seed) for seed in STEPS])) == start
+
+
+def test_windows_of_texts_and_ids_that_come_anywhere_are_not_cut_off() -> None:
+    batches = [started(20, 1.0, seed) for seed in STEPS]
+    batches[1][3, 0] = 7  # the last window of a text: padded, and it begins anywhere
+    assert token_ids._cut_off(sequences(batches)) is None
+    batches = [started(20, 1.0, seed) for seed in STEPS]
+    batches[2][-1, 5] = 4
+    assert token_ids._cut_off(sequences(batches)) is None

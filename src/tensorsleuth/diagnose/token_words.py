@@ -18,6 +18,8 @@ CHANGES = {
     "mask-covers": "make the mask of the same ids that the model reads, after truncation: ids != the id of padding",
     "mask-inverted": "turn the mask round: Keras takes 1, or True, where there is a token; what is added to scores is "
     "far below 0 where there is padding",
+    "special-missing": "rows that were cut lost what the others begin with: cut their end (pad_sequences(…, "
+    "truncating='post'): it cuts the beginning unless told otherwise), or add special tokens after cutting",
     "loss-padding": "weigh what is padding with 0: sample_weight, or tf.reduce_sum(losses * real) / "
     "tf.reduce_sum(real); Keras does it by itself with Embedding(mask_zero=True)",
 }

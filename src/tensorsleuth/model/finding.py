@@ -22,6 +22,7 @@ FED = frozenset(
         "mask-open",
         "overlap",
         "special-doubled",
+        "special-missing",
         "token-shape",
         "vocabulary",
     ]

@@ -1,8 +1,9 @@
-"""Ids that are wrong for a model: outside of its vocabulary, rows of nothing but padding, doubled special tokens."""
+"""Ids that are wrong for a model: without a row, rows of nothing but padding, special tokens twice or cut off."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
 
 START_ROWS = 32  # rows that begin alike, for a special token
+CUT_ROWS = 16  # rows without padding, to say that what they began with was cut off
+MOST_CUT = 0.9  # of them lack it: those that are just as long as may be have it still
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
@@ -61,22 +64,37 @@ def _rows(given: Given, one: Sequences, attends: bool) -> Iterator[Habit]:
     if one.padding is not None:
         for found in held([*one.at], lambda step: _judged(one, step, one.setting()), ("all-padding",)):
             yield habit_of(found, f"is given {one.name}", entry, op, sure=not weighted)
-    specials = _doubled(one)
-    if specials:
-        setting = Setting(Vocabulary(one.lookup.rows, specials), one.padding)
-        for found in held([*one.at], lambda step: _judged(one, step, setting), ("special-doubled",)):
-            yield habit_of(found, f"is given {one.name}", entry, op, sure=attends)
+    for rule, start in (("special-doubled", _doubled(one)), ("special-missing", _cut_off(one))):
+        if start is not None:
+            setting = Setting(Vocabulary(one.lookup.rows, {"cls": start}), one.padding)
+            for found in held([*one.at], partial(_judged, one, setting=setting), (rule,)):
+                yield habit_of(found, f"is given {one.name}", entry, op, sure=attends)
 
 
 def _judged(one: Sequences, step: int, setting: Setting) -> list[Violation]:
     return judge_arguments([Argument(one.name, one.at[step])], setting, {one.name: IDS})
 
 
-def _doubled(one: Sequences) -> dict[str, int]:
+def _doubled(one: Sequences) -> int | None:
     """The id that every row begins with twice, and has nowhere else: nobody said what is special."""
     rows = np.concatenate([ids[:, :2] for ids in one.at.values()])
     first = int(rows[0, 0])
     if len(rows) < START_ROWS or first == one.padding or not (rows == first).all():
-        return {}
-    again = any((ids[:, 2:] == first).any() for ids in one.at.values())
-    return {} if again else {"cls": first}
+        return None
+    return first if not _comes_after(one, first, 2) else None
+
+
+def _cut_off(one: Sequences) -> int | None:
+    """The id that every padded row begins with, and has nowhere else, and that nearly no row without padding has."""
+    firsts = np.concatenate([ids[:, 0] for ids in one.at.values()])
+    padded = np.concatenate([(ids == one.padding).any(axis=1) for ids in one.at.values()])
+    starts, full = firsts[padded], firsts[~padded]
+    if one.padding is None or len(starts) < START_ROWS or len(full) < CUT_ROWS or (starts != starts[0]).any():
+        return None
+    start = int(starts[0])
+    lacking = start != one.padding and np.mean(full != start) >= MOST_CUT
+    return start if lacking and not _comes_after(one, start, 1) else None
+
+
+def _comes_after(one: Sequences, token: int, places: int) -> bool:
+    return any(bool((ids[:, places:] == token).any()) for ids in one.at.values())
