@@ -13,8 +13,7 @@ from tensorsleuth.diagnose.given import Lookup
 from tensorsleuth.diagnose.habits import token_ids
 from tensorsleuth.diagnose.mask_seen import MaskSeen
 from tensorsleuth.diagnose.parts import Part, called, cut_of
-from tensorsleuth.diagnose.token_looks import Held, Sequences, held
-from tensorsleuth.diagnose.token_words import habit_of
+from tensorsleuth.diagnose.token_looks import Sequences, held
 from tensorsleuth.model.violation import Violation
 
 WIDTH, STEPS = 8, (0, 1, 2)
@@ -151,12 +150,6 @@ def test_how_much_weight_is_on_padding() -> None:
     assert seen.on_padding() == pytest.approx(share, abs=0.1)
     masked = MaskSeen(attending([over_queries(batch != 0) for batch in batches]), sequences(batches), "the mask")
     assert masked.on_padding() == 0.0
-
-
-def test_places_are_told_in_words() -> None:
-    one = Violation("mask-open", "the mask", "0", "1", 5, 9, ((0, 6), (1, 2)), (0, 0))
-    (evidence,) = habit_of(Held(one, 2, 2, 0), "masks", None, "Softmax").evidence
-    assert evidence.dtype == "first in sample 0, position 6 (id 0); sample 1, position 2 (id 0); …"
 
 
 def test_positions_are_of_the_batch() -> None:
