@@ -49,5 +49,6 @@ def _habit(training: Training, over: Over, found: Held, share: float, others: li
 
 _MASK = (
     "pass the mask of the text that the keys are: attention_mask=(ids != 0)[:, tf.newaxis, :] in MultiHeadAttention, "
-    "or add -1e9 to the scores of keys that are padding"
+    "or add -1e9 to the scores of keys that are padding; that of Embedding(mask_zero=True) does not get through every "
+    "layer of Keras"
 )
