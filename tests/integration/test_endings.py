@@ -169,7 +169,7 @@ def test_tensor_that_fits_nowhere(tmp_path: Path) -> None:
     assert ended.code == 1
     assert ended.finding["cause"] == ended.end["kind"] == "out-of-memory"
     assert ended.place == line_of("tensor_too_large.py", "END")
-    assert "making float32 [1024, 1073741824] (4 TiB)" in ended.finding["summary"]
+    assert "making float32 [1024, 1073741824] (4.4 TB)" in ended.finding["summary"]
 
 
 @pytest.mark.long

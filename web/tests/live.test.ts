@@ -96,6 +96,20 @@ test("how it ended is asked for until it is written down", async () => {
   expect(run.value?.ending).toBe("exit 0");
 });
 
+test("asked while it is gone and nobody knows how, it is asked again", async () => {
+  vi.useFakeTimers();
+  serve({ "": aRun({ live: true }), verdict: aVerdict() });
+  follow();
+  await vi.advanceTimersByTimeAsync(3000);
+  serve({ "": aRun({ live: false, status: "unknown", ending: "" }), verdict: aVerdict() });
+  Events.all[0]?.tell("change", { ...CHANGE, live: true, status: "running" });
+  await vi.advanceTimersByTimeAsync(500);
+  expect([run.value?.status, Events.all[0]?.closed]).toEqual(["unknown", true]);
+  serve({ "": aRun(), verdict: aVerdict() });
+  await vi.advanceTimersByTimeAsync(1500);
+  expect(run.value?.ending).toBe("exit 0");
+});
+
 test("a run that has ended needs no events", async () => {
   serve({ "": aRun(), verdict: aVerdict() });
   follow();

@@ -47,14 +47,14 @@ function changed(change: Change): void {
   grow(change);
   if (change.live && Date.now() - asked < RETRY) return;
   asked = Date.now();
-  void (change.live ? loadRun() : loadEnding());
+  void loadEnding(!change.live);
 }
 
-/** How a program ended is written down a moment after its last tensor. */
-async function loadEnding(times = 10): Promise<void> {
+/** How a program ended is written down a moment after its last tensor: asked in between, it is gone, and nobody knows how. */
+async function loadEnding(ended: boolean, times = 30): Promise<void> {
   await loadRun();
-  const open = run.peek()?.status === "unknown" || run.peek()?.status === "running";
-  if (open && times > 1) setTimeout(() => void loadEnding(times - 1), 1000);
+  const open = run.peek()?.status === "unknown" || (ended && run.peek()?.status === "running");
+  if (open && times > 1) setTimeout(() => void loadEnding(ended, times - 1), 1000);
 }
 
 /** With no run in the log directory yet, or no server, look again; when that is back, the run is asked for anew. */
