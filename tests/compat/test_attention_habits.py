@@ -20,7 +20,7 @@ Recorded = Callable[..., Trace]
 RIGHT = (
     models.scaled, models.alibi, models.relative, models.small_weights, models.cosine, models.cosine_learned,
     models.sharp, models.linear, models.windows, models.more_tokens, models.among_heads, models.among_features,
-    models.folded_heads, models.slices, models.time_first,
+    models.folded_heads, models.slices, models.time_first, models.masked_again, models.picked_again,
 )  # fmt: skip
 WRONG = [
     (models.merged_at_once, 12, False, "heads-mixed", "merged"),
