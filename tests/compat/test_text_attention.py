@@ -21,7 +21,6 @@ RIGHT: dict[str, Model] = {
     "causal without padding": lambda: models.going_on(models.causal, padded=False),
     "prefix": lambda: models.going_on(models.prefix, padded=False, loss_from=models.PREFIX),
     "times a mask, and hidden": lambda: models.going_on(models.times_and_hidden),
-    "scores that are dropped": lambda: models.going_on(models.dropped_causal, padded=False),
     "masked": lambda: models.classified(models.of_keys),
     "masked, compiled": lambda: models.classified(models.of_keys, jit=True),
     "window": lambda: models.classified(models.window),
@@ -50,6 +49,8 @@ WRONG: dict[str, tuple[Model, str, str]] = {
         lambda: models.going_on(models.times_past, padded=False), "mask-multiplied", "times what is past",
     ),
     "times a mask of padding": (lambda: models.classified(models.times_real), "mask-multiplied", "times what is real"),
+    "dropped scores": (lambda: models.classified(models.dropped), "mask-open", "of an id that no text has"),
+    "chosen scores": (lambda: models.classified(models.chosen), "mask-open", "of an id that no text has"),
     "times both": (lambda: models.going_on(models.times_both), "mask-multiplied", "times both"),
 }  # fmt: skip
 

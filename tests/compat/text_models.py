@@ -80,10 +80,19 @@ def times_and_hidden(ids: Any) -> Any:
     return lambda scores: scores * past() - 1e9 * (1.0 - past())
 
 
-def dropped_causal(ids: Any) -> Any:
-    """Scores, not weights, are dropped out: that is no mask. It is of the same numbers in every step."""
-    kept = tf.cast(tf.random.stateless_uniform((BATCH, TIME, TIME), (1, 2)) > 0.1, tf.float32)
-    return lambda scores: (scores + causal(ids)) * tf.where(past() > 0.0, kept, 1.0)
+def of_other_keys(ids: Any) -> Any:
+    return tf.where(tf.not_equal(ids, 3), 0.0, -1e9)[:, tf.newaxis, :]  # of an id that no text has
+
+
+def dropped(ids: Any) -> Any:
+    """Some scores are 0 by chance: that is no mask."""
+    kept = tf.cast(tf.random.stateless_uniform((TIME, TIME), (1, 2)) > 0.1, tf.float32)
+    return lambda scores: (scores + of_other_keys(ids)) * kept
+
+
+def chosen(ids: Any) -> Any:
+    """Scores that are large enough: neither."""
+    return lambda scores: (scores + of_other_keys(ids)) * tf.cast(scores > -0.5, tf.float32)
 
 
 # ---- models
