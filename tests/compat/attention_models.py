@@ -161,6 +161,21 @@ def time_first(x: Any, made: Weights) -> Any:
     return tf.transpose(tf.reshape(tf.transpose(read, (1, 0, 2)), (TIME, -1, WIDTH)), (1, 0, 2)) @ made["o"]
 
 
+def masked_again(x: Any, made: Weights) -> Any:
+    """Scores and weights times a mask, and weights that sum to one again."""
+    query, key, value = map(heads, projected(x, made))
+    past = tf.linalg.band_part(tf.ones((TIME, TIME)), -1, 0)
+    weights = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) / DEPTH**0.5 * past) * past
+    return together(tf.matmul(weights / tf.reduce_sum(weights, -1, keepdims=True), value), made)
+
+
+def picked_again(x: Any, made: Weights) -> Any:
+    query, key, value = map(heads, projected(x, made))
+    past = tf.linalg.band_part(tf.ones((TIME, TIME)), -1, 0)
+    weights = tf.nn.softmax(tf.matmul(query, key, transpose_b=True) / DEPTH**0.5 * past)
+    return together(tf.matmul(tf.where(past > 0.0, weights, 0.0), value), made)
+
+
 # ---- wrong
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 import tensorflow as tf
+from tests.compat import attention_layers, kerases
 from tests.compat import attention_models as models
-from tests.compat import kerases
 from tests.compat.kerases import KERASES
 from tests.compat.looking import marked, marked_in
 
@@ -20,7 +20,7 @@ Recorded = Callable[..., Trace]
 RIGHT = (
     models.scaled, models.alibi, models.relative, models.small_weights, models.cosine, models.cosine_learned,
     models.sharp, models.linear, models.windows, models.more_tokens, models.among_heads, models.among_features,
-    models.folded_heads, models.slices, models.time_first,
+    models.folded_heads, models.slices, models.time_first, models.masked_again, models.picked_again,
 )  # fmt: skip
 WRONG = [
     (models.merged_at_once, 12, False, "heads-mixed", "merged"),
@@ -54,6 +54,21 @@ def test_what_is_wrong_is_named(
     assert [(one.cause, one.line) for one in found] == [(cause, line)]
     told = [(one.what, one.severity, one.line) for one in remarks_of(trace.inside())]
     assert told == [(cause, "error", line)]
+
+
+@pytest.mark.parametrize("name", KERASES)
+@pytest.mark.parametrize("splits", [False, True])
+@pytest.mark.parametrize("joins", [False, True])
+def test_heads_of_one_product(recorded: Recorded, name: str, splits: bool, joins: bool) -> None:
+    """Where they are split off comes first; keys and values are told with the queries."""
+    trace = recorded(lambda: attention_layers.fitted(name, splits, joins))
+    marks = ("queries at once", "keys at once", "values at once", "together")
+    first, also, last, join = (marked_in(attention_layers.__file__, mark) for mark in marks)
+    wanted = [first] * splits + [join] * joins
+    found = [one for one in tensorsleuth.diagnose(trace).findings if one.cause == "heads-mixed"]
+    assert [one.line for one in found] == wanted
+    told = [one.line for finding in found for one in finding.evidence if one.role == "also"]
+    assert told == [f"{attention_layers.__file__}:{line}" for line in (also, last)] * splits
 
 
 @pytest.mark.parametrize("name", KERASES)

@@ -20,6 +20,7 @@ RIGHT: dict[str, Model] = {
     "causal, compiled": lambda: models.going_on(models.causal, jit=True),
     "causal without padding": lambda: models.going_on(models.causal, padded=False),
     "prefix": lambda: models.going_on(models.prefix, padded=False, loss_from=models.PREFIX),
+    "times a mask, and hidden": lambda: models.going_on(models.times_and_hidden),
     "masked": lambda: models.classified(models.of_keys),
     "masked, compiled": lambda: models.classified(models.of_keys, jit=True),
     "window": lambda: models.classified(models.window),
@@ -44,6 +45,13 @@ WRONG: dict[str, tuple[Model, str, str]] = {
     "mask of queries, compiled": (
         lambda: models.classified(models.of_queries, jit=True), "mask-of-queries", "a row for each query",
     ),
+    "times a causal mask": (
+        lambda: models.going_on(models.times_past, padded=False), "mask-multiplied", "times what is past",
+    ),
+    "times a mask of padding": (lambda: models.classified(models.times_real), "mask-multiplied", "times what is real"),
+    "dropped scores": (lambda: models.classified(models.dropped), "mask-open", "of an id that no text has"),
+    "chosen scores": (lambda: models.classified(models.chosen), "mask-open", "of an id that no text has"),
+    "times both": (lambda: models.going_on(models.times_both), "mask-multiplied", "times both"),
 }  # fmt: skip
 
 
@@ -71,6 +79,13 @@ def test_attention_and_why_say_the_same(recorded: Recorded) -> None:
     (finding,) = tensorsleuth.diagnose(trace).findings
     assert remark.what == finding.cause == "no-causal-mask" and "(1 of 2 look back only)" in remark.words
     assert finding.summary.endswith(remark.words.partition(" ")[2])
+
+
+def test_a_mask_of_padding_is_no_causal_mask(recorded: Recorded) -> None:
+    """Where that is missing as well, both are told."""
+    found = tensorsleuth.diagnose(recorded(lambda: models.going_on(models.times_real))).findings
+    lines = [marked_in(models.__file__, mark) for mark in ("times what is real", "attends")]
+    assert sorted(causes(found)) == [("mask-multiplied", lines[0]), ("no-causal-mask", lines[1])]
 
 
 def test_no_mask_at_all_is_a_note(recorded: Recorded) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 BATCH, TIME, WIDTH, WORDS, PREFIX, START = 16, 12, 32, 30, 4, 1
-Mask = Callable[[Any], Any]  # of ids, what is added to scores [batch, queries, keys]
+Mask = Callable[[Any], Any]  # of ids, what is added to scores [batch, queries, keys], or what makes others of them
 
 
 def texts(rng: Any, padded: bool = True, first: int = 4) -> Any:
@@ -56,6 +56,45 @@ def window(ids: Any) -> Any:
     return tf.minimum(tf.constant(np.where(far, -1e9, 0.0)[None].astype("float32")), of_keys(ids))
 
 
+def past() -> Any:
+    return tf.linalg.band_part(tf.ones((TIME, TIME)), -1, 0)
+
+
+def times_past(ids: Any) -> Any:
+    return lambda scores: scores * past()  # times what is past
+
+
+def times_real(ids: Any) -> Any:
+    real = tf.cast(tf.not_equal(ids, 0), tf.float32)[:, tf.newaxis, :]
+    return lambda scores: scores * real  # times what is real
+
+
+def times_both(ids: Any) -> Any:
+    places = tf.range(tf.shape(ids)[1])
+    seen = (places[:, tf.newaxis] >= places) & tf.not_equal(ids, 0)[:, tf.newaxis, :]
+    return lambda scores: 0.5 * (scores * tf.cast(seen, tf.float32))  # times both
+
+
+def times_and_hidden(ids: Any) -> Any:
+    """As GPT-2 has it: what is multiplied by 0 is put far below 0 afterwards."""
+    return lambda scores: scores * past() - 1e9 * (1.0 - past())
+
+
+def of_other_keys(ids: Any) -> Any:
+    return tf.where(tf.not_equal(ids, 3), 0.0, -1e9)[:, tf.newaxis, :]  # of an id that no text has
+
+
+def dropped(ids: Any) -> Any:
+    """Some scores are 0 by chance: that is no mask."""
+    kept = tf.cast(tf.random.stateless_uniform((TIME, TIME), (1, 2)) > 0.1, tf.float32)
+    return lambda scores: (scores + of_other_keys(ids)) * kept
+
+
+def chosen(ids: Any) -> Any:
+    """Scores that are large enough: neither."""
+    return lambda scores: (scores + of_other_keys(ids)) * tf.cast(scores > -0.5, tf.float32)
+
+
 # ---- models
 
 
@@ -75,7 +114,8 @@ class Weights:
 
 def attend(weights: Weights, name: str, asking: Any, read: Any, mask: Any) -> Any:
     query, key = asking @ weights(f"{name}_q"), read @ weights(f"{name}_k")
-    scores = tf.matmul(query, key, transpose_b=True) / WIDTH**0.5 + mask
+    scores = tf.matmul(query, key, transpose_b=True) / WIDTH**0.5
+    scores = mask(scores) if callable(mask) else scores + mask
     return asking + tf.matmul(tf.nn.softmax(scores), read @ weights(f"{name}_v")) @ weights(f"{name}_o")  # attends
 
 

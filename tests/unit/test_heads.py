@@ -144,6 +144,15 @@ def test_labels_that_are_the_next_tokens_need_a_causal_mask(tmp_path: Path) -> N
     assert judged(tmp_path / "other", {"mha": looks(1)}, ids=IDS, labels=IDS) == []
 
 
+def test_a_prefix_may_be_read_whole(tmp_path: Path) -> None:
+    """Behind it every query looks back only; a mask that lets each see the next token is no prefix."""
+    prefix, next_too = causal(), causal()
+    prefix[:6, :6] = next_too[np.arange(11), np.arange(11) + 1] = False
+    assert judged(tmp_path, {"mha": looks(1, masked=prefix)}, ids=IDS, labels=SHIFTED) == []
+    (found,) = judged(tmp_path / "other", {"mha": looks(1, masked=next_too)}, ids=IDS, labels=SHIFTED)
+    assert found.what == "looks-ahead" and "the labels are the ids one later" in found.words
+
+
 @pytest.mark.parametrize(("names", "severity"), [({"attention_mask": PADDED != 0}, "error"), ({}, "note")])
 def test_weight_on_padding(tmp_path: Path, names: dict[str, Array], severity: str) -> None:
     (found,) = judged(tmp_path, {"mha": looks(1)}, input_ids=PADDED, **names)

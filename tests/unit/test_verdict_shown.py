@@ -37,6 +37,7 @@ def test_the_line_is_shown_whole(width: int) -> None:
 @pytest.mark.parametrize(
     ("cause", "sure"),
     [("heads-mixed", "yes: it is how the graph is made"), ("softmax-axis", "yes: it is how the graph is made")]
+    + [("mask-multiplied", "yes: it is how the graph is made")]
     + [("saturated-attention", "yes: it was counted"), ("padding-unmasked", "yes: it was counted")],
 )
 def test_what_is_read_off_the_graph_was_not_counted(cause: str, sure: str) -> None:

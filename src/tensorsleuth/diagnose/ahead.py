@@ -11,6 +11,8 @@ from tensorsleuth.diagnose.attending import Attending, attention_of
 from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.parts import Cut
 from tensorsleuth.diagnose.token_looks import Sequences
+from tensorsleuth.insight.shape import queries_ahead
+from tensorsleuth.insight.thresholds import MOST_AHEAD
 from tensorsleuth.model.catalog import Function
 from tensorsleuth.model.dtypes import is_float
 from tensorsleuth.tokens.setting import Setting
@@ -22,7 +24,6 @@ from tensorsleuth.trace.ring_reader import Array
 
 IGNORED = Setting().ignore
 CAUSAL = 1e-3  # weight on later keys, at most
-MOST_AHEAD = 0.8  # of the queries
 MOVES = frozenset(["Roll", "Reverse", "ReverseV2"])
 JOINS = frozenset(["Pad", "PadV2", "MirrorPad", "ConcatV2", "TensorScatterUpdate"])
 
@@ -72,12 +73,8 @@ def all_look_ahead(attention: Attention, one: Sequences) -> bool:
         kept, ids = attention.kept(look), one.at.get(int(step))
         if kept is None or kept.scale != (1, 1) or ids is None or len(ids) < len(kept.weights):
             continue
-        tokens = ids[: len(kept.weights)] != one.padding if one.padding is not None else np.ones(ids.shape, bool)[:2]
-        later = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1] - tokens > 0  # is there a token after it
-        weights = np.nan_to_num(kept.weights[: len(tokens)].max(axis=1))
-        ahead = np.triu(weights, 1).sum(-1) > CAUSAL
-        asked = tokens[: len(weights)] & later[: len(weights)]
-        if asked.any() and float(ahead[asked].mean()) < MOST_AHEAD:
+        share = queries_ahead(kept.weights, ids != one.padding if one.padding is not None else np.ones(ids.shape, bool))
+        if share is not None and share < MOST_AHEAD:
             return False
     return True
 

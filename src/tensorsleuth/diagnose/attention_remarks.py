@@ -10,6 +10,7 @@ from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.habits import (
     attention_mask,
     heads_mixed,
+    mask_multiplied,
     masked_rows,
     missing_scale,
     no_causal_mask,
@@ -28,6 +29,7 @@ from tensorsleuth.trace.process import ProcessTrace
 FINDS: tuple[Callable[[ProcessTrace], Iterator[Habit]], ...] = (
     attention_mask.find,
     heads_mixed.find,
+    mask_multiplied.find,
     masked_rows.find,
     missing_scale.find,
     no_causal_mask.find,
@@ -36,11 +38,14 @@ FINDS: tuple[Callable[[ProcessTrace], Iterator[Habit]], ...] = (
     softmax_axis.find,
 )
 OF_PADDING = frozenset(
-    ["mask-inverted", "mask-of-queries", "mask-open", "no-causal-mask", "padding-unmasked", "token-shape"]
-)
+    [
+        "mask-inverted", "mask-multiplied", "mask-of-queries", "mask-open", "no-causal-mask", "padding-unmasked",
+        "token-shape",
+    ]
+)  # fmt: skip
 # What a head shows that a cause explains: it is not said twice.
 EXPLAINED = {
-    "looks-ahead": frozenset(["no-causal-mask"]),
+    "looks-ahead": frozenset(["mask-multiplied", "no-causal-mask"]),
     "off-sum": frozenset(["softmax-axis"]),
     "on-padding": OF_PADDING,
 }

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.attending import Attending
 from tensorsleuth.diagnose.grains import Axis, has, reshaped, share, transposed, whole
-from tensorsleuth.diagnose.sizes import BATCHED, Shape, SizesOf, letters_of
+from tensorsleuth.diagnose.op_axes import SPLITS, contracted, key_axis, parted, roles, row_axis, sliced, source_of
+from tensorsleuth.diagnose.sizes import Shape, SizesOf
 from tensorsleuth.diagnose.training import PRODUCTS, Training
 from tensorsleuth.model.catalog import Node
 
 FAR = 16  # ops
 ONE_BY_ONE = frozenset(["AddV2", "Add", "Sub", "Mul", "RealDiv"])
 SAME = frozenset(["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot"]) | ONE_BY_ONE
-MOVES = SAME | {"Reshape", "Transpose", "Unpack", "StridedSlice"}
+MOVES = SAME | SPLITS | {"Reshape", "Transpose", "Unpack", "StridedSlice"}
 BATCH, TIME, FEATURES = range(3)  # axes of what a projection makes
 
 
@@ -27,6 +28,7 @@ class Mixed:
     before: Shape
     after: Shape
     is_merge: bool
+    also: tuple[Spot, ...] = ()  # reshapes of keys and values that do the same
 
 
 class HeadAxes:
@@ -41,19 +43,27 @@ class HeadAxes:
 
     def mixed(self) -> Iterator[Mixed]:
         """Where heads are split off, and where they are put together again."""
-        for slot in (0, 1):
-            yield from self._split(slot)
+        splits = [one for one in self._splits() if one is not None]
+        if splits:
+            yield replace(splits[0], also=tuple(one.reshape for one in splits[1:]))
         yield from self._merged(self._one.products[0].spot)
 
     # ---- from the projections to the scores
 
-    def _split(self, slot: int) -> Iterator[Mixed]:
-        node = self._function.nodes[self._one.scores.node]
-        row = _row_axis(node, slot)
-        way = self._back(node.inputs[slot][0]) if row is not None else None
+    def _splits(self) -> Iterator[Mixed | None]:
+        """Of queries, of keys, and of values."""
+        scores, product = self._function.nodes[self._one.scores.node], self._one.products[0].spot
+        for slot in (0, 1):
+            yield self._split(scores.inputs[slot][0], row_axis(scores, slot))
+        taking, weights = self._function.nodes[product.node], self._weights(product)
+        if weights >= 0:
+            yield self._split(taking.inputs[1 - weights][0], key_axis(taking, 1 - weights))
+
+    def _split(self, operand: int, row: int | None) -> Mixed | None:
+        way = self._back(operand) if row is not None else None
         start = self._first(way) if way else None
         if start is None or way is None or row is None:
-            return
+            return None
         at, shape = start
         axes: list[Axis] | None = whole(shape)
         culprit: Mixed | None = None
@@ -64,10 +74,10 @@ class HeadAxes:
                 after = tuple(_size(axis) for axis in axes)
                 culprit = Mixed(self._spot(number), before, after, False)
         if axes is None or culprit is None or not -len(axes) <= row < len(axes):
-            return
+            return None
         rows = axes[row]
-        if has(rows, FEATURES) and share(rows, TIME) != shape[TIME] and culprit.reshape.type == "Reshape":
-            yield culprit
+        is_wrong = has(rows, FEATURES) and share(rows, TIME) != shape[TIME] and culprit.reshape.type == "Reshape"
+        return culprit if is_wrong else None
 
     def _first(self, way: list[int]) -> tuple[int, Shape] | None:
         """Where on the way [batch, time, features] begins: a product of matrices has its rows put apart again."""
@@ -88,7 +98,7 @@ class HeadAxes:
             return [node]
         if described.type not in MOVES:
             return None
-        sources = described.inputs if described.type in ONE_BY_ONE else described.inputs[:1]
+        sources = described.inputs if described.type in ONE_BY_ONE else [described.inputs[source_of(described)]]
         ways = (self._back(source, depth + 1) for source, _ in sources)
         found = next((way for way in ways if way is not None), None)
         return [*found, node] if found is not None else None
@@ -96,15 +106,15 @@ class HeadAxes:
     # ---- from the values to the projection behind them
 
     def _merged(self, product: Spot) -> Iterator[Mixed]:
-        shape, roles = self._sizes.of(product.node), _roles(self._function.nodes[product.node], self._weights(product))
-        if shape is None or roles is None or len(shape) < 4:  # [batch, heads, time, depth]: of three, none is of heads
+        shape, places = self._sizes.of(product.node), roles(self._function.nodes[product.node], self._weights(product))
+        if shape is None or places is None or len(shape) < 4:  # [batch, heads, time, depth]: of three, none is of heads
             return
-        heads, time = (at % len(shape) for at in roles)
+        heads, time = (at % len(shape) for at in places)
         for way in self._on(product.node):
             axes: list[Axis] | None = whole(shape)
             for number in way[:-1]:
                 axes = self._moved(axes, number) if axes is not None else None
-            inner = _contracted(self._function.nodes[way[-1]], axes) if axes is not None else None
+            inner = contracted(self._function.nodes[way[-1]], axes) if axes is not None else None
             if inner is not None and _is_torn(inner, (heads, shape[heads]), (time, shape[time])):
                 reshape = next((at for at in way if self._function.nodes[at].type == "Reshape"), None)
                 after = self._sizes.of(reshape) if reshape is not None else None
@@ -132,7 +142,7 @@ class HeadAxes:
                 continue
             if user.type in PRODUCTS and self._training.takes_weights(user):
                 yield [number]
-            elif user.type in MOVES:
+            elif user.type in MOVES - SPLITS:
                 yield from ([number, *rest] for rest in self._on(number, depth + 1))
 
     # ---- one op
@@ -151,7 +161,17 @@ class HeadAxes:
         if node.type == "Unpack":
             at = int(node.attrs.get("axis") or 0) % len(axes)
             return axes[:at] + axes[at + 1 :]
-        return _sliced(node, axes)
+        if node.type in SPLITS:
+            axis, parts = self._parts(node)
+            return parted(axes, axis, parts, FEATURES) if parts else None
+        return sliced(node, axes)
+
+    def _parts(self, node: Node) -> tuple[int, int]:
+        """Of a split: along which axis, and into how many parts of the same size; 0 where that is not so."""
+        axis = self._sizes.numbers(node.inputs[0 if node.type == "Split" else 2][0])
+        sizes = self._sizes.numbers(node.inputs[1][0]) if node.type == "SplitV" else None
+        same = node.type == "Split" or (sizes is not None and len(set(sizes)) == 1)
+        return (axis[0], len(node.dtypes)) if axis and same else (0, 0)
 
     def _whole_shape(self, axes: list[Axis], node: Node) -> Shape | None:
         target, total = self._sizes.numbers(node.inputs[1][0]), 1
@@ -185,47 +205,3 @@ def _is_torn(inner: Axis, heads: tuple[int, int], time: tuple[int, int]) -> bool
     all_heads = share(inner, heads[0]) == heads[1]
     a_head = share(inner, time[0]) == time[1] and not has(inner, heads[0])
     return has(inner, time[0]) and not all_heads and not a_head
-
-
-def _sliced(node: Node, axes: list[Axis]) -> list[Axis] | None:
-    """`qkv[0]`, `x[:, 0]`: axes that are taken away; None where a part of one is taken."""
-    masks = [int(node.attrs.get(name) or 0) for name in ("begin_mask", "end_mask", "shrink_axis_mask")]
-    if node.type != "StridedSlice" or node.attrs.get("ellipsis_mask") or node.attrs.get("new_axis_mask"):
-        return None
-    begin, end, shrink = masks
-    taken = max(masks).bit_length()
-    if any(not (shrink >> at & 1) and not (begin >> at & end >> at & 1) for at in range(taken)):
-        return None
-    return [axis for at, axis in enumerate(axes) if not shrink >> at & 1]
-
-
-def _row_axis(node: Node, slot: int) -> int | None:
-    """Of an operand of the scores: the axis of the queries, or of the keys."""
-    if node.type in BATCHED:
-        turned = node.attrs.get("adj_x" if slot == 0 else "adj_y") is True
-        return -2 if (slot == 0) != turned else -1
-    taken, made = letters_of(node)
-    alone = [letter for letter in taken[slot] if letter in made and letter not in taken[1 - slot]]
-    return taken[slot].index(alone[0]) - len(taken[slot]) if len(alone) == 1 else None
-
-
-def _roles(node: Node, weights: int) -> tuple[int, int] | None:
-    """Of what the second product makes: the axes of heads and of queries."""
-    if weights < 0:
-        return None
-    if node.type in BATCHED:
-        return (-3, -2) if weights == 0 else None
-    taken, made = letters_of(node)
-    time = [at for at, letter in enumerate(made) if letter not in taken[1 - weights]]
-    heads = [at for at, letter in enumerate(made) if at and letter in taken[0] and letter in taken[1]]
-    return (heads[0], time[0]) if len(time) == 1 and len(heads) == 1 else None
-
-
-def _contracted(node: Node, axes: list[Axis]) -> Axis | None:
-    """What a projection sums over, of its first operand."""
-    if node.type != "Einsum":
-        return axes[-1] if axes else None
-    taken, made = letters_of(node)
-    if len(taken[0]) != len(axes):
-        return None
-    return tuple(grain for letter, axis in zip(taken[0], axes, strict=True) if letter not in made for grain in axis)

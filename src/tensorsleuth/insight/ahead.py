@@ -10,7 +10,7 @@ import numpy as np
 from tensorsleuth.insight import thresholds as at
 from tensorsleuth.insight.batch import Batch
 from tensorsleuth.insight.remark import ERROR, Remark
-from tensorsleuth.insight.shape import ahead
+from tensorsleuth.insight.shape import ahead, queries_ahead
 from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.ring_reader import Array
 
@@ -20,7 +20,8 @@ NUMBERS = re.compile(r"[_:]?\d+")
 def looks_ahead(attentions: Sequence[Attention], batch: Batch) -> list[Remark]:
     """Those beside which all others of the same name are causal; or any, where the labels are the next tokens.
 
-    Names are compared without their numbers: encoder and decoder have other names, and may differ.
+    Names are compared without their numbers: encoder and decoder have other names, and may differ. A prefix may be
+    read whole: where only some queries look ahead, labels say nothing.
     """
     found = []
     weights = {one.name: _ahead(one) for one in attentions}
@@ -28,7 +29,7 @@ def looks_ahead(attentions: Sequence[Attention], batch: Batch) -> list[Remark]:
     for one in attentions:
         beside = [weights[other.name] for other in attentions if _family(other) == _family(one) and other is not one]
         heads = np.flatnonzero(weights[one.name] > at.AHEAD)
-        why = _why(beside, next_token)
+        why = _why(beside, next_token and not _reads_a_prefix(one, batch))
         if len(heads) and why:
             found.append(_remark(one, heads, weights[one.name], why))
     return found
@@ -41,6 +42,15 @@ def _ahead(one: Attention) -> Array:
         return np.zeros(0)
     numbers = ahead(weights)
     return np.where(numbers > at.AHEAD_IN_BLOCKS, numbers, 0.0) if max(one.scale()) > 1 else numbers
+
+
+def _reads_a_prefix(one: Attention, batch: Batch) -> bool:
+    """Do many queries look back only, as those behind a prefix do."""
+    weights, text = one.weights(), batch.sequences[0]
+    if weights is None or one.scale() != (1, 1) or not len(weights) <= len(text.ids) or text.ids.shape[1] != one.rows:
+        return False
+    share = queries_ahead(weights, text.tokens)
+    return share is not None and share < at.MOST_AHEAD
 
 
 def _is_square(one: Attention) -> bool:

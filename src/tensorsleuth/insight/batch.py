@@ -37,6 +37,12 @@ class Sequences:
         guess = guess_padding(self.ids, there, kept)
         return certain_padding(self.ids, there, guess.pad, False) if guess is not None else None
 
+    @property
+    def tokens(self) -> Array:
+        """Where there is no padding."""
+        padding = self.padding
+        return ~padding if padding is not None else np.ones(self.ids.shape, bool)
+
 
 class Batch:
     """What went in at one step."""
@@ -77,10 +83,8 @@ class Batch:
         found, labels = self.sequences, self._of(LABELS)
         if len(found) != 1 or labels is None or labels.shape != found[0].ids.shape:
             return False
-        ids, padding = found[0].ids, found[0].padding
-        tokens = ~padding if padding is not None else np.ones(ids.shape, bool)
         agreement = Agreement()
-        agreement.add(ids, labels, tokens, labels >= 0)
+        agreement.add(found[0].ids, labels, found[0].tokens, labels >= 0)
         return agreement.offset == 1 and not agreement.unclear
 
     def _of(self, role: str) -> Array | None:

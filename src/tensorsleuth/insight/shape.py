@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tensorsleuth.insight.thresholds import FEWEST_KEYS
+from tensorsleuth.insight.thresholds import AHEAD, FEWEST_KEYS
 from tensorsleuth.trace.ring_reader import Array
 
 SEEN = 1e-9  # a key with less is masked
@@ -42,6 +42,14 @@ def ahead(weights: Array) -> Array:
     later = np.triu(np.ones(weights.shape[-2:], bool), 1)
     counted = np.isfinite(weights).all(-1) & asks(weights)
     return np.nan_to_num(_mean((np.nan_to_num(weights) * later).sum(-1), counted))
+
+
+def queries_ahead(weights: Array, tokens: Array) -> float | None:
+    """Of the queries that have later tokens, [samples, rows]: the share that looks at some, with any head."""
+    later = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1] - tokens > 0
+    asked = (tokens & later)[: len(weights)]
+    looks = np.triu(np.nan_to_num(weights[: len(asked)].max(axis=1)), 1).sum(-1) > AHEAD
+    return float(looks[asked].mean()) if asked.any() else None
 
 
 def asks(weights: Array) -> Array:

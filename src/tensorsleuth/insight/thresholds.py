@@ -12,6 +12,7 @@ TRAINED_STEPS = 100  # before that step heads are even because nothing has been 
 TRAINED_LOOKS = 3  # and so often it must have been seen
 LONG_TRAINED_STEPS = 2000  # from here on heads are dead also where none is alive
 AHEAD = 0.001  # mean weight on later keys
+MOST_AHEAD = 0.8  # of the queries; fewer are those of a prefix that is read whole
 AHEAD_IN_BLOCKS = 0.01  # the same where queries were put together, of which some may see nothing
 CAUSAL = 1e-6  # below this a head does not look ahead
 CAUSAL_SHARE = 2 / 3  # of the attention of the same name beside it

@@ -68,6 +68,10 @@ STRING, RESOURCE, VARIANT = 7, 20, 21
 DTYPES = {row[0]: DType(*row) for row in _ROWS}
 
 
+def is_bool(number: int) -> bool:
+    return number in DTYPES and DTYPES[number].kind is Kind.BOOL
+
+
 def is_float(number: int) -> bool:
     """Can a value of that type be a NaN or an infinity."""
     return number in DTYPES and DTYPES[number].kind in (Kind.FLOAT, Kind.COMPLEX)

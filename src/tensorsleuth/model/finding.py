@@ -46,6 +46,7 @@ HABITS = FED | frozenset(
         "logits-as-probabilities",
         "loss-rose",
         "loss-scale-collapse",
+        "mask-multiplied",
         "masked-rows",
         "missing-scale",
         "new-variables",
@@ -69,7 +70,7 @@ HABITS = FED | frozenset(
     ]
 )
 # Of these, what is read off the graph: nothing had to be counted.
-STRUCTURAL = frozenset(["heads-mixed", "probabilities-as-logits", "softmax-axis"])
+STRUCTURAL = frozenset(["heads-mixed", "mask-multiplied", "probabilities-as-logits", "softmax-axis"])
 
 
 @dataclass(frozen=True)

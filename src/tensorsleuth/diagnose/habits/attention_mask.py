@@ -10,6 +10,7 @@ from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit, once_a_line
 from tensorsleuth.diagnose.mask_seen import OF_QUERIES
 from tensorsleuth.diagnose.mask_way import MaskWay
+from tensorsleuth.diagnose.multiplied import MultipliedMasks
 from tensorsleuth.diagnose.padded_attention import THE_MASK, Over, PaddedAttention
 from tensorsleuth.diagnose.token_looks import Held, held
 from tensorsleuth.diagnose.token_words import habit_of
@@ -21,7 +22,8 @@ MAY_BE_MEANT = ("mask-covers",)  # tokens may be hidden on purpose; scores far a
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    masked = [over for over in process.once(PaddedAttention).all if over.masks]
+    multiplied = process.once(MultipliedMasks)  # these hide nothing, whatever they are
+    masked = [one for one in process.once(PaddedAttention).all if one.masks and not multiplied.of(one.each.softmax)]
     found = ((over, habit) for over in masked for habit in _judged(process.once(Given), over))
     yield from once_a_line(replace(habit, about=(over.each.name,)) for over, habit in found)
 

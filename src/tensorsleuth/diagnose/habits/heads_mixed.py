@@ -30,7 +30,9 @@ def _habit(training: Training, one: Attending, mixed: Mixed, frame: Frame | None
         so = "each head sees only some of the positions, and takes pieces of their features for positions"
     why = f"{does}: it keeps the order of the elements, so that {so}"
     evidence = piece("in", "Reshape", f"{before} to {after}, no transpose on the way", frame)
-    place = frame, "Reshape", 0.0, False, None, (evidence,)
+    others = {line: None for one in mixed.also if (line := training.frame(one)) is not None and line != frame}
+    also = (piece("also", "Reshape", "does the same", line) for line in others)
+    place = frame, "Reshape", 0.0, False, None, (evidence, *also)
     fix = _MERGE if mixed.is_merge else _SPLIT
     return Habit("heads-mixed", 0.93, why, fix, *place, is_wrong=True, about=(one.name,))
 

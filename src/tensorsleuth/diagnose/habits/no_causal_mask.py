@@ -11,6 +11,7 @@ from tensorsleuth.diagnose.attending import Attending
 from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.key_texts import KeyTexts
+from tensorsleuth.diagnose.multiplied import MultipliedMasks
 from tensorsleuth.diagnose.token_looks import FEWEST_LOOKS, Sequences
 from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.inside import Inside
@@ -50,6 +51,8 @@ def _judged(given: Given, inside: Inside, one: Sequences, only: Callable[[Attend
         shares.setdefault(softmax, []).append(float(part.max()))
     seen = dict(attention_over(given, inside, one, only))
     ahead = [softmax for softmax, looks in shares.items() if _looks_ahead(looks, seen[softmax], one)]
+    masks = given.training.process.once(MultipliedMasks)  # there is a mask: how it is laid on is told
+    ahead = [softmax for softmax in ahead if (mask := masks.of(softmax)) is None or not mask.is_fixed]
     if ahead:
         yield _habit(given, one, ahead, len(shares), [share for softmax in ahead for share in shares[softmax]])
 
