@@ -34,6 +34,17 @@ def test_the_line_is_shown_whole(width: int) -> None:
     assert after - at == (1 if width == 120 else len(folded)) and lines[after].endswith("…")
 
 
+def test_what_is_not_covered_is_one_folded_line() -> None:
+    why = "it raises: {{function_node __inference_step_1}} indices[28,0] = 120 is not in [0, 120)\nin the second line"
+    out = io.StringIO()
+    entry = {"what": "the inside of step between bad values", "why": why, "site": 0}
+    Console(file=out, width=60).print(verdict(Diagnosis("run", (), (), (entry,), (), 10, 4)))
+    lines = out.getvalue().splitlines()
+    told = lines[next(at for at, line in enumerate(lines) if "Not covered" in line) :]
+    assert all(line.startswith("   ") and line[3] != " " for line in told) and len(told) == 2
+    assert " ".join(line.strip() for line in told).endswith("(it raises: indices[28,0] = 120 is not in [0, 120))")
+
+
 @pytest.mark.parametrize(
     ("cause", "sure"),
     [("heads-mixed", "yes: it is how the graph is made"), ("softmax-axis", "yes: it is how the graph is made")]
