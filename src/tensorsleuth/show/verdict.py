@@ -61,7 +61,8 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         text.append(f" mode {diagnosis.blind} looks at no values. Record with FULL_HEALTH, which is the default.")
         yield text
     else:
-        text = Text(" HEALTHY ", style="bold green")
+        text = Text(" HEALTHY", style="bold green")
+        text.append(f", {of(len(diagnosis.notes), 'note')}" if diagnosis.notes else "", style="bold yellow").append(" ")
         steps, events = of(diagnosis.steps, "step"), of(diagnosis.events, "tensor")
         text.append(f" {steps}, {events}, no bad value that matters.", style="default")
         yield text
