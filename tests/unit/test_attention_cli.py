@@ -182,7 +182,7 @@ def test_wrong_options(run: Path, options: list[str], says: str) -> None:
         ({"mode": "FULL_HEALTH"}, "before recordings looked there"),
         (
             {"mode": "FULL_HEALTH", "inside_every": 100},
-            "no function that trains or computes a loss was called in a step that was due",
+            "no model was called, and nothing trained, in a step that was due",
         ),
     ],
 )
