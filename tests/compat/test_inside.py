@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from click.testing import CliRunner
 from tests.compat import kerases
 from tests.compat.kerases import KERASES
 from tests.compat.transformers import ByHand, keras_weights, little_transformer, numbers
 
 import tensorsleuth
+from tensorsleuth.cli.main import cli
+from tensorsleuth.insight.absent import not_looked_into, why_nothing
 from tensorsleuth.model.errors import SleuthError
 from tensorsleuth.trace.attention import Attention
 from tensorsleuth.trace.reader import Trace
@@ -118,6 +121,25 @@ def test_compiled_steps_are_the_same_bits(compared: Callable[..., Trace]) -> Non
     assert found.by == "replay" and found.steps.tolist() == [0, 1, 2, 4]
     agrees(found, 0, ByHand().weights(X))
     assert [series.name for series in trace.inside().inputs] == ["train_step/labels"]
+
+
+def test_a_compiled_function_that_raises_uncompiled_is_told(recorded: Callable[..., Trace]) -> None:
+    program, table = ByHand(), tf.Variable(tf.ones([4, X.shape[-1]]))
+    step = program.step(jit_compile=True)
+
+    @tf.function(jit_compile=True)
+    def train(ids: Any) -> None:
+        step(tf.constant(X) * tf.reduce_mean(tf.gather(table, ids)), tf.constant(LABELS))
+
+    trace = recorded(lambda: [train(tf.constant([0, 9])) for _ in range(2)])  # XLA takes another row, silently
+    [entry] = trace.not_covered
+    assert entry["what"] == "the inside of train between bad values" and "{{" not in entry["why"]
+    assert entry["why"].startswith("XLA compiles it, and uncompiled it raises: indices[1] = 9 is not in [0, 4)")
+    told = f"the inside of train between bad values was not seen ({entry['why']})"
+    assert not_looked_into(trace) == [told]
+    assert told in why_nothing(trace, trace.inside(), "attention")
+    info = CliRunner(env={"COLUMNS": "400"}).invoke(cli, ["info", str(trace.path)]).stdout
+    assert f"not covered  {entry['what']} ({entry['why']})" in info
 
 
 def test_eager_loops_have_gradients_and_updates(recorded: Callable[..., Trace]) -> None:

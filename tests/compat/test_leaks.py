@@ -168,6 +168,42 @@ def test_copies_are_notes_and_the_run_is_healthy(recorded: Recorded) -> None:
     assert found.to_json()["notes"][0]["severity"] == "note"
 
 
+def test_what_mixed_precision_casts_is_no_copy_of_data(recorded: Recorded) -> None:
+    weights = tf.Variable(tf.ones([512, 1024]))  # 1 MB in half precision
+    shared = tf.Variable(tf.ones([512, 512], tf.float16))
+
+    @tf.function
+    def step(x: Any) -> None:
+        def loss() -> Any:
+            narrow = tf.cast(x, tf.float16)  # a layer casts what it takes
+            wide = tf.cast(narrow @ tf.cast(weights, tf.float16), tf.float32)  # and what it computed, its weights
+            return tf.reduce_mean(wide) + tf.reduce_mean(tf.cast(shared, tf.float32))
+
+        train(weights, loss)
+
+    def program() -> None:
+        for _ in range(STEPS):
+            step(tf.random.normal([1100, 512]))
+
+    found = diagnosis(recorded(program))
+    assert found.verdict == "healthy" and "repeated-cast" not in [one.cause for one in found.notes]
+
+
+def test_a_cast_of_data_in_a_function_is_noted(recorded: Recorded) -> None:
+    weights = tf.Variable(tf.ones([512]))
+
+    @tf.function
+    def step(x: Any) -> None:
+        train(weights, lambda: tf.reduce_mean(tf.cast(tf.reshape(x, [-1, 512]), tf.float32) * weights))  # of data
+
+    def program() -> None:
+        for number in range(STEPS):
+            step(np.full((1000, 2, 256), number, np.float64))
+
+    notes = {one.cause: one for one in diagnosis(recorded(program)).notes}
+    assert notes["repeated-cast"].line == marked("of data")
+
+
 def test_an_outsized_tensor_is_a_note(recorded: Recorded) -> None:
     def program() -> None:
         x = tf.random.normal([600, 32])

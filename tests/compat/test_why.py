@@ -12,6 +12,8 @@ import tensorflow as tf
 from tests.compat.looking import looks, marked, only
 
 import tensorsleuth
+from tensorsleuth.diagnose import learning
+from tensorsleuth.diagnose.history import over_steps
 from tensorsleuth.model.finding import Diagnosis, Finding
 from tensorsleuth.trace.reader import Trace
 
@@ -180,6 +182,28 @@ def test_growth_over_steps_is_told_with_the_step_it_began(recorded: Recorded) ->
     found = finding(recorded(program))
     assert (found.cause, found.line) == ("learning-rate", marked("update"))
     assert "slope grew about 99× a step from step 0 on" in found.summary
+
+
+def test_how_a_variable_grew_is_searched_for_among_the_reads_alone(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = [tf.Variable(1.0) for _ in range(3)]
+    asked: list[tuple[int, int]] = []
+
+    @tf.function
+    def train() -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.square(tf.sin(tf.add_n(weights)) + tf.add_n(weights))
+        for weight, slope in zip(weights, tape.gradient(loss, weights), strict=True):
+            weight.assign_sub(50.0 * slope)
+
+    def counting(one: Any, among: Any = None) -> Any:
+        asked.append((len(one.process.events), len(one.process.events if among is None else among)))
+        return over_steps(one, among)
+
+    monkeypatch.setattr(learning, "over_steps", counting)
+    assert finding(recorded(lambda: [train() for _ in range(30)])).cause == "learning-rate"
+    assert any(among < every / 3 for every, among in asked)  # all rows for each variable: seconds in a long run
 
 
 def test_a_line_that_reads_two_variables_has_the_one_that_grew(recorded: Recorded) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -97,11 +98,34 @@ def test_labels_that_are_moved_before_the_model_moves_them(recorded: Recorded) -
     trace = recorded(trained(moved))
     [found] = tensorsleuth.diagnose(trace).findings
     assert found.cause == "labels-shift" and "label t is token t + 2" in found.summary
-    assert found.fix is not None and "moved twice" in found.fix
+    assert found.fix is not None and "pass labels=input_ids: the model moves them itself" in found.fix
 
 
 def test_padding_that_is_not_minus_100_counts(recorded: Recorded) -> None:
-    assert told(recorded(trained(lambda ids: ids))) == ["loss-padding"]
+    [found] = tensorsleuth.diagnose(recorded(trained(lambda ids: ids))).findings
+    assert found.cause == "loss-padding" and "set labels to -100 where there is padding" in (found.fix or "")
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_ids_without_a_row_are_told_as_xla_takes_them(recorded: Recorded, compiled: bool) -> None:
+    """On a CPU, uncompiled, they are an error."""
+    table = tf.Variable(tf.ones([WORDS, 2]), name="words")
+
+    @tf.function(jit_compile=compiled)
+    def step(ids: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.gather(table, ids) ** 2)
+        table.assign_sub(1e-3 * tf.convert_to_tensor(tape.gradient(loss, table)))
+
+    def program() -> None:
+        ids = np.full((8, LENGTH), WORDS + 4, np.int32)
+        for _ in range(STEPS if compiled else 1):
+            with contextlib.nullcontext() if compiled else pytest.raises(tf.errors.InvalidArgumentError):
+                step(tf.constant(ids))
+
+    fixes = {one.cause: one.fix or "" for one in tensorsleuth.diagnose(recorded(program)).findings}
+    silent = f"words has {WORDS} rows, and XLA takes another of them without an error"
+    assert [cause for cause, fix in fixes.items() if silent in fix] == (["vocabulary"] if compiled else [])
 
 
 def test_a_model_that_looks_ahead_and_moves_labels_itself(recorded: Recorded) -> None:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from tests.unit.inside_run import STEPS, InsideRun
 
 from tensorsleuth.cli.main import cli
+from tensorsleuth.insight.layers import family
 from tensorsleuth.model.rows import What
 from tensorsleuth.show.cells import figure
 
@@ -48,6 +49,24 @@ def test_what_leaves_each_layer(run: Path, columns: int) -> None:
     assert rows["lm/block_1"][-1] == "█" * MANY and rows["lm/block_0/up"][-1] == "▁" * MANY
     assert rows["lm/block_#"][:5] == ["1", "→", "10", "×10", "from"]
     assert "Root mean square: ▁ 0.577 … █ 10, logarithmic" in said
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["tfgpt2lm_head_model/h_._0", "tfgpt2lm_head_model/h_._1"], "tfgpt2lm_head_model/h_._#"),
+        (["enc_1/block_3", "enc_2/block_4"], "enc_#/block_#"),
+        (["vit2/add", "vit2/add_1"], "vit2/add_#"),
+        (["h0", "h_1"], "h_#"),
+    ],
+)
+def test_a_number_that_all_blocks_have_is_part_of_their_name(names: list[str], told: str) -> None:
+    assert family(names) == told
+
+
+def test_what_is_written_to_a_file_ends_without_blanks(run: Path) -> None:
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["layers", str(run)])
+    assert "sleuth why" in result.output and not [line for line in result.output.splitlines() if line != line.rstrip()]
 
 
 @pytest.mark.parametrize("columns", [80, 120])

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from tensorsleuth.model.finding import Diagnosis, Finding
+from tensorsleuth.show.tui.headline import headline
 from tensorsleuth.show.verdict import sureness, verdict
 
 LINE = "        return tf.reduce_mean(tf.nn.relu(first) + tf.math.log(second) * tf.exp(third))  # the end"
@@ -32,6 +33,26 @@ def test_the_line_is_shown_whole(width: int) -> None:
     folded = [line[line.find("│") + 1 :].strip() for line in lines[at:after]]
     assert "".join(folded).replace(" ", "") == LINE.replace(" ", "")
     assert after - at == (1 if width == 120 else len(folded)) and lines[after].endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("notes", "told"), [(0, "HEALTHY  4 steps"), (1, "HEALTHY, 1 note  4 s"), (2, "HEALTHY, 2 notes")]
+)
+def test_notes_are_counted_beside_the_verdict(notes: int, told: str) -> None:
+    out, found = io.StringIO(), Diagnosis("run", (), (), (), (), 10, 4, notes=(finding(),) * notes)
+    Console(file=out, width=80).print(verdict(found))
+    assert out.getvalue().startswith(f" {told}") and headline(found).plain.startswith(told.replace("  ", " "))
+
+
+def test_what_is_not_covered_is_one_folded_line() -> None:
+    why = "it raises: {{function_node __inference_step_1}} indices[28,0] = 120 is not in [0, 120)\nin the second line"
+    out = io.StringIO()
+    entry = {"what": "the inside of step between bad values", "why": why, "site": 0}
+    Console(file=out, width=60).print(verdict(Diagnosis("run", (), (), (entry,), (), 10, 4)))
+    lines = out.getvalue().splitlines()
+    told = lines[next(at for at, line in enumerate(lines) if "Not covered" in line) :]
+    assert all(line.startswith("   ") and line[3] != " " for line in told) and len(told) == 2
+    assert " ".join(line.strip() for line in told).endswith("(it raises: indices[28,0] = 120 is not in [0, 120))")
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ from tensorsleuth.capture.snapshots import Earlier
 from tensorsleuth.capture.state import stand_ins
 from tensorsleuth.capture.strangers import NOBODY, strangers
 from tensorsleuth.capture.watcher import STOPPED, FunctionCall
+from tensorsleuth.model.failure_text import first_line
+from tensorsleuth.model.functions import program_name
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.replay import Outcome
 from tensorsleuth.model.rows import CallKind
@@ -99,8 +101,8 @@ class Replayer:
                 inputs = stand_ins(flight.variables, flight.values, flight.inputs)
                 tf.run_function(watched.name, [*inputs, tf.scalar(self._sink.next_call())], call.place[2], "")
             except tf.Failures as error:
-                what = f"the inside of {call.name}, between bad values"
-                self._catalog.not_covered(what, f"it does not run uncompiled: {str(error).splitlines()[0][:200]}")
+                what = f"the inside of {program_name(call.name)} between bad values"
+                self._catalog.not_covered(what, f"XLA compiles it, and uncompiled it raises: {first_line(str(error))}")
                 self._functions.refuse_looks(flight.name)
             finally:
                 self._keeper.forget()
@@ -197,7 +199,7 @@ class Replayer:
 def _why_not(flight: Flight, ran: Ran) -> str:
     """Why a call went well when it was run again."""
     if ran.error is not None:
-        return f"it raised when it was run again: {ran.error.splitlines()[0][:200]}"
+        return f"it raised when it was run again: {first_line(ran.error)}"
     random = [op for op in flight.outline.unkept if is_random(op)]
     if random:
         return f"it draws other random numbers each time ({', '.join(random)}, compiled by XLA)"

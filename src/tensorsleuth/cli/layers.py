@@ -67,14 +67,15 @@ def command(
         return
     from rich.text import Text
 
-    from tensorsleuth.show.verdict import elsewhere
+    from tensorsleuth.insight.absent import not_looked_into
+    from tensorsleuth.show.verdict import elsewhere, unseen
 
     findings = findings_of(trace)
     asked = gradients or updates
     gradients = gradients or not (updates or chosen["output"])
     parts = {"output": not (gradients or updates), "gradient": gradients, "update": updates}
     without = [Text(NONE, "dim"), Text()] if not (asked or inside.layers) else []
-    _show(chosen, flow, parts, step, [*elsewhere(findings), *without])
+    _show(chosen, flow, parts, step, [*elsewhere(findings), *unseen(not_looked_into(trace)), *without])
     others = {kind: text for kind, text in OTHERS.items() if chosen[kind] and not parts[kind]}
     hints = {typed(f"layers --{kind}s", path): text for kind, text in others.items()}
     hint_at(hints | why_more(trace, findings))

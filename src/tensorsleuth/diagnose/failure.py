@@ -10,6 +10,7 @@ from tensorsleuth.diagnose.positions import CAUSE as POSITIONS
 from tensorsleuth.diagnose.positions import beyond_positions
 from tensorsleuth.diagnose.unseen_inputs import unseen_inputs
 from tensorsleuth.model.catalog import Failure, Instance, Node, Site
+from tensorsleuth.model.failure_text import MARKS
 from tensorsleuth.model.finding import Evidence
 from tensorsleuth.model.rows import CallKind
 from tensorsleuth.trace.layers import Layers
@@ -23,7 +24,6 @@ LOST = "worker-lost"
 OUT_OF_MEMORY = "out-of-memory"
 OF_BAD_VALUES = (UNKNOWN, "singular-matrix")  # errors that a NaN further up may have led to
 OF_AN_EXPECTATION = "tensorsleuth: violation "  # what stopped it is a finding of its own; see native/src/expect.cc
-_MARKS = re.compile(r"\{\{(function_node|node) [^}]*\}\}\s*")
 _ASSERTED = re.compile(
     r"assertion failed: \[(?!Condition )(.+?)\](?= \[|\s|$)", re.S
 )  # what was to hold, before what was seen
@@ -111,7 +111,7 @@ class Death:
         asserted = _ASSERTED.search(self.failure.message)
         if asserted is not None:
             return _TENSOR.sub("", asserted.group(1)).replace("\\'", "'")
-        lines = _MARKS.sub("", self.failure.message.split("[[")[0]).strip().splitlines()
+        lines = MARKS.sub("", self.failure.message.split("[[")[0]).strip().splitlines()
         told = [line.strip() for line in lines if not line.startswith("The error could be from a previous operation")]
         return told[-1] if told else ""
 

@@ -10,7 +10,7 @@ from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.parts import SLICE, Cut, Part, cut_of
 from tensorsleuth.diagnose.summing import is_plain_sum
 from tensorsleuth.diagnose.training import Training
-from tensorsleuth.model.catalog import Frame, Function, Instance
+from tensorsleuth.model.catalog import EagerOp, Frame, Function, Instance
 from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
 from tensorsleuth.model.functions import program_name
 from tensorsleuth.model.ops import READS, VIEWS
@@ -169,11 +169,19 @@ class Given:
 
     def entry(self, spot: Spot) -> Frame | None:
         """The line that calls the function in which an op is run."""
-        catalogue, root = self.training.process.catalogue, self.training.root_of(spot)
-        name = self._function(root).name  # what XLA compiles is called as it is
-        calls = (op for op in catalogue.eager.values() if op.instance == root or op.type == name)
-        sites = (catalogue.sites.get(op.site) for op in calls)
+        sites = (self.training.process.catalogue.sites.get(op.site) for op in self._calls(spot))
         return next((site.frame for site in sites if site is not None and site.frame is not None), None)
+
+    def is_compiled(self, spot: Spot) -> bool:
+        """Is an op run by XLA: such a function is called as it is, not as our copy."""
+        return all(op.instance < 0 for op in self._calls(spot))
+
+    def _calls(self, spot: Spot) -> list[EagerOp]:
+        """The places that call the function in which an op is run."""
+        root = self.training.root_of(spot)
+        name = self._function(root).name
+        eager = self.training.process.catalogue.eager
+        return [op for op in eager.values() if op.instance == root or op.type == name]
 
     def made_by(self, number: int) -> Spot | None:
         """The op in a function that puts a tensor out."""

@@ -45,11 +45,11 @@ def over_iterations(one: Observed) -> Growth | None:
     return _growth(rows["iteration"].astype(np.int64), rows)
 
 
-def over_steps(one: Observed) -> Growth | None:
-    """Did it grow from call to call, up to the one in which it was seen."""
+def over_steps(one: Observed, among: Array | None = None) -> Growth | None:
+    """Did it grow from call to call, up to the one in which it was seen; `among` rows that hold all of its own."""
     if one.row is None:
         return None
-    events = one.process.events
+    events = one.process.events if among is None else among
     rows = events[(events["tensor"] == one.row["tensor"]) & (events["time"] <= one.row["time"])]
     if one.tensor.eager is not None and one.tensor.eager.type in READS:  # a line may read several variables
         rows = rows[handles_of(one.process, rows) == handles_of(one.process, one.row.reshape(1))]

@@ -68,7 +68,7 @@ def _weights(case: Case) -> list[tuple[Observed, Growth | None]]:
         call = process.call_of(row)
         if tensor is not None and call is not None:
             one = Observed(process, tensor, row, call=call)
-            found.append((one, over_steps(one)))
+            found.append((one, over_steps(one, rows)))  # to search all rows for each variable would take seconds
     return found
 
 

@@ -25,15 +25,17 @@ CHANGES = {
 }
 
 
-def habit_of(found: Held, does: str, frame: Frame | None, op: str, sure: bool = True) -> Habit:
-    """`does` continues "<line> …" and ends before what is wrong."""
+def habit_of(
+    found: Held, does: str, frame: Frame | None, op: str, sure: bool = True, change: str | None = None
+) -> Habit:
+    """`does` continues "<line> …" and ends before what is wrong; `change` where the rule's own words do not fit."""
     one = found.violation
     why = f"{does}: {sentence(one)}{_looks(found)}"
     is_note = not sure or one.severity != "error"
     evidence = (piece("in", one.name, where(one)),) if one.first else ()
     confidence = CONFIDENCE if not is_note else 0.6
     place = frame, op, 0.0, is_note, found.step, evidence
-    return Habit(one.rule, confidence, why, _change(one), *place, is_wrong=True)
+    return Habit(one.rule, confidence, why, change or change_of(one), *place, is_wrong=True)
 
 
 def sentence(one: Violation) -> str:
@@ -66,7 +68,7 @@ def _looks(found: Held) -> str:
     return f", in {found.looks} of the {found.total} batches that were looked at"
 
 
-def _change(one: Violation) -> str:
+def change_of(one: Violation) -> str:
     """What `check_batch` says to its caller about its own arguments is left out."""
     text = CHANGES.get(one.rule, one.change or "")
     return (text[:1].lower() + text[1:]).rstrip(".")

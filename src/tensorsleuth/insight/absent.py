@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorsleuth.model.failure_text import first_line
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace import rundir
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.reader import Trace
 
 LOOKING = range(Mode.CURT_HEALTH, Mode.FULL_TENSOR + 1)
+INSIDE_OF = "the inside of "
 AGAIN = "Record it again: sleuth run program.py"
 
 
@@ -17,7 +19,7 @@ def why_nothing(trace: Trace, inside: Inside, what: str) -> str:
     """A sentence or two: what was seen instead, which setting stood in the way, what to do."""
     name = trace.path.name
     if inside:
-        return f"{name} shows no {what}: {_others(inside, what)}{_not_covered(trace)}"
+        return f"{name} shows no {what}: {_others(trace, inside, what)}"
     metas = [process.catalogue.meta for process in trace.processes]
     why = next((said for meta in metas if (said := _setting(meta))), None)
     if why is None and inside.trouble:
@@ -25,13 +27,25 @@ def why_nothing(trace: Trace, inside: Inside, what: str) -> str:
     return f"{name} shows nothing of the inside of a model: {why or _steps(trace)}"
 
 
-def _others(inside: Inside, what: str) -> str:
+def not_looked_into(trace: Trace) -> list[str]:
+    """The functions that nothing is known of but what went in and came out, and why."""
+    return [
+        f"{entry['what']} was not seen ({first_line(str(entry['why']))})"
+        for entry in trace.not_covered
+        if str(entry["what"]).startswith(INSIDE_OF)
+    ]
+
+
+def _others(trace: Trace, inside: Inside, what: str) -> str:
     names = ("layer output", len(inside.layers)), ("gradient", len(inside.gradients)), ("input", len(inside.inputs))
     there = [f"{many:,} {name}{'' if many == 1 else 's'}" for name, many in names if many]
     were = "was" if sum(many for _, many in names) <= 1 else "were"
     hint = "no softmax of scores was found whose weights mix values (docs/inside.md)"
     reason = hint if what == "attention" else "ops were in no layer or name scope"
-    return f"{reason}; {', '.join(there) or 'nothing else'} {were} seen."
+    unseen = not_looked_into(trace)
+    if unseen:  # it may be in there
+        return f"{'; '.join(unseen[:3])}. Elsewhere {', '.join(there) or 'nothing'} {were} seen."
+    return f"{reason}; {', '.join(there) or 'nothing else'} {were} seen.{_not_covered(trace)}"
 
 
 def _setting(meta: dict[str, Any]) -> str | None:
@@ -58,5 +72,5 @@ def _steps(trace: Trace) -> str:
 
 
 def _not_covered(trace: Trace) -> str:
-    why = [f"{entry['what']} ({entry['why']})" for entry in trace.not_covered]
+    why = [f"{entry['what']} ({first_line(str(entry['why']))})" for entry in trace.not_covered]
     return f" Not covered was {'; '.join(why[:3])}." if why else ""

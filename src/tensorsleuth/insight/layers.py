@@ -123,15 +123,24 @@ def growth(layers: Sequence[WatchedSeries], step: int | None = None) -> list[Gro
     families: dict[str, list[Curve]] = {}
     for one in layers:
         if one.name in around or ADDED.search(one.name):
-            families.setdefault(family(one.name), []).append(size_curve(one))
+            families.setdefault(NUMBER.sub("#", _numbered(one.name)), []).append(size_curve(one))
     return [
-        Growth(name, tuple(one.name for one in curves), tuple(float(one.numbers[one.at(step)]) for one in curves))
-        for name, curves in families.items()
+        Growth(family([one.name for one in curves]), tuple(one.name for one in curves), _sizes(curves, step))
+        for curves in families.values()
         if len(curves) > 1
     ]
 
 
-def family(name: str) -> str:
-    """`lm/block_3` is one of `lm/block_#`; so is the first of several, which Keras gives no number."""
-    named = NUMBER.sub("_#", name)
-    return named if ADDED.search(name) is None else named.removesuffix("_#") + "_#"
+def _sizes(curves: Sequence[Curve], step: int | None) -> tuple[float, ...]:
+    return tuple(float(one.numbers[one.at(step)]) for one in curves)
+
+
+def family(names: Sequence[str]) -> str:
+    """`gpt2/h_0` and `gpt2/h_1` are `gpt2/h_#`: a number that all have is part of their name."""
+    columns = iter(zip(*(NUMBER.findall(_numbered(name)) for name in names), strict=True))
+    return NUMBER.sub(lambda number: number[0] if len(set(next(columns))) == 1 else "_#", _numbered(names[0]))
+
+
+def _numbered(name: str) -> str:
+    """The first of several, which Keras gives no number, with one."""
+    return f"{name}_0" if ADDED.search(name) is not None and not name[-1].isdigit() else name

@@ -11,6 +11,8 @@ from tensorsleuth.show.amounts import age, count, duration, moment, of, printabl
 from tensorsleuth.show.runs_table import values
 from tensorsleuth.show.summary import Summary
 
+MOST_NOT_COVERED = 3  # sleuth why has all
+
 
 def run_info(summary: Summary, meta: Mapping[str, object], now: float) -> Table:
     """A line for each thing known; `meta` is what run.json says."""
@@ -44,4 +46,6 @@ def _lines(summary: Summary, meta: Mapping[str, object], now: float) -> dict[str
         lines["watched"] = f"{of(summary.watched, 'thing')}, {of(summary.looks, 'look')}"
     if summary.logged:
         lines["logged"] = of(summary.logged, "message")
+    if summary.not_covered:
+        lines["not covered"] = "; ".join(summary.not_covered[:MOST_NOT_COVERED])
     return lines

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
 
 
 def say(sentence: str) -> None:
@@ -44,14 +44,24 @@ def show(renderable: RenderableType) -> None:
     """An answer, laid out for the width of the terminal."""
     from rich.console import Console
 
-    Console(highlight=False, width=width()).print(renderable)
+    _print(Console(highlight=False, width=width()), renderable)
 
 
 def remark(renderable: RenderableType) -> None:
     """The same on stderr, beside a program that owns stdout."""
     from rich.console import Console
 
-    Console(highlight=False, width=width(), stderr=True).print(renderable)
+    _print(Console(highlight=False, width=width(), stderr=True), renderable)
+
+
+def _print(console: Console, renderable: RenderableType) -> None:
+    """Into a file or a pipe, without the blanks that fill up the lines of a table."""
+    if console.is_terminal:
+        console.print(renderable)
+        return
+    with console.capture() as captured:
+        console.print(renderable)
+    console.file.write("\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
 def width() -> int:

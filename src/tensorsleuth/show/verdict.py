@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tensorsleuth.model.failure_text import first_line
 from tensorsleuth.model.finding import STRUCTURAL, Diagnosis, Evidence, Finding
 from tensorsleuth.model.last_moments import LastMoments
 from tensorsleuth.show.amounts import of, printable
@@ -44,6 +45,12 @@ def elsewhere(findings: Sequence[Finding]) -> list[RenderableType]:
     return [table, Text()]
 
 
+def unseen(functions: Sequence[str]) -> list[RenderableType]:
+    """Of functions that were not looked into, folded."""
+    said = [Padding(Text(printable(f"{one[:1].upper()}{one[1:]}"), "dim"), (0, 0, 0, 1)) for one in functions[:3]]
+    return [*said, Text()] if said else []
+
+
 def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     if diagnosis.unjudged:
         title = Table.grid(padding=(0, 1))
@@ -54,7 +61,8 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         text.append(f" mode {diagnosis.blind} looks at no values. Record with FULL_HEALTH, which is the default.")
         yield text
     else:
-        text = Text(" HEALTHY ", style="bold green")
+        text = Text(" HEALTHY", style="bold green")
+        text.append(f", {of(len(diagnosis.notes), 'note')}" if diagnosis.notes else "", style="bold yellow").append(" ")
         steps, events = of(diagnosis.steps, "step"), of(diagnosis.events, "tensor")
         text.append(f" {steps}, {events}, no bad value that matters.", style="default")
         yield text
@@ -75,7 +83,8 @@ def _caveats(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         place = f"{os.path.basename(finding.file or '?')}:{finding.line}"
         yield Text(printable(f"   Masked, no harm: {finding.op} at {place}"), style="dim")
     for entry in diagnosis.not_covered:
-        yield Text(printable(f"   Not covered: {entry['what']} ({entry['why']})"), style="dim")
+        said = Text(printable(f"Not covered: {entry['what']} ({first_line(str(entry['why']))})"), style="dim")
+        yield Padding(said, (0, 0, 0, 3))
     for line in diagnosis.trouble:
         yield Text(printable(f"   Not read: {line}"), style="yellow")
 

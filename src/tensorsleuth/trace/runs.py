@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tensorsleuth.model.failure_text import first_line
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.trace import rundir
 from tensorsleuth.trace.process import ProcessTrace
@@ -33,6 +34,7 @@ class RunSummary:
     watched: int = 0  # things
     looks: int = 0  # at them
     logged: int = 0  # messages
+    not_covered: tuple[str, ...] = ()  # what was not looked at, and why
     mode: Mode | None = None  # how closely its tensors were looked at
 
 
@@ -60,6 +62,7 @@ def summarize(run: Path) -> RunSummary:
         watched=len(watched),
         looks=sum(map(len, watched)),
         logged=len(trace.logs()),
+        not_covered=tuple(f"{one['what']} ({first_line(str(one['why']))})" for one in trace.not_covered),
         mode=mode_of(trace),
     )
 

@@ -59,14 +59,14 @@ def _at_chance(quarters: list[float], chance: float) -> bool:
 
 
 def _habit(training: Training, spot: Spot, classes: int, quarters: list[float], steps: int) -> Habit:
+    is_note = steps < ENOUGH or spot.type not in CROSS_ENTROPIES  # of two, labels may lie between 0 and 1
     why = (
         f"computes a loss of {quarters[-1]:.4g} in the last quarter of {steps:,} steps, {quarters[0]:.4g} in the "
         f"first: log({classes:,}) = {math.log(classes):.4g} is what guessing among {classes:,} classes gives, so "
-        "nothing has been learned"
+        f"nothing has been learned{' yet' if is_note else ''}"
     )
     said = " → ".join(f"{one:.4g}" for one in quarters)
     evidence = (piece("also", "loss", f"by quarter of the steps: {said}"),)
-    is_note = steps < ENOUGH or spot.type not in CROSS_ENTROPIES  # of two, labels may lie between 0 and 1
     place = training.frame(spot), spot.type, 0.0, is_note, None, evidence
     return Habit("chance-loss", 0.8, why, _PAIRS, *place, is_wrong=True)
 

@@ -10,16 +10,18 @@ import numpy as np
 
 from tensorsleuth.diagnose.habit import Habit, piece
 from tensorsleuth.diagnose.lifetimes import FEWEST_STEPS
+from tensorsleuth.diagnose.training import Training
 from tensorsleuth.diagnose.words import in_bytes
 from tensorsleuth.model.catalog import Frame
 from tensorsleuth.model.dtypes import dtype_of
-from tensorsleuth.model.ops import FEED
+from tensorsleuth.model.ops import ARRIVALS, FEED, LITERALS
+from tensorsleuth.trace.observed import Observed
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
 MUCH = 1_000_000  # bytes a step; less is not worth a line
 MOST_ROWS = 500  # of one place: enough for a mean
-CAST = "Cast"
+CAST, HALF = "Cast", ("float16", "bfloat16")
 STATISTICS = ["min", "max", "mean", "std"]
 
 
@@ -45,7 +47,7 @@ def _lines(process: ProcessTrace, rows: Array, op: str) -> dict[Frame, Line]:
     lines: dict[Frame, Line] = defaultdict(Line)
     for first, frame in _places(process, op).items():
         mine = rows[rows["tensor"] == first]
-        if len(mine) >= FEWEST_STEPS:
+        if len(mine) >= FEWEST_STEPS and (op != CAST or _is_of_data(process, mine[0])):
             _add(process, lines[frame], mine)
     return lines
 
@@ -63,6 +65,18 @@ def _places(process: ProcessTrace, op: str) -> dict[int, Frame]:
             if node.type == op and node.forward is None and site is not None and site.frame is not None:
                 found[instance.first + node.first] = site.frame
     return found
+
+
+def _is_of_data(process: ProcessTrace, row: Array) -> bool:
+    """What was computed, or is a weight, cannot be cast before; nor is it the data's fault that a policy of mixed
+    precision has layers cast what they take."""
+    tensor, call = process.tensor(int(row["tensor"])), process.call_of(row)
+    if tensor is None or call is None or dtype_of(int(row["dtype"])).name in HALF:
+        return False
+    around = process.once(Training).around
+    cast = around.spot_of(Observed(process, tensor, row, call=call))
+    source = next(around.before(cast), None) if cast is not None else None
+    return source is None or source.type in ARRIVALS | LITERALS
 
 
 def _add(process: ProcessTrace, line: Line, rows: Array) -> None:

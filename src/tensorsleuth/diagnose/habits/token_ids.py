@@ -11,7 +11,7 @@ from tensorsleuth.diagnose.given import Given, Lookup
 from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.parts import called
 from tensorsleuth.diagnose.token_looks import Held, Sequences, held, sequences_of
-from tensorsleuth.diagnose.token_words import habit_of
+from tensorsleuth.diagnose.token_words import change_of, habit_of
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.tokens.arguments import judge_arguments
 from tensorsleuth.tokens.roles import IDS, Argument
@@ -44,7 +44,9 @@ def _outside(given: Given, lookup: Lookup) -> Iterator[Habit]:
     for step, violation in broken.items():
         found = Held(violation, len(broken), len(kept), step)
         does = f"is given {name}, which are looked up in {lookup.variable} ({lookup.rows:,} rows)"
-        yield habit_of(found, does, given.entry(lookup.spot), lookup.spot.type)
+        silent = f"; {lookup.variable} has {lookup.rows:,} rows, and XLA takes another of them without an error"
+        change = change_of(violation) + (silent if given.is_compiled(lookup.spot) else "")
+        yield habit_of(found, does, given.entry(lookup.spot), lookup.spot.type, change=change)
         return
 
 

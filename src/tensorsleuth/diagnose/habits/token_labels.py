@@ -19,6 +19,9 @@ from tensorsleuth.tokens.roles import IDS, LABELS, Argument
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
 
+MOVED_BY_BOTH = "pass labels=input_ids: the model moves them itself, once more than the data did"
+IGNORED = "set labels to -100 where there is padding (the mask is 0): this loss leaves those out"
+
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
     inside = process.once(Inside)
@@ -57,12 +60,17 @@ def _with_labels(given: Given, one: Sequences, inside: Inside, labels: Part, spo
         arguments = [Argument(one.name, ids[step]), Argument(name, kept[step])]
         return judge_arguments(arguments, settings[rule], {one.name: IDS, name: LABELS})
 
+    changes = {
+        "labels-shift": MOVED_BY_BOTH if moved == 2 and _moves(cut, labels.cut) else None,
+        "loss-padding": IGNORED if not given.is_plain_sum(spot) else None,  # but for labels that it leaves out
+    }
     around = given.training.around
     for rule in (rule for rule, is_asked in asked.items() if is_asked):
         site = around.site(summed_by(around, spot) if rule == "loss-padding" else spot)
         for found in held([*one.at], partial(judge, rule=rule), (rule,)):
             does = f"computes the loss of {one.name}, with {called(labels.series.name)} as labels"
-            yield habit_of(found, does, site.frame if site is not None else given.entry(spot), spot.type)
+            frame = site.frame if site is not None else given.entry(spot)
+            yield habit_of(found, does, frame, spot.type, change=changes[rule])
 
 
 def _moves(logits: Cut, labels: Cut) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from tensorsleuth.model.finding import Diagnosis
-from tensorsleuth.show.amounts import printable
+from tensorsleuth.show.amounts import of, printable
 
 
 def headline(found: Diagnosis | str | None) -> Text:
@@ -26,8 +26,9 @@ def headline(found: Diagnosis | str | None) -> Text:
         return Text.assemble(("UNKNOWN ", "bold yellow"), printable(found.unjudged))
     if found.blind:
         return Text.assemble(("UNKNOWN ", "bold yellow"), f"mode {found.blind} looks at no values")
-    said = f"{found.steps:,} steps, {found.events:,} tensors, no bad value that matters"
-    return Text.assemble(("HEALTHY ", "bold green"), said)
+    said = f" {found.steps:,} steps, {found.events:,} tensors, no bad value that matters"
+    notes = f", {of(len(found.notes), 'note')}" if found.notes else ""
+    return Text.assemble(("HEALTHY", "bold green"), (notes, "bold yellow"), said)
 
 
 def live_line(status: dict[str, Any]) -> Text:
