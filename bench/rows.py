@@ -56,7 +56,7 @@ ROWS = [
         ratio("transformer", 2, 15, "expect", ("again",), sets=3),
     ),
     Row("expect-compiled", "the same, compiled", 1.05, ratio("compiled-transformer", 2, 15, "expect", ("again",))),
-    Row("keras-cnn", "fit, a batch of 32", 1.10, ratio("keras-cnn", 10, 15, sets=3)),
+    Row("keras-cnn", "fit of 100 batches of 32", 1.10, ratio("keras-cnn", 100, 6, sets=2)),
     Row("bytes-an-event", "size on disk", 128, bytes_an_event, "B"),
     Row("open-million", "open, list bad tensors", 0.5, open_million, "s"),
     Row("why-million", "the verdict", 2.0, why_million, "s"),

@@ -85,7 +85,9 @@ def command(
     lines = lines_of(inside)
     summaries = [summarize(one, step, lines.get(one.name)) for one in chosen]
     findings = findings_of(trace)
-    terminal.show(attention_report(summaries, remarks, elsewhere(findings), head, terminal.width()))
+    told = {one.what for one in remarks}
+    more = elsewhere([finding for finding in findings if finding.cause not in told])
+    terminal.show(attention_report(summaries, remarks, more, head, terminal.width()))
     _show(pictures, vocab)
     first = typed(f"attention --layer {shlex.quote(re.escape(chosen[0].name))}", path)
     each = {first: "each head of the first layer"} if is_by_layer(summaries, head) else {}
