@@ -248,3 +248,22 @@ def test_a_tracer_that_begins_later_is_not_in_our_way() -> None:
     finally:
         sys.settrace(had)
     assert lines
+
+
+def test_what_a_string_starts_one_after_the_other_has_names_of_its_own() -> None:
+    """As a worker of pytest-xdist does it, which is `python -c …`."""
+    failed: list[BaseException] = []
+
+    def three() -> None:
+        expect(np.zeros(3), shape=("lines",))
+
+    def two() -> None:
+        expect(np.zeros(2), shape=("lines",))
+
+    def start(code: str) -> None:
+        thread = threading.Thread(target=exec, args=(code, {"three": three, "two": two, "failed": failed}))
+        thread.start()
+        thread.join()
+
+    start("three()\ntry:\n    two()\nexcept Exception as error:\n    failed.append(error)")
+    assert not failed

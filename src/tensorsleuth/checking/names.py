@@ -25,6 +25,7 @@ Bind = Callable[[str, int, Place], Report | None]
 _numbers: dict[str, int] = {}
 _next = itertools.count(1)
 _here = threading.local()
+_STRING = "<string>"
 
 
 def number_of(name: str) -> int:
@@ -60,10 +61,12 @@ def of_this_thread() -> Known:
 
 
 def _outermost() -> FrameType | None:
+    """Of files, where there is one: what `python -c` runs may only start others, as a worker of pytest-xdist does."""
     frame: FrameType | None = sys._getframe(2)
     found = None
     while frame is not None:
-        if is_user(frame.f_code.co_filename):
+        name = frame.f_code.co_filename
+        if is_user(name) and (found is None or name != _STRING):
             found = frame
         frame = frame.f_back
     return found
