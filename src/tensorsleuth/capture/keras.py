@@ -58,7 +58,7 @@ def callback_classes() -> tuple[type, ...]:
 
 def batches_at_once(model: Any) -> int:
     """How many batches one call of a model's train function takes."""
-    number = getattr(model, "steps_per_execution", None) or getattr(model, "_steps_per_execution", None)
+    number: Any = getattr(model, "steps_per_execution", None) or getattr(model, "_steps_per_execution", None)
     number = number.numpy() if hasattr(number, "numpy") else number  # Keras 2 has it in a variable, maybe of replicas
     return int(number) if number is not None else 1
 
