@@ -81,6 +81,19 @@ def test_attention_of_keras(recorded: Callable[..., Trace], name: str, causal: b
     agrees(found, 0, expected)
 
 
+@pytest.mark.parametrize("eagerly", [False, True])
+def test_how_saturated_a_tanh_is(recorded: Callable[..., Trace], eagerly: bool) -> None:
+    layers = [tf.keras.Input([4]), tf.keras.layers.Dense(8, "tanh", name="bent"), tf.keras.layers.Dense(1, name="out")]
+    model = tf.keras.Sequential(layers, name="net")
+    x = np.random.default_rng(1).normal(size=(16, 4)).astype(np.float32)
+    before = np.tanh(x @ model.get_layer("bent").kernel.numpy())
+    model.compile("sgd", "mse", run_eagerly=eagerly)
+    trace = recorded(lambda: model.fit(x, np.ones([16, 1]), batch_size=16, epochs=2, verbose=0), inside_every=1)
+    bent, out = ({one.name: one for one in trace.inside().layers}[f"net/{name}"] for name in ("bent", "out"))
+    assert bent.saturated[0] == pytest.approx(np.square(before).mean(), rel=1e-3) and len(bent) == 2
+    assert np.isnan(out.saturated).all()
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("name", KERASES)
 def test_all_of_a_keras_model_that_fits(recorded: Callable[..., Trace], name: str, compiled: bool) -> None:

@@ -39,6 +39,21 @@ def test_activations_are_what_the_layers_put_out(name: str) -> None:
     )
 
 
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_saturation_is_the_share_of_the_slope_that_is_lost(activation: str) -> None:
+    keras = tf.keras
+    layers = [keras.Input([8]), keras.layers.Dense(16, activation, name="bent"), keras.layers.Dense(3, name="out")]
+    model = keras.Sequential(layers, name="net")
+    batch = np.random.default_rng(3).normal(size=(32, 8)).astype(np.float32)
+    x = tf.constant(batch @ model.get_layer("bent").kernel.numpy())
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = keras.activations.get(activation)(x)
+    lost = 1 - tape.gradient(y, x).numpy().mean() * {"tanh": 1, "sigmoid": 4}[activation]
+    lines = {line.name: line for line in tensorsleuth.activations(model, batch)}
+    assert lines["net/bent"].saturated == pytest.approx(lost, abs=1e-4) and lines["net/out"].saturated is None
+
+
 @pytest.mark.parametrize("name", KERASES)
 def test_gradients_are_those_of_a_tape(name: str) -> None:
     keras = kerases.load(name)
@@ -58,7 +73,7 @@ def test_how_a_table_looks() -> None:
     table = tensorsleuth.activations(model, IDS)
     text = str(table).splitlines()
     assert text[0] == f"{len(table)} layers of net"
-    assert text[1].split() == ["name", "shape", "health", "mean", "std", "norm", "zero", "dead"]
+    assert text[1].split() == ["name", "shape", "health", "mean", "std", "norm", "zero", "dead", "saturated"]
     assert text[-1].split()[:4] == ["net/out", "4×3", "12", "NaN"] and max(map(len, text)) <= 120
     assert "<td" in table._repr_html_() and "color" in table._repr_html_()
     assert table.to_dict()["name"] == [line.name for line in table]

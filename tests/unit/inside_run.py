@@ -49,7 +49,8 @@ class InsideRun:
 
     def numbers(self, kind: str, name: str, norms: Sequence[float], shape: tuple[int, ...], **fields: Any) -> None:
         """Of a layer's output, a gradient, a variable or an update: norms at the last steps, and other fields."""
-        self._new(kind, name, {})
+        about = {"activation": fields.pop("activation")} if "activation" in fields else {}
+        self._new(kind, name, about)
         flags = fields.pop("flags", What.NORM)
         for step, norm in zip(STEPS[-len(norms) :], norms, strict=True):
             self._row(step, shape, flags, b"", norm=norm, elements=int(np.prod(shape)), **fields)

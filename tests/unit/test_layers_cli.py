@@ -27,6 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         units = {"flags": What.NORM | What.UNITS, "before": 3 * block, "change": 4, "zero": 6}
         made.numbers("output", f"lm/block_{block}/up", [2.0] * MANY, (3, 4), **units)
         made.numbers("output", f"lm/block_{block}", [size * 4.0] * MANY, (4, 4), sum=8.0)
+    made.numbers("output", "lm/gate", [3.9] * MANY, (4, 4), activation="Tanh")
     for name, norm in (("lm/block_0/up/kernel", 3e-5), ("lm/block_1/up/bias", 3.0), ("lm/block_1/up/kernel", 4.0)):
         made.numbers("gradient", name, [norm] * MANY, (4, 4), nan=1 if name.endswith("bias") else 0)
         compared = {"flags": What.NORM | What.COMPARED, "before": 100.0, "change": norm}
@@ -46,6 +47,7 @@ def test_what_leaves_each_layer(run: Path, columns: int) -> None:
     rows = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.startswith(" lm/")}
     spread = figure(2 / np.sqrt(12), 2 if columns == 80 else 3)
     assert code == 0 and rows["lm/block_1/up"] == ["3×4", "0", spread, "2", "50%", "3/4", "▁" * MANY]
+    assert rows["lm/gate"][-2:-1] == ["95%"] and rows["lm/gate"][-3] == "sat"  # 1 - the mean of y²
     assert rows["lm/block_1"][-1] == "█" * MANY and rows["lm/block_0/up"][-1] == "▁" * MANY
     assert rows["lm/block_#"][:5] == ["1", "→", "10", "×10", "from"]
     assert "Root mean square: ▁ 0.577 … █ 10, logarithmic" in said
@@ -93,6 +95,7 @@ def test_json_has_all_of_it(run: Path) -> None:
     assert code == 0 and [one["name"] for one in told["layers"]][:2] == ["lm/block_0/up", "lm/block_0"]
     first = told["layers"][0]
     assert (first["shape"], first["steps"], first["units"][0], first["zero"][0]) == ([3, 4], list(STEPS), 4, 6)
+    assert told["layers"][-1]["saturated"] == [pytest.approx(3.9**2 / 16)] * MANY and first["saturated"][0] is None
     assert told["flow"][0] == {"layer": "lm/block_1/up", "steps": list(STEPS), "norm": [5.0] * MANY}
     assert told["updates"][1]["ratio"] == [0.03] * MANY
     assert told["growth"] == [

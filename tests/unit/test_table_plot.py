@@ -25,7 +25,7 @@ def axes() -> Any:
 
 
 def table(layers: dict[str, list[float]] | None = None) -> Table:
-    lines = [line_of(name, np.array(value, np.float32), True) for name, value in (layers or LAYERS).items()]
+    lines = [line_of(name, np.array(value, np.float32), "Relu") for name, value in (layers or LAYERS).items()]
     return Table(f"{len(lines)} layers of net", lines)
 
 

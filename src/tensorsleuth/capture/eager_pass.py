@@ -12,7 +12,7 @@ from typing import Any
 from weakref import ref
 
 from tensorsleuth.capture import tf, tf_variables
-from tensorsleuth.capture.layer_outputs import RELUS, computed_in, is_computed, is_outside, takes_values
+from tensorsleuth.capture.layer_outputs import activation_of, computed_in, is_computed, is_outside, takes_values
 from tensorsleuth.capture.wiring import Edges, Tensor
 from tensorsleuth.model.dtypes import is_float
 
@@ -69,7 +69,7 @@ class Left:
     layer: str
     op: str
     value: Any
-    counts_units: bool
+    activation: str | None
 
 
 class EagerPass(Edges):
@@ -194,7 +194,8 @@ class EagerPass(Edges):
         self._left.add(made)
         again, op = self._of_layer[layer], self.nodes[made[0]]
         self._of_layer[layer] += 1
-        yield Left(f"{layer}:{again}" if again else layer, op.name, tensor, made == source and op.op in RELUS)
+        activation = activation_of(op.op) if made == source else None
+        yield Left(f"{layer}:{again}" if again else layer, op.name, tensor, activation)
 
 
 def is_number(tensor: Any) -> bool:

@@ -9,10 +9,10 @@ from tensorsleuth.capture import tf_variables
 from tensorsleuth.capture.definition import Definition
 from tensorsleuth.capture.wiring import Edges, Tensor, Wiring
 from tensorsleuth.model import ops
+from tensorsleuth.model.activations import ACTIVATIONS
 from tensorsleuth.model.dtypes import is_float
 from tensorsleuth.model.layers import layer_of
 
-RELUS = frozenset(["Relu", "Relu6"])  # after them a unit that is zero for all is dead
 _NOT_COMPUTED = ops.STATIC | {tf_variables.READ_VARIABLE}
 _TAKES_SHAPE = frozenset(["ZerosLike", "OnesLike", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs"])
 _NO_VALUES = ops.PUTS_AWAY | _TAKES_SHAPE
@@ -27,7 +27,7 @@ class LayerOutput:
     layer: str
     tensor: str  # as its takers write it
     node: int
-    counts_units: bool
+    activation: str | None  # of model.activations
 
 
 def find_outputs(
@@ -52,8 +52,12 @@ def find_outputs(
             layer = str(layers[number])
             again = seen[layer] = seen.get(layer, -1) + 1
             name = f"{layer}:{again}" if again else layer
-            found[made] = LayerOutput(name, wiring.name(made), made[0], wiring.nodes[made[0]].op in RELUS)
+            found[made] = LayerOutput(name, wiring.name(made), made[0], activation_of(wiring.nodes[made[0]].op))
     return list(found.values())
+
+
+def activation_of(op: str) -> str | None:
+    return op if op in ACTIVATIONS else None
 
 
 def layer_at(name: str, around: str | None, called: Mapping[str, str] | None) -> str | None:

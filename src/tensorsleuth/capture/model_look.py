@@ -13,7 +13,7 @@ from tensorsleuth.capture.eager_gradients import name_of
 from tensorsleuth.capture.layer_outputs import find_outputs
 from tensorsleuth.model.errors import SleuthError
 
-Seen = tuple[str, Any, bool]  # layer, value, whether its units may be dead
+Seen = tuple[str, Any, str | None]  # layer, value, its activation
 
 
 def layer_outputs(call: Callable[[Any], Any], batch: Any) -> list[Seen]:
@@ -31,10 +31,10 @@ def layer_outputs(call: Callable[[Any], Any], batch: Any) -> list[Seen]:
         values = handing_out(given)
     except KeyError as error:
         raise SleuthError(f"the model is traced otherwise each time ({error}); call it once before.") from None
-    return [(layer, value.numpy(), counts) for (layer, _, counts), value in zip(found, values, strict=True)]
+    return [(layer, value.numpy(), last) for (layer, _, last), value in zip(found, values, strict=True)]
 
 
-def _found(concrete: Any) -> list[tuple[str, str, bool]]:
+def _found(concrete: Any) -> list[tuple[str, str, str | None]]:
     """Layer and tensor of the graph, in the order in which the program makes them."""
     definition = read_definition(concrete.function_def)
     made = {op.name: op for op in concrete.graph.get_operations()}
@@ -44,7 +44,7 @@ def _found(concrete: Any) -> list[tuple[str, str, bool]]:
         op = made_op(made, definition.proto.node_def[one.node])
         if op is not None:
             _, output = definition.source(one.tensor)
-            found.append((order[op.name], one.layer, f"{op.name}:{output}", one.counts_units))
+            found.append((order[op.name], one.layer, f"{op.name}:{output}", one.activation))
     return [tuple(rest) for _, *rest in sorted(found)]  # type: ignore[misc]
 
 

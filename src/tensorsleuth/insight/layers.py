@@ -55,6 +55,7 @@ class Output:
     zeros: float  # their share
     dead: float  # units of a ReLU that are zero for all; NaN of others
     units: float
+    saturated: float  # how much of the slope of a tanh or sigmoid is lost; NaN of others
     curve: Curve
 
 
@@ -64,8 +65,8 @@ def output(series: WatchedSeries, step: int | None = None) -> Output:
     row = series.rows[look]
     zeros = int(row["zero"]) / int(row["elements"]) if row["elements"] else float("nan")
     numbers = float(series.mean[look]), float(series.std[look]), float(series.norm[look])
-    units = float(series.dead[look]), float(series.units[look])
-    return Output(series.name, series.shape(look), *numbers, zeros, *units, curve)
+    resting = float(series.dead[look]), float(series.units[look]), float(series.saturated[look])
+    return Output(series.name, series.shape(look), *numbers, zeros, *resting, curve)
 
 
 def size_curve(series: WatchedSeries) -> Curve:

@@ -33,7 +33,7 @@ def _named(one: WatchedSeries) -> dict[str, Any]:
 
 def _layer(one: WatchedSeries) -> dict[str, Any]:
     counts = {name: one.rows[name].tolist() for name in ("elements", "zero", "nan", "neg_inf", "pos_inf")}
-    numbers = {name: plain(getattr(one, name)) for name in ("mean", "std", "norm", "dead", "units")}
+    numbers = {name: plain(getattr(one, name)) for name in ("mean", "std", "norm", "dead", "units", "saturated")}
     place = {"op": one.op, "file": one.file, "line": one.line, "by": one.by, "shape": list(one.shape())}
     return _named(one) | place | numbers | counts
 

@@ -23,6 +23,7 @@ class Series:
     trains: bool = True  # whether what computes it trains
     op: str | None = None  # of what is inside a function: the op's name
     by: str | None = None  # "replay" where it was seen when a call was run again
+    activation: str | None = None  # of what leaves a layer: its last op, where that is one of model.activations
 
     @property
     def tag(self) -> str:

@@ -14,11 +14,12 @@ from tensorsleuth.show.names import Row, grouped, middle
 
 NUMBERS = ("mean", "std", "norm", "zeros", "dead")
 WIDE = {"shape": 15, "mean": 9, "std": 8, "norm": 8, "zeros": 7, "dead": 11}  # columns
-NARROW = {"shape": 11, "mean": 8, "std": 7, "norm": 7, "zeros": 6, "dead": 7}
+NARROW = {"shape": 11, "mean": 8, "std": 7, "norm": 7, "zeros": 6, "dead": 9}
 NARROWEST = {"norm": 7}
 ROOMY, CRAMPED = 100, 72  # columns of the terminal: from here on more, below this less is shown
 FEWEST_CELLS, MOST_CELLS = 11, 32
 BAR = 16
+FLAT = 0.9  # of the slope is lost: worth a colour
 OVER = "over steps"
 BELOW = "\n   "
 
@@ -72,11 +73,14 @@ def _numbers(text: Text, one: Output, form: dict[str, int]) -> None:
         text.append(f"{figure(getattr(one, name), digits):>{form[name]}}" if name in form else "", "not bold")
     zeros = f"{one.zeros:.0%}" if np.isfinite(one.zeros) else UNKNOWN
     text.append(f"{zeros:>{form['zeros']}}" if "zeros" in form else "", "not bold dim")
-    told, style = _dead(one)
+    told, style = _resting(one)
     text.append(f"{cut(told, form['dead']):>{form['dead']}}" if "dead" in form else "", style).append("  ")
 
 
-def _dead(one: Output) -> tuple[str, str]:
+def _resting(one: Output) -> tuple[str, str]:
+    """Units of a ReLU that are off; how much of the slope of a tanh or sigmoid is lost."""
+    if np.isfinite(one.saturated):
+        return f"sat {one.saturated:.0%}", "bold red" if one.saturated > FLAT else "not bold dim"
     told = f"{one.dead:.0f}/{one.units:.0f}" if np.isfinite(one.units) else ""
     return told, "bold red" if 2 * one.dead > one.units else "not bold dim"
 

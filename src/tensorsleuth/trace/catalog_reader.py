@@ -107,7 +107,8 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         place = _place(fields)
         number, of, trains = int(fields["id"]), _text(fields, "of"), bool(fields.get("trains", True))
         named = number, str(fields["kind"]), str(fields["name"])
-        catalogue.series[number] = Series(*named, *place, of, trains, _text(fields, "op"), _text(fields, "by"))
+        more = (_text(fields, name) for name in ("op", "by", "activation"))
+        catalogue.series[number] = Series(*named, *place, of, trains, *more)
     elif kind == "log":
         message = float(fields["time"]), int(fields["step"]), str(fields["message"])
         clock = int(fields["clock"]) if "clock" in fields else None

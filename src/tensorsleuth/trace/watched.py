@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.model.activations import STEEPEST, slope
 from tensorsleuth.model.bins import BINS, bin_edges
 from tensorsleuth.model.errors import SleuthError, TraceError
 from tensorsleuth.model.rows import QUANTILES, VALUE, WATCHED, What
@@ -73,6 +74,7 @@ class WatchedSeries:
         self.name, self.kind, self.tag = series.name, series.kind, series.tag
         self.file, self.line = series.file, series.line
         self.trains, self.op, self.by = series.trains, series.op, series.by or "probe"  # of what is seen inside
+        self.activation = series.activation
         self._process, self._source, self._at = process, rows, at
         self.rows = rows.rows[at]
 
@@ -130,6 +132,13 @@ class WatchedSeries:
     def units(self) -> Array:
         """Of how many units `dead` are."""
         return np.where(self.rows["flags"] & What.UNITS != 0, self.rows["change"], np.nan)
+
+    @property
+    def saturated(self) -> Array:
+        """Of what a tanh or sigmoid puts out: how much of its slope is lost, 0 … 1; NaN of others."""
+        if self.activation not in STEEPEST:
+            return np.full(len(self), np.nan)
+        return np.asarray(1.0 - slope(self.activation, self.mean, self.mean**2 + self.std**2))
 
     def shape(self, look: int = -1) -> tuple[int, ...]:
         """The shape of the tensor at a look."""

@@ -93,8 +93,8 @@ class InsideEager:
         return self._layers[name]
 
     def _left(self, left: Left, trains: bool) -> None:
-        look = Look.UNITS if left.counts_units else Look.NORM
-        self._look(self._book.find("output", left.layer, look, trains=trains, op=left.op), left.value)
+        entry = self._book.output(left.layer, trains=trains, op=left.op, activation=left.activation)
+        self._look(entry, left.value)
 
     # ---- attention
 

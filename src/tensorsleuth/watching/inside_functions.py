@@ -83,9 +83,8 @@ class InsideFunctions:
         found = find_outputs(placed.definition, family.around, called, lambda name: _is_scalar(made.get(name)))
         nodes = placed.definition.proto.node_def
         for one in sorted(found, key=lambda one: order.get(nodes[one.node].name, one.node)):
-            look = Look.UNITS if one.counts_units else Look.NORM
-            op = nodes[one.node].name
-            yield one.tensor, self._book.find("output", one.layer, look, trains=trains, op=op, by=self._by)
+            about = {"op": nodes[one.node].name, "by": self._by, "activation": one.activation}
+            yield one.tensor, self._book.output(one.layer, trains=trains, **about)
 
     def _gradients(self, placed: Placed, family: Family, made: dict[str, Any], trains: bool) -> Found:
         for (name, output), variable in family.gradients.items():

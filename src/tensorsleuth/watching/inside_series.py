@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from tensorsleuth.model.activations import RELUS
 from tensorsleuth.model.series import INSIDE, Series
 from tensorsleuth.native import loader
 from tensorsleuth.trace.catalog_writer import CatalogWriter
@@ -79,6 +80,7 @@ class InsideBook:
         op: str | None = None,
         by: str | None = None,
         axis: int = 0,
+        activation: str | None = None,
     ) -> InsideEntry | None:
         """None where there are too many."""
         with self._lock:
@@ -86,11 +88,16 @@ class InsideBook:
             if entry is None and len(self._known) < MOST:
                 if not self._known:
                     self._open()
-                series = Series(FIRST + len(self._known), kind, name, *place, INSIDE, trains, op, by)
+                series = Series(FIRST + len(self._known), kind, name, *place, INSIDE, trains, op, by, activation)
                 entry = self._known[(kind, name, trains, by)] = InsideEntry(series, self._schedule)
                 self._native.inside_set(series.number, int(look), axis)
                 self._catalog.series(_fields(series))
             return entry
+
+    def output(self, layer: str, *, activation: str | None, **about: Any) -> InsideEntry | None:
+        """The series of what leaves a layer."""
+        look = Look.UNITS if activation in RELUS else Look.NORM
+        return self.find("output", layer, look, activation=activation, **about)
 
     def _open(self) -> None:
         paths = (str(self._folder / name).encode() for name in FILES)
@@ -102,4 +109,5 @@ class InsideBook:
 def _fields(series: Series) -> dict[str, Any]:
     fields: dict[str, Any] = {"id": series.number, "kind": series.kind, "name": series.name, "of": series.of}
     fields |= {"file": series.file, "line": series.line, "trains": series.trains}
-    return fields | {name: value for name, value in (("op", series.op), ("by", series.by)) if value is not None}
+    more = {"op": series.op, "by": series.by, "activation": series.activation}
+    return fields | {name: value for name, value in more.items() if value is not None}

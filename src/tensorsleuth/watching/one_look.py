@@ -30,7 +30,7 @@ def activations(model: Callable[..., Any], batch: Any, *, training: bool | None 
     with _unseen():
         seen = model_look.layer_outputs(lambda inputs: model(inputs, **how), given)
     known = model_look.layer_names(model)
-    lines = [line_of(_as_named(layer, known), value, counts) for layer, value, counts in seen]
+    lines = [line_of(_as_named(layer, known), value, activation) for layer, value, activation in seen]
     return Table(f"{len(lines)} layers of {_name(model)}", lines)
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.model.activations import RELUS, STEEPEST, slope
 from tensorsleuth.model.errors import SleuthError
 
-COLUMNS = ("name", "shape", "health", "mean", "std", "norm", "zero", "dead")
+COLUMNS = ("name", "shape", "health", "mean", "std", "norm", "zero", "dead", "saturated")
 MOST = 48  # letters of a name in a terminal; of a longer one the end
 
 
@@ -27,19 +28,25 @@ class Line:
     std: float
     norm: float
     zero: float  # the share that is zero
-    dead: int | None  # units, along the last axis, that are zero for all; None where that means nothing
+    dead: int | None  # units of a ReLU, along the last axis, that are zero for all; None of others
+    saturated: float | None  # how much of the slope of a tanh or sigmoid is lost; None of others
 
 
-def line_of(name: str, value: Any, counts_units: bool = False) -> Line:
+def line_of(name: str, value: Any, activation: str | None = None) -> Line:
     """The line of a tensor."""
     values = np.asarray(value)
     numbers = values.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
     mean, std = (float(finite.mean()), float(finite.std())) if finite.size else (math.nan, math.nan)
     zero = float((numbers == 0).mean()) if numbers.size else math.nan
-    dead = int((numbers == 0).all(tuple(range(numbers.ndim - 1))).sum()) if counts_units and numbers.ndim > 1 else None
     norm = float(np.linalg.norm(finite))
-    return Line(name, values.shape, _health(numbers), mean, std, norm, zero, dead)
+    saturated = 1.0 - float(slope(str(activation), mean, mean**2 + std**2)) if activation in STEEPEST else None
+    dead = _dead(numbers) if activation in RELUS else None
+    return Line(name, values.shape, _health(numbers), mean, std, norm, zero, dead, saturated)
+
+
+def _dead(numbers: Any) -> int | None:
+    return int((numbers == 0).all(tuple(range(numbers.ndim - 1))).sum()) if numbers.ndim > 1 else None
 
 
 def _health(numbers: Any) -> str:
@@ -103,7 +110,9 @@ def _cells(line: Line) -> tuple[str, ...]:
     shape = "×".join(map(str, line.shape)) or "scalar"
     numbers = (f"{number:.3g}" for number in (line.mean, line.std, line.norm))
     zero = "–" if math.isnan(line.zero) else f"{line.zero:.0%}"
-    return line.name, shape, line.health, *numbers, zero, "–" if line.dead is None else f"{line.dead:,}"
+    dead = "–" if line.dead is None else f"{line.dead:,}"
+    saturated = "–" if line.saturated is None or math.isnan(line.saturated) else f"{line.saturated:.0%}"
+    return line.name, shape, line.health, *numbers, zero, dead, saturated
 
 
 def _text_row(row: Sequence[str], widths: Sequence[int]) -> str:

@@ -84,7 +84,7 @@ export interface Layers {
   bad: string | null; // the same: how many values are not finite; null: none anywhere
 }
 export type LayerKind = "output" | "gradient" | "update" | "variable";
-export type Measure = "norm" | "mean" | "std" | "zeros" | "dead" | "ratio";
+export type Measure = "norm" | "mean" | "std" | "zeros" | "dead" | "saturated" | "ratio";
 export interface LayerRow {
   id: string;
   name: string;

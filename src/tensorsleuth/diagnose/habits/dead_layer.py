@@ -10,12 +10,12 @@ from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.training import Training, elements_of
 from tensorsleuth.diagnose.words import describe_health
+from tensorsleuth.model.activations import RELUS
 from tensorsleuth.model.dtypes import dtype_of
 from tensorsleuth.model.finding import Evidence
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 
-RELUS = frozenset(["Relu", "Relu6"])
 FEWEST_STEPS = 10  # that it has to be dead for, up to the end
 LEAST = 64  # numbers: a few may be zero by chance
 FEWEST_UNITS = 0.5  # that are on for a sample, on average: with fewer, half of the samples have none

@@ -9,12 +9,12 @@ import numpy as np
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.habit import Habit, piece
 from tensorsleuth.diagnose.training import Training
+from tensorsleuth.model.activations import STEEPEST, slope
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
 from tensorsleuth.trace.watched import WatchedSeries
 
-STEEPEST = {"Tanh": 1.0, "Sigmoid": 0.25}  # slopes, at 0
 FLAT = 0.02  # of the steepest, on average over all numbers
 FEWEST_LOOKS, FEWEST_STEPS = 4, 16
 LEAST = 64  # numbers
@@ -33,10 +33,9 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
 
 
 def _slopes(spot: Spot, one: WatchedSeries) -> Array:
-    """The mean slope at each look, as a share of the steepest: 1 - y² of tanh, y - y² of sigmoid."""
+    """The mean slope at each look, as a share of the steepest."""
     squares = one.rows["norm"] ** 2 / np.maximum(one.rows["elements"], 1)
-    slopes: Array = (1.0 - squares if spot.type == "Tanh" else one.mean - squares) / STEEPEST[spot.type]
-    return np.maximum(slopes, 0.0)
+    return np.asarray(slope(spot.type, one.mean, squares))
 
 
 def _is_saturated(spot: Spot, one: WatchedSeries) -> bool:
@@ -46,8 +45,8 @@ def _is_saturated(spot: Spot, one: WatchedSeries) -> bool:
 
 
 def _habit(training: Training, spot: Spot, one: WatchedSeries) -> Habit:
-    slope, layer = float(_slopes(spot, one).max()), training.layer(spot)
-    name, share = spot.type.lower(), f"{100 * slope:.2g} %" if slope > 1e-4 else "less than 0.01 %"
+    largest, layer = float(_slopes(spot, one).max()), training.layer(spot)
+    name, share = spot.type.lower(), f"{100 * largest:.2g} %" if largest > 1e-4 else "less than 0.01 %"
     why = (
         f"puts {'±1' if name == 'tanh' else '0 and 1'} out{f' ({layer})' if layer else ''} for nearly every sample and "
         f"unit at each of {len(one)} looks up to step {int(one.steps[-1])}: the slope of {name} is {share} "

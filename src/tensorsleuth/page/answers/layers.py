@@ -38,7 +38,11 @@ COMMON: dict[str, Measure] = {
     "zeros": lambda series: _share(series, series.rows["zero"]),
 }
 MEASURES: dict[str, dict[str, Measure]] = {
-    "output": {**COMMON, "dead": lambda series: series.dead / series.units},
+    "output": {
+        **COMMON,
+        "dead": lambda series: series.dead / series.units,
+        "saturated": lambda series: series.saturated,
+    },
     "gradient": COMMON,
     "update": {"ratio": lambda series: series.ratio, "norm": lambda series: series.norm},
     "variable": COMMON,

@@ -61,6 +61,7 @@ function hint(scopes: string): string {
 }
 
 const SWATCHES = 11;
+const EMPTY: Partial<Record<Measure, string>> = { dead: "empty: not of a Relu", saturated: "empty: not of tanh or sigmoid" };
 
 function Legend({ scale, drawn, ends, bad, gaps }: { scale: Scale; drawn: Measure; ends: Ends; bad: boolean; gaps: boolean }) {
   const all = marks(scale, scale.signed ? 6 : SWATCHES);
@@ -73,7 +74,7 @@ function Legend({ scale, drawn, ends, bad, gaps }: { scale: Scale; drawn: Measur
       <span>{number(drawn, all.at(-1)!)}</span>
       {scale.log && <span class="faint">{scale.signed ? `logarithmic, ±${number(drawn, scale.low)} in the middle` : "logarithmic"}</span>}
       {bad && <span class="heat-mark"><span class="heat-bad" aria-hidden="true">×</span> holds NaN or ∞</span>}
-      {gaps && <span class="faint">{drawn === "dead" ? "empty: not of a Relu" : "empty: not looked at"}</span>}
+      {gaps && <span class="faint">{EMPTY[drawn] ?? "empty: not looked at"}</span>}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 /** Which colour a number of the picture has: by its logarithm; shares by themselves; what is negative on the other side. */
 import type { Measure } from "../../api/inside";
+import { SHARES } from "./words";
 
 export interface Scale {
   log: boolean;
@@ -12,7 +13,7 @@ const DECADES = 12; // beyond, what is small is all one colour
 const FAINTEST = 0.08; // so that the smallest is told from 0
 
 export function scaleOf(measure: Measure, cells: Float32Array): Scale {
-  if (measure === "zeros" || measure === "dead") return { log: false, low: 0, high: 1, signed: false };
+  if (SHARES.includes(measure)) return { log: false, low: 0, high: 1, signed: false };
   const sizes = cells.filter((one) => Number.isFinite(one) && one !== 0).map(Math.abs);
   const high = sizes.reduce((most, one) => Math.max(most, one), 0);
   const low = sizes.reduce((least, one) => Math.min(least, one), high);

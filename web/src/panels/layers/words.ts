@@ -4,15 +4,18 @@ import { count, many, shape, value } from "../../widgets/format";
 
 export const KINDS: Record<LayerKind, string> = { output: "outputs of layers", gradient: "gradients", update: "updates", variable: "weights" };
 const THINGS: Record<LayerKind, string> = { output: "layer", gradient: "gradient", update: "update", variable: "weight" };
-export const MEASURES: Record<Measure, string> = { norm: "norm", mean: "mean", std: "standard deviation", zeros: "share of zeros", dead: "dead units", ratio: "update to weight" };
+export const MEASURES: Record<Measure, string> = { norm: "norm", mean: "mean", std: "standard deviation", zeros: "share of zeros", dead: "dead units", saturated: "saturation", ratio: "update to weight" };
 
 /** In the order in which they are offered. */
-export const ORDER: Measure[] = ["ratio", "norm", "mean", "std", "zeros", "dead"];
+export const ORDER: Measure[] = ["ratio", "norm", "mean", "std", "zeros", "dead", "saturated"];
+
+/** Those that are shares of something. */
+export const SHARES: Measure[] = ["zeros", "dead", "saturated"];
 
 /** What one number is, as it is written: shares in percent. */
 export function number(measure: Measure, one: number): string {
   if (!Number.isFinite(one)) return "–";
-  return measure === "zeros" || measure === "dead" ? `${value(Math.round(one * 1000) / 10)} %` : value(one);
+  return SHARES.includes(measure) ? `${value(Math.round(one * 1000) / 10)} %` : value(one);
 }
 
 export interface Cells {
