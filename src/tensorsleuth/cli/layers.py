@@ -41,10 +41,9 @@ def command(
 ) -> None:
     """Tell what happens in the layers of a model, over the steps.
 
-    What leaves each layer: shape, mean, standard deviation, norm, zeros, dead units, saturation; how it grows from block
-    to block.
-    With --gradients their norms, from the last layer to the first; with --updates how far each step moves the weights.
-    RUN is a name, the start of one, or a path; the latest when left out.
+    What leaves each layer: shape, mean, standard deviation, norm, zeros, dead units, saturation; how it grows from
+    block to block. With --gradients their norms, from the last layer to the first; with --updates how far each
+    step moves the weights. RUN is a name, the start of one, or a path; the latest when left out.
 
     \b
     sleuth layers
