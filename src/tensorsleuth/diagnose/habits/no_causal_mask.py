@@ -75,6 +75,7 @@ def _habit(given: Given, one: Sequences, ahead: list[Spot], total: int, shares: 
 
 
 _MASK = (
-    "mask what comes after the query: use_causal_mask=True in MultiHeadAttention, or by hand tf.where(past, scores, "
-    "-1e9) with past = tf.linalg.band_part(tf.ones((n, n)), -1, 0) > 0"
+    "mask what comes after the query: use_causal_mask=True in MultiHeadAttention, is_decoder=True in the config of an "
+    "encoder of Hugging Face, or by hand tf.where(past, scores, -1e9) with past = tf.linalg.band_part(tf.ones((n, n)), "
+    "-1, 0) > 0"
 )
