@@ -30,6 +30,7 @@ PARTS = (
     "passed.cc",
     "measure.cc",
     "attention.cc",
+    "input_rows.cc",
     "inside.cc",
     "watches.cc",
     "health.cc",

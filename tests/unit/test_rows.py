@@ -17,6 +17,7 @@ from tensorsleuth.model.ring_header import HEADER
 IN_HEADER = ("rows_offset", "head", "closed")
 LAYOUTS: dict[str, np.dtype[Any]] = {"Event": rows.EVENT, "Call": rows.CALL, "Value": rows.VALUE}
 LAYOUTS |= {"MemorySample": rows.MEMORY, "BufferUse": rows.BUFFER, "Passed": rows.PASSED}
+LAYOUTS |= {"InputRow": rows.INPUT_ROW}
 LAYOUTS |= {"Begun": thread_slots.BEGUN, "ThreadSlot": thread_slots.SLOT}
 NUMBERS: dict[str, int] = {
     "kNesting": thread_slots.NESTING,
@@ -33,6 +34,7 @@ NUMBERS: dict[str, int] = {
     "kGraphBuffer": rows.BufferKind.GRAPH,
     "kFreedBuffer": rows.BufferKind.FREED,
     "buffers::kLeast": rows.LEAST_BUFFER,
+    **{f"kLong{flag.name.title()}": flag for flag in rows.Long if flag.name},
     "kLookShift": rows.LOOK_SHIFT,
     "kHasValue": rows.EventFlag.VALUE,
     **{f"k{flag.name.title()}": flag for flag in rows.EventFlag if flag.name and flag.name != "VALUE"},

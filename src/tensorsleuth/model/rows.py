@@ -155,6 +155,24 @@ PASSED = np.dtype(
     ]
 )
 
+# One row of ids that a model was given; a row of inside_row_hashes.bin. See native/src/input_rows.h.
+INPUT_ROW = np.dtype(
+    [
+        ("batch", "<u8"),  # the same for all that one call was given at once
+        ("whole", "<u8"),  # a hash of all ids
+        ("headless", "<u8"),  # without the run of equal ids that it begins with
+        ("tailless", "<u8"),  # without that which it ends with
+        ("first", "<u4"),  # the ids of which these runs are, their lower half
+        ("last", "<u4"),
+        ("series", "<u4"),  # in the catalogue
+        ("fit", "<u4"),  # how many calls of Keras's `fit` had begun
+        ("step", "<i4"),  # the training step
+        ("row", "<u2"),  # its number in the batch
+        ("flags", "u1"),  # Long
+        ("kind", "u1"),  # 1; 0 is a row that was never finished
+    ]
+)
+
 # A shape, named by the number of its row plus one.
 SHAPE = np.dtype([("rank", "<u8"), ("dims", "<u8", (8,)), ("kind", "<u8")])
 
@@ -208,6 +226,14 @@ class What(IntFlag):
     COMPARED = 256  # `before` and `change` are filled in
     UNITS = 512  # they are how many units are dead, of how many
     ATTENTION = 1024  # what native/src/attention.h keeps lies beside the row
+
+
+class Long(IntFlag):
+    """Which hash of a row of ids is one of 4 tokens or more: shorter rows are the same by chance."""
+
+    WHOLE = 1
+    HEADLESS = 2
+    TAILLESS = 4
 
 
 class CallKind(IntEnum):

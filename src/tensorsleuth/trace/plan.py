@@ -23,6 +23,7 @@ WATCHED_CHUNK_ROWS, WATCHED_CHUNKS = 512, 606  # of what is watched: 128 MiB, 31
 WATCHED_VALUE_BYTES = 256 << 20
 INSIDE_CHUNK_ROWS, INSIDE_CHUNKS = 512, 512  # of what is seen inside of the model: 34 MiB, 260,000 rows
 INSIDE_VALUE_BYTES = 256 << 20
+INPUT_ROW_CHUNK_ROWS, INPUT_ROW_CHUNKS = 512, 585  # of rows of ids that the model was given: 16 MiB, 299,520 rows
 UNBOUNDED_CHUNKS = 1 << 17  # half a billion rows
 
 

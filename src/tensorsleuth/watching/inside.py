@@ -1,7 +1,8 @@
 """Looks into the model now and then, in every recording: attention, what leaves layers, gradients, updates, inputs.
 
 It rides on the recorder as `watch` does, and writes rows like those of `watch` into files of its own. In steps in which
-nothing is due, a probe reads one flag, and Python does nothing but ask for it.
+nothing is due, a probe reads one flag, and Python does nothing but ask for it; only rows of ids that go into the model
+are hashed in every step (native/src/input_rows.h).
 """
 
 from __future__ import annotations
@@ -145,8 +146,7 @@ class Inside:
         if name not in self._met:
             self._met.add(name)
             self._meet(name, find, inputs)
-        if self._is_due:
-            self._inputs.look(name, find, inputs)
+        self._inputs.look(name, find, inputs, self._is_due)
 
     def _meet(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> None:
         """A function may have variables that nobody has met."""

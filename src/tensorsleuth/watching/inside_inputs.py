@@ -15,11 +15,12 @@ from tensorsleuth.model.rows import EventKind
 from tensorsleuth.native import loader
 from tensorsleuth.watching.inside_series import InsideBook, InsideEntry, Look
 
+ROWS = 2  # the rank of a batch of rows of ids
 Found = Iterator[tuple[str, InsideEntry | None]]  # a tensor of a function, and the series that it belongs to
 
 
 class InsideInputs:
-    """Looks at what Python passes to a function."""
+    """Looks at what Python passes to a function: in steps that are due; in all, at rows of ids."""
 
     def __init__(self, recorder: Recorder, native: loader.Native, book: InsideBook) -> None:
         self._recorder = recorder
@@ -27,14 +28,18 @@ class InsideInputs:
         self._book = book
         self._known: dict[str, dict[int, InsideEntry]] = {}  # function -> number of the argument -> series
 
-    def look(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> None:
-        """A function is about to be called, in a step that is due."""
+    def look(self, name: str, find: Callable[[], Any], inputs: Sequence[Any], is_due: bool) -> None:
+        """A function is about to be called."""
         if name not in self._known:
             self._known[name] = self._arguments(name, find, inputs)
+        if not self._known[name]:
+            return
+        where = loader.Where(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
         for number, entry in self._known[name].items():
-            if number < len(inputs) and isinstance(inputs[number], tf.EagerTensor):
-                view, array = tensor_view(inputs[number])
-                where = loader.Where(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
+            tensor = inputs[number] if number < len(inputs) else None
+            if isinstance(tensor, tf.EagerTensor) and (is_due or len(tensor._shape_tuple()) == ROWS):
+                view, array = tensor_view(tensor)
+                self._native.inside_rows(entry.series.number, view, where)
                 self._native.inside_saw(entry.series.number, view, where)
                 del array  # held its memory until here
 
@@ -59,7 +64,8 @@ def batches(placed: Placed, book: InsideBook, trains: bool) -> Found:
         for (source, dtype), name in zip(outputs, names, strict=True):
             if is_looked_at(dtype):
                 title = f"{program_name(placed.name)}/{name}"
-                yield source, book.find("input", title, Look.INPUT, trains=trains, op=node.name)
+                look = Look.INPUT if trains else Look.HELD_OUT
+                yield source, book.find("input", title, look, trains=trains, op=node.name)
 
 
 def is_looked_at(dtype: int) -> bool:

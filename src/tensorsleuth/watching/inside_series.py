@@ -12,10 +12,17 @@ from tensorsleuth.model.activations import RELUS
 from tensorsleuth.model.series import INSIDE, Series
 from tensorsleuth.native import loader
 from tensorsleuth.trace.catalog_writer import CatalogWriter
-from tensorsleuth.trace.plan import INSIDE_CHUNK_ROWS, INSIDE_CHUNKS, INSIDE_VALUE_BYTES
+from tensorsleuth.trace.plan import (
+    INPUT_ROW_CHUNK_ROWS,
+    INPUT_ROW_CHUNKS,
+    INSIDE_CHUNK_ROWS,
+    INSIDE_CHUNKS,
+    INSIDE_VALUE_BYTES,
+)
 
 FIRST, MOST = 1 << 16, 16384  # native/src/inside.h
 FILES = ("inside.bin", "inside_value_rows.bin", "inside_values.bin")
+ROWS_FILE = "inside_row_hashes.bin"
 
 
 class Look(IntEnum):
@@ -25,6 +32,7 @@ class Look(IntEnum):
     UNITS = 1
     ATTENTION = 2
     INPUT = 3
+    HELD_OUT = 4  # an input of what does not train
 
 
 @dataclass(frozen=True)
@@ -88,6 +96,8 @@ class InsideBook:
             if entry is None and len(self._known) < MOST:
                 if not self._known:
                     self._open()
+                if look is Look.INPUT:
+                    self._open_rows()
                 series = Series(FIRST + len(self._known), kind, name, *place, INSIDE, trains, op, by, activation)
                 entry = self._known[(kind, name, trains, by)] = InsideEntry(series, self._schedule)
                 self._native.inside_set(series.number, int(look), axis)
@@ -104,6 +114,13 @@ class InsideBook:
         error = self._native.inside_open(*paths, INSIDE_CHUNK_ROWS, INSIDE_CHUNKS, INSIDE_VALUE_BYTES)
         if error:
             raise OSError(error, "cannot create the files for what is seen inside of the model", str(self._folder))
+
+    def _open_rows(self) -> None:
+        """What models are given is kept row by row, as hashes: where they are given whole numbers."""
+        path = str(self._folder / ROWS_FILE).encode()
+        error = self._native.inside_open_rows(path, INPUT_ROW_CHUNK_ROWS, INPUT_ROW_CHUNKS)
+        if error:
+            raise OSError(error, "cannot create the file for the rows of ids that go into the model", str(self._folder))
 
 
 def _fields(series: Series) -> dict[str, Any]:

@@ -8,60 +8,45 @@ import numpy as np
 
 from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit
-from tensorsleuth.diagnose.parts import Part, called
+from tensorsleuth.diagnose.overlap import Overlap, overlap_of_looks
+from tensorsleuth.diagnose.parts import called
 from tensorsleuth.diagnose.token_looks import Sequences, sequences_of
-from tensorsleuth.model.catalog import Frame
-from tensorsleuth.model.rows import CallKind
-from tensorsleuth.trace.inside import Inside
+from tensorsleuth.model.series import INSIDE
+from tensorsleuth.trace.input_rows import InputRows
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.ring_reader import Array
-from tensorsleuth.trace.watched import WatchedSeries
 
-LEAST_SHARED, LEAST_SHARE = 4, 0.05  # rows that are the same, and of those of validation that were looked at
-SHORTEST = 4  # tokens: shorter rows are the same by chance
+LEAST_SHARED, LEAST_SHARE = 4, 0.01  # rows that are the same, and of those of validation
+MUCH = 0.05  # of those: less is told, and makes no run ill: texts may be there twice in any collection
 BY_CHANCE = 0.02  # of the rows of one batch that may be there twice, for rows to tell anything
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
-    inside = process.once(Inside)
-    held_out = {called(one.name): one for one in inside.evaluation.inputs}
-    if not held_out or not any(one.trains for one in inside.inputs):
+    held_out = _held_out(process)
+    if not held_out:
         return
-    given = process.once(Given)
-    for one in sequences_of(given):
-        if one.name in held_out:
-            rows = Part(held_out[one.name], one.lookup.ids.cut).values()
-            steps = _of_fit(process, held_out[one.name], given.entry(one.lookup.spot))
-            yield from _judged(given, one, [ids for step, ids in rows.items() if step in steps])
+    given, rows = process.once(Given), process.once(InputRows)
+    for texts in _by_function(sequences_of(given)):
+        known = [one for one in texts if one.name in held_out]
+        if known and min(map(_repeats, known)) <= BY_CHANCE:
+            yield from _judged(process, given, known, overlap_of_rows(rows, known, held_out))
 
 
-def _of_fit(process: ProcessTrace, series: WatchedSeries, entry: Frame | None) -> set[int]:
-    """The steps at which the line that trains also validated: to evaluate training data on its own may be meant."""
-    calls = process.calls[process.calls["kind"] == CallKind.FUNCTION]
-    found = set()
-    for row in series.rows:
-        before = calls[calls["time"] <= row["time"]]
-        op = process.catalogue.eager.get(int(before["op"][np.argmax(before["time"])])) if len(before) else None
-        site = process.catalogue.sites.get(op.site) if op is not None else None
-        if site is not None and site.frame == entry:
-            found.add(int(row["step"]))
+def _held_out(process: ProcessTrace) -> dict[str, list[int]]:
+    """What goes into functions that do not train: the numbers of the series by what the program calls it."""
+    found: dict[str, list[int]] = {}
+    for one in process.catalogue.series.values():
+        if one.of == INSIDE and one.kind == "input" and not one.trains:
+            found.setdefault(called(one.name), []).append(one.number)
     return found
 
 
-def _judged(given: Given, one: Sequences, batches: list[Array]) -> Iterator[Habit]:
-    trained = [row for ids in one.at.values() for row in _rows(ids, one.padding)]
-    measured = {row for ids in batches if ids.ndim == 2 for row in _rows(ids, one.padding)}
-    if _repeats(one) > BY_CHANCE or not measured:
-        return
-    shared = measured & set(trained)
-    if len(shared) >= LEAST_SHARED and len(shared) >= LEAST_SHARE * len(measured):
-        yield _habit(given, one, len(shared), len(measured), len(set(trained)))
-
-
-def _rows(ids: Array, pad: int | None) -> list[tuple[int, ...]]:
-    """Without padding; those that are too short left out."""
-    rows = [tuple(int(token) for token in row if token != pad) for row in ids.tolist()]
-    return [row for row in rows if len(row) >= SHORTEST]
+def _by_function(texts: list[Sequences]) -> list[list[Sequences]]:
+    """A sample is all that one function takes: each of its inputs once, whatever it is looked up in."""
+    found: dict[str, dict[str, Sequences]] = {}
+    for one in texts:
+        found.setdefault(one.series.name.partition("/")[0], {}).setdefault(one.name, one)
+    return [list(inputs.values()) for inputs in found.values()]
 
 
 def _repeats(one: Sequences) -> float:
@@ -70,14 +55,43 @@ def _repeats(one: Sequences) -> float:
     return float(np.mean(shares)) if shares else 0.0
 
 
-def _habit(given: Given, one: Sequences, shared: int, measured: int, trained: int) -> Habit:
+def overlap_of_rows(rows: InputRows, texts: list[Sequences], held_out: dict[str, list[int]]) -> Overlap | None:
+    """All rows compared, in the fit that shares the most; None where no row of validation was kept."""
+    seen = {one.name: [number for number in held_out[one.name] if rows.fits(number)] for one in texts}
+    texts = [one for one in texts if seen[one.name]]
+    trained = {one.series.number: one.padding for one in texts}
+    measured = {seen[one.name][0]: one.padding for one in texts}
+    fits = rows.fits(next(iter(measured))) if measured else []
+    names = ", ".join(one.name for one in texts)
+    found = [_compared(rows.samples(trained, fit), rows.samples(measured, fit), names) for fit in fits]
+    return max(found, key=lambda one: one.share, default=None)
+
+
+def _compared(trained: Array, measured: Array, names: str) -> Overlap:
+    shared = np.intersect1d(trained, measured, assume_unique=True)
+    return Overlap(len(shared), len(measured), len(trained), names)
+
+
+def _judged(process: ProcessTrace, given: Given, texts: list[Sequences], overlap: Overlap | None) -> Iterator[Habit]:
+    """Compared in whole; in old traces, and where rows were not kept, as far as looks into the model go."""
+    if overlap is not None:
+        if overlap.shared >= LEAST_SHARED and overlap.share >= LEAST_SHARE:
+            yield _habit(given, texts[0], overlap)
+        return
+    for one in texts:
+        found = overlap_of_looks(process, given, one)
+        if found is not None and found.shared >= LEAST_SHARED and found.share >= MUCH:
+            yield _habit(given, one, found)
+
+
+def _habit(given: Given, one: Sequences, overlap: Overlap) -> Habit:
     why = (
-        f"validates with samples that it trains on: {shared:,} of the {measured:,} rows of validation that were looked "
-        f"at are among {trained:,} rows of training ({one.name}), so that what is measured is memory, "
+        f"validates with samples that it trains on: {overlap.words}, so that what is measured is memory, "
         "not what was learned"
     )
-    place = given.entry(one.lookup.spot), "validation", 0.0, False, None, ()
-    return Habit("overlap", 0.9, why, _APART, *place, is_wrong=True)
+    is_note = overlap.share < MUCH
+    place = given.entry(one.lookup.spot), "validation", 0.0, is_note, None, ()
+    return Habit("overlap", 0.9, why, _APART, *place, is_wrong=not is_note)
 
 
 _APART = (

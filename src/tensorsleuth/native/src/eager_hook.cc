@@ -253,7 +253,7 @@ Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Obj
   // A signal that waits to be answered would else raise in the callback of a break point, where nothing can be raised.
   if (breaks::active.load(std::memory_order_relaxed) && PyErr_CheckSignals()) return Py_DecRef(result), nullptr;
   if (!note_op(begins, op, inputs, input_count, result, began)) return Py_DecRef(result), nullptr;
-  if (inside::due.load(std::memory_order_relaxed) && !forward) look_inside(entry, begins.key, args, count, result);
+  if (inside::is_due() && !forward) look_inside(entry, begins.key, args, count, result);
   return result;
 }
 

@@ -7,13 +7,14 @@
 
 #include "attention.h"
 #include "health_decode.h"
+#include "input_rows.h"
 #include "measure.h"
 #include "tensor_map.h"
 #include "watches.h"
 
 namespace sleuth::inside {
 
-std::atomic<bool> due{false};
+std::atomic<uint32_t> wanted{0};
 
 namespace {
 
@@ -24,6 +25,7 @@ struct Plan {
 };
 
 constexpr uint64_t kRows = 64, kInputBytes = 256 << 10;  // of an input, at most
+constexpr uint32_t kHasRows = 1u << 31;  // with a series in the map: its rows are wanted of every step
 
 Plan plans[kMost];
 TensorMap<uint32_t> map;
@@ -61,6 +63,8 @@ std::string first_rows(const TensorView& tensor, uint32_t* kept) {
   return std::string(static_cast<const char*>(tensor.data), fit * row);
 }
 
+bool is_ours(uint32_t series) { return series >= kFirst && series < kFirst + kMost; }
+
 bool is_first(uint32_t series, const Where& where) {
   if (where.kind == kGraph && (!where.step || where.iteration)) return false;  // the optimiser; a loop that goes round
   int64_t step = step_now();
@@ -69,10 +73,24 @@ bool is_first(uint32_t series, const Where& where) {
 
 }  // namespace
 
-uint32_t series_of(uint32_t tensor) { return map.get(tensor); }
+uint32_t series_of(uint32_t tensor, uint32_t now) {
+  uint32_t series = map.get(tensor);
+  return series & kHasRows || now & kLook ? series & ~kHasRows : 0;
+}
+
+void see_rows(uint32_t series, const TensorView& tensor, const Where& where) {
+  if (!is_ours(series) || !(wanted.load(std::memory_order_relaxed) & kInputRows)) return;
+  uint32_t kind = plans[series - kFirst].kind;
+  if (kind == kInput || (kind == kHeldOut && input_rows::validates())) input_rows::saw(series, tensor, where);
+}
+
+void saw(uint32_t series, const TensorView& tensor, const Where& where) {
+  see_rows(series, tensor, where);
+  look_at(series, tensor, where);
+}
 
 void look_at(uint32_t series, const TensorView& tensor, const Where& where) {
-  if (series < kFirst || series >= kFirst + kMost || (!tensor.data && tensor.elements)) return;
+  if (!is_due() || !is_ours(series) || (!tensor.data && tensor.elements)) return;
   Writing writing;
   if (!writing.ok || !is_first(series, where)) return;
   const Plan& plan = plans[series - kFirst];
@@ -81,7 +99,7 @@ void look_at(uint32_t series, const TensorView& tensor, const Where& where) {
   if (plan.kind == kAttention) {
     kept = attention::measure(tensor, plan.axis);
     row.flags = kept.empty() ? 0 : kWatchAttention;
-  } else if (plan.kind == kInput) {
+  } else if (plan.kind == kInput || plan.kind == kHeldOut) {
     kept = first_rows(tensor, &row.kept);
     row.flags = kept.empty() ? 0 : kWatchValue;
   } else {
@@ -92,11 +110,15 @@ void look_at(uint32_t series, const TensorView& tensor, const Where& where) {
   watches::write(row, where, kept);
 }
 
-void close() { due = false; }
+void close() {
+  wanted = 0;
+  input_rows::close();
+}
 
 void abandon() {
   new (&mutex) std::mutex();
-  due = false;
+  wanted = 0;
+  input_rows::abandon();
 }
 
 }  // namespace sleuth::inside
@@ -106,17 +128,29 @@ extern "C" {
 using namespace sleuth;
 
 // In the training step that begins, the model is looked into, or not.
-SLEUTH_API void sleuth_inside_due(int due) { inside::due = due != 0; }
+SLEUTH_API void sleuth_inside_due(int due) {
+  if (due) inside::wanted |= inside::kLook;
+  else inside::wanted &= ~uint32_t(inside::kLook);
+}
+
+// From now on the rows of inputs are wanted; closed with the recording. 0 or errno.
+SLEUTH_API int sleuth_inside_open_rows(const char* path, uint64_t chunk_rows, uint64_t chunks) {
+  int error = input_rows::open(path, uint32_t(chunk_rows), chunks);
+  if (!error) inside::wanted |= inside::kInputRows;
+  return error;
+}
 
 SLEUTH_API void sleuth_inside_set(uint32_t series, uint32_t kind, int axis) {
-  if (series < inside::kFirst || series >= inside::kFirst + inside::kMost) return;
+  if (!inside::is_ours(series)) return;
   inside::Plan& plan = inside::plans[series - inside::kFirst];
   plan.kind = kind, plan.axis = axis, plan.seen = -1;
 }
 
 SLEUTH_API void sleuth_inside_on(uint32_t tensor, uint32_t series) {
+  if (!inside::is_ours(series)) return;
+  uint32_t rows = inside::plans[series - inside::kFirst].kind >= inside::kInput ? inside::kHasRows : 0;
   std::lock_guard<std::mutex> lock(inside::mutex);
-  inside::map.put(tensor, series);
+  inside::map.put(tensor, series | rows);
 }
 
 // Forgets which tensors are looked at; their ids are about to mean something else.
@@ -127,6 +161,11 @@ SLEUTH_API void sleuth_inside_forget() {
 
 // Looks at a tensor that no probe sees.
 SLEUTH_API void sleuth_inside_saw(uint32_t series, const TensorView* tensor, const Where* where) {
-  if (inside::due) inside::look_at(series, *tensor, *where);
+  inside::look_at(series, *tensor, *where);
+}
+
+// The rows of an input that no probe sees.
+SLEUTH_API void sleuth_inside_rows(uint32_t series, const TensorView* tensor, const Where* where) {
+  inside::see_rows(series, *tensor, *where);
 }
 }

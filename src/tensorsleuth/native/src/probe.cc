@@ -126,7 +126,7 @@ void compute_probe(void* kernel, TF_OpKernelContext* context) {
   if (probe.look >= kNotItself && recording(probe.session) && !probe.run) {
     buffers::saw(view_of(input.tensor), place_of(context, probe), probe.flags | (TF_StepId(context) ? 0 : kSteady));
     uint32_t series = probe.look == kDoNotLook ? inside::asked(probe.tensor) : 0;
-    if (series) inside::look_at(series, view_of(input.tensor), place_of(context, probe));
+    if (series) inside::saw(series, view_of(input.tensor), place_of(context, probe));
   }
   if (probe.look < kNotItself && recording(probe.session)) {
     bool go_on = look_at(context, input.tensor, probe);

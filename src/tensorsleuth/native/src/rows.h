@@ -95,6 +95,19 @@ struct Passed {  // an op that puts nothing out has ended
 };
 static_assert(sizeof(Passed) == 32, "model/rows.py says 32");
 
+struct InputRow {  // one row of ids that a model was given
+  uint64_t batch;                      // the same for all that one call was given at once
+  uint64_t whole, headless, tailless;  // hashes: of all ids; without the run of equal ones at the beginning; at the end
+  uint32_t first, last;                // the ids of which these runs are, the lower half
+  uint32_t series, fit;                // fit: how many calls of Keras's `fit` had begun
+  int32_t step;                        // the training step
+  uint16_t row;                        // its number in the batch
+  uint8_t flags, kind;                 // kind: 1; 0 is a row that was never finished
+};
+static_assert(sizeof(InputRow) == 56, "model/rows.py says 56");
+// Which of the three has tokens enough to be no chance.
+enum InputRowFlag : uint8_t { kLongWhole = 1, kLongHeadless = 2, kLongTailless = 4 };
+
 // What is asked for of a watched tensor; in a row: what there is. watching/what.py has the same numbers.
 enum WatchWhat : uint32_t {
   kWatchScalar = 1, kWatchNorm = 2, kWatchHistogram = 4, kWatchQuantiles = 8, kWatchImage = 16, kWatchText = 32, kWatchValue = 64,

@@ -1,40 +1,10 @@
 // Looks at data row by row: the health of each, and a hash that tells rows apart. Needs no TensorFlow, so that
 // `sleuth data check` starts at once: build.py links this and health*.cc into a library of their own.
-#include <cstring>
-
 #include "health.h"
+#include "row_hash.h"
 
 namespace sleuth {
 namespace {
-
-constexpr uint64_t kOne = 0x9e3779b97f4a7c15, kTwo = 0xd1b54a32d192ed03, kThree = 0x8cb92ba72f3d8dd7;
-
-inline uint64_t word(const char* p) {
-  uint64_t value;
-  std::memcpy(&value, p, sizeof value);
-  return value;
-}
-
-// Both halves of the product: every bit of it depends on every bit of a and b.
-inline uint64_t mix(uint64_t a, uint64_t b) {
-  __uint128_t product = __uint128_t(a) * b;
-  return uint64_t(product) ^ uint64_t(product >> 64);
-}
-
-// Three chains hide the latency of a product.
-uint64_t hash(const char* p, uint64_t bytes, uint64_t seed) {
-  uint64_t a = seed ^ kOne, b = seed ^ kTwo, c = seed ^ kThree, left = bytes;
-  for (; left >= 48; p += 48, left -= 48) {
-    a = mix(word(p) ^ kOne, word(p + 8) ^ a);
-    b = mix(word(p + 16) ^ kTwo, word(p + 24) ^ b);
-    c = mix(word(p + 32) ^ kThree, word(p + 40) ^ c);
-  }
-  for (; left >= 8; p += 8, left -= 8) a = mix(word(p) ^ kTwo, a ^ kThree);  // not kOne, which would cancel out where nothing was mixed in
-  char rest[8] = {};
-  std::memcpy(rest, p, left);
-  b = mix(word(rest) ^ kThree, b ^ kOne);
-  return mix(mix(a ^ kTwo, b ^ kThree) ^ bytes, c ^ kOne);
-}
 
 // CRC-32C, as TFRecord files have it: the polynomial of Castagnoli, bit-reversed.
 struct Table {

@@ -12,6 +12,7 @@
 #include "passed.h"
 #include "health.h"
 #include "guard.h"
+#include "input_rows.h"
 #include "inside.h"
 #include "session_runs.h"
 #include "sampler.h"
@@ -193,7 +194,7 @@ bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags
     Writing writing;
     if (writing.ok) watches::saw(series, tensor, where, health);
   }
-  if (uint32_t ours = inside::asked(where.tensor)) inside::look_at(ours, tensor, where);
+  if (uint32_t ours = inside::asked(where.tensor)) inside::saw(ours, tensor, where);
   if (asked) breaks::judge(asked, health, tensor, where);  // which may take as long as the user likes: nobody waits for us now
   return bad;
 }
@@ -213,6 +214,7 @@ void note_call(const Call& call) {
   Writing writing;
   uint64_t number;
   if (writing.ok) sampler::wake();
+  if (writing.ok && call.kind == kBatch) input_rows::moved(call);
   if (writing.ok && call.kind == kJoin) guard::joined(call.tf_step, call.call);
   char* place = writing.ok ? calls.claim(&number) : nullptr;
   if (!place) return;
