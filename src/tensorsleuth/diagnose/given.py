@@ -77,11 +77,11 @@ class Given:
         return list({(one.ids.series.name, str(one.ids.cut), one.variable): one for one in found}.values())
 
     def _lookup(self, spot: Spot) -> Iterator[Lookup]:
-        ids, table = self.origin(spot, 1), self._table(spot)
+        ids, table = self.origin(spot, 1), self.table(spot)
         if ids is not None and table is not None:
             yield Lookup(ids, spot, *table)
 
-    def _table(self, spot: Spot) -> tuple[str, int] | None:
+    def table(self, spot: Spot) -> tuple[str, int] | None:
         """The name and the rows of the variable that an op looks things up in."""
         handle = self.training.handle(spot) if spot.type in READS else None
         for source in self.training.around.inputs(spot)[0] if handle is None else ():

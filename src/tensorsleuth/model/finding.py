@@ -23,6 +23,7 @@ FED = frozenset(
         "overlap",
         "special-doubled",
         "special-missing",
+        "token-dtype",
         "token-shape",
         "vocabulary",
     ]

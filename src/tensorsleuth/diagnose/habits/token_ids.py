@@ -9,6 +9,7 @@ import numpy as np
 
 from tensorsleuth.diagnose.given import Given, Lookup
 from tensorsleuth.diagnose.habit import Habit
+from tensorsleuth.diagnose.narrow_ids import NarrowIds
 from tensorsleuth.diagnose.parts import called
 from tensorsleuth.diagnose.token_looks import Held, Sequences, held, sequences_of
 from tensorsleuth.diagnose.token_words import change_of, habit_of
@@ -29,9 +30,9 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     inside = process.once(Inside)
     if not inside.inputs:
         return
-    given = process.once(Given)
+    given, narrow = process.once(Given), process.once(NarrowIds)
     for lookup in given.lookups:
-        yield from _outside(given, lookup)
+        yield from _outside(given, lookup) if not narrow.wraps(lookup.spot) else ()
     for one in sequences_of(given):
         yield from _rows(given, one, bool(inside.attention))
 
