@@ -23,6 +23,7 @@ RIGHT: dict[str, Model] = {
     "times a mask, and hidden": lambda: models.going_on(models.times_and_hidden),
     "masked": lambda: models.classified(models.of_keys),
     "masked, compiled": lambda: models.classified(models.of_keys, jit=True),
+    "unsigned": lambda: models.classified(models.unsigned),
     "window": lambda: models.classified(models.window),
     "translated": lambda: models.translated(models.of_keys, models.causal, models.of_keys),
     "translated, both masked": lambda: models.translated(models.of_keys, models.causal_of_keys, models.of_keys),
@@ -44,6 +45,9 @@ WRONG: dict[str, tuple[Model, str, str]] = {
     "mask of queries": (lambda: models.classified(models.of_queries), "mask-of-queries", "a row for each query"),
     "mask of queries, compiled": (
         lambda: models.classified(models.of_queries, jit=True), "mask-of-queries", "a row for each query",
+    ),
+    "unsigned, below nothing": (
+        lambda: models.classified(models.below_nothing), "token-dtype", "less than nothing",
     ),
     "times a causal mask": (
         lambda: models.going_on(models.times_past, padded=False), "mask-multiplied", "times what is past",

@@ -29,6 +29,19 @@ def of_keys(ids: Any) -> Any:
     return tf.where(tf.not_equal(ids, 0), 0.0, -1e9)[:, tf.newaxis, :]
 
 
+def bytes_of(ids: Any) -> Any:
+    return tf.cast(tf.not_equal(ids, 0), tf.uint8)
+
+
+def unsigned(ids: Any) -> Any:
+    return tf.cast(1 - bytes_of(ids), tf.float32)[:, tf.newaxis, :] * -1e9
+
+
+def below_nothing(ids: Any) -> Any:
+    lowered = bytes_of(ids) - 1  # less than nothing
+    return tf.cast(lowered, tf.float32)[:, tf.newaxis, :] * 1e9
+
+
 def of_queries(ids: Any) -> Any:
     real = tf.not_equal(ids, 0)
     hidden = real[:, :, tf.newaxis]  # a row for each query

@@ -113,6 +113,27 @@ def test_masks_that_are_wrong() -> None:
     assert rules(cut, batches) == ["mask-covers"]
 
 
+def heads_masked(batches: list[Any], kept: Any) -> Any:
+    """Weights of two samples, as many heads as samples; `kept` are masks [samples, heads, keys] of a batch."""
+    rng = np.random.default_rng(5)
+    looks = []
+    for batch in batches:
+        scores = rng.uniform(0.5, 1.0, (2, len(batch), WIDTH, WIDTH)) * kept(batch)[:2, :, None]
+        weights = (scores / scores.sum(-1, keepdims=True)).astype("float32")
+        looks.append(SimpleNamespace(weights=weights, scale=(1, 1), heads=len(batch), batch=len(batch)))
+    return SimpleNamespace(steps=np.arange(len(looks)), kept=lambda look: looks[look])
+
+
+@pytest.mark.parametrize("wrong", [True, False])
+def test_a_mask_of_samples_laid_over_heads(wrong: bool) -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    axis = 0 if wrong else 1
+    heads = heads_masked(batches, lambda batch: np.repeat(np.expand_dims(batch != 0, axis), len(batch), axis))
+    seen = MaskSeen(heads, sequences(batches), "the mask")
+    found = [one.violation for one in held([*STEPS], seen.by_heads, ("token-shape",))]
+    assert [one.expected for one in found] == (["shape [8, 1, 1, 8]"] if wrong else [])
+
+
 def test_a_mask_of_samples_laid_over_queries() -> None:
     batches = [padded(seed=seed) for seed in STEPS]
     laid = [np.repeat((batch != 0)[None], 2, axis=0) for batch in batches]

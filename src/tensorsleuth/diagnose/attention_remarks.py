@@ -40,7 +40,7 @@ FINDS: tuple[Callable[[ProcessTrace], Iterator[Habit]], ...] = (
 OF_PADDING = frozenset(
     [
         "mask-inverted", "mask-multiplied", "mask-of-queries", "mask-open", "no-causal-mask", "padding-unmasked",
-        "token-shape",
+        "token-dtype", "token-shape",
     ]
 )  # fmt: skip
 # What a head shows that a cause explains: it is not said twice.

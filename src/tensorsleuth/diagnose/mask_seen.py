@@ -58,6 +58,18 @@ class MaskSeen:
             return []
         return [self._stretched(padding.shape)]
 
+    def by_heads(self, step: int) -> list[Violation] | None:
+        """Is head i masked by what belongs to sample i: a mask [batch, 1, keys] laid over [heads, queries, keys]."""
+        weights, ids = self._weights(step), self.ids.at.get(step)
+        if weights is None or ids is None or len(weights) < 2 or len(ids) != weights.shape[1]:
+            return None
+        padding = np.asarray(ids == self.ids.padding)
+        rows = padding.any(axis=1) & ~padding.all(axis=1)
+        none = np.asarray((weights <= NOTHING).all(axis=2))  # [samples, heads, keys]
+        if len(np.unique(padding[rows], axis=0)) < 2 or padding.shape[1] != none.shape[2]:
+            return None
+        return [self._over_heads(padding.shape)] if (none[:, rows] == padding[rows]).all() else []
+
     def of_queries(self, step: int, shape: tuple[int, ...] | None) -> list[Violation] | None:
         """Are queries that are padding masked, instead of keys: a mask [batch, queries, 1]."""
         weights, ids = self._weights(step), self.ids.at.get(step)
@@ -100,6 +112,14 @@ class MaskSeen:
             f"samples as tokens ({shape[0]})."
         )
         return Violation("token-shape", self.name, f"shape [{shape[0]}, 1, {shape[1]}]", found, change=change)
+
+    def _over_heads(self, shape: tuple[int, ...]) -> Violation:
+        found = f"{shape[0]} rows of it laid over as many heads: head i of every sample has the mask of sample i"
+        change = (
+            f"Give the mask a dimension for the heads too, mask[:, None, None, :]; it passes only because there are "
+            f"as many samples as heads ({shape[0]})."
+        )
+        return Violation("token-shape", self.name, f"shape [{shape[0]}, 1, 1, {shape[1]}]", found, change=change)
 
     def _weights(self, step: int) -> Array | None:
         looks = np.flatnonzero(self.attention.steps == step)

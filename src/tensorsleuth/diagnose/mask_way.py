@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.diagnose.around import Spot
+from tensorsleuth.diagnose.folding import folded
 from tensorsleuth.diagnose.given import FAR, MASKING, Given
 from tensorsleuth.diagnose.sizes import Shape, SizesOf
 from tensorsleuth.model.catalog import Frame
+from tensorsleuth.model.dtypes import Kind, dtype_of
 from tensorsleuth.model.ops import VIEWS
 from tensorsleuth.trace.watched import WatchedSeries
 
@@ -24,13 +26,13 @@ class MaskWay:
     def made_at(self) -> Frame | None:
         """The line that makes the mask: that compares, else the first that is the user's own."""
         compares = [one for one in self.ops if one.type in COMPARES]
-        return next((frame for one in [*compares, *self.ops] if (frame := self._own(one)) is not None), None)
+        return next((frame for one in [*compares, *self.ops] if (frame := self.own(one)) is not None), None)
 
     def widened(self) -> Spot | None:
         """The last op that gives the mask an axis more: in another line than the softmax, where there is one."""
         wider = [one for one in reversed(self.ops) if _adds_an_axis(one)]
-        attends = self._own(self._softmax)
-        apart = (one for one in wider if self._own(one) not in (None, attends))
+        attends = self.own(self._softmax)
+        apart = (one for one in wider if self.own(one) not in (None, attends))
         return next(apart, None) or next(iter(wider), None)
 
     def widened_at(self) -> tuple[Frame | None, Shape | None]:
@@ -38,9 +40,13 @@ class MaskWay:
         spot = self.widened()
         if spot is None:
             return None, None
-        return self._own(spot), self._given.training.process.once(SizesOf).at(spot).of(spot.node)
+        return self.own(spot), self._given.training.process.once(SizesOf).at(spot).of(spot.node)
 
-    def _own(self, spot: Spot) -> Frame | None:
+    def wraps_at(self) -> Spot | None:
+        """Where it is made less than 0 in a type that has nothing there: `mask - 1`; `1 - mask` is fine."""
+        return next((one for one in self.ops if one.type == "Sub" and _is_below_nothing(one)), None)
+
+    def own(self, spot: Spot) -> Frame | None:
         """The user's line, unless it is that of a whole model."""
         site = self._given.training.around.site(spot)
         frame = site.frame if site is not None else None
@@ -92,6 +98,16 @@ def _views(spot: Spot, before: Spot | None) -> list[Spot]:
         if (source < 0) if before is None else (source == before.node and before.function is function):
             return found
     return []
+
+
+def _is_below_nothing(spot: Spot) -> bool:
+    """`mask - 1` and `0 - mask` of unsigned numbers; not `1 - mask`."""
+    node, function = spot.described, spot.function
+    assert node is not None
+    assert function is not None
+    left, right = (folded(function, source) for source, _ in node.inputs)
+    lowered = left is None and right is not None and max(right, default=0) > 0
+    return dtype_of(node.dtypes[0]).kind is Kind.UINT and (lowered or left == [0])
 
 
 def _adds_an_axis(spot: Spot) -> bool:

@@ -15,9 +15,12 @@ from tensorsleuth.diagnose.padded_attention import THE_MASK, Over, PaddedAttenti
 from tensorsleuth.diagnose.token_looks import Held, held
 from tensorsleuth.diagnose.token_words import habit_of
 from tensorsleuth.model.catalog import Frame
+from tensorsleuth.model.dtypes import dtype_of
+from tensorsleuth.model.violation import Violation
 from tensorsleuth.trace.process import ProcessTrace
 
 RULES = ("mask-inverted", "mask-open", "mask-covers")
+SHAPE = ("token-shape",)
 MAY_BE_MEANT = ("mask-covers",)  # tokens may be hidden on purpose; scores far apart underflow to the same zeros
 
 
@@ -33,15 +36,37 @@ def _judged(given: Given, over: Over) -> Iterator[Habit]:
     series, taker = over.mask
     way, layer = MaskWay(given, softmax, series), given.training.layer(softmax)
     does = f"masks attention{f' ({layer})' if layer else ''} over {over.ids.name}, as its weights show"
-    lucky = list(held(over.steps, seen.by_luck, ("token-shape",)))
-    for found in lucky:
-        yield habit_of(found, does, given.training.frame(softmax), "Softmax")
+    along = list(_along(given, over, way, does))
+    yield from along
+    for found in held(over.steps, seen.judged, RULES) if not along else ():
+        wraps = way.wraps_at() if found.violation.rule not in MAY_BE_MEANT else None
+        if wraps is not None:
+            yield _below_nothing(way, found, wraps, does)
+        else:
+            yield _of_keys(given, over, found, taker, does, way)
+
+
+def _along(given: Given, over: Over, way: MaskWay, does: str) -> Iterator[Habit]:
+    """Where it lies along the wrong axis: what else it does follows from that."""
+    seen, attends = over.seen, given.training.frame(over.each.softmax)
     frame, shape = way.widened_at()
-    turned = list(held(over.steps, lambda step: seen.of_queries(step, shape), (OF_QUERIES,))) if not lucky else []
-    for found in turned:
-        yield habit_of(found, does, frame or way.made_at() or given.training.frame(softmax), "Softmax")
-    for found in held(over.steps, seen.judged, RULES) if not lucky and not turned else ():
-        yield _of_keys(given, over, found, taker, does, way)
+    for found in held(over.steps, seen.by_luck, SHAPE):
+        yield habit_of(found, does, attends, "Softmax")
+        return
+    for found in held(over.steps, seen.by_heads, SHAPE):
+        yield habit_of(found, does, frame or attends, "Softmax")
+        return
+    for found in held(over.steps, lambda step: seen.of_queries(step, shape), (OF_QUERIES,)):
+        yield habit_of(found, does, frame or way.made_at() or attends, "Softmax")
+
+
+def _below_nothing(way: MaskWay, found: Held, wraps: Spot, does: str) -> Habit:
+    """It looks as if the mask were turned round, or covered nothing; it was right before."""
+    assert wraps.described is not None
+    dtype = dtype_of(wraps.described.dtypes[0])
+    said = f"{2 ** (8 * dtype.itemsize) - 1:,}: {dtype.name} has no numbers below 0, and starts over at its end"
+    wrong = Violation("token-dtype", found.violation.name, "-1 on padding", said, change=_SIGNED)
+    return habit_of(replace(found, violation=wrong), does, way.own(wraps), wraps.type)
 
 
 def _of_keys(given: Given, over: Over, found: Held, taker: Spot, does: str, way: MaskWay) -> Habit:
@@ -49,6 +74,9 @@ def _of_keys(given: Given, over: Over, found: Held, taker: Spot, does: str, way:
     frame = given.entry(taker) if name != THE_MASK else way.made_at() or _line(given, taker)
     does = f"is given {name}, which {does}" if name != THE_MASK else does
     return habit_of(found, does, frame, taker.type, found.violation.rule not in MAY_BE_MEANT)
+
+
+_SIGNED = "cast the mask before it is subtracted from: tf.cast(mask, tf.float32) - 1.0; or subtract it, 1 - mask"
 
 
 def _line(given: Given, spot: Spot) -> Frame | None:
