@@ -24,6 +24,7 @@ RIGHT: dict[str, Model] = {
     "masked": lambda: models.classified(models.of_keys),
     "masked, compiled": lambda: models.classified(models.of_keys, jit=True),
     "unsigned": lambda: models.classified(models.unsigned),
+    "floats": lambda: models.classified_by(models.hidden_by),
     "window": lambda: models.classified(models.window),
     "translated": lambda: models.translated(models.of_keys, models.causal, models.of_keys),
     "translated, both masked": lambda: models.translated(models.of_keys, models.causal_of_keys, models.of_keys),
@@ -49,6 +50,8 @@ WRONG: dict[str, tuple[Model, str, str]] = {
     "unsigned, below nothing": (
         lambda: models.classified(models.below_nothing), "token-dtype", "less than nothing",
     ),
+    "floats, added": (lambda: models.classified_by(models.added_to), "mask-open", "ones are added"),
+    "floats, turned round": (lambda: models.classified_by(models.turned_by), "mask-inverted", "tokens are hidden"),
     "times a causal mask": (
         lambda: models.going_on(models.times_past, padded=False), "mask-multiplied", "times what is past",
     ),

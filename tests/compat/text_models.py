@@ -185,6 +185,33 @@ def classified(mask: Mask, jit: bool = False) -> None:
     stepped(logits, batches, jit)
 
 
+def classified_by(lay: Callable[[Any, Any], Any]) -> None:
+    """The same with a mask of floats that is given, 1 on tokens; `lay` lays it on the scores."""
+
+    def batches(rng: Any) -> Any:
+        ids = texts(rng)[:, :-1]
+        return (ids, (ids != 0).astype("float32")), ids[:, 0] % 3, np.ones(BATCH, "float32")
+
+    def logits(weights: Weights, given: Any) -> Any:
+        x, real = words(weights, "words", given[0]), given[1]
+        mixed = attend(weights, "self", x, x, lambda scores: lay(scores, real))
+        return tf.reduce_mean(mixed, 1) @ weights("next", WIDTH, 3)
+
+    stepped(logits, batches, False)
+
+
+def hidden_by(scores: Any, real: Any) -> Any:
+    return scores + (1.0 - real)[:, tf.newaxis, :] * -1e9
+
+
+def added_to(scores: Any, real: Any) -> Any:
+    return scores + real[:, tf.newaxis, :]  # ones are added
+
+
+def turned_by(scores: Any, real: Any) -> Any:
+    return scores + real[:, tf.newaxis, :] * -1e9  # tokens are hidden
+
+
 def going_on_in_two(first: Mask, second: Mask) -> None:
     """The next token of one text, two layers."""
 

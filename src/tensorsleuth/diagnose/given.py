@@ -147,21 +147,25 @@ class Given:
     def masks(self, softmax: Spot) -> dict[str, tuple[WatchedSeries, Spot]]:
         """What is given that a softmax is masked by, by name, with the first op that takes it."""
         found: dict[str, tuple[WatchedSeries, Spot]] = {}
+        for tensor, spot in self.laid_on(softmax):
+            if tensor in self.known:
+                found.setdefault(self.known[tensor].name, (self.known[tensor], spot))
+        return found
+
+    def laid_on(self, softmax: Spot) -> Iterator[tuple[int, Spot]]:
+        """All tensors that masks are made of, with the op that takes each, the nearest first."""
         level, seen = [softmax], {softmax}
         for _ in range(FAR):
             following = []
             for spot in level:
                 assert spot.instance is not None
                 for source in (one for slot in self._flow.slots(spot.instance, spot.node) for one in slot):
-                    if source.tensor in self.known:
-                        series = self.known[source.tensor]
-                        found.setdefault(series.name, (series, spot))
+                    yield source.tensor, spot
                     before = self.made_by(source.tensor)
                     if before is not None and before.type in MASKING and before not in seen:
                         seen.add(before)
                         following.append(before)
             level = following
-        return found
 
     def is_plain_sum(self, loss: Spot, but_ignored: bool = False) -> bool:
         """As `summing` has it."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tensorsleuth.diagnose.float_masks import FloatMask
 from tensorsleuth.diagnose.parts import Part
 from tensorsleuth.diagnose.token_looks import Sequences
 from tensorsleuth.model.violation import Violation
@@ -157,8 +158,10 @@ def _asking(weights: Array, padding: Array) -> Array:
     return ~padding if of_keys else np.ones((len(weights), weights.shape[2]), bool)
 
 
-def is_mask(series: WatchedSeries, ids: Sequences) -> bool:
-    """Is it 0 and 1, one for each token."""
+def is_mask(series: WatchedSeries | FloatMask, ids: Sequences) -> bool:
+    """Is it 0 and 1, one for each token; floats were not kept."""
+    if isinstance(series, FloatMask):
+        return False
     kept = Part(series).values()
     both = [(kept[step], one) for step, one in ids.at.items() if step in kept]
     return bool(both) and all(mask.shape == one.shape and np.isin(mask, (0, 1)).all() for mask, one in both)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.diagnose.around import Spot
+from tensorsleuth.diagnose.float_masks import FloatMask
 from tensorsleuth.diagnose.folding import folded
 from tensorsleuth.diagnose.given import FAR, MASKING, Given
 from tensorsleuth.diagnose.sizes import Shape, SizesOf
@@ -19,7 +20,7 @@ COMPARES = frozenset(["Equal", "NotEqual", "Less", "LessEqual", "Greater", "Grea
 class MaskWay:
     """From one thing that is given to one softmax."""
 
-    def __init__(self, given: Given, softmax: Spot, series: WatchedSeries) -> None:
+    def __init__(self, given: Given, softmax: Spot, series: WatchedSeries | FloatMask) -> None:
         self._given, self._softmax = given, softmax
         self.ops = _way(given, softmax, series)
 
@@ -53,7 +54,7 @@ class MaskWay:
         return None if frame is None or self._given.training.is_loop(frame) else frame
 
 
-def _way(given: Given, softmax: Spot, series: WatchedSeries) -> list[Spot]:
+def _way(given: Given, softmax: Spot, series: WatchedSeries | FloatMask) -> list[Spot]:
     """The shortest way, what is given first; views, which nothing is computed by, are on it too."""
     came: dict[Spot, Spot | None] = {softmax: None}
     level = [softmax]
@@ -61,13 +62,19 @@ def _way(given: Given, softmax: Spot, series: WatchedSeries) -> list[Spot]:
         following: list[Spot] = []
         for spot in level:
             for tensor, before in _sources(given, spot):
-                if tensor in given.known and given.known[tensor].name == series.name:
+                if _is(given, tensor, series):
                     return list(_with_views(spot, came))
                 if before is not None and before.type in MASKING and before not in came:
                     came[before] = spot
                     following.append(before)
         level = following
     return []
+
+
+def _is(given: Given, tensor: int, series: WatchedSeries | FloatMask) -> bool:
+    if isinstance(series, FloatMask):
+        return tensor == series.tensor
+    return tensor in given.known and given.known[tensor].name == series.name
 
 
 def _sources(given: Given, spot: Spot) -> Iterator[tuple[int, Spot | None]]:
@@ -105,7 +112,7 @@ def _is_below_nothing(spot: Spot) -> bool:
     node, function = spot.described, spot.function
     assert node is not None
     assert function is not None
-    left, right = (folded(function, source) for source, _ in node.inputs)
+    left, right = (folded(function, source) for source, _ in node.inputs[:2])
     lowered = left is None and right is not None and max(right, default=0) > 0
     return dtype_of(node.dtypes[0]).kind is Kind.UINT and (lowered or left == [0])
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.attending import Attending, attention_of
+from tensorsleuth.diagnose.float_masks import FloatMask, float_masks
 from tensorsleuth.diagnose.key_texts import KeyTexts
 from tensorsleuth.diagnose.mask_seen import MaskSeen, is_mask
 from tensorsleuth.diagnose.parts import called
@@ -16,6 +18,8 @@ from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.watched import WatchedSeries
 
+Masking = WatchedSeries | FloatMask
+Masks = Mapping[str, tuple[Masking, Spot]]
 THE_MASK = "the mask"  # one that is made of something else in the function
 
 
@@ -26,14 +30,14 @@ class Over:
     each: Attending
     attention: Attention
     ids: Sequences
-    masks: dict[str, tuple[WatchedSeries, Spot]]  # what is given that it is masked by, and the first op that takes it
+    masks: Masks  # what is given that it is masked by, and the first op that takes it
 
     @property
     def steps(self) -> list[int]:
         return [int(step) for step in self.attention.steps]
 
     @property
-    def mask(self) -> tuple[WatchedSeries, Spot]:
+    def mask(self) -> tuple[Masking, Spot]:
         """What the mask is, or is made of: a mask that is given, the ids, or something else, such as lengths."""
         own = self.ids.series.name
         given = (pair for name, pair in self.masks.items() if name != own and is_mask(pair[0], self.ids))
@@ -82,7 +86,9 @@ class PaddedAttention:
         fitting = [one for one in padded if training.root_of(one.lookup.spot) == root and _is_as_long(one, attention)]
         fitting = [one for one in fitting if not read or any(one is text for text in read)]
         fitting = [one for one in fitting if one.series.name in masks] or fitting
-        return Over(each, attention, fitting[0], masks) if len(fitting) == 1 else None
+        if len(fitting) != 1:
+            return None
+        return Over(each, attention, fitting[0], masks or float_masks(texts.given, each.softmax, fitting[0]))
 
 
 def _is_as_long(one: Sequences, attention: Attention) -> bool:
