@@ -27,6 +27,7 @@ def _patched() -> list[tuple[Any, str, Any]]:
     runs = ("_do_run", "_call_tf_sessionrun", "_make_callable_from_options")
     places += [(tf.session.BaseSession, name) for name in runs]
     places += [(tf.constant_op, "convert_to_eager_tensor")]
+    places += [(tf.FuncRegistry, "insert"), (tf.FuncRegistry, "__call__")]
     places += [(tf.backprop.GradientTape, "__enter__"), (tf.backprop.GradientTape, "gradient")]
     places += [(tf.traceback_utils, "_EXCLUDED_PATHS"), (tf.TensorBase, "_numpy"), (tf.Context, "scope_name")]
     places += [(tf.ops.name_scope_v2, "__enter__"), (tf.ops.internal_name_scope_v1, "__enter__")]

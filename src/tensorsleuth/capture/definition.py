@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.capture import tf
+from tensorsleuth.model.dtypes import RESOURCE, STRING, VARIANT
 
 MUST_COMPILE = "_XlaMustCompile"
 MAX_TEXT = 200
@@ -179,10 +180,12 @@ def _describe_constant(node: Any) -> dict[str, Any]:
         elements *= dim.size
     if elements <= MAX_VALUES and tensor.dtype not in _TEXT_DTYPES:
         described["value"] = [str(v) for v in tf.constant_value(node).ravel().tolist()]
+    elif elements == 1 and tensor.dtype == STRING and tensor.string_val:  # a separator, a pattern
+        described["text"] = tensor.string_val[0][:MAX_TEXT].decode("utf-8", "replace")
     elif tensor.dtype in _FLOATS and np.isinf(tf.constant_value(node)).any():
         described["infinite"] = True
     return described
 
 
-_TEXT_DTYPES = frozenset((7, 20, 21))  # string, resource, variant
+_TEXT_DTYPES = frozenset((STRING, RESOURCE, VARIANT))
 _FLOATS = frozenset((1, 2, 14, 19))  # float32, float64, bfloat16, float16

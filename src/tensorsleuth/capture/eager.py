@@ -24,6 +24,7 @@ from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
 from tensorsleuth.capture.steps import Steps
 from tensorsleuth.capture.strangers import strangers
+from tensorsleuth.capture.texts import ASKED, Texts
 from tensorsleuth.capture.watcher import STOPPED, Alarm, Breaks, FunctionCall, Watcher
 from tensorsleuth.model.modes import Mode
 from tensorsleuth.model.rows import NO_UID, CallKind
@@ -46,6 +47,7 @@ class EagerCallbacks:
         sink: Sink,
         remote: Remote,
         flights: Flights | None = None,
+        texts: Texts | None = None,
     ) -> None:
         self._catalog = catalog
         self._sites = sites
@@ -55,7 +57,8 @@ class EagerCallbacks:
         self._sink = sink
         self._remote = remote
         self._flights = flights
-        self.feeds = Feeds(places, sites, sink)
+        self._texts = texts
+        self.feeds = Feeds(places, sites, sink, texts)
         self._traces = Traces(catalog)
         self._proven: set[str] = set()  # copies that have run
         self.watcher: Watcher | None = None
@@ -73,7 +76,15 @@ class EagerCallbacks:
     def begins(self, op: str | bytes, args: tuple[Any, ...], forward: int) -> Place | None:
         """The same before it has run; None where only its outputs will tell how many there are."""
         outputs = count_outputs(tf.text(op), args)
-        return self._places.of_caller(tf.text(op), outputs, forward) if outputs is not None else None
+        place = self._places.of_caller(tf.text(op), outputs, forward) if outputs is not None else None
+        if place is not None and not forward:
+            self.note_texts(tf.text(op), args, place[0])
+        return place
+
+    def note_texts(self, op: str, args: Sequence[Any], place: int) -> None:
+        """An op may be given texts."""
+        if self._texts is not None and op in ASKED:
+            harmless(self._texts.op, op, args, place, self._places.site_of(place))
 
     def substitute(self, *args: Any) -> tuple[Any, ...]:
         """The arguments of an op that takes functions, with their watched copies in their places."""
@@ -154,6 +165,8 @@ class EagerCallbacks:
         kind = known.kind if known else self._functions.kind(name, find)
         self._steps.function_called(kind)
         place = self._places.at(name, self._sites.of_caller(4), outputs, instance=known.instance if known else -1)
+        if self._texts is not None:
+            harmless(self._texts.call, name, inputs, self._places.site_of(place[0]))
         number, began = self._sink.next_call(), time.monotonic_ns()
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
@@ -239,6 +252,7 @@ class EagerCallbacks:
 
     def look_inside(self, entry: int, args: tuple[Any, ...], result: Any, place: int) -> None:
         """An op has run in a step in which the model is looked into."""
+        self.note_texts(tf.text(args[1] if entry == 0 else args[2]), args, place)
         if self.looking is not None:
             harmless(self.looking, entry, args, result, place)
 

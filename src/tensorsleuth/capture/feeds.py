@@ -12,6 +12,7 @@ from tensorsleuth.capture.instrument import DO_NOT_LOOK
 from tensorsleuth.capture.places import Places
 from tensorsleuth.capture.sink import Sink
 from tensorsleuth.capture.sites import Sites
+from tensorsleuth.capture.texts import Texts
 from tensorsleuth.model.ops import FEED
 from tensorsleuth.model.rows import LEAST_BUFFER, NO_UID, CallKind
 
@@ -21,17 +22,21 @@ MAX_LOOKS = 8  # at what went into an op that made something bad, for each place
 class Feeds:
     """Notes what the program feeds, where it does."""
 
-    def __init__(self, places: Places, sites: Sites, sink: Sink) -> None:
+    def __init__(self, places: Places, sites: Sites, sink: Sink, texts: Texts | None = None) -> None:
         self._places = places
         self._sites = sites
         self._sink = sink
+        self._texts = texts
         self._looked: dict[int, int] = {}
 
     def converted(self, value: Any, tensor: Any) -> None:
         """Python made a tensor of a value. Numbers are too many to note, unless they are not finite."""
         if isinstance(value, int | float) and math.isfinite(value):
             return
-        self._note(tensor, self._sites.of_caller(2))
+        site = self._sites.of_caller(2)
+        self._note(tensor, site)
+        if self._texts is not None:
+            self._texts.converted(value, tensor, site)
 
     def _note(self, tensor: Any, site: int, op: str = FEED, inputs: Sequence[int] = ()) -> None:
         look = self._places.looks(op)[tensor._datatype_enum()]

@@ -88,6 +88,27 @@ def watch_conversions(patches: Patches, converted: Callable[[Any, Any], None]) -
     disguise(convert, real)
 
 
+def watch_python_functions(patches: Patches, texts: Any, site: Callable[[int], int]) -> None:
+    """Hear of functions of Python that are put into graphs, and of what they give: the texts of a generator."""
+
+    def insert(self: Any, func: Any) -> Any:
+        token = real_insert(self, func)
+        harmless(lambda: texts.python_added(token, site(3)))
+        return token
+
+    def call(self: Any, token: Any, device: Any, args: Any) -> Any:
+        made = real_call(self, token, device, args)
+        if asked(token):
+            harmless(texts.python_made, token, made)
+        return made
+
+    asked = texts.is_python_asked
+    real_insert = patches.replace(tf.FuncRegistry, "insert", insert)
+    real_call = patches.replace(tf.FuncRegistry, "__call__", call)
+    disguise(insert, real_insert)
+    disguise(call, real_call)
+
+
 def watch_gradients(patches: Patches, tracker: Any) -> None:
     """Tell gradient ops which op they differentiate.
 

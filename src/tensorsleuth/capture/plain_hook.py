@@ -99,7 +99,7 @@ class PlainHook:
                 self._callbacks.failed(op, inputs, type(error), error)
             raise
         with self._ourselves():
-            bad_call = harmless(self._note, op, inputs, result, began)
+            bad_call = harmless(self._note, op, args, inputs, result, began)
             stop = self._sink.bench is not None and self._sink.bench.take_stop()
             if bad_call or stop:
                 self._callbacks.made_bad(op, inputs, bad_call or 0, result)
@@ -113,11 +113,12 @@ class PlainHook:
         finally:
             self._busy.on = False
 
-    def _note(self, op: str | bytes, inputs: Sequence[Any], result: Any, began: int) -> int:
+    def _note(self, op: str | bytes, args: Sequence[Any], inputs: Sequence[Any], result: Any, began: int) -> int:
         """Note an op; the number of its call where something that it put out is bad, else 0."""
         duration = time.monotonic_ns() - began
         outputs = result if type(result) is list else [result] if type(result) is tf.EagerTensor else []
         place = self._place(op, len(outputs))
+        self._callbacks.note_texts(tf.text(op), args, place[0])
         given = inputs[: place[5]]
         call = self._sink.next_call()
         tensors = [(at, tensor) for at, tensor in enumerate(outputs) if type(tensor) is tf.EagerTensor]

@@ -42,6 +42,7 @@ from tensorsleuth.capture.sink import NativeSink
 from tensorsleuth.capture.sites import Sites, is_user
 from tensorsleuth.capture.steps import Steps
 from tensorsleuth.capture.strategies import is_later_replica, task_of_environment, watch_strategies
+from tensorsleuth.capture.texts import Texts
 from tensorsleuth.capture.uncaught import ThreadDeaths, describe, uncaught
 from tensorsleuth.capture.watcher import Alarm, Watcher
 from tensorsleuth.model.modes import Mode
@@ -98,13 +99,18 @@ class Recorder:
         watching = self.catalog, sites, places, self.functions, self.steps, self.sink
         remote = Remote(self.folder, self.catalog, means.probe == "host")
         self.flights = self._flights(means, places)
-        self.callbacks = callbacks = EagerCallbacks(*watching, remote, self.flights)
+        looks = isinstance(self.folder, Path) and Mode.CURT_HEALTH <= self.settings.mode <= Mode.FULL_TENSOR
+        elsewhere = lambda device: remote.task(device) is not None  # noqa: E731
+        self._texts = Texts(self.catalog, self.sink, elsewhere) if looks else None
+        self.callbacks = callbacks = EagerCallbacks(*watching, remote, self.flights, self._texts)
         patches.watch_removals(self._patches, self.functions.forget)
         patches.exclude_our_frames(self._patches, tf.traceback_utils)
         keras.look()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self._forward_pass, self.steps.gradients_computed)
         patches.watch_scopes(self._patches, scopes)
+        if self._texts is not None:
+            patches.watch_python_functions(self._patches, self._texts, sites.of_caller)
         self._sessions = SessionCalls(self._watch_sessions(means, sites, places, describer))
         patches.watch_sessions(self._patches, self._sessions)
         watch_strategies(self._patches, self.catalog.meta, sites.threads_start, self._serves)
@@ -267,6 +273,8 @@ class Recorder:
         if self.flights is not None:
             self.flights.close()
         self._threads.close()
+        if self._texts is not None:
+            harmless(self._texts.close)
         self.sink.close()
         self.functions.close()
         self._sessions.close()

@@ -32,6 +32,7 @@ EagerTensor: Any = ops.EagerTensor
 Variable: Any = resource_variable_ops.BaseResourceVariable
 TensorBase: Any = ops.EagerTensor.__mro__[1]  # the part of eager tensors that is written in Python
 InvalidArgumentError: Any = tf.errors.InvalidArgumentError
+FuncRegistry: Any = script_ops.FuncRegistry  # functions of Python that graphs call
 ConcreteFunction: Any = concrete_function.ConcreteFunction
 Failures: Any = (core._NotOkStatusException, tf.errors.OpError)
 

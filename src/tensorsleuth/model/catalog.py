@@ -9,6 +9,7 @@ from typing import Any
 
 from tensorsleuth.model.replay import Replay
 from tensorsleuth.model.series import LogMessage, Series
+from tensorsleuth.model.texts import TextsSeen
 from tensorsleuth.model.violation import Violation
 
 
@@ -155,6 +156,8 @@ class Catalogue:
     steps: list[dict[str, Any]] = field(default_factory=list)
     series: dict[int, Series] = field(default_factory=dict)  # what is watched
     logs: list[LogMessage] = field(default_factory=list)
+    texts: dict[int, TextsSeen] = field(default_factory=dict)  # in the order in which they came
+    patterns: set[str] = field(default_factory=set)  # that eager code splits texts by, or replaces
 
     def running(self) -> Iterator[tuple[Instance, Function]]:
         """Every place where a function is called from, with the function."""

@@ -14,6 +14,7 @@ from tensorsleuth.model.series import LogMessage
 FED = frozenset(
     [
         "all-padding",
+        "empty",
         "labels-shift",
         "loss-padding",
         "mask-covers",
@@ -23,8 +24,10 @@ FED = frozenset(
         "overlap",
         "special-doubled",
         "special-missing",
+        "stray-characters",
         "token-dtype",
         "token-shape",
+        "truncated",
         "vocabulary",
     ]
 )

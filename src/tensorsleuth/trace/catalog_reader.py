@@ -21,6 +21,7 @@ from tensorsleuth.model.catalog import (
 )
 from tensorsleuth.model.replay import Outcome, Replay
 from tensorsleuth.model.series import LogMessage, Series
+from tensorsleuth.model.texts import TextsSeen
 from tensorsleuth.model.violation import Violation
 from tensorsleuth.trace import journal
 from tensorsleuth.trace.files import open_regular
@@ -113,6 +114,10 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         message = float(fields["time"]), int(fields["step"]), str(fields["message"])
         clock = int(fields["clock"]) if "clock" in fields else None
         catalogue.logs.append(LogMessage(*message, *_place(fields), clock))
+    elif kind == "texts":
+        catalogue.texts[int(fields["id"])] = TextsSeen.from_json(fields)
+    elif kind == "pattern":
+        catalogue.patterns.add(str(fields["text"]))
     elif kind == "trace":
         arguments = tuple((str(name), str(text)) for name, text in fields["arguments"])
         traced = str(fields["name"]), int(fields["call"]), arguments

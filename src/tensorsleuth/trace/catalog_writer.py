@@ -100,6 +100,14 @@ class CatalogWriter:
         """What the program logged."""
         self._write("log", fields)
 
+    def incoming(self, fields: dict[str, Any]) -> None:
+        """What was seen of the texts that come in at a line; the latest word counts."""
+        self._write("texts", fields)
+
+    def pattern(self, text: str) -> None:
+        """What eager code splits texts by, or replaces in them."""
+        self._write("pattern", {"text": text})
+
     def step(self, fields: dict[str, Any]) -> None:
         self._write("step", fields)
 

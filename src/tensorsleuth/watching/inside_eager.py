@@ -68,7 +68,7 @@ class InsideEager:
             return
         kind, asked, taken, attributes = read_call(entry, args)
         current = self._current()
-        made = [result] if isinstance(result, tf.EagerTensor) else list(result or ())
+        made = tf.flat_tensors(result)  # of a ragged one, there are lists among them
         name = _node_name(kind, asked)
         number = current.add(EagerOp(kind, name, attributes, self._layer(name)), taken, made, place, loops)
         self._look_at_inputs(current, taken, place)

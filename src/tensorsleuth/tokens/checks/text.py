@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
-from unicodedata import name as unicode_name
 
 from tensorsleuth.data.check import DATA
 from tensorsleuth.data.tally import KEPT
+from tensorsleuth.model.texts import STRAY, UNREAD, around, listed
 from tensorsleuth.model.violation import Remark, Violation
 from tensorsleuth.tokens.batch import Batch, Named
 from tensorsleuth.tokens.check import Check, Found
 from tensorsleuth.tokens.setting import Setting
 
-# C0 but tab, line feed and carriage return; DEL and C1; marks of byte order, replacement characters.
-STRAY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffd]")
-NAMES = {"\ufffd": "replacement character", "\ufeff": "byte order mark", "\x00": "NUL"}
 FEW = 0.01  # of the rows: below this, a warning
-BESIDE = 12  # characters on each side
 
 
 class Text(Check):
@@ -45,7 +40,7 @@ class Text(Check):
                 kinds.update(stray)
                 if len(found.positions) < KEPT:
                     found.positions.append((start + place // each,))
-                    found.values.append(_around(written))
+                    found.values.append(Remark(around(written)))
 
     def end(self) -> Iterator[Violation]:
         for (part, name), found in self._found.items():
@@ -54,27 +49,17 @@ class Text(Check):
                 yield told if part == DATA else replace(told, where=part)
 
     def _told(self, name: str, found: Found, kinds: Counter[str]) -> Violation:
-        listed = ", ".join(f"{count:,} × {_named(letter)}" for letter, count in kinds.most_common(3))
-        unread = "\ufffd" in kinds
-        change = (
-            "The bytes were decoded wrongly: read the source again in its own encoding."
-            if unread
-            else "Strip them before the tokenizer: each becomes an unknown token, or one of its own."
-        )
+        change = change_for(kinds)
         return Violation(
-            "stray-characters", name, "text without control characters", f"rows with {listed}", change=change,
+            "stray-characters", name, "text without control characters", f"rows with {listed(kinds)}", change=change,
             severity="warning" if found.broken < FEW * found.total else "error", **found.told(),
         )  # fmt: skip
 
 
-def _around(text: str) -> Remark:
-    at = STRAY.search(text)
-    assert at is not None
-    return Remark(repr(text[max(0, at.start() - BESIDE) : at.end() + BESIDE]))
-
-
-def _named(letter: str) -> str:
-    return f"U+{ord(letter):04X} ({NAMES.get(letter) or unicode_name(letter, 'control character').lower()})"
+def change_for(kinds: Container[str]) -> str:
+    if UNREAD in kinds:
+        return "The bytes were decoded wrongly: read the source again in its own encoding."
+    return "Strip them before the tokenizer: each becomes an unknown token, or one of its own."
 
 
 CHECK = Text

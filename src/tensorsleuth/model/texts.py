@@ -1,0 +1,80 @@
+"""Texts that go through TensorFlow: characters that none should have, and what was seen of those that came in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from unicodedata import name as unicode_name
+
+# C0 but tab, line feed and carriage return; DEL and C1; marks of byte order, replacement characters.
+STRAY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffd]")
+UNREAD = "\ufffd"
+NAMES = {UNREAD: "replacement character", "\ufeff": "byte order mark", "\x00": "NUL"}
+BESIDE = 12  # characters on each side
+SHOWN = 3  # kinds
+
+# Ops that take strings for text, with the number of the input that is; what others take may be anything.
+TEXT_OPS = {
+    "LookupTableFindV2": 1,
+    "RegexReplace": 0,
+    "RegexSplitWithOffsets": 0,
+    "SentencepieceOp": 0,
+    "SentencepieceTokenizeOp": 1,
+    "SentencepieceTokenizeWithOffsetsOp": 1,
+    "StaticRegexReplace": 0,
+    "StringLower": 0,
+    "StringNGrams": 0,
+    "StringSplit": 0,
+    "StringSplitV2": 0,
+    "StringUpper": 0,
+    "UnicodeDecode": 0,
+    "UnicodeDecodeWithOffsets": 0,
+    "UnicodeTranscode": 0,
+    "WhitespaceTokenizeWithOffsets": 0,
+    "WhitespaceTokenizeWithOffsetsV2": 0,
+    "WordpieceTokenizeWithOffsets": 0,
+}
+PATTERNS = {"RegexReplace": 1, "RegexSplitWithOffsets": 1, "StringSplitV2": 1}  # the input that is one
+PATTERN = "pattern"  # the attribute of a static one
+CLEANS = "replace_control_characters"  # the attribute of UnicodeTranscode
+
+
+@dataclass(frozen=True, slots=True)
+class TextsSeen:
+    """Texts that came in at one line, as far as they were looked at."""
+
+    site: int
+    by: str  # the op that took them, or the function
+    texts: int
+    broken: int  # have characters that are none
+    known: int  # of the broken, those that had come in at another line before
+    drawn: bool  # from a dataset
+    kinds: Mapping[str, int]
+    examples: tuple[tuple[int, str], ...]  # row, and what stands around
+
+    @staticmethod
+    def from_json(fields: dict[str, Any]) -> TextsSeen:
+        texts, broken, known = (int(fields[name]) for name in ("texts", "broken", "known"))
+        kinds = {str(letter)[:1]: int(count) for letter, count in fields["kinds"].items() if letter}
+        examples = tuple((int(row), str(text)) for row, text in fields["examples"])
+        where = int(fields["site"]), str(fields["by"])
+        return TextsSeen(*where, texts, broken, known, bool(fields["drawn"]), kinds, examples)
+
+
+def around(text: str) -> str:
+    """The first one, with what stands beside it."""
+    at = STRAY.search(text)
+    assert at is not None
+    return repr(text[max(0, at.start() - BESIDE) : at.end() + BESIDE])
+
+
+def listed(kinds: Mapping[str, int]) -> str:
+    """`12 × U+0000 (NUL), 3 × U+FEFF (byte order mark)`, the most frequent first."""
+    ranked = sorted(kinds.items(), key=lambda one: -one[1])[:SHOWN]
+    return ", ".join(f"{count:,} × {named(letter)}" for letter, count in ranked)
+
+
+def named(letter: str) -> str:
+    return f"U+{ord(letter):04X} ({NAMES.get(letter) or unicode_name(letter, 'control character').lower()})"
