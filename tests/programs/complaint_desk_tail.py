@@ -31,5 +31,5 @@ x = keras.layers.LayerNormalization()(x + y)
 model = keras.Model(ids, keras.layers.Dense(DESKS)(x[:, 0]))
 loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 model.compile(keras.optimizers.Adam(3e-3), loss, metrics=["accuracy"])
-history = model.fit(*load(1280), batch_size=32, epochs=3, verbose=0)
+history = model.fit(*load(1280), batch_size=32, epochs=3, verbose=0)  # NOTE: truncated
 print("accuracy by epoch", [round(one, 3) for one in history.history["accuracy"]])

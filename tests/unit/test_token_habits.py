@@ -10,9 +10,10 @@ import pytest
 
 from tensorsleuth.diagnose.ahead import moved_by
 from tensorsleuth.diagnose.given import Lookup
-from tensorsleuth.diagnose.habits import token_ids
+from tensorsleuth.diagnose.habits import token_ids, token_rows
 from tensorsleuth.diagnose.mask_seen import MaskSeen
 from tensorsleuth.diagnose.parts import Part, called, cut_of
+from tensorsleuth.diagnose.special_seen import Specials, specials_of
 from tensorsleuth.diagnose.token_looks import Sequences, held
 from tensorsleuth.model.violation import Violation
 
@@ -254,3 +255,61 @@ def test_windows_of_texts_and_ids_that_come_anywhere_are_not_cut_off() -> None:
     batches = [started(20, 1.0, seed) for seed in STEPS]
     batches[2][-1, 5] = 4
     assert token_ids._cut_off(sequences(batches)) is None
+
+
+LOOKS = range(8)
+
+
+def whole(seed: int, longest: int, width: int = 12, empty: int = 0) -> Any:
+    """Rows that begin with 1 and end with 2, cut at the width; the last of them have nothing in between."""
+    rng = np.random.default_rng(seed)
+    ids = np.zeros((32, width), int)
+    for row in ids:
+        text = [1, *rng.integers(5, 40, rng.integers(1, longest)), 2][:width]
+        row[: len(text)] = text
+    if empty:
+        ids[-empty:] = [1, 2] + [0] * (width - 2)
+    return ids
+
+
+def test_what_all_padded_rows_begin_and_end_with_is_special() -> None:
+    assert specials_of(sequences([whole(seed, 24) for seed in LOOKS])) == Specials(1, 2)
+    assert specials_of(sequences([whole(seed, 24)[:, ::-1] for seed in LOOKS])) == Specials(2, 1)  # padding before
+    assert specials_of(sequences([whole(0, 24)[:16]] * 2)) == Specials()  # too few rows
+    pairs = [whole(seed, 24) for seed in LOOKS]
+    pairs[1][3, 2] = 2  # as between two sentences
+    assert specials_of(sequences(pairs)) == Specials(1, None)
+    assert specials_of(sequences([padded(40, seed) for seed in STEPS])) == Specials()
+
+
+@pytest.mark.parametrize(("longest", "told"), [(40, ["truncated"]), (12, []), (9, [])])
+def test_most_rows_lost_the_end_that_padded_ones_have(longest: int, told: list[str]) -> None:
+    one = sequences([whole(seed, longest) for seed in LOOKS])
+    found = list(token_rows._truncated(one, specials_of(one)))
+    assert [each.violation.rule for each in found] == told
+    assert all(each.violation.severity == "warning" and each.looks == len(LOOKS) for each in found)
+
+
+def test_windows_of_one_long_text_are_not_cut() -> None:
+    rows = [np.random.default_rng(seed).integers(5, 40, (32, 12)) for seed in STEPS]
+    assert list(token_rows._truncated(sequences(rows), specials_of(sequences(rows)))) == []
+
+
+@pytest.mark.parametrize(("empty", "severity"), [((4, 4, 4), "error"), ((1, 1, 0), "note"), ((12, 0, 0), "note")])
+def test_rows_of_special_tokens_only(empty: tuple[int, ...], severity: str) -> None:
+    one = sequences([whole(seed, 9, empty=count) for seed, count in enumerate(empty)])
+    (found,) = token_rows._empty(one, specials_of(one))
+    assert (found.violation.rule, found.violation.severity) == ("empty", severity)
+    assert (found.violation.broken, found.violation.total) == (sum(empty), 96)
+
+
+def test_where_only_the_end_is_known_empty_rows_are_a_note() -> None:
+    batches = [whole(seed, 9, empty=4)[:, 1:] for seed in STEPS]
+    (found,) = token_rows._empty(sequences(batches), specials_of(sequences(batches)))
+    assert found.violation.severity == "note"
+
+
+@pytest.mark.parametrize("empty", [0, 1])
+def test_a_single_empty_row_is_none(empty: int) -> None:
+    one = sequences([whole(seed, 9, empty=empty if seed == 0 else 0) for seed in STEPS])
+    assert list(token_rows._empty(one, specials_of(one))) == []

@@ -38,10 +38,14 @@ class Truncated(StreamCheck):
         return np.asarray(stream.ids[np.arange(len(stream.ids)), last] == end)
 
     def _packed(self, stream: Stream) -> bool:
-        """Are several texts in a row: one begins inside of it, or ends there."""
-        vocabulary, inside = self.setting.vocabulary, stream.ids[:, 1:-1]
-        marks = [vocabulary.starts, vocabulary["eos"] if vocabulary["sep"] is None else None]
-        return any(bool(((inside == mark) & ~stream.padding[:, 1:-1]).any()) for mark in marks if mark is not None)
+        """Are several texts in a row: one begins behind another token, or ends before one."""
+        vocabulary, real = self.setting.vocabulary, ~stream.padding
+        end = vocabulary["eos"] if vocabulary["sep"] is None else None
+        behind, before = np.cumsum(real, axis=1) > 1, np.cumsum(real[:, ::-1], axis=1)[:, ::-1] > 1
+        marks = [
+            (stream.ids == one) & at for one, at in ((vocabulary.starts, behind), (end, before)) if one is not None
+        ]
+        return any(bool((mark & real)[:, 1:-1].any()) for mark in marks)
 
     def judge(self, name: str, found: Found) -> Iterator[Violation]:
         notes, limit = found.notes, self.setting.max_length
