@@ -370,3 +370,26 @@ def test_eager_code_knows_of_tapes_loops_and_gradients() -> None:
     tape.gradient(y, x)
     tf.while_loop(lambda i: i < 1, body, [tf.constant(0)])
     assert seen == [(False, True), (True, False)]
+
+
+def test_functions_of_python_in_graphs_are_put_into_a_registry_and_called_by_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    added, called = list[Any](), list[Any]()
+    real_insert, real_call = private.FuncRegistry.insert, private.FuncRegistry.__call__
+
+    def insert(self: Any, func: Any) -> Any:
+        added.append(real_insert(self, func))
+        return added[-1]
+
+    def call(self: Any, token: Any, device: Any, args: Any) -> Any:
+        made = real_call(self, token, device, args)
+        called.append((token, made))
+        return made
+
+    monkeypatch.setattr(private.FuncRegistry, "insert", insert)
+    monkeypatch.setattr(private.FuncRegistry, "__call__", call)
+    signature = tf.TensorSpec([], tf.string)
+    assert len(list(tf.data.Dataset.from_generator(lambda: iter(["a", "b"]), output_signature=signature))) == 2
+    texts = [made for token, made in called if token in added and isinstance(made, list)]
+    assert [[one.dtype.kind for one in made] for made in texts] == [["O"], ["O"]]

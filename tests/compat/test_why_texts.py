@@ -50,9 +50,8 @@ def slices() -> None:
 
 
 def generator() -> None:
-    data = tf.data.Dataset.from_generator(
-        lambda: iter(texts()), output_signature=tf.TensorSpec([], tf.string)
-    )  # comes in
+    signature = tf.TensorSpec([], tf.string)
+    data = tf.data.Dataset.from_generator(lambda: iter(texts()), output_signature=signature)  # comes in
     for _ in data.batch(16).map(read):
         pass
 

@@ -8,7 +8,7 @@ from typing import Any
 from tensorsleuth.capture.text_sample import spread
 from tensorsleuth.model.texts import STRAY, around
 
-MOST_TEXTS, MOST_BYTES = 4096, 1 << 19  # that are looked at, of those that come in at one line: some milliseconds
+MOST_TEXTS, MOST_BYTES = 2048, 1 << 18  # that are looked at, of those that come in at one line: some milliseconds
 LONGEST = 1 << 16  # of one text
 EXAMPLES = 3
 NO_TEXT = 0.05  # of the rows that are no text, more than which none of them are
