@@ -14,7 +14,6 @@ from tensorsleuth.trace.process import ProcessTrace
 _ALL = re.compile(r"\\P|\\pC|\{C\}|\^\\p|\^\[:")  # all but letters, all that is no letter
 _CONTROL, _FORMAT = re.compile(r"\\p\{Cc\}|\[:cntrl:\]"), re.compile(r"\\p\{Cf\}")
 _CLASSES = re.compile(r"\\p\{\w+\}|\\p[A-Z]|\[:\w+:\]")  # of RE2, which Python does not know
-CUT = 200  # characters of a pattern that are kept
 
 
 class TextOps:
