@@ -262,7 +262,12 @@ def test_a_tiny_run_stays_tiny_and_a_long_one_is_bounded(recorder: ctypes.CDLL, 
 
 def test_threads_and_a_child_that_is_forked(recording: Recording) -> None:
     batches = [ids_of(64, seed=seed) for seed in range(4)]
-    threads = [threading.Thread(target=lambda b=batch: [recording.give(b) for _ in range(20)]) for batch in batches]  # type: ignore[misc]
+
+    def give(batch: Array) -> None:
+        for _ in range(20):
+            recording.give(batch)
+
+    threads = [threading.Thread(target=give, args=(batch,)) for batch in batches]
     for thread in threads:
         thread.start()
     for thread in threads:
