@@ -35,12 +35,12 @@ def leaked(trained: Any, held: Any, many: int) -> Any:
     return found
 
 
-def model(keras: Any, compiled: bool = False) -> Any:
+def model(keras: Any, compiled: bool = False, at_once: int = 1) -> Any:
     made = keras.Sequential(
         [keras.layers.Embedding(WORDS, 4), keras.layers.GlobalAveragePooling1D(), keras.layers.Dense(2)]
     )
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    made.compile("sgd", loss, jit_compile=compiled)
+    made.compile("sgd", loss, jit_compile=compiled, steps_per_execution=at_once)
     return made
 
 
@@ -53,12 +53,12 @@ def overlaps(trace: Trace) -> list[tuple[str, int | None]]:
     return [(one.summary, one.line) for one in (*found.findings, *found.notes) if one.cause == "overlap"]
 
 
-@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("compiled", "at_once"), [(False, 1), (True, 1), (False, 4)])
 @pytest.mark.parametrize("name", KERASES)
-def test_a_tenth_of_validation_is_trained_on(recorded: Recorded, name: str, compiled: bool) -> None:
+def test_a_tenth_of_validation_is_trained_on(recorded: Recorded, name: str, compiled: bool, at_once: int) -> None:
     trained = texts(1, TRAINED)
     held = leaked(trained, texts(2, HELD), LEAKED)
-    net = model(kerases.load(name), compiled)
+    net = model(kerases.load(name), compiled, at_once)
 
     def fit() -> None:
         net.fit(trained, labels(trained), validation_data=(held, labels(held)), epochs=2, batch_size=64, verbose=0)  # f

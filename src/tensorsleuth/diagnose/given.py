@@ -13,12 +13,11 @@ from tensorsleuth.diagnose.training import Training
 from tensorsleuth.model.catalog import EagerOp, Frame, Function, Instance
 from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
 from tensorsleuth.model.functions import program_name
-from tensorsleuth.model.ops import READS, VIEWS
+from tensorsleuth.model.ops import INPUT, READS, VIEWS
 from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.process import ProcessTrace
 from tensorsleuth.trace.watched import WatchedSeries
 
-BATCH = "IteratorGetNext"
 GATHERS = frozenset(["GatherV2", "ResourceGather"])
 LOSS = "SparseSoftmaxCrossEntropyWithLogits"
 FAR = 30  # ops from a mask to the softmax
@@ -58,7 +57,7 @@ class Given:
             if instance.id in self.training.roots:
                 found |= self._paired(function, None, list(_arguments(instance, function)))
             for node in function.nodes:
-                if node.type == BATCH:
+                if node.type in INPUT:
                     first = instance.first + node.first
                     tensors = [first + at for at, dtype in enumerate(node.dtypes) if _is_looked_at(dtype)]
                     found |= self._paired(function, node.name, tensors)

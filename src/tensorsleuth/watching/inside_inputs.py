@@ -11,6 +11,7 @@ from tensorsleuth.capture.recorder import Recorder
 from tensorsleuth.capture.sink import tensor_view
 from tensorsleuth.model.dtypes import DTYPES, Kind, is_float
 from tensorsleuth.model.functions import program_name
+from tensorsleuth.model.ops import INPUT
 from tensorsleuth.model.rows import EventKind
 from tensorsleuth.native import loader
 from tensorsleuth.watching.inside_series import InsideBook, InsideEntry, Look
@@ -59,7 +60,7 @@ class InsideInputs:
 def batches(placed: Placed, book: InsideBook, trains: bool) -> Found:
     """What a function takes from a dataset by itself, as Keras has it: also what it validates with."""
     for number, node in enumerate(placed.definition.proto.node_def):
-        outputs = list(placed.definition.names(number)) if node.op == "IteratorGetNext" else []
+        outputs = list(placed.definition.names(number)) if node.op in INPUT else []
         names = _batch_names(placed.graph, len(outputs)) if outputs else []
         for (source, dtype), name in zip(outputs, names, strict=True):
             if is_looked_at(dtype):
