@@ -140,7 +140,7 @@ def test_a_variable_of_keras_3_is_known_while_it_is_made() -> None:
     assert len(found) == 1 and found[0] is made
     known = KerasVariables(Mock())
     known.begun(made)
-    assert known.is_frozen(private.uid(made)) and known.path_of(private.uid(made)) == made.path
+    assert private.uid(made) in known.frozen() and known.path_of(private.uid(made)) == made.path
 
 
 def test_scopes_of_eager_code_are_set_through_one_property() -> None:

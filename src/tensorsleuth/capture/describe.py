@@ -16,9 +16,9 @@ from tensorsleuth.model.ops import writes_variables
 class Describer:
     """Describes functions, with what their Python graphs know."""
 
-    def __init__(self, sites: Sites, scopes: Scopes, is_frozen: Callable[[int | None], bool]) -> None:
+    def __init__(self, sites: Sites, scopes: Scopes, frozen: Callable[[], set[int]]) -> None:
         self._sites = sites
-        self._is_frozen = is_frozen
+        self._frozen = frozen
         self._scopes = scopes
         self._keys: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
@@ -26,8 +26,9 @@ class Describer:
         """The fields of a `function` record."""
         made = {op.name: op for op in graph.get_operations()} if graph is not None else {}
         captures = _captures(graph)
+        frozen = self._frozen() if captures else set()
         for captured in captures.values():
-            if captured.get("trainable") and self._is_frozen(captured["uid"]):
+            if captured.get("trainable") and captured["uid"] in frozen:
                 captured["trainable"] = False
         return self.described(definition, graph, made, captures)
 

@@ -112,6 +112,12 @@ def variables(model: Any) -> Iterator[tuple[Any, str, str]]:
     yield from ((one, called, "") for one, called in _of_layers(model, model.name, 0))
 
 
+def frozen(model: Any) -> set[int]:
+    """The handles of what a model does not train."""
+    numbers = (uid(one) for one in getattr(model, "non_trainable_weights", ()))
+    return {number for number in numbers if number is not None}
+
+
 def _of_layers(layer: Any, around: str, depth: int) -> Iterator[tuple[Any, str]]:
     """The variables of a layer and of those in it. To Keras 2 they have the name of the innermost layer only."""
     own = (*getattr(layer, "_trainable_weights", ()), *getattr(layer, "_non_trainable_weights", ()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import WeakSet, WeakValueDictionary
 
 from tensorsleuth.capture import keras
 from tensorsleuth.trace.catalog_writer import CatalogWriter
@@ -17,6 +17,7 @@ class KerasVariables:
         self._noted: dict[int, tuple[str, str]] = {}
         self._begun: list[Any] = []
         self._own: WeakValueDictionary[int, Any] = WeakValueDictionary()  # Keras 3's, around TensorFlow's
+        self._models: WeakSet[Any] = WeakSet()  # that have been in a loop
 
     def made(self, variable: Any) -> None:
         """Keras has made a variable."""
@@ -28,6 +29,7 @@ class KerasVariables:
 
     def trains(self, model: Any) -> None:
         """A model is in a loop: it has its variables, maybe from before the recording."""
+        self._models.add(model)
         for variable, path, role in keras.variables(model):
             self._note(variable, path, role)
 
@@ -37,10 +39,14 @@ class KerasVariables:
         noted = self._noted.get(-1 if uid is None else uid)
         return noted[0] if noted is not None else None
 
-    def is_frozen(self, uid: int | None) -> bool:
-        """Has `layer.trainable = False` been said of the variable with this handle; TensorFlow's own does not know."""
+    def frozen(self) -> set[int]:
+        """The handles of variables of which `layer.trainable = False` was said; TensorFlow's own do not know.
+
+        Variables of Keras 3 know it themselves; of Keras 2, models do.
+        """
         self._settle()
-        return not getattr(self._own.get(-1 if uid is None else uid), "trainable", True)
+        own = {uid for uid, variable in self._own.items() if not getattr(variable, "trainable", True)}
+        return own | {uid for model in list(self._models) for uid in keras.frozen(model)}
 
     def named(self, variable: Any) -> None:
         """A tape is asked about a variable: one of Keras 3 knows its path, whenever it was made."""

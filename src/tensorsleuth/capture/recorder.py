@@ -90,7 +90,7 @@ class Recorder:
         selection = self.selection
         self.scopes = scopes = Scopes(self.catalog, self.sink)
         self.variables = KerasVariables(self.catalog)
-        describer = Describer(sites, scopes, self.variables.is_frozen)
+        describer = Describer(sites, scopes, self.variables.frozen)
         flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
         library = Library(self.catalog, describer, self._session, means.keeper is not None)
         self.functions = Functions(library, selection, means.prober, flight)

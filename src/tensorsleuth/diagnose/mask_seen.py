@@ -125,8 +125,11 @@ class MaskSeen:
     def _weights(self, step: int) -> Array | None:
         looks = np.flatnonzero(self.attention.steps == step)
         kept = self.attention.kept(int(looks[0])) if len(looks) else None
-        whole = kept is not None and kept.scale == (1, 1) and bool(np.isfinite(kept.weights).all())
-        return self._by_samples(kept, step) if kept is not None and whole else None
+        ids = self.ids.at.get(step)
+        if kept is None or ids is None or kept.columns != ids.shape[1]:
+            return None
+        whole = kept.scale == (1, 1) and bool(np.isfinite(kept.weights).all())
+        return self._by_samples(kept, step) if whole else None
 
     def _by_samples(self, kept: Kept, step: int) -> Array | None:
         """The weights [samples, heads, queries, keys], also where heads lie in the batch, as in Hugging Face's BART."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tensorsleuth.diagnose.around import Spot
-from tensorsleuth.diagnose.attending import Attending, attention_of
+from tensorsleuth.diagnose.attending import Attending, attention_of, some_looks
 from tensorsleuth.diagnose.float_masks import FloatMask, float_masks
 from tensorsleuth.diagnose.key_texts import KeyTexts
 from tensorsleuth.diagnose.mask_seen import MaskSeen, is_mask
@@ -92,4 +92,7 @@ class PaddedAttention:
 
 
 def _is_as_long(one: Sequences, attention: Attention) -> bool:
-    return {ids.shape[1] for ids in one.at.values()} == {attention.columns}
+    """As many ids as keys at each look: batches may be padded to widths of their own."""
+    looks = ((one.at.get(int(attention.steps[look])), attention.kept(look)) for look in some_looks(attention))
+    widths = [(ids.shape[1], kept.columns) for ids, kept in looks if ids is not None and kept is not None]
+    return bool(widths) and all(ids == keys for ids, keys in widths)
