@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tests.compat import kerases
+from tests.compat.kerases import KERASES
+from tests.compat.looking import marked
 
 import tensorsleuth
 from tensorsleuth.model.finding import Finding
@@ -109,3 +112,34 @@ def run(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
 def first(trace: Trace) -> Finding:
     trace.meta["ended"] = {"exit": 1}  # as if nobody had caught it
     return tensorsleuth.diagnose(trace).findings[0]
+
+
+@pytest.mark.parametrize("rows", [6, 9])
+@pytest.mark.parametrize("name", KERASES)
+def test_positions_beyond_the_end_that_xla_does_not_refuse(recorded: Recorded, name: str, rows: int) -> None:
+    keras = kerases.load(name)
+    table = keras.layers.Embedding(rows, 4)
+    model = keras.Sequential([keras.layers.Embedding(20, 4), keras.layers.GlobalAveragePooling1D()])
+    ids = np.random.default_rng(1).integers(1, 20, size=(8, 9)).astype("int32")
+
+    @tf.function(jit_compile=True)
+    def step(ids: Any) -> Any:
+        with tf.GradientTape() as tape:
+            x = model(ids) + tf.reduce_mean(table(tf.range(9)), axis=0)  # p
+            loss = tf.reduce_mean(tf.square(x))
+        for weight, slope in zip(table.weights, tape.gradient(loss, table.weights), strict=True):
+            weight.assign_sub(0.1 * tf.convert_to_tensor(slope))
+        return loss
+
+    def train() -> None:
+        model(ids), table(tf.range(rows))
+        for _ in range(12):
+            step(tf.constant(ids))
+
+    found = tensorsleuth.diagnose(recorded(train)).findings
+    if rows == 9:
+        assert found == ()
+        return
+    (one,) = found
+    assert (one.cause, one.line) == ("position-out-of-range", marked("p")) and "XLA, which compiles step" in one.summary
+    assert "has 6 rows, for positions 0 … 5" in one.summary and "is not in [0, 6)" in one.evidence[0].health

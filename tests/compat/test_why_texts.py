@@ -120,6 +120,13 @@ def test_bytes_that_are_in_another_encoding(recorded: Recorded) -> None:
     assert "U+FFFD (replacement character)" in found.summary and "in its own encoding" in (found.fix or "")
 
 
+def test_fields_of_a_fixed_size(recorded: Recorded) -> None:
+    """Filled up with NUL, of which there are more than letters."""
+    fields = [text.encode().ljust(60, b"\0").decode() for text in texts(bad=1, stray="")]
+    (found,) = told(recorded(lambda: tf.strings.split(tf.constant(fields))))
+    assert f"{len(fields)} of {len(fields)}" in found.summary and "U+0000 (NUL)" in found.summary
+
+
 def test_a_few_are_a_note(recorded: Recorded) -> None:
     [found] = told(recorded(lambda: read(tf.constant(texts(bad=1, count=400)))))
     assert found.severity == "note" and "1 of 400" in found.summary

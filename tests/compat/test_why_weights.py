@@ -22,7 +22,7 @@ def model_of(keras: Any, lazily: bool) -> tuple[Any, Any]:
     """A model, and the layer in the middle of it; built at its first call, or at once."""
     first, middle, last = (keras.layers.Dense(size, "tanh", name=name) for size, name in ((8, "a"), (8, "b"), (1, "c")))
 
-    class Lazy(keras.Model):  # type: ignore[name-defined, misc]
+    class Lazy(keras.Model):
         def __init__(self) -> None:
             super().__init__()
             self.parts = [first, middle, last]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tensorsleuth.capture import tf
 from tensorsleuth.capture.complaint import harmless
+from tensorsleuth.capture.failures import describe_inputs, restore_message
 from tensorsleuth.capture.functions import Functions, Watched
 from tensorsleuth.capture.gradients import ARGUMENT
 from tensorsleuth.capture.instrument import DO_NOT_LOOK
@@ -101,11 +102,19 @@ class Replayer:
                 inputs = stand_ins(flight.variables, flight.values, flight.inputs)
                 tf.run_function(watched.name, [*inputs, tf.scalar(self._sink.next_call())], call.place[2], "")
             except tf.Failures as error:
+                self._hidden(call, error)
                 what = f"the inside of {program_name(call.name)} between bad values"
                 self._catalog.not_covered(what, f"XLA compiles it, and uncompiled it raises: {first_line(str(error))}")
                 self._functions.refuse_looks(flight.name)
             finally:
                 self._keeper.forget()
+
+    def _hidden(self, call: FunctionCall, error: Any) -> None:
+        """XLA computes where TensorFlow's own kernels raise: an index beyond the end takes the last row."""
+        restore_message(error)
+        inputs = describe_inputs(call.inputs)
+        what = {"call": call.number, "op": 0, "type": call.name, "message": str(error), "inputs": inputs}
+        self._catalog.hidden(what)
 
     def _rewound(self, call: FunctionCall, flight: Flight) -> Flight:
         """A call with the values that its variables had before it, ready to take what it took.

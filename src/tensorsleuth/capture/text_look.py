@@ -48,7 +48,7 @@ class TextLook:
             found = STRAY.findall(text)
             if found:
                 stray.append((row, text, found))
-                binary += _is_binary(raw, text, len(found))
+                binary += _is_binary(raw, text)
         if binary <= NO_TEXT * texts:
             self.texts += texts
             self._count(sorted(stray), seen)
@@ -75,9 +75,11 @@ def _not_plain(raw: bytes) -> str:
     return text[:-3] if len(raw) == LONGEST else text  # a letter may have been cut in two
 
 
-def _is_binary(raw: bytes, text: str, stray: int) -> bool:
+def _is_binary(raw: bytes, text: str) -> bool:
     """Is it no text at all: an image, a key, a serialised message, which may hold a text."""
-    return stray * 5 > max(len(text), 5) or stray * 2 >= len(text) or _is_message(raw)
+    body = text.rstrip("\0")  # a field of a fixed size is filled up with these: its text is a text
+    stray = len(STRAY.findall(body))
+    return stray * 5 > max(len(body), 5) or stray * 2 >= len(body) or _is_message(raw)
 
 
 def _is_message(raw: bytes) -> bool:

@@ -130,7 +130,7 @@ def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
     if failure is None:
         return None
     kind = kind_of(failure.message)
-    place = _place(process, failure)
+    place = node_of(process, failure)
     moments, layers = Moments(process), Layers(process.catalogue)
     step = moments.calls.step(failure.call)
     if place is None:
@@ -168,7 +168,7 @@ def _is_last(process: ProcessTrace, failure: Failure) -> bool:
     return len(calls) > 0 and int(calls["call"].max()) - failure.call <= RECENT
 
 
-def _place(process: ProcessTrace, failure: Failure) -> tuple[Instance, int, Node] | None:
+def node_of(process: ProcessTrace, failure: Failure) -> tuple[Instance, int, Node] | None:
     """The node that the message names."""
     catalogue = process.catalogue
     for name in _NODE.findall(failure.message):

@@ -149,6 +149,7 @@ class Catalogue:
     scopes: dict[int, dict[str, str]] = field(default_factory=dict)  # graph or -1 -> what the program calls its scopes
     variables: dict[int, tuple[str, str]] = field(default_factory=dict)  # uid -> name and role, as Keras has them
     failures: list[Failure] = field(default_factory=list)
+    hidden: list[Failure] = field(default_factory=list)  # what XLA computes without a word, and raises uncompiled
     violations: list[Violation] = field(default_factory=list)
     replays: dict[int, Replay] = field(default_factory=dict)  # by call
     traces: list[Traced] = field(default_factory=list)

@@ -87,10 +87,11 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         )
         made = number, str(fields["type"]), site_id, first, outputs, inside, forward, str(fields.get("scope", ""))
         catalogue.eager[number] = EagerOp(*made)
-    elif kind == "failure":
+    elif kind in ("failure", "hidden"):
         call, op = _ints(fields, "call", "op")
         inputs = tuple(str(text) for text in fields["inputs"])
-        catalogue.failures.append(Failure(call, op, str(fields["type"]), str(fields["message"]), inputs))
+        failed = Failure(call, op, str(fields["type"]), str(fields["message"]), inputs)
+        (catalogue.failures if kind == "failure" else catalogue.hidden).append(failed)
     elif kind == "violation":
         catalogue.violations.append(Violation.from_json(fields))
     elif kind == "dataset":

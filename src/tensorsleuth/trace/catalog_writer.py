@@ -73,6 +73,10 @@ class CatalogWriter:
     def failure(self, fields: dict[str, Any]) -> None:
         self._write("failure", fields)
 
+    def hidden(self, fields: dict[str, Any]) -> None:
+        """A compiled call that went well, and raised when it was run again uncompiled."""
+        self._write("hidden", fields)
+
     def violation(self, fields: dict[str, Any]) -> None:
         """Something that is not as the program said it should be; the text of its file goes along."""
         with self._lock:
