@@ -6,9 +6,10 @@ Programs import Keras when they like, or never: each part is looked for among th
 
 from __future__ import annotations
 
+import gc
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 # Modules that have a CallbackList: Keras 3, tf-keras, Keras 2 as in TensorFlow 2.15.
@@ -115,6 +116,18 @@ def variables(model: Any) -> Iterator[tuple[Any, str, str]]:
 def frozen(model: Any) -> set[int]:
     """The handles of what a model does not train."""
     numbers = (uid(one) for one in getattr(model, "non_trainable_weights", ()))
+    return {number for number in numbers if number is not None}
+
+
+def in_frozen_layers(variables: Sequence[Any]) -> set[int]:
+    """The handles of those of Keras 2 whose layer is said not to train.
+
+    Neither a variable nor TensorFlow knows the layer, so that Python is asked who has the list that it is in.
+    """
+    lists = [one for one in gc.get_referrers(*variables) if isinstance(one, list)]
+    owners = (one if isinstance(one, dict) else getattr(one, "__dict__", {}) for one in gc.get_referrers(*lists))
+    still = (owner.get("_trainable_weights", ()) for owner in owners if owner.get("_trainable") is False)
+    numbers = (uid(one) for weights in still for one in weights)
     return {number for number in numbers if number is not None}
 
 

@@ -224,8 +224,10 @@ def watch_gradients_of(patches: Patches, told: Callable[[Any, Any], Alarm]) -> N
     disguise(gradient, real)
 
 
-def watch_tapes(patches: Patches, forward_pass: Callable[[], None], gradients_computed: Callable[[], None]) -> None:
-    """Hear of a tape that starts, and of one that is asked for gradients, outside of functions."""
+def watch_tapes(
+    patches: Patches, forward_pass: Callable[[], None], gradients_computed: Callable[[Any, Any], None]
+) -> None:
+    """Hear of a tape that starts, and of one that has been asked for gradients of what, outside of functions."""
     tape = tf.backprop.GradientTape
 
     def enter(self: Any) -> Any:
@@ -234,10 +236,10 @@ def watch_tapes(patches: Patches, forward_pass: Callable[[], None], gradients_co
                 forward_pass()
         return real_enter(self)
 
-    def gradient(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = real_gradient(self, *args, **kwargs)
+    def gradient(self: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
+        result = real_gradient(self, target, sources, *args, **kwargs)
         if tf.executing_eagerly():
-            gradients_computed()
+            gradients_computed(self, sources)
         return result
 
     real_enter = patches.replace(tape, "__enter__", enter)

@@ -24,6 +24,7 @@ from tensorsleuth.capture.instrument import Selection
 from tensorsleuth.capture.keeper import Keeper
 from tensorsleuth.capture.keras_patches import KerasPatches
 from tensorsleuth.capture.keras_variables import KerasVariables
+from tensorsleuth.capture.left_out import LeftOut
 from tensorsleuth.capture.library import Library
 from tensorsleuth.capture.means import Chooser, Means
 from tensorsleuth.capture.places import Places
@@ -107,7 +108,8 @@ class Recorder:
         patches.exclude_our_frames(self._patches, tf.traceback_utils)
         keras.look()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
-        patches.watch_tapes(self._patches, self._forward_pass, self.steps.gradients_computed)
+        self._left_out = LeftOut(self.catalog, self.variables.frozen)
+        patches.watch_tapes(self._patches, self._forward_pass, self._gradients_computed)
         patches.watch_scopes(self._patches, scopes)
         if self._texts is not None:
             patches.watch_python_functions(self._patches, self._texts, sites.of_caller)
@@ -204,6 +206,10 @@ class Recorder:
         self._told.undo()
         self.callbacks.watcher = None
         self.sink.guard(0, 0)
+
+    def _gradients_computed(self, tape: Any, sources: Any) -> None:
+        self.steps.gradients_computed()
+        harmless(self._left_out.differentiated, tape, sources)
 
     def _forward_pass(self) -> None:
         if not is_later_replica():

@@ -66,6 +66,10 @@ class Written:
             return False
         return len(self.eagerly.get(handle, [])) + (handle in self._initialised) == 1
 
+    def stays_at_random(self, handle: int) -> bool:
+        """Is it as it was made, and that at random."""
+        return self.only_made(handle) and self.starts_at_random(handle)
+
     def starts_at_random(self, handle: int) -> bool:
         """Were its first values drawn: those that were learned before are loaded, and may be meant to stay."""
         before = (one.type for spot in self._first(handle) for one in self._training.around.before(spot))

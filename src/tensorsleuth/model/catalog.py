@@ -110,6 +110,15 @@ class EagerOp:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Variables that tapes of eager code watched, and were never asked about, while they were about others."""
+
+    shapes: dict[int, tuple[int, ...]]  # by uid
+    names: dict[int, str]  # TensorFlow's
+    asked: tuple[int, ...]  # uids of the others
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """An eager call that raised."""
 
@@ -148,6 +157,7 @@ class Catalogue:
     )  # instance -> the dataset op that runs it, its site
     scopes: dict[int, dict[str, str]] = field(default_factory=dict)  # graph or -1 -> what the program calls its scopes
     variables: dict[int, tuple[str, str]] = field(default_factory=dict)  # uid -> name and role, as Keras has them
+    left_out: list[LeftOut] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     hidden: list[Failure] = field(default_factory=list)  # what XLA computes without a word, and raises uncompiled
     violations: list[Violation] = field(default_factory=list)

@@ -15,6 +15,7 @@ from tensorsleuth.model.catalog import (
     Frame,
     Function,
     Instance,
+    LeftOut,
     Node,
     Site,
     Traced,
@@ -105,6 +106,8 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         catalogue.scopes.setdefault(int(fields["graph"]), {}).update(paths)
     elif kind == "variable":
         catalogue.variables[int(fields["uid"])] = str(fields["name"]), str(fields["role"])
+    elif kind == "left_out":
+        catalogue.left_out.append(_left_out(fields))
     elif kind == "series":
         place = _place(fields)
         number, of, trains = int(fields["id"]), _text(fields, "of"), bool(fields.get("trains", True))
@@ -126,6 +129,13 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)
+
+
+def _left_out(fields: dict[str, Any]) -> LeftOut:
+    said = fields["variables"]
+    shapes = {int(one["uid"]): tuple(int(size) for size in one["shape"]) for one in said}
+    names = {int(one["uid"]): str(one["name"]) for one in said}
+    return LeftOut(shapes, names, tuple(int(uid) for uid in fields["asked"]))
 
 
 def _text(fields: dict[str, Any], name: str) -> str | None:

@@ -96,6 +96,10 @@ class CatalogWriter:
         """What a variable is called, where its own name does not say; `role` is `optimizer`, `metric` or empty."""
         self._write("variable", {"uid": uid, "name": name, "role": role})
 
+    def left_out(self, fields: dict[str, Any]) -> None:
+        """Variables that tapes watched and were not asked about, and those that they were."""
+        self._write("left_out", fields)
+
     def series(self, fields: dict[str, Any]) -> None:
         """Something that is watched."""
         self._write("series", fields)

@@ -172,12 +172,17 @@ class Variables:
     def names(self) -> dict[int, str]:
         """What functions call the variables that they capture, and what Keras calls its own."""
         keras = {uid: name for uid, (name, _) in self._catalogue.variables.items()}
-        return {
-            int(captured["uid"]): str(captured["variable"]).removesuffix(":0")
-            for function in self._catalogue.functions.values()
-            for captured in function.captures.values()
-            if captured.get("variable") and captured.get("uid") is not None
-        } | keras
+        left_out = {uid: name for one in self._catalogue.left_out for uid, name in one.names.items()}
+        return (
+            left_out
+            | {
+                int(captured["uid"]): str(captured["variable"]).removesuffix(":0")
+                for function in self._catalogue.functions.values()
+                for captured in function.captures.values()
+                if captured.get("variable") and captured.get("uid") is not None
+            }
+            | keras
+        )
 
     @cached_property
     def fixed(self) -> set[int]:

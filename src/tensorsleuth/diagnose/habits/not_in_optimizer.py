@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tensorsleuth.diagnose.around import Spot
 from tensorsleuth.diagnose.habit import Habit, piece
+from tensorsleuth.diagnose.left_eagerly import LeftEagerly
 from tensorsleuth.diagnose.training import Training
 from tensorsleuth.diagnose.words import many
 from tensorsleuth.diagnose.written import Written
@@ -21,14 +22,12 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
     written = Written(training)
     for root in training.roots:
-        left = [one for one in _trainable(training, root).items() if _is_left_out(written, one[0])]
+        left = [one for one in _trainable(training, root).items() if written.stays_at_random(one[0])]
         update = _update(training, written, root)
         if left and update is not None and (steps := training.calls_of(root)) >= FEWEST_STEPS:
             yield _habit(training, written, left, update, steps)
-
-
-def _is_left_out(written: Written, handle: int) -> bool:
-    return written.only_made(handle) and written.starts_at_random(handle)
+    for left_eagerly in LeftEagerly(training, written).found(FEWEST_STEPS):
+        yield _habit(training, written, *left_eagerly)
 
 
 def _trainable(training: Training, root: int) -> dict[int, Shape]:
