@@ -48,8 +48,8 @@ def _comes_in(tensor: Tensor, number: int) -> bool:
 def _is_of(given: Given, tensor: Tensor, number: int, ids: Sequences) -> bool:
     """Batches of which not all rows were kept cannot be counted."""
     whole = {step: one for step, one in ids.at.items() if _all_kept(ids, step, len(one))}
-    rows = dict(_rows(given, tensor, number, whole))
-    told = [_has_as_many(row, whole[step] == ids.padding) for step, row in rows.items()]
+    rows = dict(counted(given, tensor, number))
+    told = [_has_as_many(row, whole[step] == ids.padding) for step, row in rows.items() if step in whole]
     return len(told) >= FEWEST_LOOKS and all(told)
 
 
@@ -65,7 +65,7 @@ def _has_as_many(row: Any, padding: Any) -> bool:
     return whole and padded in counts
 
 
-def _rows(given: Given, tensor: Tensor, number: int, steps: dict[int, Any]) -> Iterator[tuple[int, Any]]:
+def counted(given: Given, tensor: Tensor, number: int) -> Iterator[tuple[int, Any]]:
     """What was counted, by step: of a part of a batch in its own row, of an argument where it was made."""
     process, moments = given.training.process, given.training.moments
     if tensor.node is not None:
@@ -75,7 +75,9 @@ def _rows(given: Given, tensor: Tensor, number: int, steps: dict[int, Any]) -> I
         at = number - tensor.instance.first if tensor.instance is not None else 0
         made = ((step, moments.by_uid(uid)) for step, uid in _given_at(given, tensor, at))
         found = ((step, one.row) for step, one in made if one is not None)
-    yield from ((s, row) for s, row in found if s in steps and row is not None and row["flags"] & COUNTED == COUNTED)
+    for step, row in found:
+        if step is not None and row is not None and row["flags"] & COUNTED == COUNTED:
+            yield step, row
 
 
 def _given_at(given: Given, tensor: Tensor, argument: int) -> Iterator[tuple[int, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -166,9 +166,15 @@ class Given:
                         following.append(before)
             level = following
 
-    def is_plain_sum(self, loss: Spot, but_ignored: bool = False) -> bool:
+    def is_plain_sum(self, loss: Spot, but_ignored: bool = False, even: Set[Spot] = frozenset()) -> bool:
         """As `summing` has it."""
-        return is_plain_sum(self.training.around, loss, but_ignored)
+        return is_plain_sum(self.training.around, loss, but_ignored, even)
+
+    def others(self, spot: Spot, known: Spot) -> list[int]:
+        """The tensors that an op takes, but for those of another op."""
+        assert spot.instance is not None
+        sources = [one.tensor for slot in self._flow.slots(spot.instance, spot.node) for one in slot]
+        return [one for one in sources if self.made_by(one) != known]
 
     def entry(self, spot: Spot) -> Frame | None:
         """The line that calls the function in which an op is run."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
+
 from tensorsleuth.diagnose.around import Around, Spot
 
 SUMS = frozenset(["Sum", "Mean"])
@@ -11,15 +13,25 @@ COUNTED = {"NotEqual": "-100", "GreaterEqual": "0"}
 FAR = 4  # ops
 
 
-def is_plain_sum(around: Around, loss: Spot, but_ignored: bool = False, depth: int = FAR) -> bool:
+def is_plain_sum(
+    around: Around, loss: Spot, but_ignored: bool = False, even: Set[Spot] = frozenset(), depth: int = FAR
+) -> bool:
     """Are the losses of all positions summed, with nothing that weighs or picks them.
 
-    `but_ignored`: nothing other than whether a label counts at all.
+    `but_ignored`: nothing other than whether a label counts at all. `even`: products that weigh all positions alike.
     """
     users = _takers(around, loss)
     return bool(users) and all(
-        user.type in SUMS or (depth > 0 and _is_scaled_sum(around, user, but_ignored, depth)) for user in users
+        user.type in SUMS or (depth > 0 and _is_scaled_sum(around, user, but_ignored, even, depth)) for user in users
     )
+
+
+def products(around: Around, losses: Spot, depth: int = FAR) -> Iterator[tuple[Spot, Spot]]:
+    """What multiplies losses before they are summed, with what it multiplies."""
+    for user in _takers(around, losses):
+        if user.type == "Mul" and depth > 0:
+            yield losses, user
+            yield from products(around, user, depth - 1)
 
 
 def summed_by(around: Around, loss: Spot) -> Spot:
@@ -33,11 +45,12 @@ def summed_by(around: Around, loss: Spot) -> Spot:
     return loss
 
 
-def _is_scaled_sum(around: Around, user: Spot, but_ignored: bool, depth: int) -> bool:
+def _is_scaled_sum(around: Around, user: Spot, but_ignored: bool, even: Set[Spot], depth: int) -> bool:
     """The same of what is multiplied by one number first: where no weights are given, Keras 2 takes 1."""
     sources = [one for slot in around.inputs(user) for one in slot]
     scaled = any(_is_number(one) or (but_ignored and _tells_ignored(around, one)) for one in sources)
-    return user.type == "Mul" and scaled and is_plain_sum(around, user, but_ignored, depth - 1)
+    scaled = scaled or user in even
+    return user.type == "Mul" and scaled and is_plain_sum(around, user, but_ignored, even, depth - 1)
 
 
 def _tells_ignored(around: Around, weights: Spot) -> bool:

@@ -7,6 +7,7 @@ from functools import partial
 
 from tensorsleuth.diagnose.ahead import is_causal, moved_by
 from tensorsleuth.diagnose.around import Spot
+from tensorsleuth.diagnose.even_weights import even_weights, told
 from tensorsleuth.diagnose.given import Given
 from tensorsleuth.diagnose.habit import Habit
 from tensorsleuth.diagnose.parts import Cut, Part, called
@@ -21,6 +22,7 @@ from tensorsleuth.trace.process import ProcessTrace
 
 MOVED_BY_BOTH = "pass labels=input_ids: the model moves them itself, once more than the data did"
 IGNORED = "set labels to -100 where there is padding (the mask is 0): this loss leaves those out"
+EVEN = "weigh what is padding (id {pad}) with 0: now all positions weigh the same, as if there were no weights"
 
 
 def find(process: ProcessTrace) -> Iterator[Habit]:
@@ -52,7 +54,8 @@ def _with_labels(given: Given, one: Sequences, inside: Inside, labels: Part, spo
     sure = "data" if causal and (moved == 0 or (moved == 2 and _moves(cut, labels.cut))) else None
     settings = {"labels-shift": one.setting(shifted_by=sure), "loss-padding": one.setting(causal=True)}
     # By one is right, whoever did it: the loss was seen to compare them so.
-    asked = {"labels-shift": causal and moved != 1, "loss-padding": _counts_padding(given, one, spot)}
+    weighed = _counts_padding(given, one, spot)
+    asked = {"labels-shift": causal and moved != 1, "loss-padding": weighed is not None}
 
     def judge(step: int, rule: str) -> list[Violation] | None:
         if step not in kept:
@@ -62,13 +65,14 @@ def _with_labels(given: Given, one: Sequences, inside: Inside, labels: Part, spo
 
     changes = {
         "labels-shift": MOVED_BY_BOTH if moved == 2 and _moves(cut, labels.cut) else None,
-        "loss-padding": IGNORED if not given.is_plain_sum(spot) else None,  # but for labels that it leaves out
+        "loss-padding": _change_of(given, one, spot, weighed),
     }
+    ways = {"loss-padding": f", {weighed}" if weighed else ""}
     around = given.training.around
     for rule in (rule for rule, is_asked in asked.items() if is_asked):
         site = around.site(summed_by(around, spot) if rule == "loss-padding" else spot)
         for found in held([*one.at], partial(judge, rule=rule), (rule,)):
-            does = f"computes the loss of {one.name}, with {called(labels.series.name)} as labels"
+            does = f"computes the loss of {one.name}, with {called(labels.series.name)} as labels{ways.get(rule, '')}"
             frame = site.frame if site is not None else given.entry(spot)
             yield habit_of(found, does, frame, spot.type, change=changes[rule])
 
@@ -79,5 +83,17 @@ def _moves(logits: Cut, labels: Cut) -> bool:
     return len(ends) == 2 and ends[0].stop == -1 and ends[1].start == 1
 
 
-def _counts_padding(given: Given, one: Sequences, spot: Spot) -> bool:
-    return one.padding is not None and given.is_plain_sum(spot, but_ignored=True)
+def _counts_padding(given: Given, one: Sequences, spot: Spot) -> str | None:
+    """Does padding weigh as much as tokens do, and by which weights that do not leave it out, as they are told."""
+    if one.padding is None or given.is_plain_sum(spot, but_ignored=True):
+        return "" if one.padding is not None else None
+    even = even_weights(given, spot, one)
+    return told(even.values()) if given.is_plain_sum(spot, but_ignored=True, even=even.keys()) else None
+
+
+def _change_of(given: Given, one: Sequences, spot: Spot, weighed: str | None) -> str | None:
+    """None where the rule's own words fit."""
+    if weighed:
+        return EVEN.format(pad=one.padding)
+    is_ignoring = weighed is not None and given.is_plain_sum(spot, but_ignored=True) and not given.is_plain_sum(spot)
+    return IGNORED if is_ignoring else None
