@@ -8,7 +8,6 @@ python tests/programs/score.py --again runs/ [name…]    score what was kept on
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -21,9 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
-
-from tensorsleuth.cli.main import cli as sleuth
+from tensorsleuth.diagnose.report import diagnose
+from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.trace import rundir
+from tensorsleuth.trace.reader import open_trace
 
 GALLERY = Path(__file__).parent
 MARK = re.compile(r"#\s*(BUG|ALSO):\s*([a-z0-9-]+)")
@@ -85,11 +85,10 @@ def score(program: Path, runs: Path, run: Run) -> Score:
     logdir = runs / program.stem
     code, errors = run(program, logdir)
     complaints = [line for line in errors.splitlines() if line.startswith("tensorsleuth:")]
-    why = CliRunner().invoke(sleuth, ["why", "--json", "--logdir", str(logdir)])
     try:
-        told = json.loads(why.stdout)
-    except ValueError:
-        told, complaints = {"findings": [], "notes": []}, [*complaints, why.stderr[-300:]]
+        told = diagnose(open_trace(rundir.find(logdir, None))).to_json()
+    except SleuthError as error:
+        told, complaints = {"findings": [], "notes": []}, [*complaints, str(error)[-300:]]
     noted = {(one["line"], one["cause"]) for one in told["notes"]}
     unsaid = tuple(
         f"{line}:{cause} unsaid" for line, cause in marks_of(program, NOTE).items() if (line, cause) not in noted
@@ -134,8 +133,7 @@ def main() -> None:
         runs = (asked.again or asked.keep or Path(scratch)).absolute()
         scores = []
         run = keep_as_it_is if asked.again else run_whole
-        in_order = map if asked.again else pool.map  # click redirects what other threads print meanwhile
-        for one in in_order(lambda program: score(program, runs, run), programs(asked.names)):
+        for one in pool.map(lambda program: score(program, runs, run), programs(asked.names)):
             print(one, flush=True)
             scores.append(one)
     print(total(scores))
