@@ -117,6 +117,18 @@ def test_failures_are_those_of_the_bare_program(tmp_path: Path, name: str) -> No
     assert set(watched_files) == set(bare_files)
 
 
+def test_the_message_of_a_generator_has_the_frames_of_the_bare_program(tmp_path: Path) -> None:
+    signature = tf.TensorSpec([], tf.string)
+
+    def frames() -> list[str]:
+        _, text, _ = failure(lambda: list(tf.data.Dataset.from_generator(raise_own_error, output_signature=signature)))
+        return [line for line in text.splitlines() if line.strip().startswith("File ")]
+
+    bare = frames()
+    with tensorsleuth.record(tmp_path):
+        assert frames() == bare and len(bare) > 1
+
+
 def without_counts(text: str) -> str:
     """The text less the numbers that TensorFlow counts up: of functions, and addresses."""
     return re.sub(r"_\d+\b|0x[0-9a-f]+|(?<=Dataset:)\d+", "", text)

@@ -97,7 +97,14 @@ def watch_python_functions(patches: Patches, texts: Any, site: Callable[[int], i
         return token
 
     def call(self: Any, token: Any, device: Any, args: Any) -> Any:
-        made = real_call(self, token, device, args)
+        try:
+            made = real_call(self, token, device, args)
+        except BaseException as error:
+            trace = error.__traceback__
+            error.__traceback__ = (
+                trace.tb_next if trace is not None else None
+            )  # frames are part of TensorFlow's message
+            raise
         if asked(token):
             harmless(texts.python_made, token, made)
         return made
