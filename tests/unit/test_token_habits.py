@@ -39,8 +39,13 @@ def padded(rows: int = 8, seed: int = 1, pad: int = 0) -> Any:
 
 def attending(masks: list[Any], batch: int = 8) -> Any:
     """Attention of two heads; masks are True where a query may look, [samples, queries, keys]."""
-    kept = [SimpleNamespace(weights=_weights(mask), scale=(1, 1), heads=2, batch=batch) for mask in masks]
-    return SimpleNamespace(steps=np.arange(len(masks)), kept=lambda look: kept[look])
+    return _looks([_weights(mask) for mask in masks], heads=2, batch=batch)
+
+
+def _looks(looks: list[Any], **sizes: int) -> Any:
+    """Looks at an attention with these weights."""
+    kept = [SimpleNamespace(weights=one, scale=(1, 1), columns=one.shape[-1], **sizes) for one in looks]
+    return SimpleNamespace(steps=np.arange(len(looks)), kept=lambda look: kept[look])
 
 
 def _weights(mask: Any) -> Any:
@@ -121,8 +126,8 @@ def heads_masked(batches: list[Any], kept: Any) -> Any:
     for batch in batches:
         scores = rng.uniform(0.5, 1.0, (2, len(batch), WIDTH, WIDTH)) * kept(batch)[:2, :, None]
         weights = (scores / scores.sum(-1, keepdims=True)).astype("float32")
-        looks.append(SimpleNamespace(weights=weights, scale=(1, 1), heads=len(batch), batch=len(batch)))
-    return SimpleNamespace(steps=np.arange(len(looks)), kept=lambda look: looks[look])
+        looks.append(weights)
+    return _looks(looks, heads=len(batch), batch=len(batch))
 
 
 @pytest.mark.parametrize("wrong", [True, False])
@@ -313,3 +318,9 @@ def test_where_only_the_end_is_known_empty_rows_are_a_note() -> None:
 def test_a_single_empty_row_is_none(empty: int) -> None:
     one = sequences([whole(seed, 9, empty=empty if seed == 0 else 0) for seed in STEPS])
     assert list(token_rows._empty(one, specials_of(one))) == []
+
+
+def test_looks_of_another_width_than_the_ids_say_nothing() -> None:
+    batches = [padded(seed=seed) for seed in STEPS]
+    seen = MaskSeen(attending([over_queries(batch != 0)[..., :-1] for batch in batches]), sequences(batches), "m")
+    assert [seen.judged(step) for step in STEPS] == [None] * len(STEPS)
