@@ -13,10 +13,14 @@ from tests.compat import kerases
 from tests.compat.kerases import KERASES
 
 import tensorsleuth
+from tensorsleuth.capture import tf as private_tf
 from tensorsleuth.model.finding import Finding
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
+NOT_ON_2_15 = pytest.mark.skipif(
+    private_tf.version() < (2, 16), reason="with TensorFlow 2.15 nothing is said of eager loops; see docs/transformers.md"
+)
 X = tf.constant(np.random.default_rng(12).normal(size=(16, 4)).astype("float32"))
 STEPS = 12
 
@@ -44,6 +48,7 @@ def far(y: Any) -> Any:
     return tf.reduce_mean(tf.square(y - X[:, :1]))
 
 
+@NOT_ON_2_15
 @pytest.mark.parametrize("late", [True, False])
 @pytest.mark.parametrize("name", KERASES)
 def test_a_layer_that_is_left_out(recorded: Recorded, name: str, late: bool) -> None:
@@ -62,6 +67,7 @@ def test_a_layer_that_is_left_out(recorded: Recorded, name: str, late: bool) -> 
     assert f"in {STEPS} steps" in finding.summary
 
 
+@NOT_ON_2_15
 @pytest.mark.parametrize("name", KERASES)
 def test_a_layer_that_fit_does_not_track(recorded: Recorded, name: str) -> None:
     keras = kerases.load(name)
