@@ -19,7 +19,7 @@ from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
 NOT_ON_2_15 = pytest.mark.skipif(
-    private_tf.version() < (2, 16), reason="with TensorFlow 2.15 nothing is said of eager loops; see docs/transformers.md"
+    private_tf.version() < (2, 16), reason="of eager loops on TensorFlow 2.15 nothing is said; docs/transformers.md"
 )
 X = tf.constant(np.random.default_rng(12).normal(size=(16, 4)).astype("float32"))
 STEPS = 12
