@@ -15,7 +15,6 @@ from tensorsleuth.diagnose.positions import Beyond, beyond_positions
 from tensorsleuth.model.catalog import Failure, Frame, Node
 from tensorsleuth.model.failure_text import first_line
 from tensorsleuth.model.functions import program_name
-from tensorsleuth.trace.moment import Moments
 from tensorsleuth.trace.process import ProcessTrace
 
 SILENT = ("index-out-of-range",)  # of labels the loss is NaN: that is told as such
@@ -46,7 +45,8 @@ class _Asked:
 
 
 def _habit(process: ProcessTrace, failure: Failure) -> Habit:
-    moments, kind, asked = Moments(process), kind_of(failure.message), _asked(process, failure)
+    moments, kind = process.once(Given).training.moments, kind_of(failure.message)
+    asked = _asked(process, failure)
     beyond = beyond_positions(failure, (), moments)
     if beyond is not None:
         beyond = Beyond(beyond.rows, beyond.needed, asked.table)
