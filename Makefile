@@ -7,14 +7,13 @@ BIN := .venv/bin
 PIP := -m pip install -qq --disable-pip-version-check
 READY := .venv/.ready
 READY_215 := .venv-215/.ready
-COMPAT := $(wildcard tests/compat/test_*.py)
 
 # TensorFlow 2.15, the oldest that is supported, has no build for Python 3.12 and up.
 PYTHON_215 ?= $(shell for python in $(PYTHON) python3.11 python3.10; do \
 	$$python -c 'import sys; sys.exit(sys.version_info >= (3, 12))' 2>/dev/null && echo $$python && break; done)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-215 native page chromium demo test test-all test-page test-compat lint format bench screenshots wheel clean
+.PHONY: help venv venv-215 native page chromium demo test test-fast test-all test-python test-machine test-page test-compat lint-and-page lint format bench screenshots wheel clean
 
 help:  ## List these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,7 +32,7 @@ $(READY): pyproject.toml hatch_build.py
 $(READY_215): pyproject.toml hatch_build.py
 	@test -n "$(PYTHON_215)" || { echo "TensorFlow 2.15 needs Python 3.10 or 3.11; name one: make PYTHON_215=..."; exit 1; }
 	$(PYTHON_215) -m venv .venv-215
-	.venv-215/bin/python $(PIP) --editable . tensorflow-cpu==2.15.1 'numpy<2' pytest pytest-xdist hypothesis
+	.venv-215/bin/python $(PIP) --editable . tensorflow-cpu==2.15.1 'numpy<2' pytest pytest-timeout pytest-xdist hypothesis
 	@touch $@
 
 native: $(READY)  ## Compile the native library, where its sources have changed
@@ -50,24 +49,30 @@ chromium:  ## Install Chromium for the browser tests, where it is missing and we
 demo: native page  ## Run a program with a bug, and be told the line
 	$(BIN)/sleuth demo
 
-# What fails beside other tests is run again by itself; it has failed where it does so twice. 1: some tests failed
-ALONE = { test $$? -eq 1 && echo "What failed, once more and alone:" && $(1)/python -m pytest --last-failed $(2); }
+test: native page chromium $(READY_215)  ## Check and test everything but what takes long
+	@$(MAKE) --no-print-directory -j 2 lint-and-page test-python
+	@$(MAKE) --no-print-directory test-machine test-compat
 
-test: lint native test-page chromium  ## Check and test everything but what takes long
-	$(BIN)/python -m pytest $(PYTEST_ARGS) || $(call ALONE,$(BIN))
-	@$(MAKE) --no-print-directory test-compat
+test-fast: native page  ## Test what needs neither TensorFlow nor a browser, for the loop while working
+	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/unit
 
-test-all: test  ## Also the tests that take long
-	$(BIN)/python -m pytest -m long || test $$? -eq 5  # 5: there is none
+test-all: test  ## Also the tests that take long, and all of them on the oldest TensorFlow
+	$(BIN)/python -m pytest -m long
+	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat
+
+test-python: native  ## Run the Python tests on TensorFlow 2.21
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-machine: native  ## Run the tests that measure time or memory of this machine, one at a time
+	$(BIN)/python -m pytest -m machine
+
+lint-and-page: lint test-page  ## Run the checks that need no Python test, beside which `make test` runs them
 
 test-page: page  ## Check the types of the page's TypeScript and run its unit tests
 	cd web && npm run --silent check && npm test --silent
 
-test-compat:  ## Test the oldest TensorFlow that is supported
-ifneq ($(COMPAT),)
-	@$(MAKE) --no-print-directory native $(READY_215)
-	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat || $(call ALONE,.venv-215/bin,tests/compat)
-endif
+test-compat: native $(READY_215)  ## Test the oldest TensorFlow that is supported, where it may differ
+	.venv-215/bin/python -m pytest $(PYTEST_ARGS) $(COMPAT)
 
 lint: $(READY)  ## Check style and types
 	$(BIN)/ruff check

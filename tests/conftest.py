@@ -1,14 +1,70 @@
-"""What goes for all tests. Prints the gallery's score here, for pytest-xdist loads no other conftest in its parent."""
+"""What goes for all tests: the same examples each time, a time limit for each, and no process left behind.
+
+Prints the gallery's score here, for pytest-xdist loads no other conftest in its parent.
+"""
 
 from __future__ import annotations
 
+import faulthandler
+import os
+from collections.abc import Generator, Iterator
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
+from tests import processes
 
 # The same examples each time, however slow the machine is: no test fails by chance.
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("same")
+
+LONG_TEST_SECONDS = 1200
+STUCK_SECONDS = 60  # beyond a test's limit: Python cannot interrupt a test that is stuck in native code
+
+_stderr: list[int] = []  # a duplicate, made where pytest captures nothing
+
+
+def pytest_configure() -> None:
+    _stderr.append(os.dup(2))
+    processes.adopt_orphans()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("long") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(LONG_TEST_SECONDS))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """End the process of a test that is stuck where pytest-timeout cannot interrupt it; print where each thread is."""
+    own = item.get_closest_marker("timeout")
+    limit = float(own.args[0] if own else item.config.getini("timeout"))
+    faulthandler.dump_traceback_later(limit + STUCK_SECONDS, exit=True, file=_stderr[0])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture(autouse=True)
+def leaves_no_process() -> Iterator[None]:
+    """Fail a test that leaves a process behind."""
+    before = processes.children()
+    yield
+    left = processes.left_behind(before)
+    processes.end(left)
+    assert not left, f"the test left processes running: {left}"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End what outlived its test, also where the worker that ran the test has died."""
+    left = processes.left_behind(set())
+    processes.end(processes.children())
+    if left and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\nThe tests left processes running: {left}")
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

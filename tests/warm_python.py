@@ -1,22 +1,30 @@
-"""Runs watched programs in forks of one Python that has imported TensorFlow: half of their time is that import.
+"""Runs Python programs, `sleuth run` among them, in forks of one Python that has imported TensorFlow.
 
-What `sleuth run` does around a program (`cli/launch.py`) is not here; the recorder is started as it would start it.
-A program that sets the environment before it imports TensorFlow needs a Python of its own.
+Most of the time of a small program is that import. What a fork cannot show is left to tests that start a Python of
+their own: how recording starts, and programs that set the environment before they import TensorFlow.
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+from tests import processes
 
 REPOSITORY = Path(__file__).parent.parent
+SLEUTH = ("-m", "tensorsleuth.cli.main")
 
 
 class WarmPython:
@@ -26,24 +34,51 @@ class WarmPython:
         command = [sys.executable, "-m", "tests.warm_python"]
         quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment}
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._process = subprocess.Popen(command, text=True, bufsize=1, cwd=REPOSITORY, env=quiet, **pipes)
+        with processes.kept():
+            self._process = subprocess.Popen(command, text=True, bufsize=1, cwd=REPOSITORY, env=quiet, **pipes)
 
     def close(self) -> None:
         self._process.communicate()
 
-    def run(self, program: Path, run: Path) -> tuple[int, str]:
-        """The exit code of a program that was recorded into `run`, and what it wrote to stderr."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
+    def run(
+        self, *arguments: object, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `python ARGUMENTS` to its end, without input; `env` is added to the environment."""
+        assert self._process.stdin is not None and self._process.stdout is not None
         with tempfile.TemporaryDirectory() as scratch:
-            asked = {"program": str(program), "run": str(run), "scratch": scratch}
+            output = {"stdout": f"{scratch}/stdout", "stderr": f"{scratch}/stderr"}
+            words = [str(argument) for argument in arguments]
+            asked = {"arguments": words, "cwd": str(cwd or scratch), "env": {**os.environ, **(env or {})}, **output}
             self._process.stdin.write(json.dumps(asked) + "\n")
-            code = int(self._process.stdout.readline())
-            return code, (Path(scratch) / "stderr").read_text()
+            try:
+                code = int(self._process.stdout.readline())
+            except BaseException:  # a time limit: what is asked next must not wait for this program
+                processes.end(processes.children(self._process.pid))
+                self._process.kill()
+                raise
+            said = {name: Path(file).read_text() for name, file in output.items()}
+        return subprocess.CompletedProcess(words, code, **said)
+
+    def sleuth(
+        self, *arguments: object, cwd: Path | None = None, env: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `sleuth ARGUMENTS`; the program of `sleuth run` is a fork too."""
+        return self.run(*SLEUTH, *arguments, cwd=cwd, env=env)
+
+
+@functools.cache
+def shared() -> WarmPython:
+    """Return the warm Python of this process, started when the first test needs it."""
+    python = WarmPython()
+    atexit.register(python.close)
+    return python
 
 
 def serve() -> None:
     import tensorflow  # noqa: F401
+
+    import tensorsleuth.capture.inject
+    import tensorsleuth.cli.main  # noqa: F401
 
     for line in sys.stdin:
         pid = os.fork()
@@ -52,24 +87,72 @@ def serve() -> None:
         print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 
 
-def become(program: str, run: str, scratch: str) -> None:
-    """Be the program, as `python PROGRAM` would be, in the folder `scratch`; ends the process."""
-    from tensorsleuth.capture import inject
+def become(arguments: Sequence[str], cwd: str, env: Mapping[str, str], stdout: str, stderr: str) -> NoReturn:
+    """Be `python ARGUMENTS` in the folder `cwd`; ends the process."""
+    from tensorsleuth.cli import child
 
-    os.chdir(scratch)
-    for stream, name, flags in ((0, os.devnull, os.O_RDONLY), (1, "stdout", os.O_WRONLY), (2, "stderr", os.O_WRONLY)):
-        os.dup2(os.open(name, flags | (os.O_CREAT if stream else 0)), stream)
-    os.environ["SLEUTH_RUN"] = run
-    inject.start()
-    sys.argv, sys.path[0] = [program], str(Path(program).parent)
+    setattr(child, "spawn", fork_program)  # noqa: B010 (mypy: a module's function)
+    os.chdir(cwd)
+    write = os.O_WRONLY | os.O_CREAT
+    for stream, name, flags in ((0, os.devnull, os.O_RDONLY), (1, stdout, write), (2, stderr, write)):
+        os.dup2(os.open(name, flags), stream)
+    be_python(arguments, env)
+
+
+def fork_program(command: Sequence[str], environment: Mapping[str, str], mask: set[int]) -> int:
+    """Start the program of `sleuth run` as a fork, recorded as it would be; returns its pid."""
+    pid = os.fork()
+    if not pid:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        be_python(command[1:], environment)
+    return pid
+
+
+def be_python(arguments: Sequence[str], env: Mapping[str, str]) -> NoReturn:
+    """Run a program as the main one, with these variables, and end the process as Python would."""
+    os.environ.clear()
+    os.environ.update(env)
+    code = 0
     try:
-        runpy.run_path(program, run_name="__main__")
-    except SystemExit:
-        raise
+        if os.environ.get("SLEUTH_RUN"):
+            start_recording()
+        execute(list(arguments))
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
     except BaseException:
         traceback.print_exc()
-        sys.exit(1)
-    sys.exit(0)
+        code = 1
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def start_recording() -> None:
+    """Do what `inject/sitecustomize.py` does once TensorFlow has been imported."""
+    from tensorsleuth.capture import autostart, inject
+
+    autostart.keep_faults()
+    autostart.leave_mark()
+    inject.start()
+
+
+def execute(arguments: list[str]) -> None:
+    """Run a file, or what `-m` or `-c` names, as `__main__`."""
+    first, rest = arguments[0], arguments[1:]
+    if first == "-c":
+        sys.argv, sys.path[0] = ["-c", *rest[1:]], ""
+        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
+    elif first == "-m":
+        sys.argv, sys.path[0] = rest, os.getcwd()
+        sys.modules.pop(rest[0], None)  # it is imported already, of which runpy would warn
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv, sys.path[0] = arguments, str(Path(first).parent)
+        runpy.run_path(first, run_name="__main__")
 
 
 if __name__ == "__main__":

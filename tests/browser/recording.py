@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from tests import warm_python
 
 TRANSFORMER = Path(__file__).with_name("little_transformer.py")
 WORDS = re.findall(r'^WORDS = "(.*?)"', TRANSFORMER.read_text(), re.MULTILINE)[0].split()
@@ -16,9 +16,8 @@ QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
 
 
 def sleuth(*arguments: object, check: bool = True) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tensorsleuth.cli.main", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **QUIET}, check=False)
-    assert done.returncode in (0, 1) or not check, f"{command} failed:\n{done.stdout}\n{done.stderr}"
+    done = warm_python.shared().sleuth(*arguments, env=QUIET)
+    assert done.returncode in (0, 1) or not check, f"{done.args} failed:\n{done.stdout}\n{done.stderr}"
     return done
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests import warm_python
 
 PROGRAM = """
 import numpy as np, tensorflow as tf
@@ -32,9 +31,7 @@ for _ in range(3):
 
 
 def sleuth(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tensorsleuth.cli.main", *arguments]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "COLUMNS": "100"}
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    return warm_python.shared().sleuth(*arguments, cwd=cwd, env={"COLUMNS": "100"})
 
 
 @pytest.fixture(scope="module")

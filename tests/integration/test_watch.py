@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests import warm_python
 
 import tensorsleuth
 
@@ -39,11 +38,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def sleuth(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    unset = {name: text for name, text in os.environ.items() if not name.startswith("SLEUTH_")}
-    entry = "import sys; from tensorsleuth.cli.main import main; sys.argv[0] = 'sleuth'; main()"
-    command = [sys.executable, "-c", entry, *arguments]
-    environment = unset | {"TF_CPP_MIN_LOG_LEVEL": "3", "COLUMNS": "100"}
-    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+    return warm_python.shared().sleuth(*arguments, cwd=place, env={"COLUMNS": "100"})
 
 
 def test_what_was_watched_and_logged(place: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.programs.needed import every, needs
 from tests.programs.score import MARK, Score, programs, run_whole, score
-from tests.warm_python import WarmPython
+from tests.warm_python import WarmPython, shared
 
 from tensorsleuth.trace import rundir
 
@@ -26,13 +26,6 @@ def shorter() -> Iterator[Any]:
         if not causes or not causes <= known:
             yield program
         known |= causes
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmPython]:
-    python = WarmPython()
-    yield python
-    python.close()
 
 
 @pytest.fixture(scope="module")
@@ -50,11 +43,11 @@ def test_verdict(
     of_transformers = "transformers" in needs(program)
 
     def run(program: Path, logdir: Path) -> tuple[int, str]:
-        warm = request.getfixturevalue("warm_for_transformers" if of_transformers else "warm")
+        warm = request.getfixturevalue("warm_for_transformers") if of_transformers else shared()
         recorded = rundir.create(logdir, [str(program)])
-        code, errors = warm.run(program, recorded)
-        rundir.write_end(recorded, code, None)
-        return code, errors
+        ran = warm.run(program, env={"SLEUTH_RUN": str(recorded)})
+        rundir.write_end(recorded, ran.returncode, None)
+        return ran.returncode, ran.stderr
 
     own = "os.environ" in program.read_text() and not of_transformers  # TensorFlow reads it while it is imported
     found = score(program, tmp_path, run_whole if own else run)
