@@ -2,6 +2,8 @@
 PYTHON ?= python3
 PYTEST_ARGS ?= -n 2 --dist worksteal
 ROW ?=
+# A warning of the C++ compiler is an error in our own builds. A compiler that warns of more: make SLEUTH_WERROR= native
+export SLEUTH_WERROR ?= 1
 
 BIN := .venv/bin
 PIP := -m pip install -qq --disable-pip-version-check

@@ -189,7 +189,7 @@ def test_arguments_of_the_callback_are_documented() -> None:
 
 def test_environment_variables_are_documented() -> None:
     used = {name for path in (ROOT / "src").rglob("*.py") for name in re.findall(r"SLEUTH_[A-Z]+", path.read_text())}
-    assert {name for name in used if name not in RECORDING} <= {"SLEUTH_REQUIRE_NATIVE"}
+    assert {name for name in used if name not in RECORDING} <= {"SLEUTH_REQUIRE_NATIVE", "SLEUTH_WERROR"}
 
 
 @pytest.mark.parametrize("what", [*COVERED, *NOT_COVERED])

@@ -29,7 +29,9 @@ COMPILE = [
     "-fvisibility=hidden",
     "-fvisibility-inlines-hidden",
     "-Wall",
+    "-Wextra",
 ]
+WERROR = "SLEUTH_WERROR"  # set by the Makefile; another compiler's new warning must not break somebody's `pip install`
 LINK = ["-shared", "-static-libstdc++", "-static-libgcc", "-Wl,--no-as-needed"]
 # A symbol that this TensorFlow lacks shows when the library is loaded, not in the middle of training.
 LINK += ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack"]
@@ -81,9 +83,15 @@ def compile_sources(compiler: str, scratch: Path) -> list[Path]:
     if not sources:
         raise BuildError(f"no sources of the native library in {SOURCES}: the package is incomplete.")
     objects = [scratch / source.with_suffix(".o").name for source in sources]
+    flags = compile_flags()
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(lambda pair: run([compiler, *COMPILE, "-c", pair[0], "-o", pair[1]]), zip(sources, objects)))
+        list(pool.map(lambda pair: run([compiler, *flags, "-c", pair[0], "-o", pair[1]]), zip(sources, objects)))
     return objects
+
+
+def compile_flags() -> list[str]:
+    """The options of every source; where `$SLEUTH_WERROR` is set, a warning is an error."""
+    return [*COMPILE, "-Werror"] if os.environ.get(WERROR) else COMPILE
 
 
 def link(compiler: str, scratch: Path, objects: list[Path]) -> Path:

@@ -20,7 +20,7 @@ int best_isa() {
 #endif
 }
 
-void look_with(int isa, const void* data, uint64_t n, int tf_dtype, int look, Health* out) {
+void look_with([[maybe_unused]] int isa, const void* data, uint64_t n, int tf_dtype, int look, Health* out) {
   *out = Health{};
   out->elements = n;
   if (look < kCurt) return;

@@ -98,10 +98,10 @@ void look_at(uint32_t series, const TensorView& tensor, const Where& where) {
   std::string kept;
   if (plan.kind == kAttention) {
     kept = attention::measure(tensor, plan.axis);
-    row.flags = kept.empty() ? 0 : kWatchAttention;
+    row.flags = kept.empty() ? 0u : kWatchAttention;
   } else if (plan.kind == kInput || plan.kind == kHeldOut) {
     kept = first_rows(tensor, &row.kept);
-    row.flags = kept.empty() ? 0 : kWatchValue;
+    row.flags = kept.empty() ? 0u : kWatchValue;
   } else {
     row.flags = kWatchNorm;
     measure(tensor.data, tensor.elements, tensor.dtype, kWatchNorm, &row);

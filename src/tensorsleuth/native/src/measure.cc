@@ -126,7 +126,7 @@ void measure_as(Decode decode, const char* data, uint64_t n, uint32_t what, Watc
   bin_edges(row->min, row->max, edges);
   for (int i = 0; quantiles && i < kQuantiles; ++i)
     row->quantiles[i] = exact ? exact_quantile(kept, kAt[i]) : rough_quantile(*row, edges, kAt[i]);
-  row->flags |= (binned ? kWatchHistogram : 0) | (quantiles ? kWatchQuantiles : 0) | (exact ? kWatchExact : 0);
+  row->flags |= (binned ? kWatchHistogram : 0u) | (quantiles ? kWatchQuantiles : 0u) | (exact ? kWatchExact : 0u);
 }
 
 template <class Decode, class Out>

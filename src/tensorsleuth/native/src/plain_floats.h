@@ -8,7 +8,7 @@
 
 namespace sleuth {
 
-struct PlainFloats {
+struct [[maybe_unused]] PlainFloats {
 #if defined(__x86_64__)
   unsigned before = _mm_getcsr();
   PlainFloats() { _mm_setcsr(0x1f80); }

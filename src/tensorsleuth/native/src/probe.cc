@@ -113,7 +113,7 @@ bool look_at(TF_OpKernelContext* context, const TF_Tensor* tensor, const Probe& 
   bool steady = probe.run ? int64_t(where.step) <= 0 : !where.step;  // steps of functions are any number
   if (probe.run) where.step = runs::join(probe.run, where.step);
   if (probe.run && where.step == runs::kUnwatched) return true;
-  bool bad = note(view_of(tensor), probe.look, where, probe.flags | (steady ? kSteady : 0));
+  bool bad = note(view_of(tensor), probe.look, where, probe.flags | (steady ? kSteady : 0u));
   bool others = breaks::asked(probe.tensor) & breaks::kNotGuards || watches::not_guards(probe.tensor);
   return !(bad && where.step && guard::strict() && !others);
 }
@@ -124,7 +124,7 @@ void compute_probe(void* kernel, TF_OpKernelContext* context) {
   if (!input.tensor) return;
   if (probe.hold && recording(probe.session)) keep(context, uint64_t(TF_StepId(context)), probe.hold);
   if (probe.look >= kNotItself && recording(probe.session) && !probe.run) {
-    buffers::saw(view_of(input.tensor), place_of(context, probe), probe.flags | (TF_StepId(context) ? 0 : kSteady));
+    buffers::saw(view_of(input.tensor), place_of(context, probe), probe.flags | (TF_StepId(context) ? 0u : kSteady));
     uint32_t series = probe.look == kDoNotLook ? inside::asked(probe.tensor) : 0;
     if (series) inside::saw(series, view_of(input.tensor), place_of(context, probe));
   }

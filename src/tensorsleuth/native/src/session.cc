@@ -42,7 +42,7 @@ uint32_t clamp(uint64_t count, uint32_t* flags) {
 
 uint32_t flags_of(int look, const Health& health) {
   if (look < kCurt) return 0;
-  uint32_t flags = kLooked | (health.first_bad != ~0ull ? kBad : 0);
+  uint32_t flags = kLooked | (health.first_bad != ~0ull ? kBad : 0u);
   if (look >= kConcise) flags |= kCounted;
   if (look >= kFull) flags |= kRanged;
   if (look >= kNumerics) flags |= kMoments;

@@ -77,7 +77,7 @@ uint32_t keep(Values& values, uint64_t number, const TensorView& tensor, const W
   if (tensor.dtype == kStringDtype) {
     if (!(what & kWatchText) || where.kind != kGraph) return 0;  // strings of eager tensors come as text already
     std::string texts = texts_in(tensor, &row->kept);
-    return values.keep(number, texts.data(), texts.size()) ? kWatchText : 0;
+    return values.keep(number, texts.data(), texts.size()) ? kWatchText : 0u;
   }
   if (what & kWatchValue && values.keep(number, tensor.data, tensor.bytes)) {
     row->kept = tensor.rank && tensor.rank <= 8 ? uint32_t(tensor.dims[0]) : 1;
@@ -85,7 +85,7 @@ uint32_t keep(Values& values, uint64_t number, const TensorView& tensor, const W
   }
   if (!(what & kWatchImage) || tensor.rank < 2 || tensor.rank > 4) return 0;
   row->kept = uint32_t(images_in(tensor));
-  return values.keep(number, tensor.data, image_bytes(tensor)) ? kWatchImage : 0;
+  return values.keep(number, tensor.data, image_bytes(tensor)) ? kWatchImage : 0u;
 }
 
 }  // namespace
