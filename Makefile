@@ -9,6 +9,7 @@ BIN := .venv/bin
 PIP := -m pip install -qq --disable-pip-version-check
 READY := .venv/.ready
 READY_215 := .venv-215/.ready
+CPP = $(shell find src tests -name '*.cc' -o -name '*.h')
 
 # TensorFlow 2.15, the oldest that is supported, has no build for Python 3.12 and up.
 PYTHON_215 ?= $(shell for python in $(PYTHON) python3.11 python3.10; do \
@@ -79,11 +80,13 @@ test-compat: native $(READY_215)  ## Test the oldest TensorFlow that is supporte
 lint: $(READY)  ## Check style and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/clang-format --dry-run -Werror $(CPP)
 	$(BIN)/mypy
 
 format: $(READY)  ## Put the style right
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	$(BIN)/clang-format -i $(CPP)
 
 bench: native page chromium  ## Measure against the bare program and its peers (one row: make bench ROW=name)
 	$(BIN)/python -m bench $(ROW)

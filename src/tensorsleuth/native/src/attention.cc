@@ -24,7 +24,8 @@ struct Layout {  // where the weight of sample b, head h, row i, column j lies
     int last = weights.rank - 1;
     columns = uint64_t(weights.dims[last]);
     std::vector<uint64_t> strides(size_t(weights.rank), 1);
-    for (int at = last - 1; at >= 0; --at) strides[size_t(at)] = strides[size_t(at) + 1] * uint64_t(weights.dims[at + 1]);
+    for (int at = last - 1; at >= 0; --at)
+      strides[size_t(at)] = strides[size_t(at) + 1] * uint64_t(weights.dims[at + 1]);
     if (row_axis >= 0) rows = uint64_t(weights.dims[row_axis]), row_stride = strides[size_t(row_axis)];
     starts = {0};
     bool first = true;
@@ -46,11 +47,21 @@ struct Layout {  // where the weight of sample b, head h, row i, column j lies
 };
 
 Header header_of(const Layout& layout) {
-  Header header{1, kNumbers, uint32_t(std::min(kSamples, layout.batch)), uint32_t(layout.heads),
-                uint32_t(std::min(kHeads, layout.heads)), uint32_t(layout.rows), uint32_t(layout.columns), 0, 0, 1, 1,
+  Header header{1,
+                kNumbers,
+                uint32_t(std::min(kSamples, layout.batch)),
+                uint32_t(layout.heads),
+                uint32_t(std::min(kHeads, layout.heads)),
+                uint32_t(layout.rows),
+                uint32_t(layout.columns),
+                0,
+                0,
+                1,
+                1,
                 uint32_t(layout.batch)};
   uint64_t pictures = std::max<uint64_t>(1, uint64_t(header.samples) * header.heads_kept);
-  uint64_t side = std::min<uint64_t>(kSide, std::max<uint64_t>(16, uint64_t(std::sqrt(double(kBytes / sizeof(uint16_t) / pictures)))));
+  uint64_t side = std::min<uint64_t>(
+      kSide, std::max<uint64_t>(16, uint64_t(std::sqrt(double(kBytes / sizeof(uint16_t) / pictures)))));
   header.row_block = uint32_t((layout.rows + side - 1) / side);
   header.column_block = uint32_t((layout.columns + side - 1) / side);
   header.kept_rows = uint32_t((layout.rows + header.row_block - 1) / header.row_block);
@@ -88,8 +99,13 @@ struct Head {  // sums over the rows of one head
     double over = rows ? double(rows) : kNone;
     double peak = columns.empty() ? kNone : *std::max_element(columns.begin(), columns.end()) / over;
     double found[kNumbers] = {header.columns > 1 ? entropy / over / std::log(double(header.columns)) : kNone,
-                              square ? distance / over : kNone, sink / over, peak, rows ? off_sum : kNone,
-                              square ? ahead / over : kNone, double(nan_rows), double(zero_rows)};
+                              square ? distance / over : kNone,
+                              sink / over,
+                              peak,
+                              rows ? off_sum : kNone,
+                              square ? ahead / over : kNone,
+                              double(nan_rows),
+                              double(zero_rows)};
     for (int number = 0; number < kNumbers; ++number) numbers[uint64_t(number) * stride + at] = found[number];
   }
 };
@@ -168,8 +184,8 @@ std::string measure(const TensorView& weights, int row_axis) {
 }  // namespace sleuth::attention
 
 // For tests: what would be kept, into `out` of `room` bytes; how many bytes that is.
-extern "C" __attribute__((visibility("default"))) uint64_t sleuth_attention(const sleuth::TensorView* weights, int row_axis,
-                                                                            char* out, uint64_t room) {
+extern "C" __attribute__((visibility("default"))) uint64_t sleuth_attention(const sleuth::TensorView* weights,
+                                                                            int row_axis, char* out, uint64_t room) {
   std::string kept = sleuth::attention::measure(*weights, row_axis);
   memcpy(out, kept.data(), std::min<uint64_t>(room, kept.size()));
   return kept.size();

@@ -17,8 +17,8 @@ enum Number { kEntropy, kDistance, kSink, kCollapse, kOffSum, kAhead, kNanRows, 
 
 struct Header {
   uint32_t version, numbers, samples, heads, heads_kept;
-  uint32_t rows, columns;                  // of the weights
-  uint32_t kept_rows, kept_columns;        // of what is kept of them
+  uint32_t rows, columns;            // of the weights
+  uint32_t kept_rows, kept_columns;  // of what is kept of them
   uint32_t row_block, column_block, batch;
 };
 static_assert(sizeof(Header) == 48, "trace/attention.py says 48");

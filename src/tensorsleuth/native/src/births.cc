@@ -47,7 +47,8 @@ MethodDef method{"tensor_died", died, kFastCall, nullptr};
 void await_death(Object* tensor, const BufferUse& row) {
   static Object* callback = PyCFunction_NewEx(&method, nullptr, nullptr);
   Object* reference = callback ? PyWeakref_NewRef(tensor, callback) : nullptr;
-  if (reference) alive[reference] = row; else PyErr_Clear();
+  if (reference) alive[reference] = row;
+  else PyErr_Clear();
 }
 
 }  // namespace
@@ -79,7 +80,8 @@ void noted(Object* tensor, int dtype, const Where& where) {
 
 extern "C" {
 // Of a tensor that Python noted.
-__attribute__((visibility("default"))) void sleuth_born(sleuth::py::Object* tensor, int dtype, const sleuth::Where* where) {
+__attribute__((visibility("default"))) void sleuth_born(sleuth::py::Object* tensor, int dtype,
+                                                        const sleuth::Where* where) {
   sleuth::births::noted(tensor, dtype, *where);
 }
 }

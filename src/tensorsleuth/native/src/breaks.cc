@@ -19,10 +19,48 @@ std::atomic<int64_t> closely_until{-1};
 namespace {
 
 // The same numbers as in breaking/words.py.
-enum Word { kBad, kNan, kPosInf, kNegInf, kInf, kNeg, kZero, kPos, kMin, kMax, kAbsMax, kMean, kStd, kNorm, kSize, kBytes,
-            kRank, kDtype, kChange, kStep, kIteration };
-enum Code { kConstant, kWord, kDimension, kMinus, kNot, kAdd, kSubtract, kTimes, kDivide, kLess, kLessEqual, kGreater,
-            kGreaterEqual, kEqual, kNotEqual, kAnd, kOr };
+enum Word {
+  kBad,
+  kNan,
+  kPosInf,
+  kNegInf,
+  kInf,
+  kNeg,
+  kZero,
+  kPos,
+  kMin,
+  kMax,
+  kAbsMax,
+  kMean,
+  kStd,
+  kNorm,
+  kSize,
+  kBytes,
+  kRank,
+  kDtype,
+  kChange,
+  kStep,
+  kIteration
+};
+enum Code {
+  kConstant,
+  kWord,
+  kDimension,
+  kMinus,
+  kNot,
+  kAdd,
+  kSubtract,
+  kTimes,
+  kDivide,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kEqual,
+  kNotEqual,
+  kAnd,
+  kOr
+};
 
 struct Instruction {
   double code, value;
@@ -134,7 +172,8 @@ double combine(Code code, double a, double b) {
 }
 
 bool is_float(int dtype) {  // or complex
-  return dtype == 1 || dtype == 2 || dtype == 8 || dtype == 14 || dtype == 18 || dtype == 19 || (dtype >= 24 && dtype <= 28);
+  return dtype == 1 || dtype == 2 || dtype == 8 || dtype == 14 || dtype == 18 || dtype == 19 ||
+         (dtype >= 24 && dtype <= 28);
 }
 
 bool holds(const Condition& condition, const Seen& seen) {
@@ -160,7 +199,8 @@ bool holds(const Condition& condition, const Seen& seen) {
 
 uint64_t look_up(uint32_t tensor) {
   uint64_t own = sets.get(tensor);
-  return (own & kNotGuards) | ((own | everywhere.load(std::memory_order_relaxed)) & active.load(std::memory_order_relaxed));
+  return (own & kNotGuards) |
+         ((own | everywhere.load(std::memory_order_relaxed)) & active.load(std::memory_order_relaxed));
 }
 
 int needed(uint64_t asked) {
@@ -214,7 +254,8 @@ SLEUTH_API void sleuth_break_tell(breaks::Hit hit) { breaks::on_hit = hit; }
 // Sets condition `number`: pairs of a code and a value, to be run on a stack. 0 where it is too long.
 SLEUTH_API int sleuth_break_set(int number, int look, int floats_only, const double* code, int length) {
   if (number < 0 || number >= breaks::kMost || length > breaks::kMostCode) return 0;
-  auto* condition = new breaks::Condition{look, floats_only != 0, length, {}};  // never freed: another thread may be judging by the old one
+  // Never freed: another thread may be judging by the old one.
+  auto* condition = new breaks::Condition{look, floats_only != 0, length, {}};
   for (int i = 0; i < length; ++i) condition->code[i] = {code[2 * i], code[2 * i + 1]};
   breaks::conditions[number] = condition;
   return 1;

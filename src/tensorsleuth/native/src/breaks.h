@@ -8,10 +8,11 @@
 
 namespace sleuth::breaks {
 
-constexpr int kMost = 62;                   // conditions at a time: each is a bit
-constexpr uint64_t kNotGuards = 1ull << 63;  // in a tensor's set: looked at for conditions only, no matter of the guard's
+constexpr int kMost = 62;  // conditions at a time: each is a bit
+// In a tensor's set: looked at for conditions only, no matter of the guard's.
+constexpr uint64_t kNotGuards = 1ull << 63;
 
-extern std::atomic<uint64_t> active;      // the conditions that are to be judged
+extern std::atomic<uint64_t> active;        // the conditions that are to be judged
 extern std::atomic<int64_t> closely_until;  // up to this training step everything is looked at in full
 
 uint64_t look_up(uint32_t tensor);

@@ -86,7 +86,8 @@ uint64_t MemoryGroup::limit() const {
 
 }  // namespace sleuth
 
-extern "C" __attribute__((visibility("default"))) void sleuth_memory_group(const char* membership, const char* root, uint64_t* found) {
+extern "C" __attribute__((visibility("default"))) void sleuth_memory_group(const char* membership, const char* root,
+                                                                           uint64_t* found) {
   sleuth::MemoryGroup group;
   group.open(membership, root);
   found[0] = group.used();

@@ -47,7 +47,7 @@ double between(const char* now, const char* before, uint64_t bytes, int dtype) {
     case 1: return relative(now, before, bytes, Raw<float>{});
     case 2: return relative(now, before, bytes, Raw<double>{});
     case 3: return relative(now, before, bytes, Raw<int32_t>{});
-    case 8: return relative(now, before, bytes, Raw<float>{});   // complex: its two parts
+    case 8: return relative(now, before, bytes, Raw<float>{});  // complex: its two parts
     case 9: return relative(now, before, bytes, Raw<int64_t>{});
     case 14: return relative(now, before, bytes, Brain{});
     case 18: return relative(now, before, bytes, Raw<double>{});

@@ -3,12 +3,13 @@
 //   SleuthChecked  passes its inputs on, or fails with what Python wrote.
 //   SleuthKeeps    says whether an element is to be kept.
 // Both take the element's number first.
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstring>
 #include <mutex>
-#include <unistd.h>
 #include <vector>
 
 #include "health.h"
@@ -24,7 +25,7 @@ struct Rule {
   int32_t look;      // 0: no value is looked at
   int32_t nan, inf;  // may they be there
   double low, high;
-  int64_t dims[8];  // a size; -1: any; -2 and less: a name, all of which have one size
+  int64_t dims[8];      // a size; -1: any; -2 and less: a name, all of which have one size
   const double* known;  // the values there may be, sorted; nullptr: any
   int64_t known_count;
 };
@@ -60,7 +61,8 @@ template <class T>
 bool all_known(const Rule& rule, const TensorView& view) {
   const T* values = static_cast<const T*>(view.data);
   for (uint64_t i = 0; i < view.elements; ++i)
-    if (values[i] == values[i] && !std::binary_search(rule.known, rule.known + rule.known_count, double(values[i]))) return false;
+    if (values[i] == values[i] && !std::binary_search(rule.known, rule.known + rule.known_count, double(values[i])))
+      return false;
   return true;
 }
 
@@ -92,7 +94,8 @@ bool fits(const std::vector<Rule>& rules, const std::vector<TensorView>& views) 
   int64_t names[kNames];
   std::fill(names, names + kNames, int64_t(-1));
   for (size_t i = 0; i < rules.size() && i < views.size(); ++i)
-    if (!shape_fits(rules[i], views[i], names) || !values_fit(rules[i], views[i]) || !known_fits(rules[i], views[i])) return false;
+    if (!shape_fits(rules[i], views[i], names) || !values_fit(rules[i], views[i]) || !known_fits(rules[i], views[i]))
+      return false;
   return true;
 }
 
@@ -119,11 +122,14 @@ struct Inputs {
     }
     if (!tensors.empty()) std::memcpy(&index, TF_TensorData(tensors[0]), sizeof index);
   }
-  ~Inputs() { for (TF_Tensor* tensor : tensors) TF_DeleteTensor(tensor); }
+  ~Inputs() {
+    for (TF_Tensor* tensor : tensors) TF_DeleteTensor(tensor);
+  }
 
   static TensorView view_of(const TF_Tensor* tensor) {
-    TensorView view{TF_TensorData(tensor), uint64_t(TF_TensorElementCount(tensor)), TF_TensorByteSize(tensor),
-                    TF_TensorType(tensor), TF_NumDims(tensor), {}};
+    TensorView view{TF_TensorData(tensor),     uint64_t(TF_TensorElementCount(tensor)),
+                    TF_TensorByteSize(tensor), TF_TensorType(tensor),
+                    TF_NumDims(tensor),        {}};
     for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = TF_Dim(tensor, i);
     return view;
   }
@@ -181,7 +187,9 @@ void* create(TF_OpKernelConstruction* construction) {
 
 void destroy(void* plan) { delete static_cast<int64_t*>(plan); }
 
-void unknown(TF_ShapeInferenceContext* context, TF_Status* status) { TF_ShapeInferenceContextSetUnknownShape(context, status); }
+void unknown(TF_ShapeInferenceContext* context, TF_Status* status) {
+  TF_ShapeInferenceContextSetUnknownShape(context, status);
+}
 
 void publish(const char* name, const char* output, void (*compute)(void*, TF_OpKernelContext*)) {
   TF_OpDefinitionBuilder* op = TF_NewOpDefinitionBuilder(name);
@@ -190,7 +198,8 @@ void publish(const char* name, const char* output, void (*compute)(void*, TF_OpK
   TF_OpDefinitionBuilderAddOutput(op, output);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, unknown);
   TF_RegisterOpDefinition(op, status());
-  if (!TF_GetCode(status())) TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", create, compute, destroy), status());
+  if (!TF_GetCode(status()))
+    TF_RegisterKernelBuilder(name, TF_NewKernelBuilder(name, "CPU", create, compute, destroy), status());
 }
 
 __attribute__((constructor)) void publish_all() {

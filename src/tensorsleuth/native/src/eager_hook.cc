@@ -23,7 +23,7 @@ constexpr uint64_t kNoUid = ~0ull;
 constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
 std::atomic<uint64_t> eager_writes{0};  // ops that have written a variable
-std::atomic<bool> suspicious{false};  // the guard knows of bad tensors: ask it before a variable is written
+std::atomic<bool> suspicious{false};    // the guard knows of bad tensors: ask it before a variable is written
 
 struct Seen {  // which op made a tensor, or took it first: a bounded memory for gradients
   uint64_t key;
@@ -114,7 +114,8 @@ bool look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
                          PyLong_FromUnsignedLongLong(uid), PyLong_FromUnsignedLongLong(uint64_t(look))};
   Object* done = PyObject_Vectorcall(hook.callbacks[kLookSlowly], arguments, 5, nullptr);
   bool bad = done && PyObject_IsTrue(done) == 1;
-  if (done) Py_DecRef(done); else PyErr_Clear();
+  if (done) Py_DecRef(done);
+  else PyErr_Clear();
   for (int i = 1; i < 5; ++i) Py_DecRef(arguments[i]);
   return bad;
 }
@@ -131,14 +132,16 @@ bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t ca
   uint8_t look = dtype < kDtypes ? place.looks[dtype] : kDoNotLook;
   Where where{call, place.first + std::min(index, place.outputs - 1), uint32_t(uid), uint32_t(uid >> 32), kEager};
   if (look == kDoNotLook) return births::noted(tensor, int(dtype), where), false;
-  if (!is_handle(int(dtype))) look = uint8_t(watches::closer(breaks::closer(look, breaks::asked(where.tensor)), watches::asked(where.tensor)));
+  if (!is_handle(int(dtype)))
+    look = uint8_t(watches::closer(breaks::closer(look, breaks::asked(where.tensor)), watches::asked(where.tensor)));
   TensorView view{nullptr, 0, 0, int(dtype), 0, {}};
   Buffer buffer;
   if (look == kNoTensor) {
     births::noted(tensor, int(dtype), where);
     return note(view, look, where);
   }
-  if (hook.slow_tensors || !dense_view(tensor, int(dtype), &buffer, &view)) return look_slowly(tensor, where, uid, look);
+  if (hook.slow_tensors || !dense_view(tensor, int(dtype), &buffer, &view))
+    return look_slowly(tensor, where, uid, look);
   births::saw(tensor, view, where);
   bool bad = note(view, look, where);
   PyBuffer_Release(&buffer);
@@ -185,12 +188,14 @@ void look_at_strangers(const Place& place, Object* const* inputs, Size count, Ui
   Object* arguments[] = {PyLong_FromUnsignedLongLong(place.op), tuple_of(inputs, count)};
   Object* found = PyObject_Vectorcall(hook.callbacks[kStrangers], arguments, 2, nullptr);
   if (found && is_a(found, hook.list_type)) uids->replace(found);
-  if (found) Py_DecRef(found); else PyErr_Clear();
+  if (found) Py_DecRef(found);
+  else PyErr_Clear();
   for (Object* argument : arguments) Py_DecRef(argument);
 }
 
 // Notes an op that has run; false where the guard raised.
-bool note_op(const Beginning& beginning, Object* op, Object* const* inputs, Size count, Object* result, uint64_t began) {
+bool note_op(const Beginning& beginning, Object* op, Object* const* inputs, Size count, Object* result,
+             uint64_t began) {
   uint32_t outputs = count_outputs(result);
   Place place;  // a copy: the callbacks may let another thread begin a new recording
   if (!place_after(beginning, op, outputs, &place)) return true;

@@ -10,7 +10,8 @@
 namespace sleuth {
 namespace {
 
-constexpr uint32_t kRounds = 128;  // how often one place is told of in a step: a loop may go round for as long as the program runs
+// How often one place is told of in a step: a loop may go round for as long as the program runs.
+constexpr uint32_t kRounds = 128;
 
 struct Rounds {
   uint64_t session = 0;
@@ -32,7 +33,8 @@ void look_inside(int entry, uint64_t key, Object* const* args, Size count, Objec
   busy = true;
   Object* done = PyObject_Vectorcall(hook.callbacks[kLookInside], arguments, 4, nullptr);
   busy = false;
-  if (done) Py_DecRef(done); else PyErr_Clear();
+  if (done) Py_DecRef(done);
+  else PyErr_Clear();
   for (int i : {0, 1, 3}) Py_DecRef(arguments[i]);
 }
 

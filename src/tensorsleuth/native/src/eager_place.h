@@ -16,13 +16,26 @@ using namespace py;
 
 constexpr int kDtypes = 64;
 
-enum Callback { kIntern, kSubstitute, kFunctionCall, kFailed, kLookSlowly, kStrangers, kMadeBad, kWrites, kBegins, kLookInside, kCallbacks };
+enum Callback {
+  kIntern,
+  kSubstitute,
+  kFunctionCall,
+  kFailed,
+  kLookSlowly,
+  kStrangers,
+  kMadeBad,
+  kWrites,
+  kBegins,
+  kLookInside,
+  kCallbacks
+};
 
-struct Place {  // an op called from one place in the program
+// An op called from one place in the program.
+struct Place {
   uint32_t op, first, outputs, type;  // `type` is a hash of the op's type
-  uint8_t looks[kDtypes];  // how closely to look at an output of each dtype
-  uint32_t inputs;  // how many of its arguments are tensors; the rest are attributes
-  bool writes;      // a variable
+  uint8_t looks[kDtypes];             // how closely to look at an output of each dtype
+  uint32_t inputs;                    // how many of its arguments are tensors; the rest are attributes
+  bool writes;                        // a variable
 };
 
 struct Hook {
@@ -37,8 +50,8 @@ struct Hook {
   std::unordered_map<Object*, bool> has_handle;  // by type
 } hook;
 
-thread_local uint32_t scope = 0;     // the name scope that Python is in: one line may run in several layers
-thread_local uint32_t forward = 0;   // while a gradient function runs: the op that it differentiates
+thread_local uint32_t scope = 0;    // the name scope that Python is in: one line may run in several layers
+thread_local uint32_t forward = 0;  // while a gradient function runs: the op that it differentiates
 
 uint64_t mix(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
@@ -102,7 +115,8 @@ bool new_place(Callback callback, uint64_t key, Object* op, Object* given, Place
   Object* described = PyObject_Vectorcall(hook.callbacks[callback], arguments, 3, nullptr);
   busy = false;
   Py_DecRef(arguments[2]);
-  if (described && !is_a(described, hook.tuple_type)) return Py_DecRef(described), false;  // None: it cannot be told yet
+  // None: it cannot be told yet.
+  if (described && !is_a(described, hook.tuple_type)) return Py_DecRef(described), false;
   if (!read_place(described, place) || hook.session != session) return false;  // a new recording began meanwhile
   place->writes = PySet_Contains(hook.writing_ops, op) == 1;
   hook.places[key] = *place;

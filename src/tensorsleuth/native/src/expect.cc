@@ -1,5 +1,7 @@
 // The op behind tensorsleuth.expect in graphs. SleuthExpect passes its input on, the same buffer, and judges it on the way.
 // It has state, so that it runs where nobody takes what it puts out; Python has TensorFlow order it by nothing but its input.
+#include "expect.h"
+
 #include <unistd.h>
 
 #include <atomic>
@@ -10,7 +12,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "expect.h"
 #include "tf_abi.h"
 
 namespace sleuth::expect {
@@ -90,8 +91,9 @@ void* create(TF_OpKernelConstruction* construction) {
 void destroy(void* kernel) { delete static_cast<Kernel*>(kernel); }
 
 TensorView view_of(const TF_Tensor* tensor) {
-  TensorView view{TF_TensorData(tensor), uint64_t(TF_TensorElementCount(tensor)), TF_TensorByteSize(tensor),
-                  TF_TensorType(tensor), TF_NumDims(tensor), {}};
+  TensorView view{TF_TensorData(tensor),     uint64_t(TF_TensorElementCount(tensor)),
+                  TF_TensorByteSize(tensor), TF_TensorType(tensor),
+                  TF_NumDims(tensor),        {}};
   for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = TF_Dim(tensor, i);
   return view;
 }
@@ -149,7 +151,8 @@ __attribute__((constructor)) void publish() {
   TF_OpDefinitionBuilderAddAttr(op, "T: type");
   TF_OpDefinitionBuilderAddAttr(op, "expectation: int = 0");
   TF_OpDefinitionBuilderAddInput(op, "x: T");
-  TF_OpDefinitionBuilderAddOutput(op, "output: T");  // as Identity has it, which is put in its place where it is left out
+  // As Identity has it, which is put in its place where it is left out.
+  TF_OpDefinitionBuilderAddOutput(op, "output: T");
   TF_OpDefinitionBuilderSetIsStateful(op, true);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, same_shape);
   Status status;

@@ -13,13 +13,15 @@ constexpr int kMostRanks = 8, kMostDims = 16;
 enum Rule : int64_t { kNone, kRank, kShape, kElements, kFinite, kBetween, kOneOf, kIncreasing, kSum, kThat };
 enum Dim : int64_t { kAny, kFixed, kNamed };
 
-struct Plan {  // all fields are eight bytes
+// All fields are eight bytes.
+struct Plan {
   int64_t rules;  // a bit for each Rule
   int64_t rank_count, ranks[kMostRanks], least_rank;
-  int64_t dim_count, rest, dim_kind[kMostDims], dim_value[kMostDims];  // rest: where dims that do not matter stand, or -1
+  // `rest`: where dims that do not matter stand, or -1.
+  int64_t dim_count, rest, dim_kind[kMostDims], dim_value[kMostDims];
   int64_t most_elements;
   int64_t choice_count;
-  const double* choices;  // in order
+  const double* choices;     // in order
   int64_t increasing, axis;  // 1: each larger than the one before, 2: or equal
   double low, high, sum, tolerance;
 };
@@ -35,7 +37,8 @@ struct Report {
 // Does a name that stands for a size have another size already? Then false, with that size and who said so.
 using Bind = bool (*)(void* scope, int64_t name, int64_t size, int64_t* other_size, int64_t* other);
 
-bool judge_form(const Plan& plan, const TensorView& tensor, Bind bind, void* scope, Report* report);  // true: as expected
+// True: as expected.
+bool judge_form(const Plan& plan, const TensorView& tensor, Bind bind, void* scope, Report* report);
 bool judge_values(const Plan& plan, const TensorView& tensor, Report* report);
 
 }  // namespace sleuth::expect

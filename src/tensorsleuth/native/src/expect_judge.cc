@@ -35,20 +35,29 @@ bool with_values(const TensorView& tensor, Body body) {
   switch (tensor.dtype) {
     case 1: return plain(float{});
     case 2: return plain(double{});
-    case 3: case 13: return plain(int32_t{});
-    case 4: case 12: return plain(uint8_t{});
-    case 5: case 15: return plain(int16_t{});
-    case 6: case 11: return plain(int8_t{});
+    case 3:
+    case 13: return plain(int32_t{});
+    case 4:
+    case 12: return plain(uint8_t{});
+    case 5:
+    case 15: return plain(int16_t{});
+    case 6:
+    case 11: return plain(int8_t{});
     case 8: return decoded(Complex<float>{});
     case 9: return plain(int64_t{});
     case 10: return decoded(Bool{});
     case 14: return decoded(Brain{});
-    case 16: case 17: return plain(uint16_t{});
+    case 16:
+    case 17: return plain(uint16_t{});
     case 18: return decoded(Complex<double>{});
     case 19: return decoded(Half{});
     case 22: return plain(uint32_t{});
     case 23: return plain(uint64_t{});
-    case 24: case 25: case 26: case 27: case 28: return decoded(Table{float8_values(tensor.dtype)});
+    case 24:
+    case 25:
+    case 26:
+    case 27:
+    case 28: return decoded(Table{float8_values(tensor.dtype)});
   }
   return false;
 }
@@ -130,7 +139,8 @@ bool judge_sums(const Plan& plan, const TensorView& tensor, Report* report) {
   return broken(report, kSum);
 }
 
-bool fits(const Plan& plan, const TensorView& tensor, int64_t at, int64_t axis, Bind bind, void* scope, Report* report) {
+bool fits(const Plan& plan, const TensorView& tensor, int64_t at, int64_t axis, Bind bind, void* scope,
+          Report* report) {
   int64_t size = axis < 8 ? tensor.dims[axis] : 0;
   if (plan.dim_kind[at] == kAny || axis >= 8) return true;
   report->axis = axis;

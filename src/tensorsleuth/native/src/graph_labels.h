@@ -59,7 +59,8 @@ class Places {
     return nullptr;
   }
 
-  static const WatchedNode* in(string_view function_name, string_view label, std::shared_ptr<WatchedFunction>* function) {
+  static const WatchedNode* in(string_view function_name, string_view label,
+                               std::shared_ptr<WatchedFunction>* function) {
     *function = find_function(function_name);
     if (!*function) return nullptr;
     auto found = (*function)->nodes.find(string(label));
@@ -168,7 +169,8 @@ class SessionLabels {
   explicit SessionLabels(const string& root) : root_(root) {
     for (const string& key : watched_names()) {
       auto parts = split(key, kInside);
-      if (parts.size() == 3 && parts[0] == root) inlined_.push_back({key, strings(split(parts[1], kBelow)), string(parts[2])});
+      if (parts.size() == 3 && parts[0] == root)
+        inlined_.push_back({key, strings(split(parts[1], kBelow)), string(parts[2])});
     }
   }
 

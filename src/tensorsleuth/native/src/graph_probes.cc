@@ -19,9 +19,9 @@ using std::string;
 using std::string_view;
 
 const std::unordered_set<string_view>& never() {
-  static const std::unordered_set<string_view> ops{"Const",  "_Retval", "Placeholder", "Enter",   "Exit",
-                                                   "Merge",  "Switch", "NoOp",    "LoopCond",    "NextIteration",
-                                                   "Identity", "_DeviceArg", "_DeviceRetval", "SleuthProbe"};
+  static const std::unordered_set<string_view> ops{
+      "Const", "_Retval",  "Placeholder",   "Enter",    "Exit",       "Merge",         "Switch",
+      "NoOp",  "LoopCond", "NextIteration", "Identity", "_DeviceArg", "_DeviceRetval", "SleuthProbe"};
   return ops;
 }
 
@@ -119,7 +119,8 @@ bool add_probes(string_view bytes, string* out) {
       if (can_mark(node, *function)) made.push_back(make_mark(node, name, *watched, *function));
       continue;
     }
-    bool other = watched && !leaves_loop && reordered.holds(node, *watched);  // computes something else than its name says
+    // Computes something else than its name says.
+    bool other = watched && !leaves_loop && reordered.holds(node, *watched);
     if (other && !buffers::on()) continue;
     int only = watched && leaves_loop ? loops.output_of(node, watched->outputs.size()) : -1;
     if (leaves_loop && only < 0) continue;

@@ -1,11 +1,11 @@
 #include "guard.h"
 
-#include "breaks.h"
-
 #include <atomic>
 #include <mutex>
 #include <new>
 #include <vector>
+
+#include "breaks.h"
 
 namespace sleuth::guard {
 namespace {
@@ -18,10 +18,10 @@ struct Join {
   uint64_t tf_step, call;
 };
 
-constexpr size_t kMost = 1 << 16;   // bad tensors that nobody asked for: those of datasets
-constexpr uint64_t kJoins = 4096;   // calls that may be under way at the same time, and more
-std::atomic<int> level{0};          // 0: off, 1: on, 2: strict
-std::atomic<uint64_t> small{0};     // tensors of so many elements are looked at in full
+constexpr size_t kMost = 1 << 16;  // bad tensors that nobody asked for: those of datasets
+constexpr uint64_t kJoins = 4096;  // calls that may be under way at the same time, and more
+std::atomic<int> level{0};         // 0: off, 1: on, 2: strict
+std::atomic<uint64_t> small{0};    // tensors of so many elements are looked at in full
 std::atomic<size_t> waiting{0};
 std::mutex mutex;
 std::vector<Bad> seen;

@@ -7,8 +7,8 @@
 namespace sleuth::guard {
 
 bool on();
-bool strict();                             // a probe that sees a bad value fails
-int closer(int look, uint64_t elements);   // how closely to look: small tensors cost no more in full
+bool strict();                            // a probe that sees a bad value fails
+int closer(int look, uint64_t elements);  // how closely to look: small tensors cost no more in full
 void saw_bad(const Where& where, bool nan);
 void joined(uint64_t tf_step, uint64_t call);
 void forget();

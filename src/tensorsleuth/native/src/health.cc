@@ -39,8 +39,7 @@ void look(const void* data, uint64_t n, int tf_dtype, int look, Health* out) {
 
 #define SLEUTH_DOOR __attribute__((visibility("default")))
 
-SLEUTH_DOOR void sleuth_health(const void* data, uint64_t n, int tf_dtype, int look, int isa,
-                               sleuth::Health* out) {
+SLEUTH_DOOR void sleuth_health(const void* data, uint64_t n, int tf_dtype, int look, int isa, sleuth::Health* out) {
   sleuth::look_with(isa < 0 ? sleuth::best_isa() : isa, data, n, tf_dtype, look, out);
 }
 

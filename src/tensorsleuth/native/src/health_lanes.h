@@ -18,9 +18,9 @@ template <class T>
 struct Found {  // in one block
   T min = kHighest<T>, max = kLowest<T>;
   uint64_t neg_inf = 0, pos_inf = 0, nan = 0, neg = 0, pos = 0;
-  double sum = 0;    // kMark and kHealthy: roughly
+  double sum = 0;      // kMark and kHealthy: roughly
   bool rough = false;  // whether `sum` is one to go by
-  bool odd = false;  // and it is not finite: either something in the block is not, or the sum overflowed
+  bool odd = false;    // and it is not finite: either something in the block is not, or the sum overflowed
   uint64_t bad() const { return neg_inf + pos_inf + nan; }
 };
 

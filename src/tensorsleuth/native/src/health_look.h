@@ -15,7 +15,8 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 template <class Decode>
 SLEUTH_TARGET const char* block(Decode& decode, const char* p, size_t n, typename Decode::Value* scratch) {
   if constexpr (std::is_same_v<Decode, Plain<typename Decode::Value>>) return p;
-  else for (size_t i = 0; i < n; ++i) scratch[i] = decode(p + i * Decode::kBytes);
+  else
+    for (size_t i = 0; i < n; ++i) scratch[i] = decode(p + i * Decode::kBytes);
   return reinterpret_cast<const char*>(scratch);
 }
 
@@ -78,21 +79,29 @@ SLEUTH_TARGET __attribute__((noinline)) void look_at(const char* data, int tf_dt
   switch (tf_dtype) {  // TensorFlow's DataType numbers: model/dtypes.py names them
     case 1: return look_as(Plain<float>{}, data, look, all);
     case 2: return look_as(Plain<double>{}, data, look, all);
-    case 3: case 13: return look_as(Plain<int32_t>{}, data, look, all);
-    case 4: case 12: return look_as(Plain<uint8_t>{}, data, look, all);
-    case 5: case 15: return look_as(Plain<int16_t>{}, data, look, all);
-    case 6: case 11: return look_as(Plain<int8_t>{}, data, look, all);
+    case 3:
+    case 13: return look_as(Plain<int32_t>{}, data, look, all);
+    case 4:
+    case 12: return look_as(Plain<uint8_t>{}, data, look, all);
+    case 5:
+    case 15: return look_as(Plain<int16_t>{}, data, look, all);
+    case 6:
+    case 11: return look_as(Plain<int8_t>{}, data, look, all);
     case 8: return look_as(Complex<float>{}, data, look, all);
     case 9: return look_as(Plain<int64_t>{}, data, look, all);
     case 10: return look_as(Bool{}, data, look, all);
     case 14: return look_as(Brain{}, data, look, all);
-    case 16: case 17: return look_as(Plain<uint16_t>{}, data, look, all);
+    case 16:
+    case 17: return look_as(Plain<uint16_t>{}, data, look, all);
     case 18: return look_as(Complex<double>{}, data, look, all);
     case 19: return look_as(Half{}, data, look, all);
     case 22: return look_as(Plain<uint32_t>{}, data, look, all);
     case 23: return look_as(Plain<uint64_t>{}, data, look, all);
-    case 24: case 25: case 26: case 27: case 28:
-      return look_as(Table{float8_values(tf_dtype)}, data, look, all);
+    case 24:
+    case 25:
+    case 26:
+    case 27:
+    case 28: return look_as(Table{float8_values(tf_dtype)}, data, look, all);
   }
 }
 

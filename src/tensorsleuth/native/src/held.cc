@@ -22,7 +22,8 @@ struct Step {
   Step() = default;
   Step(Step&& other) = default;
   Step& operator=(Step&& other) {
-    std::swap(call, other.call), std::swap(order, other.order), std::swap(slots, other.slots), std::swap(taken, other.taken);
+    std::swap(call, other.call), std::swap(order, other.order), std::swap(slots, other.slots),
+        std::swap(taken, other.taken);
     return *this;
   }
   ~Step() {

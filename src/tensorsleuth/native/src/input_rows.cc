@@ -8,8 +8,8 @@
 namespace sleuth::input_rows {
 namespace {
 
-constexpr uint64_t kRows = 1024, kBytes = 1 << 20;  // of a batch, at most
-constexpr uint64_t kNarrow = 3;                     // fewer columns are no text
+constexpr uint64_t kRows = 1024, kBytes = 1 << 20;    // of a batch, at most
+constexpr uint64_t kNarrow = 3;                       // fewer columns are no text
 enum Phase : uint32_t { kTrain = 1, kEvaluate = 2 };  // model/batches.py
 
 Ring rows;
@@ -40,7 +40,8 @@ Narrow narrow_of(int dtype) {  // TensorFlow's numbers; nullptr where it is no i
 
 class Batch {
  public:
-  explicit Batch(const TensorView& tensor) : data_(static_cast<const char*>(tensor.data)), narrow_(narrow_of(tensor.dtype)) {
+  explicit Batch(const TensorView& tensor)
+      : data_(static_cast<const char*>(tensor.data)), narrow_(narrow_of(tensor.dtype)) {
     if (!narrow_ || !data_ || tensor.rank != 2 || tensor.dims[0] <= 0 || tensor.dims[1] < int64_t(kNarrow)) return;
     bytes_ = tensor.bytes / uint64_t(tensor.dims[0]);
     if (!bytes_ || bytes_ > kBytes) return;

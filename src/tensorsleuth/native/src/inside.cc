@@ -20,12 +20,12 @@ namespace {
 
 struct Plan {
   std::atomic<uint32_t> kind{kNorm};
-  std::atomic<int> axis{0};  // of attention weights: that of the rows
+  std::atomic<int> axis{0};       // of attention weights: that of the rows
   std::atomic<int64_t> seen{-1};  // the last step in which it was looked at
 };
 
 constexpr uint64_t kRows = 64, kInputBytes = 256 << 10;  // of an input, at most
-constexpr uint32_t kHasRows = 1u << 31;  // with a series in the map: its rows are wanted of every step
+constexpr uint32_t kHasRows = 1u << 31;                  // with a series in the map: its rows are wanted of every step
 
 Plan plans[kMost];
 TensorMap<uint32_t> map;
@@ -48,7 +48,8 @@ void count_units(const TensorView& tensor, Watched* row) {
   if (!rows) return;
   if (tensor.dtype == 1) row->before = double(dead_units(static_cast<const float*>(tensor.data), rows, units));
   else if (tensor.dtype == 2) row->before = double(dead_units(static_cast<const double*>(tensor.data), rows, units));
-  else if (tensor.dtype == 14 || tensor.dtype == 19)  // half a float: -0 is not zero to an integer, and no relu makes it
+  // Half a float: -0 is not zero to an integer, and no relu makes it.
+  else if (tensor.dtype == 14 || tensor.dtype == 19)
     row->before = double(dead_units(static_cast<const uint16_t*>(tensor.data), rows, units));
   else return;
   row->change = double(units);

@@ -28,7 +28,8 @@ inline uint32_t asked(uint32_t tensor) {
   return now ? series_of(tensor, now) : 0;
 }
 
-void saw(uint32_t series, const TensorView& tensor, const Where& where);  // a probe did: the rows of an input, and a look
+// A probe has seen it: the rows of an input, and a look.
+void saw(uint32_t series, const TensorView& tensor, const Where& where);
 void look_at(uint32_t series, const TensorView& tensor, const Where& where);  // once a step, where it is due
 void close();
 void abandon();  // in a forked child

@@ -37,7 +37,8 @@ class Bins {
 
   void give(uint32_t* bins) const {
     for (int i = 0; i < kBins; ++i)
-      bins[i] = uint32_t(std::min<uint64_t>(counts_[0][i] + counts_[1][i] + counts_[2][i] + counts_[3][i], 0xFFFFFFFFu));
+      bins[i] =
+          uint32_t(std::min<uint64_t>(counts_[0][i] + counts_[1][i] + counts_[2][i] + counts_[3][i], 0xFFFFFFFFu));
   }
 
  private:
@@ -57,7 +58,8 @@ class Bins {
 // A power of two that keeps squares in range.
 double scale_for(double min, double max) {
   double peak = std::max(std::fabs(min), std::fabs(max));
-  return peak > 0 && !(peak > 0x1p-400 && peak < 0x1p400) ? std::ldexp(1, std::clamp(-std::ilogb(peak), -1000, 1000)) : 1;
+  return peak > 0 && !(peak > 0x1p-400 && peak < 0x1p400) ? std::ldexp(1, std::clamp(-std::ilogb(peak), -1000, 1000))
+                                                          : 1;
 }
 
 struct Sums {
@@ -131,7 +133,8 @@ void measure_as(Decode decode, const char* data, uint64_t n, uint32_t what, Watc
 
 template <class Decode, class Out>
 void subtract_as(Decode decode, const char* after, const char* before, uint64_t n, Out* out) {
-  for (uint64_t i = 0; i < n; ++i) out[i] = Out(decode(after + i * Decode::kBytes)) - Out(decode(before + i * Decode::kBytes));
+  for (uint64_t i = 0; i < n; ++i)
+    out[i] = Out(decode(after + i * Decode::kBytes)) - Out(decode(before + i * Decode::kBytes));
 }
 
 }  // namespace
@@ -150,21 +153,29 @@ void measure(const void* data, uint64_t n, int tf_dtype, uint32_t what, Watched*
   switch (tf_dtype) {  // TensorFlow's DataType numbers: model/dtypes.py names them
     case 1: return measure_as(Stored<float>{}, bytes, n, what, row);
     case 2: return measure_as(Stored<double>{}, bytes, n, what, row);
-    case 3: case 13: return measure_as(Stored<int32_t>{}, bytes, n, what, row);
-    case 4: case 12: return measure_as(Stored<uint8_t>{}, bytes, n, what, row);
-    case 5: case 15: return measure_as(Stored<int16_t>{}, bytes, n, what, row);
-    case 6: case 11: return measure_as(Stored<int8_t>{}, bytes, n, what, row);
+    case 3:
+    case 13: return measure_as(Stored<int32_t>{}, bytes, n, what, row);
+    case 4:
+    case 12: return measure_as(Stored<uint8_t>{}, bytes, n, what, row);
+    case 5:
+    case 15: return measure_as(Stored<int16_t>{}, bytes, n, what, row);
+    case 6:
+    case 11: return measure_as(Stored<int8_t>{}, bytes, n, what, row);
     case 8: return measure_as(Complex<float>{}, bytes, n, what, row);
     case 9: return measure_as(Stored<int64_t>{}, bytes, n, what, row);
     case 10: return measure_as(Bool{}, bytes, n, what, row);
     case 14: return measure_as(Brain{}, bytes, n, what, row);
-    case 16: case 17: return measure_as(Stored<uint16_t>{}, bytes, n, what, row);
+    case 16:
+    case 17: return measure_as(Stored<uint16_t>{}, bytes, n, what, row);
     case 18: return measure_as(Complex<double>{}, bytes, n, what, row);
     case 19: return measure_as(Half{}, bytes, n, what, row);
     case 22: return measure_as(Stored<uint32_t>{}, bytes, n, what, row);
     case 23: return measure_as(Stored<uint64_t>{}, bytes, n, what, row);
-    case 24: case 25: case 26: case 27: case 28:
-      return measure_as(Table{float8_values(tf_dtype)}, bytes, n, what, row);
+    case 24:
+    case 25:
+    case 26:
+    case 27:
+    case 28: return measure_as(Table{float8_values(tf_dtype)}, bytes, n, what, row);
   }
 }
 
@@ -181,8 +192,8 @@ int subtract(const void* after, const void* before, uint64_t n, int tf_dtype, vo
 }  // namespace sleuth
 
 // Both passes over a tensor; for tests.
-extern "C" __attribute__((visibility("default"))) void sleuth_measure(const void* data, uint64_t n, int tf_dtype, uint32_t what,
-                                                                      sleuth::Watched* row) {
+extern "C" __attribute__((visibility("default"))) void sleuth_measure(const void* data, uint64_t n, int tf_dtype,
+                                                                      uint32_t what, sleuth::Watched* row) {
   sleuth::Health health;
   sleuth::look(data, n, tf_dtype, sleuth::kFull, &health);
   row->nan = health.nan, row->neg_inf = health.neg_inf, row->pos_inf = health.pos_inf, row->zero = health.zero;

@@ -46,8 +46,9 @@ struct Inputs {
   }
 
   static TensorView view_of(const TF_Tensor* tensor) {
-    TensorView view{TF_TensorData(tensor), uint64_t(TF_TensorElementCount(tensor)), TF_TensorByteSize(tensor),
-                    TF_TensorType(tensor), TF_NumDims(tensor), {}};
+    TensorView view{TF_TensorData(tensor),     uint64_t(TF_TensorElementCount(tensor)),
+                    TF_TensorByteSize(tensor), TF_TensorType(tensor),
+                    TF_NumDims(tensor),        {}};
     for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = TF_Dim(tensor, i);
     return view;
   }
@@ -69,7 +70,8 @@ void compute_point(void* kernel, TF_OpKernelContext* context) {
   Inputs inputs(context);
   if (inputs.views.empty()) return;
   uint64_t frame = TF_GetFrameId(context);
-  Where where{uint64_t(TF_StepId(context)), 0, uint32_t(TF_GetIterId(context)), uint32_t(frame ^ (frame >> 32)), kGraph};
+  Where where{uint64_t(TF_StepId(context)), 0, uint32_t(TF_GetIterId(context)), uint32_t(frame ^ (frame >> 32)),
+              kGraph};
   watches::look_at(series, inputs.views[0], where);
 }
 

@@ -13,10 +13,10 @@
 
 #include "breaks.h"
 #include "buffers.h"
-#include "passed.h"
 #include "guard.h"
 #include "held.h"
 #include "inside.h"
+#include "passed.h"
 #include "session.h"
 #include "session_runs.h"
 #include "tf_abi.h"
@@ -33,7 +33,6 @@ struct Probe {
   uint32_t hold;   // the slot to keep the tensor in, 0: none
   uint64_t run;    // of a session: the number of its graph; 0 in a function
 };
-
 
 struct Status {
   TF_Status* tf = TF_NewStatus();
@@ -55,10 +54,13 @@ int64_t attribute(TF_OpKernelConstruction* construction, const char* name) {
 }
 
 void* create(TF_OpKernelConstruction* construction) {
-  return new Probe{uint64_t(attribute(construction, "session")), uint32_t(attribute(construction, "tensor")),
-                   int(attribute(construction, "look")), int(attribute(construction, "dtype")),
+  return new Probe{uint64_t(attribute(construction, "session")),
+                   uint32_t(attribute(construction, "tensor")),
+                   int(attribute(construction, "look")),
+                   int(attribute(construction, "dtype")),
                    uint32_t(attribute(construction, "device")) << kDeviceShift,
-                   uint32_t(attribute(construction, "hold")), uint64_t(attribute(construction, "run"))};
+                   uint32_t(attribute(construction, "hold")),
+                   uint64_t(attribute(construction, "run"))};
 }
 
 void destroy(void* probe) { delete static_cast<Probe*>(probe); }
@@ -69,12 +71,15 @@ struct Input {
     TF_GetInput(context, index, &tensor, reused_status());
     if (TF_GetCode(reused_status())) TF_OpKernelContext_Failure(context, reused_status());
   }
-  ~Input() { if (tensor) TF_DeleteTensor(tensor); }
+  ~Input() {
+    if (tensor) TF_DeleteTensor(tensor);
+  }
 };
 
 TensorView view_of(const TF_Tensor* tensor) {
-  TensorView view{TF_TensorData(tensor), uint64_t(TF_TensorElementCount(tensor)), TF_TensorByteSize(tensor),
-                  TF_TensorType(tensor), TF_NumDims(tensor), {}};
+  TensorView view{TF_TensorData(tensor),     uint64_t(TF_TensorElementCount(tensor)),
+                  TF_TensorByteSize(tensor), TF_TensorType(tensor),
+                  TF_NumDims(tensor),        {}};
   for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = TF_Dim(tensor, i);
   return view;
 }
@@ -163,9 +168,7 @@ void compute_passed(void* kernel, TF_OpKernelContext* context) {
   passed::write({now_ns(), uint64_t(TF_StepId(context)), probe.tensor, uint32_t(probe.look), thread_number(), 0, 1, 0});
 }
 
-void compute_hold(void* kernel, TF_OpKernelContext* context) {
-  keep(context, 0, static_cast<Probe*>(kernel)->hold);
-}
+void compute_hold(void* kernel, TF_OpKernelContext* context) { keep(context, 0, static_cast<Probe*>(kernel)->hold); }
 
 struct Held {
   uint32_t hold;
@@ -175,8 +178,10 @@ struct Held {
 };
 
 void* create_held(TF_OpKernelConstruction* construction) {
-  auto held = new Held{uint32_t(attribute(construction, "hold")), uint64_t(attribute(construction, "needed")),
-                       int(attribute(construction, "count")), {}};
+  auto held = new Held{uint32_t(attribute(construction, "hold")),
+                       uint64_t(attribute(construction, "needed")),
+                       int(attribute(construction, "count")),
+                       {}};
   Status status;
   TF_OpKernelConstruction_GetAttrTypeList(construction, "Tout", held->dtypes, 64, status.tf);
   if (!status.ok()) TF_OpKernelConstruction_Failure(construction, status.tf);
@@ -214,8 +219,8 @@ void compute_summary(void* kernel, TF_OpKernelContext* context) {
   TensorView view{nullptr, 0, 0, probe.dtype, int(TF_TensorElementCount(dims.tensor)), {}};
   const int64_t* sizes = static_cast<int64_t*>(TF_TensorData(dims.tensor));
   for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = sizes[i];
-  note_summary(static_cast<double*>(TF_TensorData(counts.tensor)), static_cast<double*>(TF_TensorData(moments.tensor)), view,
-               probe.look, place_of(context, probe));
+  note_summary(static_cast<double*>(TF_TensorData(counts.tensor)), static_cast<double*>(TF_TensorData(moments.tensor)),
+               view, probe.look, place_of(context, probe));
   if (int hit = breaks::take_stop()) stop_at(context, hit);
 }
 
@@ -253,7 +258,8 @@ __attribute__((constructor)) void publish_all() {
   publish("SleuthProbe", probe, compute_probe);
 
   TF_OpDefinitionBuilder* watch = op("SleuthWatch");
-  for (const char* attr : {"T: type", "device_name: string = ''", "tensor_name: string = ''", "debug_urls: list(string) = []"})
+  for (const char* attr :
+       {"T: type", "device_name: string = ''", "tensor_name: string = ''", "debug_urls: list(string) = []"})
     TF_OpDefinitionBuilderAddAttr(watch, attr);
   TF_OpDefinitionBuilderAddInput(watch, "x: T");
   TF_OpDefinitionBuilderSetIsStateful(watch, true);

@@ -172,8 +172,7 @@ bool Ring::grow() {
   uint64_t count = std::min(wish, limit_ - first);
   off_t offset = off_t(header_bytes_ + first * chunk_bytes_);
   int error = posix_fallocate(fd_, offset, off_t(count * chunk_bytes_));
-  void* map = error ? MAP_FAILED
-                    : mmap(nullptr, count * chunk_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, offset);
+  void* map = error ? MAP_FAILED : mmap(nullptr, count * chunk_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, offset);
   if (map == MAP_FAILED) {
     limit_ = first;
     say_trouble(error ? error : errno);
@@ -194,7 +193,8 @@ void Ring::say_trouble(int error) {
   header_->trouble = uint64_t(error);
   if (complained.exchange(true)) return;
   char line[512];
-  const char* then = header_->chunks && !plan_.keep_all ? "the newest rows replace the oldest" : "no more is kept in it";
+  const char* then =
+      header_->chunks && !plan_.keep_all ? "the newest rows replace the oldest" : "no more is kept in it";
   int size = snprintf(line, sizeof line, "tensorsleuth: %s cannot grow (%s); %s, the program goes on.\n", path_.c_str(),
                       strerror(error), then);
   if (write(2, line, size_t(std::min<int>(size, sizeof line - 1)))) {}

@@ -40,7 +40,7 @@ class Ring {
   int open(const std::string& path, const RingPlan& plan);  // 0 or errno
   void close();                                             // gives back what was allocated and not used
   void abandon();                                           // in a forked child: forget the file, touch nothing
-  char* claim(uint64_t* number);  // the row to fill in, or nullptr; write its kind last
+  char* claim(uint64_t* number);                            // the row to fill in, or nullptr; write its kind last
   void raise_alarm(uint64_t number);
   bool is_open() const { return header_ != nullptr; }
   RingHeader* header() const { return header_; }

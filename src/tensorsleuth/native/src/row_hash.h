@@ -37,7 +37,8 @@ struct RowHash {
   // What comes after the blocks; `bytes`: of all. The chains stay as they are, so that more may be eaten.
   uint64_t end(const char* p, const char* end, uint64_t bytes) const {
     uint64_t x = a;
-    for (; end - p >= 8; p += 8) x = mix(word(p) ^ kTwo, x ^ kThree);  // not kOne, which would cancel out where nothing was mixed in
+    // Not kOne, which would cancel out where nothing was mixed in.
+    for (; end - p >= 8; p += 8) x = mix(word(p) ^ kTwo, x ^ kThree);
     char rest[8] = {};
     for (int i = 0; p < end; ++p, ++i) rest[i] = *p;
     uint64_t y = mix(word(rest) ^ kThree, b ^ kOne);

@@ -13,7 +13,8 @@ struct Health {  // what one look at a tensor finds
 };
 
 constexpr int kNotItself = 254;  // the same where the tensor is not what its id says
-constexpr int kDoNotLook = 255;  // in the place of a Look: only keep the tensor, or say where it lies; instrument.py has the same
+// In the place of a Look: only keep the tensor, or say where it lies; instrument.py has the same.
+constexpr int kDoNotLook = 255;
 
 // How much of it to find. The numbers are model/modes.py's.
 enum Look : int { kNoTensor = 0, kShape = 1, kCurt = 2, kConcise = 3, kFull = 4, kNumerics = 5, kValue = 6 };
@@ -52,7 +53,7 @@ struct Watched {  // what a watched tensor was, once
   uint64_t run;  // as Event::step
   uint32_t series, iteration, shape;
   uint16_t thread;
-  uint8_t dtype, kind;  // kind: as Event's
+  uint8_t dtype, kind;   // kind: as Event's
   uint32_t flags, kept;  // kept: how many of the first dimension, of an image; how many texts
   uint64_t elements, nan, neg_inf, pos_inf, zero;
   double min, max, sum, norm;  // of the finite values
@@ -61,7 +62,8 @@ struct Watched {  // what a watched tensor was, once
   uint32_t bins[kBins];
 };
 static_assert(sizeof(Watched) == 432, "model/rows.py says 432");
-constexpr uint32_t kInsideRow = offsetof(Watched, quantiles);  // what is seen inside of the model has neither of the last two
+// What is seen inside of the model has neither of the last two.
+constexpr uint32_t kInsideRow = offsetof(Watched, quantiles);
 static_assert(kInsideRow == 136, "model/rows.py says 136");
 
 struct MemorySample {  // how much memory the process used at one moment
@@ -71,12 +73,14 @@ struct MemorySample {  // how much memory the process used at one moment
   uint64_t group_used;           // by the process's cgroup, with its page cache; 0 where there is none
   uint64_t group_limit;          // the smallest limit of it and of those around it; 0 where there is none
   uint64_t available;            // on the machine, for all
-  uint64_t allocated, kept;      // by malloc: in use; free and not given back. As of some samples ago, where asking takes long
-  uint64_t kind;                 // 1; 0 is a row that was never finished
+  // By malloc: in use; free and not given back. As of some samples ago, where asking takes long.
+  uint64_t allocated, kept;
+  uint64_t kind;  // 1; 0 is a row that was never finished
 };
 static_assert(sizeof(MemorySample) == 80, "model/rows.py says 80");
 
-struct BufferUse {  // a tensor of 64 kB or more was seen, or an eager one is gone
+// A tensor of 64 kB or more was seen, or an eager one is gone.
+struct BufferUse {
   uint64_t time, step;  // step: as Event's
   uint64_t address, bytes;
   uint32_t tensor, shape, iteration, frame;  // as Event's
@@ -95,7 +99,8 @@ struct Passed {  // an op that puts nothing out has ended
 };
 static_assert(sizeof(Passed) == 32, "model/rows.py says 32");
 
-struct InputRow {  // one row of ids that a model was given
+// One row of ids that a model was given.
+struct InputRow {
   uint64_t batch;                      // the same for all that one call was given at once
   uint64_t whole, headless, tailless;  // hashes: of all ids; without the run of equal ones at the beginning; at the end
   uint32_t first, last;                // the ids of which these runs are, the lower half
@@ -110,19 +115,42 @@ enum InputRowFlag : uint8_t { kLongWhole = 1, kLongHeadless = 2, kLongTailless =
 
 // What is asked for of a watched tensor; in a row: what there is. watching/what.py has the same numbers.
 enum WatchWhat : uint32_t {
-  kWatchScalar = 1, kWatchNorm = 2, kWatchHistogram = 4, kWatchQuantiles = 8, kWatchImage = 16, kWatchText = 32, kWatchValue = 64,
-  kWatchExact = 128,   // the quantiles are exact
-  kWatchCompared = 256,  // `before` and `change` are filled in
-  kWatchUnits = 512,     // they are how many units are dead, of how many
+  kWatchScalar = 1,
+  kWatchNorm = 2,
+  kWatchHistogram = 4,
+  kWatchQuantiles = 8,
+  kWatchImage = 16,
+  kWatchText = 32,
+  kWatchValue = 64,
+  kWatchExact = 128,      // the quantiles are exact
+  kWatchCompared = 256,   // `before` and `change` are filled in
+  kWatchUnits = 512,      // they are how many units are dead, of how many
   kWatchAttention = 1024  // what attention.h keeps lies beside the row
 };
 
 enum EventKind : uint8_t { kEager = 1, kGraph = 2 };
 enum BufferKind : uint8_t { kEagerBuffer = 1, kGraphBuffer = 2, kFreedBuffer = 3 };
-enum CallKind : uint8_t { kOp = 1, kFunction = 2, kMoreInputs = 3, kJoin = 4, kFailed = 5, kEnded = 6, kReplaying = 7, kReplayed = 8,
-                          kBatch = 9 };
+enum CallKind : uint8_t {
+  kOp = 1,
+  kFunction = 2,
+  kMoreInputs = 3,
+  kJoin = 4,
+  kFailed = 5,
+  kEnded = 6,
+  kReplaying = 7,
+  kReplayed = 8,
+  kBatch = 9
+};
 enum EventFlag : uint32_t {
-  kBad = 1, kLooked = 2, kCounted = 4, kRanged = 8, kMoments = 16, kSaturated = 32, kDevice = 64, kHasValue = 128, kSteady = 256
+  kBad = 1,
+  kLooked = 2,
+  kCounted = 4,
+  kRanged = 8,
+  kMoments = 16,
+  kSaturated = 32,
+  kDevice = 64,
+  kHasValue = 128,
+  kSteady = 256
 };
 
 // Bits 9 to 15: how long the look took, in nanoseconds, as 5 bits of exponent and 2 of mantissa; 0 where not known.

@@ -40,8 +40,8 @@ extern "C" {
 #define SLEUTH_API __attribute__((visibility("default")))
 
 // `out` has a place for each row.
-SLEUTH_API void sleuth_look_rows(const char* data, uint64_t rows, uint64_t elements, uint64_t bytes, int tf_dtype, int look,
-                                 sleuth::Health* out) {
+SLEUTH_API void sleuth_look_rows(const char* data, uint64_t rows, uint64_t elements, uint64_t bytes, int tf_dtype,
+                                 int look, sleuth::Health* out) {
   for (uint64_t i = 0; i < rows; ++i) sleuth::look(data + i * bytes, elements, tf_dtype, look, out + i);
 }
 

@@ -20,7 +20,7 @@ namespace sleuth::sampler {
 namespace {
 
 constexpr uint64_t kEvery = 50'000'000, kAtLeast = 1'000'000'000;  // nanoseconds
-constexpr uint64_t kSame = 64 << 10;                                // bytes
+constexpr uint64_t kSame = 64 << 10;                               // bytes
 constexpr size_t kStack = 128 << 10;
 constexpr uint64_t kRest = 500;  // malloc is locked while it counts: at most one 500th of the time, but once a second
 
@@ -179,7 +179,8 @@ class Sampler {
   }
 
   bool is_same(const MemorySample& now) const {
-    return near(now.resident, last_.resident) && near(now.group_used, last_.group_used) && now.group_limit == last_.group_limit;
+    return near(now.resident, last_.resident) && near(now.group_used, last_.group_used) &&
+           now.group_limit == last_.group_limit;
   }
 
   static bool near(uint64_t one, uint64_t other) { return (one > other ? one - other : other - one) < kSame; }
@@ -200,7 +201,9 @@ Sampler& the_sampler = *new Sampler;  // never destroyed: the thread may outlive
 
 }  // namespace
 
-int open(const std::string& path, uint32_t chunk_rows, uint64_t chunks) { return the_sampler.open(path, chunk_rows, chunks); }
+int open(const std::string& path, uint32_t chunk_rows, uint64_t chunks) {
+  return the_sampler.open(path, chunk_rows, chunks);
+}
 
 void wake() {
   if (waiting.load(std::memory_order_relaxed) && waiting.exchange(false)) the_sampler.begin();

@@ -8,8 +8,8 @@
 namespace sleuth::sampler {
 
 int open(const std::string& path, uint32_t chunk_rows, uint64_t chunks);  // 0 or errno; takes the first sample
-void wake();                                                             // the first call: begin
-void close();                                                            // takes the last sample
+void wake();                                                              // the first call: begin
+void close();                                                             // takes the last sample
 void abandon();
 
 }  // namespace sleuth::sampler

@@ -9,13 +9,13 @@
 
 #include "breaks.h"
 #include "buffers.h"
-#include "passed.h"
-#include "health.h"
 #include "guard.h"
+#include "health.h"
 #include "input_rows.h"
 #include "inside.h"
-#include "session_runs.h"
+#include "passed.h"
 #include "sampler.h"
+#include "session_runs.h"
 #include "shapes.h"
 #include "threads.h"
 #include "values.h"
@@ -76,7 +76,9 @@ Health health_of(const double* counts, const double* moments, int look) {
 
 // Where a tensor of a graph lies is told in its own row, in place of mean and deviation where those are not asked for: a row
 // of buffers.bin for each would take half as much again on disk. trace/buffers.py reads them.
-bool has_room_for_buffer(int look, const Where& where) { return where.kind == kGraph && look >= kShape && look < kNumerics; }
+bool has_room_for_buffer(int look, const Where& where) {
+  return where.kind == kGraph && look >= kShape && look < kNumerics;
+}
 
 void put_buffer(Event* row, const TensorView& tensor) {
   uint64_t address = uint64_t(tensor.data), bytes = tensor.data ? tensor.bytes : 0;
@@ -84,7 +86,8 @@ void put_buffer(Event* row, const TensorView& tensor) {
   memcpy(&row->std, &bytes, sizeof bytes);
 }
 
-bool write_event(const Health& health, const TensorView& tensor, int look, const Where& where, uint32_t flags, uint64_t began) {
+bool write_event(const Health& health, const TensorView& tensor, int look, const Where& where, uint32_t flags,
+                 uint64_t began) {
   uint64_t number;
   char* place = events.claim(&number);
   flags |= flags_of(look, health);
@@ -195,7 +198,8 @@ bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags
     if (writing.ok) watches::saw(series, tensor, where, health);
   }
   if (uint32_t ours = inside::asked(where.tensor)) inside::saw(ours, tensor, where);
-  if (asked) breaks::judge(asked, health, tensor, where);  // which may take as long as the user likes: nobody waits for us now
+  // It may take as long as the user likes: nobody waits for us now.
+  if (asked) breaks::judge(asked, health, tensor, where);
   return bad;
 }
 
@@ -231,9 +235,9 @@ extern "C" {
 #define SLEUTH_API __attribute__((visibility("default")))
 
 // Opens the files about memory and time; before the session that writes them, which closes them. 0 or errno.
-SLEUTH_API int sleuth_open_memory(const char* samples, uint64_t sample_chunk_rows, uint64_t sample_chunks, const char* uses,
-                                  uint64_t use_chunk_rows, uint64_t use_chunks, const char* ends, uint64_t end_chunk_rows,
-                                  uint64_t end_chunks) {
+SLEUTH_API int sleuth_open_memory(const char* samples, uint64_t sample_chunk_rows, uint64_t sample_chunks,
+                                  const char* uses, uint64_t use_chunk_rows, uint64_t use_chunks, const char* ends,
+                                  uint64_t end_chunk_rows, uint64_t end_chunks) {
   using namespace sleuth;
   int error = sampler::open(samples, uint32_t(sample_chunk_rows), sample_chunks);
   if (!error) error = buffers::open(uses, uint32_t(use_chunk_rows), use_chunks);
@@ -249,10 +253,9 @@ SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
   using namespace sleuth;
   static std::once_flag once;
   std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forget_in_child); });
-  int error = events.open(plan->events, {sizeof(Event), uint32_t(plan->event_chunk_rows), plan->event_chunks,
-                                         plan->event_window});
-  if (!error)
-    error = calls.open(plan->calls, {sizeof(Call), uint32_t(plan->call_chunk_rows), plan->call_chunks, 0});
+  int error = events.open(plan->events,
+                          {sizeof(Event), uint32_t(plan->event_chunk_rows), plan->event_chunks, plan->event_window});
+  if (!error) error = calls.open(plan->calls, {sizeof(Call), uint32_t(plan->call_chunk_rows), plan->call_chunks, 0});
   if (!error) error = shapes.open(plan->shapes);
   if (!error && plan->value_bytes) error = values.open(plan->values, plan->value_rows, plan->value_bytes);
   if (error) {

@@ -30,14 +30,16 @@ struct SessionPlan {
 
 inline thread_local bool busy = false;  // our own code runs on this thread: its ops are not the program's
 
-struct Writing {  // counts itself, so that closing can wait for those under way
+// Counts itself, so that closing can wait for those under way.
+struct Writing {
   bool ok;  // whether there is a recording to write to
   Writing();
   ~Writing();
 };
 
 bool recording(uint64_t session);
-int64_t step_now();  // the training step
+// The training step.
+int64_t step_now();
 bool note(const TensorView& tensor, int look, const Where& where, uint32_t flags = 0);  // true where it is bad
 // `counts`: DebugNumericSummaryV2's FULL_HEALTH: id, device, dtype, rank, elements, -inf, +inf, nan, -, 0, +.
 // `moments`: min, max, mean, std, first_bad.

@@ -24,8 +24,8 @@ thread_local std::string graph_name;
 thread_local uint64_t call_of_thread = 0;
 thread_local int rounds = kUsualRounds;
 std::mutex mutex;
-std::vector<Run> under_way;              // oldest first
-std::atomic<uint64_t> recent[kRecent];   // steps that were joined: what nearly every probe finds
+std::vector<Run> under_way;             // oldest first
+std::atomic<uint64_t> recent[kRecent];  // steps that were joined: what nearly every probe finds
 
 void note_join(uint64_t tf_step, uint64_t call) {
   Call row{};

@@ -15,7 +15,7 @@ class TensorMap {
 
   void put(uint32_t tensor, Number number) {  // one writer at a time
     auto& page = pages_[tensor >> kPageBits];
-    if (!page.load(std::memory_order_acquire)) page = new std::atomic<Number>[kPage]{};
+    if (!page.load(std::memory_order_acquire)) page = new std::atomic<Number>[kPage] {};
     page.load()[tensor & (kPage - 1)] = number;
   }
 

@@ -43,7 +43,8 @@ void TF_OpKernelConstruction_Failure(TF_OpKernelConstruction*, TF_Status*);
 int TF_NumInputs(TF_OpKernelContext*);
 void TF_GetInput(TF_OpKernelContext*, int, TF_Tensor**, TF_Status*);
 void TF_SetOutput(TF_OpKernelContext*, int, const TF_Tensor*, TF_Status*);
-TF_Tensor* TF_AllocateOutput(TF_OpKernelContext*, int, int dtype, const int64_t* dims, int rank, size_t bytes, TF_Status*);
+TF_Tensor* TF_AllocateOutput(TF_OpKernelContext*, int, int dtype, const int64_t* dims, int rank, size_t bytes,
+                             TF_Status*);
 void TF_OpKernelContext_Failure(TF_OpKernelContext*, TF_Status*);
 int64_t TF_StepId(TF_OpKernelContext*);
 uint64_t TF_GetFrameId(TF_OpKernelContext*);

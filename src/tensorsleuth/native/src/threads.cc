@@ -61,7 +61,8 @@ struct Mine {
     for (int tried = 0; tried < kSlots; ++tried) {
       number = (first + tried) % kSlots;
       uint32_t nobody = 0;
-      if (!__atomic_compare_exchange_n(&slot(number)->id, &nobody, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) continue;
+      if (!__atomic_compare_exchange_n(&slot(number)->id, &nobody, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        continue;
       last_taken.store(number + 1, std::memory_order_relaxed);
       memset(slot(number)->begun, 0, sizeof slot(number)->begun);
       slot(number)->thread = thread_number();

@@ -28,10 +28,10 @@ namespace threads {
 
 int open(const char* path);  // 0 or errno; an empty path: in memory, for nobody
 void close();                // gives back the slots that nobody used
-void abandon();  // in a forked child: leave the parent's file alone
+void abandon();              // in a forked child: leave the parent's file alone
 
 void begin(uint32_t op, uint64_t call, int64_t step, uint64_t time);
-void end();                 // what this thread began last
+void end();                    // what this thread began last
 void end_call(uint64_t call);  // and all that it began after
 
 }  // namespace threads

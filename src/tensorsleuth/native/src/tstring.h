@@ -17,10 +17,10 @@ inline std::string_view text_of(const void* tstring) {
   std::memcpy(words, bytes, sizeof words);
   std::memcpy(halves, bytes, sizeof halves);
   switch (bytes[0] & 3) {
-    case 0: return {bytes + 1, size_t(uint8_t(bytes[0]) >> 2)};                         // small: in place
-    case 1: return {reinterpret_cast<const char*>(words[2]), size_t(words[0] >> 2)};    // large: size, room, place
-    case 2: return {bytes + halves[1], size_t(halves[0] >> 2)};                         // at an offset from here
-    default: return {reinterpret_cast<const char*>(words[1]), size_t(words[0] >> 2)};   // a view: size, place
+    case 0: return {bytes + 1, size_t(uint8_t(bytes[0]) >> 2)};                        // small: in place
+    case 1: return {reinterpret_cast<const char*>(words[2]), size_t(words[0] >> 2)};   // large: size, room, place
+    case 2: return {bytes + halves[1], size_t(halves[0] >> 2)};                        // at an offset from here
+    default: return {reinterpret_cast<const char*>(words[1]), size_t(words[0] >> 2)};  // a view: size, place
   }
 }
 

@@ -33,9 +33,9 @@ std::shared_ptr<WatchedFunction> read_function(uint64_t session, string_view lin
     }
     for (string_view output : split(parts[2], ',')) {
       auto pair = split(output, ':');
-      node.outputs.push_back(pair.size() == 3 ? Output{int(number_in(pair[0])), int(number_in(pair[1])),
-                                                       uint32_t(number_in(pair[2]))}
-                                              : Output{0, -1, 0});
+      node.outputs.push_back(
+          pair.size() == 3 ? Output{int(number_in(pair[0])), int(number_in(pair[1])), uint32_t(number_in(pair[2]))}
+                           : Output{0, -1, 0});
     }
     for (string_view input : split(parts[3], ','))
       if (!input.empty()) node.inputs.emplace_back(input);

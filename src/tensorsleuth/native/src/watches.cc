@@ -35,7 +35,8 @@ struct Files {  // what is seen goes into: rows, and what is kept beside them
 
   const uint32_t row_size;
 
-  int open(const char* row_path, const char* value_rows, const char* bytes, uint64_t chunk_rows, uint64_t chunks, uint64_t bound) {
+  int open(const char* row_path, const char* value_rows, const char* bytes, uint64_t chunk_rows, uint64_t chunks,
+           uint64_t bound) {
     if (rows.is_open()) return 0;
     int error = rows.open(row_path, {row_size, uint32_t(chunk_rows), chunks, 0});
     return error ? error : values.open(bytes, value_rows, bound);
@@ -73,7 +74,8 @@ std::string texts_in(const TensorView& tensor, uint32_t* kept) {
 }
 
 // What of the tensor itself is kept; the flag for it, or 0.
-uint32_t keep(Values& values, uint64_t number, const TensorView& tensor, const Where& where, uint32_t what, Watched* row) {
+uint32_t keep(Values& values, uint64_t number, const TensorView& tensor, const Where& where, uint32_t what,
+              Watched* row) {
   if (tensor.dtype == kStringDtype) {
     if (!(what & kWatchText) || where.kind != kGraph) return 0;  // strings of eager tensors come as text already
     std::string texts = texts_in(tensor, &row->kept);
@@ -159,7 +161,9 @@ uint32_t look_up(uint32_t tensor) {
   return series && is_due(series) ? series : 0;
 }
 
-bool not_guards(uint32_t tensor) { return active.load(std::memory_order_relaxed) && series_of.get(tensor) & kNotGuards; }
+bool not_guards(uint32_t tensor) {
+  return active.load(std::memory_order_relaxed) && series_of.get(tensor) & kNotGuards;
+}
 
 bool is_due(uint32_t series) {
   int64_t every = series < kMost ? plans[series].every.load(std::memory_order_relaxed) : 0, step = step_now();
@@ -214,14 +218,14 @@ extern "C" {
 using namespace sleuth;
 
 // Opens the files of the recording under way. 0 or errno.
-SLEUTH_API int sleuth_watch_open(const char* rows, const char* value_rows, const char* values, uint64_t chunk_rows, uint64_t chunks,
-                                 uint64_t value_bytes) {
+SLEUTH_API int sleuth_watch_open(const char* rows, const char* value_rows, const char* values, uint64_t chunk_rows,
+                                 uint64_t chunks, uint64_t value_bytes) {
   return watches::watched.open(rows, value_rows, values, chunk_rows, chunks, value_bytes);
 }
 
 // The same for what inside.h looks at.
-SLEUTH_API int sleuth_inside_open(const char* rows, const char* value_rows, const char* values, uint64_t chunk_rows, uint64_t chunks,
-                                  uint64_t value_bytes) {
+SLEUTH_API int sleuth_inside_open(const char* rows, const char* value_rows, const char* values, uint64_t chunk_rows,
+                                  uint64_t chunks, uint64_t value_bytes) {
   return watches::ours.open(rows, value_rows, values, chunk_rows, chunks, value_bytes);
 }
 
@@ -247,7 +251,9 @@ SLEUTH_API void sleuth_watch_forget() {
 
 SLEUTH_API int sleuth_watch_due(uint32_t series) { return watches::is_due(series); }
 
-SLEUTH_API uint64_t sleuth_watch_rows() { return watches::watched.rows.is_open() ? watches::watched.rows.header()->head.load() : 0; }
+SLEUTH_API uint64_t sleuth_watch_rows() {
+  return watches::watched.rows.is_open() ? watches::watched.rows.header()->head.load() : 0;
+}
 
 // Looks at a tensor that no probe sees.
 SLEUTH_API void sleuth_watch_saw(uint32_t series, const TensorView* tensor, const Where* where) {
@@ -255,8 +261,8 @@ SLEUTH_API void sleuth_watch_saw(uint32_t series, const TensorView* tensor, cons
 }
 
 // A variable, after a step and before it; `of_value` and `of_update` are the series, 0 for none.
-SLEUTH_API void sleuth_watch_variable(uint32_t of_value, uint32_t of_update, const TensorView* after, const TensorView* before,
-                                      const Where* where) {
+SLEUTH_API void sleuth_watch_variable(uint32_t of_value, uint32_t of_update, const TensorView* after,
+                                      const TensorView* before, const Where* where) {
   Writing writing;
   if (!writing.ok) return;
   watches::Update update(*after, before);
@@ -265,7 +271,8 @@ SLEUTH_API void sleuth_watch_variable(uint32_t of_value, uint32_t of_update, con
 }
 
 // Texts of an eager tensor, each after its length.
-SLEUTH_API void sleuth_watch_text(uint32_t series, const void* texts, uint64_t bytes, uint32_t kept, const TensorView* tensor) {
+SLEUTH_API void sleuth_watch_text(uint32_t series, const void* texts, uint64_t bytes, uint32_t kept,
+                                  const TensorView* tensor) {
   Writing writing;
   if (!writing.ok) return;
   Where where{0, 0, 0, 0, kEager};

@@ -9,7 +9,7 @@
 
 namespace sleuth::watches {
 
-constexpr uint32_t kMost = 4096;        // series
+constexpr uint32_t kMost = 4096;           // series
 constexpr uint32_t kNotGuards = 1u << 31;  // with a series: looked at for that only, no matter of the guard's
 
 extern std::atomic<bool> active;
@@ -30,7 +30,8 @@ struct Step {  // what a step did to a variable
 
 // Writes what was seen. `health`: what a look at kFull or closer found.
 void saw(uint32_t series, const TensorView& tensor, const Where& where, const Health& health, const Step& step = {});
-void look_at(uint32_t series, const TensorView& tensor, const Where& where);  // where no probe does, and its turn has come
+// Where no probe does, and its turn has come.
+void look_at(uint32_t series, const TensorView& tensor, const Where& where);
 Watched row_of(uint32_t series, const TensorView& tensor, const Where& where, const Health& health);
 Health health_of(const TensorView& tensor);
 void write(Watched row, const Where& where, const std::string& kept);  // a row, and what is kept beside it
