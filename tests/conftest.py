@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import signal
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -22,6 +23,20 @@ LONG_TEST_SECONDS = 1200
 STUCK_SECONDS = 60  # beyond a test's limit: Python cannot interrupt a test that is stuck in native code
 
 _stderr: list[int] = []  # a duplicate, made where pytest captures nothing
+
+
+def _restore_signals() -> None:
+    """Give the programs that tests start their signals, even if `nohup`, a shell's `&` or a CI runner takes them away.
+
+    A child inherits which signals are ignored or blocked, but no handlers. So the suite still outlives its terminal.
+    """
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGCHLD):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+
+
+_restore_signals()  # in the parent and, since each loads this file, in every worker of pytest-xdist
 
 
 def pytest_configure() -> None:
