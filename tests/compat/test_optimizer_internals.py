@@ -40,7 +40,7 @@ def test_our_pass_is_the_last_of_the_last_round(recorded: Callable[..., Trace]) 
     bare = optimized_nodes(dense, x)
     watched: list[str] = []
     recorded(lambda: watched.extend(optimized_nodes(dense, x)))
-    assert "_FusedMatMul" in bare
+    assert {"_FusedMatMul", "_MklNativeFusedMatMul"} & set(bare)  # the second with oneDNN
     added = Counter(watched) - Counter(bare)
     assert Counter(bare) - Counter(watched) == Counter()
     assert added["SleuthProbe"] >= 2 and added["SleuthCall"] == 1

@@ -175,7 +175,9 @@ class Functions:
             return True
         self._passed_over.add(name)
         self.forget(name)
-        self.library.catalog.not_covered(f"the first call of {name}", "the graph optimiser did not see it")
+        self.library.catalog.not_covered(
+            f"the first call of {name}", "the graph optimiser did not see it, or failed on it"
+        )
         return False
 
     def refuse(self, name: str, why: str) -> None:

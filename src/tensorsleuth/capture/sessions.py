@@ -177,7 +177,7 @@ class Sessions:
             if fetch is not None:
                 fetch.probed = self._runs.has_probe(run, fetch.tensor)
         if run.unseen and not self._runs.was_probed(run):
-            why = "it is tiny, or had run before recording began"
+            why = "it is tiny, had run before recording began, or the graph optimiser failed on it"
             self._catalog.not_covered(f"the inside of {run.title}: what is fed and fetched is seen", why)
 
     def _failed(self, running: Running, error: Any) -> None:

@@ -87,12 +87,20 @@ string redirected(const Node& node, const std::unordered_map<string, string>& pr
   return out;
 }
 
+// Has a pass before ours made a node without an op. TensorFlow then throws the whole graph away, probes and all, and runs
+// the function as it was: up to 2.21 its remapper does so with oneDNN, of relu(dense(x) + x).
+bool is_broken(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (node.op.empty()) return true;
+  return false;
+}
+
 }  // namespace
 
 bool add_probes(string_view bytes, string* out) {
   if (none_watched()) return false;
   Graph graph;
-  if (!read_graph(bytes, &graph)) return false;
+  if (!read_graph(bytes, &graph) || is_broken(graph)) return false;
   labels::SessionLabels session(runs::graph_of_thread());
   if (!runs::graph_of_thread().empty() && !is_function(graph)) session.put(&graph);
   labels::Places places;
