@@ -50,6 +50,38 @@ def test_the_loss_jumps_by_more_than_it_varies(losses: np.ndarray, jumps: bool, 
     assert not jumps or learning_rate_too_high._is_no_better(losses) is no_better
 
 
+def noisy(losses: np.ndarray, noise: float, seed: int) -> np.ndarray:
+    return np.append(losses[0], losses[1:] * np.exp(noise * np.random.default_rng(seed).normal(size=len(losses) - 1)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_noise_does_not_decide_whether_a_loss_comes_back(seed: int) -> None:
+    falls = np.append(3.4, np.geomspace(1300.0, 20.0, 119))
+    stays = np.append(3.4, np.linspace(1300.0, 900.0, 119))
+    assert not learning_rate_too_high._is_no_better(noisy(falls, 0.5, seed))  # the tenths do not fall one by one
+    assert learning_rate_too_high._is_no_better(noisy(stays, 0.5, seed))
+    level = noisy(np.full(120, 3.4), 0.3, seed)
+    assert learning_rate_too_high._comes_back(level) is False  # chance is no pace
+
+
+@pytest.mark.parametrize(("last", "comes_back"), [(2.2, True), (2.6, False)])
+def test_a_loss_comes_back_where_as_many_steps_again_would_bring_it_down(last: float, comes_back: bool) -> None:
+    quarters = np.repeat([1.0, 4.0, 3.0, last], 25)  # 2.2 * (2.2 / 3) ** 4 = 0.64, 2.6 * (2.6 / 3) ** 4 = 1.5
+    assert learning_rate_too_high._comes_back(quarters) is comes_back
+
+
+@pytest.mark.parametrize("zeros", [[], [19], [57, 58, 59, 63], [88, 95], [86, 88, 90, 92, 94]])
+def test_batches_whose_loss_is_0_do_not_hide_a_jump(zeros: list[int]) -> None:
+    losses = noisy(np.append(1.77, np.full(95, 1000.0)), 0.8, 5)  # logits so large that right answers lose nothing
+    losses[zeros] = 0.0
+    assert learning_rate_too_high._jumps(losses) and learning_rate_too_high._is_no_better(losses)
+
+
+def test_a_loss_that_is_0_at_the_start_or_mostly_does_not_jump() -> None:
+    assert not learning_rate_too_high._jumps(np.append(0.0, np.full(99, 3.0)))  # no reward yet
+    assert not learning_rate_too_high._jumps(np.append(1.0, np.zeros(99)))
+
+
 @pytest.mark.parametrize(
     ("losses", "left"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 import numpy as np
 
@@ -20,8 +19,12 @@ THROWN = 0.1  # of the weights, by each of the first steps: a thousandth is usua
 LATE, STILL = 16, 0.05  # or of them from that step on, at every look
 JUMPED = 2.0  # times the first loss, soon after it or at the end
 CHANCE = 4.0  # or as many times what the last ones vary by, in standard deviations of their logarithm
+FEWEST_VARYING = 20  # losses, the last ones, that this is measured on
+SIGMA = 1.48  # standard deviations of a normal distribution are so many times its median deviation
+ERROR_OF_MEDIANS = 1.25 * 2**0.5  # of the difference of two, to that of one number
 NO_BETTER = 0.9  # of the first loss, in the last tenth of the steps
-FALLING = 5  # tenths, the last ones, each below the one before: it may come back yet
+FALLING = 3.0  # standard errors, from the third quarter of the steps to the last: it may come back yet
+TINY = float(np.finfo(np.float32).tiny)  # stands for a loss of 0, which has no logarithm
 SHOWN = 3  # of the first looks, and of the last
 MORE_SPECIFIC = (logits_as_probabilities, exploding_gradients, dead_layer)
 
@@ -46,20 +49,33 @@ def _is_thrown(pace: Pace) -> bool:
 
 
 def _jumps(losses: Array) -> bool:
-    if not np.isfinite(losses).all() or (losses <= 0).any():
+    if not np.isfinite(losses).all() or losses.min() < 0 or losses[0] == 0:
         return False
     highest = max(float(np.max(losses[1 : 1 + EARLY])), _end(losses))
-    noise = float(np.std(np.log(_last(losses))))
-    return bool(np.log(highest / losses[0]) > max(np.log(JUMPED), CHANCE * noise))
+    risen = np.log(max(highest, TINY) / losses[0])
+    return bool(risen > max(np.log(JUMPED), CHANCE * _noise(losses)))
+
+
+def _noise(losses: Array) -> float:
+    """Return the standard deviation of the last logarithms, by their median: a batch whose loss is 0 does not count."""
+    last = _logarithms(losses[-max(len(losses) // PART, FEWEST_VARYING) :])
+    return SIGMA * float(np.median(np.abs(last - np.median(last))))
 
 
 def _is_no_better(losses: Array) -> bool:
-    return _end(losses) >= NO_BETTER * float(losses[0]) and not _still_falls(losses)
+    return _end(losses) >= NO_BETTER * float(losses[0]) and not _comes_back(losses)
 
 
-def _still_falls(losses: Array) -> bool:
-    tenths = [float(np.median(part)) for part in np.array_split(losses, PART)[-FALLING:]]
-    return all(after < before for before, after in pairwise(tenths))
+def _comes_back(losses: Array) -> bool:
+    """Would as many steps again, at the pace of the last half, bring the loss below where it began?"""
+    before, last = (float(np.median(_logarithms(part))) for part in np.array_split(losses, 4)[2:])
+    chance = FALLING * ERROR_OF_MEDIANS * _noise(losses) / (len(losses) / 4) ** 0.5
+    ahead = np.log(_end(losses)) - 4 * (before - last)
+    return bool(before - last > chance and ahead < np.log(NO_BETTER * losses[0]))
+
+
+def _logarithms(losses: Array) -> Array:
+    return np.asarray(np.log(np.maximum(losses.astype(np.float64), TINY)))
 
 
 def _end(losses: Array) -> float:
