@@ -3,6 +3,7 @@
 python tests/programs/score.py [name…]                  run them, and score
 python tests/programs/score.py --keep runs/ [name…]     also keep what was recorded
 python tests/programs/score.py --again runs/ [name…]    score what was kept once more: after a change of the reasoning
+python tests/programs/score.py --jobs 1 [name…]         run one program at a time (else 2)
 """
 
 from __future__ import annotations
@@ -128,8 +129,9 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--again", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(2) as pool:
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(asked.jobs) as pool:
         runs = (asked.again or asked.keep or Path(scratch)).absolute()
         scores = []
         run = keep_as_it_is if asked.again else run_whole
