@@ -38,7 +38,7 @@ def train_step(ids, wanted):
     return loss
 
 
-for step in range(120):
+for step in range(40):
     loss = train_step(*sentences(32))
     if step % 20 < 1 or step < 5:
         print(f"step {step + 1} loss {float(loss):.4f}")
