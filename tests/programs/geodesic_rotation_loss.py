@@ -13,7 +13,7 @@ def rotation_from_axis_angle(vector):
     zero = np.zeros_like(x)
     skew = np.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).reshape(-1, 3, 3)
     s, c = np.sin(angle)[..., None], np.cos(angle)[..., None]
-    return (np.eye(3) + s * skew + (1 - c) * skew @ skew).astype("float32")
+    return np.round(np.eye(3) + s * skew + (1 - c) * skew @ skew, 6).astype("float32")  # as poses are saved
 
 
 def relative_rotation(a, b):
