@@ -205,6 +205,12 @@ def test_an_eager_tensor_shows_its_id_dtype_and_memory() -> None:
     assert type(x) is private.EagerTensor
 
 
+def test_with_onednn_tensors_come_from_a_pool() -> None:
+    from tensorflow.python.util import _pywrap_util_port
+
+    assert private.pools_memory() == _pywrap_util_port.IsMklEnabled()
+
+
 def test_a_variable_has_a_handle_that_is_an_eager_tensor() -> None:
     variable = tf.Variable(1.0)
     assert type(variable._handle) is private.EagerTensor

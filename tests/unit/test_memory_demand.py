@@ -24,6 +24,13 @@ def test_small_blocks_stay_taken_and_large_ones_are_given_back() -> None:
     assert demand.most(np.array([MAPPED * 2.0, 3 * MB, 4 * MB])) == 2 * MAPPED, "gone before the others came"
 
 
+def test_a_pool_gives_nothing_back() -> None:
+    demand = Demand([life(0, 2), life(3, 9), life(4, 9)], pooled=True)
+    large = np.array([MAPPED * 2.0, 3 * MB, 4 * MB])
+    assert demand.most(large) == demand.heap(large) == 2 * MAPPED
+    assert demand.most(large + [0, 0, 2 * MAPPED]) == 2 * MAPPED + 7 * MB
+
+
 def test_another_moment_may_become_the_peak() -> None:
     demand = Demand([life(0, 5), life(6, 9)])
     assert demand.fullest(np.array([5.0, 4.0])) == 0

@@ -229,7 +229,7 @@ class Recorder:
 
     def _name_devices(self) -> None:
         devices = tf.devices()
-        self.catalog.meta({"devices": devices} | task_of_environment())
+        self.catalog.meta({"devices": devices, "pool": tf.pools_memory()} | task_of_environment())
         self.sink.name_devices([device.rpartition("device:")[2] for device in devices])
 
     def _serves(self, job: str, index: int) -> None:

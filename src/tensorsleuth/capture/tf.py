@@ -148,6 +148,15 @@ def devices() -> list[str]:
     return [device.name for device in tf.config.list_logical_devices()]
 
 
+def pools_memory() -> bool:
+    """Do tensors on the CPU come from a pool that keeps what is freed, as with oneDNN. Only pools have statistics."""
+    try:
+        tf.config.experimental.get_memory_info("CPU:0")
+    except (ValueError, tf.errors.OpError):
+        return False
+    return True
+
+
 def own_task() -> tuple[str, int] | None:
     """Which task of a cluster this process is, where it has connected to one."""
     runtime = context.context()

@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorsleuth.memory.labels import KINDS, Label, Labels
 from tensorsleuth.memory.lives import Life, Lives
+from tensorsleuth.memory.pool import Pool
 from tensorsleuth.memory.running import Running, running_at
 from tensorsleuth.memory.seen import Part
 from tensorsleuth.model.rows import CallKind
@@ -53,7 +54,7 @@ class Parts:
 
     growth: int  # measured: of memory that is not mapped from files
     tensors: int
-    kept: int  # freed, and kept by malloc
+    kept: int  # freed, and kept by malloc or TensorFlow's pool
     own: int  # of Python and TensorFlow: what stayed in use between steps, and is in no tensor
     working: int  # by the ops that run at that moment: what came into use since they began, and is in no tensor
     rest: int
@@ -177,13 +178,31 @@ class Account:
     @cached_property
     def _kept(self) -> Array:
         kept = self.samples["kept"].astype(np.int64)
-        return np.asarray(kept - kept[0])
+        return np.asarray(kept - kept[0] + self._kept_in_pool)
+
+    @property
+    def pooled(self) -> bool:
+        """Did TensorFlow take tensors from a pool of its own."""
+        return bool(self.process.catalogue.meta.get("pool"))
+
+    @cached_property
+    def _kept_in_pool(self) -> Array:
+        """At each sample: what held tensors before, and holds none now."""
+        if not self.pooled:
+            return np.zeros(len(self.samples), np.int64)
+        pool = Pool(life for life in self.lives.all if not life.before)
+        times = self.samples["time"].astype(np.int64)
+        return np.maximum(pool.used(times) - self._tensors_since(times), 0)
 
     @cached_property
     def _unknown(self) -> Array:
         """At each sample: what is in use and in no tensor."""
-        ours = np.flatnonzero([not life.before for life in self.lives.all])
-        return np.asarray(self._growth - self._kept - self.tensors_at(self.samples["time"].astype(np.int64), ours))
+        times = self.samples["time"].astype(np.int64)
+        return np.asarray(self._growth - self._kept - self._tensors_since(times))
+
+    def _tensors_since(self, times: Array) -> Array:
+        """How many bytes tensors took that were not there when recording began."""
+        return self.tensors_at(times, np.flatnonzero([not life.before for life in self.lives.all]))
 
     def _own(self, at: int) -> int:
         """What was in use before this sample while no function ran, and is in no tensor: the least of the last few."""

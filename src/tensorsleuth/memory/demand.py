@@ -17,7 +17,9 @@ MAPPED = 32 << 20
 class Demand:
     """The lives of one process; sizes are given for each of them."""
 
-    def __init__(self, lives: list[Life]) -> None:
+    def __init__(self, lives: list[Life], pooled: bool = False) -> None:
+        """`pooled`: what is freed stays in a pool, of any size."""
+        self._mapped = np.inf if pooled else MAPPED
         self._born = np.array([life.born for life in lives], np.int64)
         self._died = np.array([life.died for life in lives], np.int64)
         self._times = np.unique(self._born)
@@ -37,12 +39,12 @@ class Demand:
 
     def heap(self, sizes: Array) -> float:
         """The most that small blocks took at once."""
-        return float(self._alive(np.where(sizes < MAPPED, sizes, 0)).max(initial=0))
+        return float(self._alive(np.where(sizes < self._mapped, sizes, 0)).max(initial=0))
 
     def most(self, sizes: Array) -> float:
         """The most that all took: of small blocks what they ever took, with large blocks as long as they live."""
-        small = self._alive(np.where(sizes < MAPPED, sizes, 0))
-        large = self._alive(np.where(sizes >= MAPPED, sizes, 0))
+        small = self._alive(np.where(sizes < self._mapped, sizes, 0))
+        large = self._alive(np.where(sizes >= self._mapped, sizes, 0))
         return float((np.maximum.accumulate(small) + large).max(initial=0))
 
     def fullest(self, sizes: Array) -> int:

@@ -58,7 +58,7 @@ class Fit:
 
     @cached_property
     def demand(self) -> Demand:
-        return Demand(self.account.lives.all)
+        return Demand(self.account.lives.all, self.account.pooled)
 
     @property
     def grows(self) -> Array:

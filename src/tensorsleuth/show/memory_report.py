@@ -86,7 +86,7 @@ def _growth(answer: Answer) -> RenderableType:
     head.append(f"{size(max(parts.growth, 0))} more than when recording began", "bold")
     lines = [
         (parts.tensors, "cyan", "tensors that were alive"),
-        (parts.kept, "", "freed, and kept by malloc for later"),
+        (parts.kept, "", "freed, and kept for later"),
         (parts.own, "", "Python and TensorFlow themselves: graphs, kernels, caches"),
         (parts.working, "", f"in use by ops that were running{_named(answer.running)}"),
         (parts.rest, "dim", "not told apart"),

@@ -26,7 +26,7 @@ export function parts({ growth, running }: MemoryMoment): { part: string; words:
   const ops = running.length ? `: ${running.slice(0, 2).join(", ")}` : "";
   return [
     { part: "tensors", words: "tensors that were alive", bytes: growth.tensors },
-    { part: "kept", words: "freed, and kept by malloc", bytes: growth.kept },
+    { part: "kept", words: "freed, and kept for later", bytes: growth.kept },
     { part: "own", words: "Python and TensorFlow themselves", bytes: growth.own },
     { part: "working", words: `in use by ops that were running${ops}`, bytes: growth.working },
     { part: "rest", words: "not told apart", bytes: growth.rest },
