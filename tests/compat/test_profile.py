@@ -22,7 +22,8 @@ from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
 STEPS = 6
-TIMES = 5  # how much slower than all the rest
+TIMES = 5  # how much slower than all the rest,
+LEAST = 0.05  # and at least so many seconds: a busy machine stops a thread for less
 
 
 class Slow:
@@ -32,7 +33,7 @@ class Slow:
         self._since = time.monotonic()
 
     def wait(self) -> None:
-        time.sleep(TIMES * (time.monotonic() - self._since) + 0.002)
+        time.sleep(TIMES * (time.monotonic() - self._since) + LEAST)
         self._since = time.monotonic()
 
 
@@ -118,8 +119,9 @@ def test_slow_python_is_python_bound(recorded: Recorded, weight: Any) -> None:
 
 
 def test_a_large_product_is_compute_bound_at_its_line(recorded: Recorded) -> None:
-    weight = tf.Variable(tf.ones([700, 700]) * 1e-3)
-    x = tf.ones([700, 700])
+    side = 1500  # a product takes some 50 ms: a busy machine stops other parts of a step for less
+    weight = tf.Variable(tf.ones([side, side]) * 1e-3)
+    x = tf.ones([side, side])
 
     @tf.function
     def train() -> None:

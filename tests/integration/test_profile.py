@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 import pytest
@@ -31,7 +30,7 @@ model = Transformer(layers=2)
 with tensorsleuth.record(folder + "/runs"):
     float(model.step())
     tf.profiler.experimental.start(folder + "/tf")
-    for _ in range(3):
+    for _ in range(5):
         float(model.step())
     tf.profiler.experimental.stop()
 
@@ -46,6 +45,7 @@ for plane in space.planes:
             node, colon, kind = names[event.metadata_id].rpartition(":")
             if colon and not node.endswith(":"):
                 kind = node.split("/")[-2] if kind == "_UnaryOpsComposition" else kind
+                kind = kind.removeprefix("_MklNative").removeprefix("_Mkl")  # as oneDNN renames them
                 times[kind + " " + node].append(event.duration_ps // 1000)
 print(json.dumps(times))
 """
@@ -54,7 +54,7 @@ print(json.dumps(times))
 def in_both(threads: int, folder: Path) -> tuple[dict[str, float], dict[str, float], Report]:
     """Nanoseconds of a step by type of op, TensorFlow's and ours, and what the report says.
 
-    Of each op the median over the steps: a busy machine may stop a thread between an op and the probe behind it.
+    Of each op the least over the steps: a busy machine may stop a thread between an op and the probe behind it.
     """
     command = [sys.executable, "-c", PROGRAM, str(threads), str(folder)]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
@@ -74,10 +74,11 @@ def our_times(profile: Profile) -> dict[str, list[int]]:
 def by_type(times: dict[str, list[int]]) -> dict[str, float]:
     sums: dict[str, float] = defaultdict(float)
     for name, some in times.items():
-        sums[name.split(" ")[0]] += median(some)
+        sums[name.split(" ")[0]] += min(some)
     return sums
 
 
+@pytest.mark.machine
 @pytest.mark.parametrize("threads", [2, pytest.param(1, marks=pytest.mark.long)])
 def test_the_same_five_ops_take_most(threads: int, tmp_path: Path) -> None:
     theirs, ours, told = in_both(threads, tmp_path)
