@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -114,10 +114,20 @@ def _born(process: ProcessTrace) -> list[Finding]:
     for one in ranked:
         finding = one.finding
         key = finding.file, finding.line, finding.severity
-        if key not in seen and not (one.is_growth and any(other.cause == finding.cause for other in found)):
+        if key not in seen and not _is_said(finding, found) and not (one.is_growth and _has_cause(finding, found)):
             seen.add(key)
             found.append(finding)
     return found
+
+
+def _is_said(finding: Finding, found: list[Finding]) -> bool:
+    """Is a masked one the same line and cause as one that did harm."""
+    same = (one for one in found if (one.file, one.line) == (finding.file, finding.line))
+    return finding.severity == "masked" and _has_cause(finding, same)
+
+
+def _has_cause(finding: Finding, found: Iterable[Finding]) -> bool:
+    return any(one.cause == finding.cause for one in found)
 
 
 class _Told:
@@ -150,8 +160,13 @@ class _Told:
     def follows(self, first: list[_Told]) -> bool:
         """It came after the first that did harm, and has no story, or bad values went into what went into it."""
         if not first or self.call <= first[0].call:
-            return False
+            return self._is_finite_in_replay and any(one.story is not None and one.call == self.call for one in first)
         return self.story is None or any(one.taints(self.case) for one in first)
+
+    @property
+    def _is_finite_in_replay(self) -> bool:
+        """Did a call leave it bad, and write finite numbers when it was run again: kernels treat a NaN differently."""
+        return self.story is None and self.case.written is not None and self.call in self.case.process.catalogue.replays
 
     def taints(self, other: Case) -> bool:
         """Was what went into another case made of what this one spoiled, as a pool makes a finite number of a NaN."""

@@ -25,15 +25,22 @@ THROUGH = frozenset(["Mul", "SelectV2", "Cast", "AddV2", "BiasAdd", "MaxPool", "
 def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
     for spot, rows in training.rows(training.forward(RELUS)).items():
-        dead = _dead_at_the_end(process, rows)
+        dead = _dead_at_the_end(process, rows, _is_made_of_nan(training, spot, rows))
         if dead >= FEWEST_STEPS and training.weights_of(spot) and training.feeds_weights(spot, THROUGH):
             yield _habit(training, spot, rows, dead)
 
 
-def _dead_at_the_end(process: ProcessTrace, rows: Array) -> int:
+def _dead_at_the_end(process: ProcessTrace, rows: Array, made_of_nan: Array) -> int:
     """In how many of the last rows most samples have no unit that is on."""
-    alive = np.flatnonzero((_units_on(process, rows) >= FEWEST_UNITS) | (elements_of(rows) < LEAST))
+    alive = np.flatnonzero((_units_on(process, rows) >= FEWEST_UNITS) | (elements_of(rows) < LEAST) | made_of_nan)
     return len(rows) - 1 - int(alive[-1]) if len(alive) else len(rows)
+
+
+def _is_made_of_nan(training: Training, spot: Spot, rows: Array) -> Array:
+    """Return which rows were made of a NaN: a product with bias and ReLU in one op of oneDNN makes zeros of it."""
+    before = [one for one in training.around.before(spot) if one.instance is not None]
+    bad = [part["step"][part["nan"] > 0] for part in training.rows(before).values()]
+    return np.isin(rows["step"], np.concatenate(bad)) if bad else np.zeros(len(rows), bool)
 
 
 def _units_on(process: ProcessTrace, rows: Array) -> Array:
