@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -40,7 +41,7 @@ def _parts(pieces: list[Piece]) -> Iterator[tuple[int, int]]:
     edges = sorted({edge for begin, end, _ in pieces for edge in (begin, end)})
     here: list[tuple[int, int]] = []  # a heap: the earliest of those that cover the part
     at = 0
-    for begin, end in zip(edges, edges[1:]):
+    for begin, end in itertools.pairwise(edges):
         while at < len(pieces) and pieces[at][0] <= begin:
             heapq.heappush(here, (pieces[at][2], pieces[at][1]))
             at += 1
