@@ -105,6 +105,17 @@ def test_a_tensor_that_outlives_the_recording_is_let_go_in_peace(recorded: Recor
     assert [row[0] for row in rows(trace)] == ["EAGER"]
 
 
+def test_a_tensor_that_dies_in_a_later_recording_has_no_row_there(recorded: Recorded) -> None:
+    kept: list[Any] = []
+    recorded(lambda: kept.append(tf.ones([256, 256])))
+
+    def program() -> None:
+        kept.clear()
+        tf.zeros([256, 256])
+
+    assert [row[:2] for row in rows(recorded(program))] == [("EAGER", "Fill"), ("FREED", "Fill")]
+
+
 def test_memory_is_sampled_while_a_program_runs(recorded: Recorded) -> None:
     kept: list[Any] = []
 

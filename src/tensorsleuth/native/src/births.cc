@@ -27,14 +27,19 @@ namespace {
 constexpr int kResource = 20, kString = 7;
 bool slow = false;
 
+struct Life {
+  uint64_t session;  // the recording that saw its birth; the numbers in the row mean nothing to a later one
+  BufferUse row;
+};
+
 // By weak reference, which lives as long as it is in here. Only touched under the GIL; never destroyed, since tensors
 // die until the very end of the program.
-auto& alive = *new std::unordered_map<Object*, BufferUse>;
+auto& alive = *new std::unordered_map<Object*, Life>;
 
 Object* died(Object*, Object* const* references, Size) {
   auto found = alive.find(references[0]);
   if (found != alive.end()) {
-    buffers::freed(found->second);
+    if (recording(found->second.session)) buffers::freed(found->second.row);
     alive.erase(found);
     Py_DecRef(references[0]);
   }
@@ -47,7 +52,7 @@ MethodDef method{"tensor_died", died, kFastCall, nullptr};
 void await_death(Object* tensor, const BufferUse& row) {
   static Object* callback = PyCFunction_NewEx(&method, nullptr, nullptr);
   Object* reference = callback ? PyWeakref_NewRef(tensor, callback) : nullptr;
-  if (reference) alive[reference] = row;
+  if (reference) alive[reference] = {current_session(), row};
   else PyErr_Clear();
 }
 

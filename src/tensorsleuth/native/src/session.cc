@@ -161,6 +161,8 @@ Writing::~Writing() { writers.fetch_sub(1, std::memory_order_release); }
 
 uint32_t shape_number(int rank, const int64_t* dims) { return shapes.number(rank, dims); }
 
+uint64_t current_session() { return current.load(std::memory_order_relaxed); }
+
 bool recording(uint64_t session) { return session && current.load(std::memory_order_relaxed) == session; }
 
 uint64_t next_call() { return calls_made.fetch_add(1, std::memory_order_relaxed) + 1; }

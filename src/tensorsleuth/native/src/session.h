@@ -37,6 +37,7 @@ struct Writing {
   ~Writing();
 };
 
+uint64_t current_session();  // 0 if nothing is being recorded
 bool recording(uint64_t session);
 // The training step.
 int64_t step_now();
