@@ -86,10 +86,12 @@ def test_in_a_function_a_tensor_lives_until_the_last_that_takes_it(recorded: Rec
 @pytest.mark.parametrize("trained", ["in a function", "eagerly"])
 def test_kinds(recorded: Recorded, trained: str) -> None:
     layers = 4
+    kept: list[Any] = []
 
     def program() -> None:
         weights = [tf.Variable(tf.eye(SIDE), name=f"w{i}") for i in range(layers)]
         velocity = [tf.Variable(tf.zeros([SIDE, SIDE]), name=f"v{i}") for i in range(layers)]
+        kept.extend(weights + velocity)
 
         def step(x: Any) -> Any:
             with tf.GradientTape() as tape:
@@ -106,14 +108,15 @@ def test_kinds(recorded: Recorded, trained: str) -> None:
             run(tf.constant(np.full((SIDE, SIDE), 0.5, np.float32)))
 
     found = account(recorded(program))
-    kinds = amounts(fullest(found))
+    left = amounts(found.holdings(int(found.samples["time"][-1])))  # between steps, where no thread is half way
     state = layers if trained == "in a function" else 0
     weights = 2 * layers - state
-    # The fullest moment may lie between old and new values of some variables: neither of such two is counted, or both.
-    assert weights / 2 <= kinds[WEIGHTS] <= 2 * weights
-    assert state / 2 <= kinds.get(OPTIMIZER, 0) <= 2 * state
-    assert any(found.labels.kind(life) == INPUTS for life in found.lives.all), "it may be gone at the fullest moment"
-    assert 1 <= kinds.get(ACTIVATIONS, 0) + kinds.get(GRADIENTS, 0) <= 4 * layers
+    assert weights / 2 <= left[WEIGHTS] <= weights  # 2.15 writes one in place, of which eager code has no row
+    assert left.get(OPTIMIZER, 0) == state
+    at_most = amounts(fullest(found))
+    assert at_most.get(ACTIVATIONS, 0) + at_most.get(GRADIENTS, 0) >= 1
+    made = {found.labels.kind(life) for life in found.lives.all}
+    assert {INPUTS, ACTIVATIONS, GRADIENTS} <= made, "some may be gone at the fullest moment"
 
 
 def test_where_a_tensor_was_made(recorded: Recorded) -> None:

@@ -192,7 +192,7 @@ class Account:
             return np.zeros(len(self.samples), np.int64)
         pool = Pool(life for life in self.lives.all if not life.before)
         times = self.samples["time"].astype(np.int64)
-        return np.maximum(pool.used(times) - self._tensors_since(times), 0)
+        return np.asarray(np.maximum(pool.used(times) - self._tensors_since(times), 0))
 
     @cached_property
     def _unknown(self) -> Array:
