@@ -64,7 +64,7 @@ void saw(Object* tensor, const TensorView& view, const Where& where) {
   bool large = view.bytes >= buffers::kLeast && view.data;
   if (!buffers::on() || !(large || view.dtype == kResource)) return;
   Writing writing;
-  if (!writing.ok) return;
+  if (!writing.ok || !buffers::on()) return;  // it may be another recording by now
   BufferUse row = buffers::row_of(view, where, 0);
   buffers::write(row);
   await_death(tensor, row);

@@ -1,7 +1,5 @@
 #include "buffers.h"
 
-#include <cstring>
-
 namespace sleuth::buffers {
 namespace {
 
@@ -33,11 +31,7 @@ BufferUse row_of(const TensorView& tensor, const Where& where, uint32_t flags) {
 void write(const BufferUse& row) {
   uint64_t number;
   char* place = rows.claim(&number);
-  if (!place) return;
-  BufferUse unfinished = row;
-  unfinished.kind = 0;
-  memcpy(place, &unfinished, sizeof unfinished);
-  __atomic_store_n(&reinterpret_cast<BufferUse*>(place)->kind, row.kind, __ATOMIC_RELEASE);
+  if (place) write_row(place, row, row.kind);
 }
 
 void saw(const TensorView& tensor, const Where& where, uint32_t flags) {
@@ -57,7 +51,7 @@ void freed(const BufferUse& born) {
 }
 
 int open(const std::string& path, uint32_t chunk_rows, uint64_t chunks) {
-  return rows.open(path, {sizeof(BufferUse), chunk_rows, chunks, 0});
+  return rows.open(path, plan_of<BufferUse>(chunk_rows, chunks));
 }
 
 void close() { rows.close(); }

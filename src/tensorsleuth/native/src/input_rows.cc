@@ -75,9 +75,7 @@ class Batch {
 void write(const InputRow& row) {
   uint64_t number;
   char* place = rows.claim(&number);
-  if (!place) return;
-  memcpy(place, &row, sizeof row);
-  __atomic_store_n(&reinterpret_cast<InputRow*>(place)->kind, uint8_t(1), __ATOMIC_RELEASE);
+  if (place) write_row(place, row, 1);
 }
 
 // All inputs of one call have it, and no other; several steps of one call are iterations of a loop.
@@ -113,7 +111,7 @@ void moved(const Call& batch) {
 bool validates() { return validating.load(std::memory_order_relaxed); }
 
 int open(const std::string& path, uint32_t chunk_rows, uint64_t chunks) {
-  return rows.is_open() ? 0 : rows.open(path, {sizeof(InputRow), chunk_rows, chunks, 0});
+  return rows.is_open() ? 0 : rows.open(path, plan_of<InputRow>(chunk_rows, chunks));
 }
 
 void close() {

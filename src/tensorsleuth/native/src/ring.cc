@@ -23,6 +23,7 @@ uint64_t clock_ns(clockid_t clock) {
 uint64_t page_up(uint64_t bytes) { return (bytes + 4095) & ~4095ull; }
 
 constexpr uint64_t kExtentBytes = 8 << 20;  // how far ahead the file is allocated
+constexpr int kPassedOver = 8;              // how many chunks that somebody may be writing to are left alone
 std::atomic<bool> complained{false};        // a full disk stops all files of a trace: it is said once
 
 }  // namespace
@@ -56,54 +57,57 @@ int Ring::open(const std::string& path, const RingPlan& plan) {
     unlink(path.c_str());
     return error;
   }
-  header_ = new (map) RingHeader{};
+  RingHeader* header = new (map) RingHeader{};
   table_ = reinterpret_cast<uint64_t*>(static_cast<char*>(map) + 4096);
-  header_->version = 1;
-  header_->row_size = plan.row_size;
-  header_->chunk_rows = plan.chunk_rows;
-  header_->pid = uint32_t(getpid());
-  header_->rows_offset = header_bytes_;
-  header_->max_chunks = plan.max_chunks;
-  header_->epoch = int64_t(clock_ns(CLOCK_REALTIME)) - int64_t(now_ns());
-  memcpy(header_->magic, "SLEUTHRG", 8);
+  header->version = 1;
+  header->row_size = plan.row_size;
+  header->chunk_rows = plan.chunk_rows;
+  header->pid = uint32_t(getpid());
+  header->rows_offset = header_bytes_;
+  header->max_chunks = plan.max_chunks;
+  header->epoch = int64_t(clock_ns(CLOCK_REALTIME)) - int64_t(now_ns());
+  memcpy(header->magic, "SLEUTHRG", 8);
+  header_.store(header, std::memory_order_release);
   return 0;
 }
 
 void Ring::close() {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!header_) return;
-  uint64_t chunks = header_->chunks, head = header_->head;
+  RingHeader* header = this->header();
+  if (!header) return;
+  uint64_t chunks = header->chunks, head = header->head;
   // Only where the newest rows lie last in the file is there something to give back behind them.
   bool newest_last = chunks && (table_[chunks - 1] & ~kPinned) == (head + plan_.chunk_rows - 1) / plan_.chunk_rows;
   uint64_t in_last = newest_last ? (head - 1) % plan_.chunk_rows + 1 : plan_.chunk_rows;
   uint64_t rows = chunks ? (chunks - 1) * plan_.chunk_rows + in_last : 0;
-  header_->closed = 1;
+  header->closed = 1;
   for (auto& extent : extents_) munmap(extent.base, extent.count * chunk_bytes_);
   extents_.clear();
-  munmap(header_, header_bytes_);
-  header_ = nullptr;
+  header_.store(nullptr, std::memory_order_release);
+  munmap(header, header_bytes_);
   if (ftruncate(fd_, off_t(header_bytes_ + rows * plan_.row_size))) {}  // the zeros that remain say the same
   ::close(fd_);
   fd_ = -1;
 }
 
 void Ring::abandon() {
-  new (&mutex_) std::mutex();  // another thread of the parent may have held it while forking
+  new (&mutex_) std::mutex();             // another thread of the parent may have held it while forking
+  new (&extents_) std::vector<Extent>();  // and may have been changing these: what they own is left as it is
   header_ = nullptr;
-  extents_.clear();
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
 }
 
 char* Ring::claim(uint64_t* number) {
-  uint64_t row = header_->head.fetch_add(1, std::memory_order_relaxed);
+  RingHeader* header = this->header();
+  uint64_t row = header->head.fetch_add(1, std::memory_order_relaxed);
   uint64_t logical = row / plan_.chunk_rows;
   Active& slot = active_[logical % kActive];
   bool before = slot.logical.load(std::memory_order_acquire) == logical;
   char* rows = slot.rows.load(std::memory_order_acquire);  // `logical` is cleared before it changes, and set after
   if (!before || slot.logical.load(std::memory_order_acquire) != logical) rows = prepare(logical);
   if (!rows) {
-    header_->dropped.fetch_add(1, std::memory_order_relaxed);
+    header->dropped.fetch_add(1, std::memory_order_relaxed);
     return nullptr;
   }
   *number = row;
@@ -112,14 +116,14 @@ char* Ring::claim(uint64_t* number) {
 
 void Ring::raise_alarm(uint64_t number) {
   uint64_t none = 0;
-  if (!header_->alarm.compare_exchange_strong(none, number + 1)) return;
+  if (!header()->alarm.compare_exchange_strong(none, number + 1)) return;
   std::lock_guard<std::mutex> lock(mutex_);
-  for (uint64_t chunk = 0; chunk < header_->chunks; ++chunk)
+  for (uint64_t chunk = 0; chunk < header()->chunks; ++chunk)
     if (table_[chunk] && pinned_by_alarm((table_[chunk] & ~kPinned) - 1)) table_[chunk] |= kPinned;
 }
 
 bool Ring::pinned_by_alarm(uint64_t logical) const {
-  uint64_t alarm = header_->alarm.load();
+  uint64_t alarm = header()->alarm.load();
   if (!alarm) return false;
   uint64_t centre = (alarm - 1) / plan_.chunk_rows;
   return logical + plan_.window >= centre && logical <= centre + plan_.window;
@@ -143,27 +147,52 @@ char* Ring::prepare(uint64_t logical) {
 }
 
 char* Ring::find(uint64_t logical) const {
-  for (uint64_t chunk = 0; chunk < header_->chunks; ++chunk)
+  for (uint64_t chunk = 0; chunk < header()->chunks; ++chunk)
     if ((table_[chunk] & ~kPinned) == logical + 1) return rows_of(chunk);
   return nullptr;
 }
 
 int64_t Ring::take_chunk() {
-  uint64_t have = header_->chunks;
+  uint64_t have = header()->chunks;
   uint64_t allocated = extents_.empty() ? 0 : extents_.back().first + extents_.back().count;
   if (have < limit_ && (have < allocated || grow())) {
-    header_->chunks = have + 1;
+    header()->chunks = have + 1;
     return int64_t(have);
   }
-  if (plan_.keep_all) return -1;
-  for (uint64_t tries = 0; tries < have; ++tries) {
+  int64_t chunk = plan_.keep_all ? -1 : find_victim();
+  if (chunk < 0) return -1;
+  __atomic_store_n(&table_[chunk], 0, __ATOMIC_SEQ_CST);  // who dies in the next line leaves no chunk half cleared
+  memset(rows_of(uint64_t(chunk)), 0, chunk_bytes_);
+  return chunk;
+}
+
+// A writer may sleep between claiming a row and finishing it for as long as all others need to go round: then a later
+// chunk is taken. Nobody waits for it. Where several in a row have such a writer, or one that died, the oldest is taken.
+int64_t Ring::find_victim() {
+  uint64_t have = header()->chunks;
+  int64_t oldest = -1;
+  for (uint64_t tries = 0, passed_over = 0; tries < have && passed_over < kPassedOver; ++tries) {
     uint64_t chunk = next_victim_++ % have;
     if (table_[chunk] & kPinned) continue;
-    __atomic_store_n(&table_[chunk], 0, __ATOMIC_SEQ_CST);  // who dies in the next line leaves no chunk half cleared
-    memset(rows_of(chunk), 0, chunk_bytes_);
-    return int64_t(chunk);
+    if (is_finished(chunk)) return int64_t(chunk);
+    if (!passed_over++) oldest = int64_t(chunk);
   }
-  return -1;
+  if (oldest >= 0) next_victim_ = uint64_t(oldest) + 1;
+  return oldest;
+}
+
+// Kinds are written last, and released: who has read them all may write over the rows. The first look at each page writes
+// nothing to it: it is about to be cleared, and a page that is only read first costs two faults.
+bool Ring::is_finished(uint64_t chunk) const {
+  char* kind = rows_of(chunk) + plan_.kind_at;
+  uint64_t page = 0;
+  for (uint64_t row = 0; row < plan_.chunk_rows; ++row, kind += plan_.row_size) {
+    bool mapped = page == uint64_t(kind) / 4096;
+    page = uint64_t(kind) / 4096;
+    char found = mapped ? __atomic_load_n(kind, __ATOMIC_ACQUIRE) : __atomic_fetch_or(kind, 0, __ATOMIC_ACQUIRE);
+    if (!found) return false;
+  }
+  return true;
 }
 
 bool Ring::grow() {
@@ -190,11 +219,11 @@ char* Ring::rows_of(uint64_t chunk) const {
 }
 
 void Ring::say_trouble(int error) {
-  header_->trouble = uint64_t(error);
+  header()->trouble = uint64_t(error);
   if (complained.exchange(true)) return;
   char line[512];
   const char* then =
-      header_->chunks && !plan_.keep_all ? "the newest rows replace the oldest" : "no more is kept in it";
+      header()->chunks && !plan_.keep_all ? "the newest rows replace the oldest" : "no more is kept in it";
   int size = snprintf(line, sizeof line, "tensorsleuth: %s cannot grow (%s); %s, the program goes on.\n", path_.c_str(),
                       strerror(error), then);
   if (write(2, line, size_t(std::min<int>(size, sizeof line - 1)))) {}

@@ -1,11 +1,14 @@
 // A file of fixed-width rows, mapped into memory: the operating system owns the pages, so whatever was written
 // is there after SIGKILL. Rows live in chunks. Space is allocated before it is mapped (a full disk must not be a
-// SIGBUS), and when the file has reached its bound the oldest chunk that is not pinned is used again.
+// SIGBUS), and when the file has reached its bound the oldest chunk is used again that is not pinned and that nobody is
+// writing to.
 //
 //   | Header, 4096 bytes | table: uint64 a chunk, logical number + 1 (bit 63: pinned) | chunk 0 | chunk 1 | …
 #pragma once
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -29,11 +32,17 @@ struct RingHeader {
 static_assert(sizeof(RingHeader) <= 4096, "the header is one page");
 
 struct RingPlan {
-  uint32_t row_size, chunk_rows;
+  uint32_t row_size, kind_at;  // kind_at: where in a row its kind lies, which is 0 until the row is finished
+  uint32_t chunk_rows;
   uint64_t max_chunks;    // the bound
-  uint64_t window;        // chunks to pin before and after the alarm
+  uint64_t window = 0;    // chunks to pin before and after the alarm
   bool keep_all = false;  // at the bound, drop the newest rows and not the oldest
 };
+
+template <class Row>
+RingPlan plan_of(uint64_t chunk_rows, uint64_t max_chunks) {
+  return {sizeof(Row), offsetof(Row, kind), uint32_t(chunk_rows), max_chunks};
+}
 
 class Ring {
  public:
@@ -42,8 +51,8 @@ class Ring {
   void abandon();                                           // in a forked child: forget the file, touch nothing
   char* claim(uint64_t* number);                            // the row to fill in, or nullptr; write its kind last
   void raise_alarm(uint64_t number);
-  bool is_open() const { return header_ != nullptr; }
-  RingHeader* header() const { return header_; }
+  bool is_open() const { return header() != nullptr; }
+  RingHeader* header() const { return header_.load(std::memory_order_acquire); }
 
  private:
   struct Active {
@@ -55,6 +64,8 @@ class Ring {
   char* prepare(uint64_t logical);
   char* find(uint64_t logical) const;  // nullptr once it has been written over
   int64_t take_chunk();
+  int64_t find_victim();  // the chunk to use again, or -1
+  bool is_finished(uint64_t chunk) const;
   bool grow();
   char* rows_of(uint64_t chunk) const;
   void say_trouble(int error);
@@ -63,7 +74,7 @@ class Ring {
   std::string path_;
   RingPlan plan_{};
   int fd_ = -1;
-  RingHeader* header_ = nullptr;
+  std::atomic<RingHeader*> header_{nullptr};  // set last: who sees it sees all the rest
   uint64_t* table_ = nullptr;
   size_t header_bytes_ = 0;
   uint64_t chunk_bytes_ = 0, limit_ = 0, next_victim_ = 0;
@@ -75,6 +86,15 @@ class Ring {
   std::vector<Extent> extents_;
   std::mutex mutex_;
 };
+
+// Writes a row of so many bytes: first all but its kind, then that, which says that the row is finished.
+template <class Row>
+void write_row(char* place, const Row& row, decltype(Row::kind) kind, size_t bytes = sizeof(Row)) {
+  constexpr size_t at = offsetof(Row, kind), behind = at + sizeof kind;
+  std::memcpy(place, &row, at);
+  std::memcpy(place + behind, reinterpret_cast<const char*>(&row) + behind, bytes - behind);
+  __atomic_store_n(&reinterpret_cast<Row*>(place)->kind, kind, __ATOMIC_RELEASE);
+}
 
 uint64_t now_ns();
 uint16_t thread_number();

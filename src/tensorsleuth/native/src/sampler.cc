@@ -36,7 +36,7 @@ class Sampler {
   Sampler() { make_locks(); }
 
   int open(const std::string& path, uint32_t chunk_rows, uint64_t chunks) {
-    int error = rows_.open(path, {sizeof(MemorySample), chunk_rows, chunks, 0});
+    int error = rows_.open(path, plan_of<MemorySample>(chunk_rows, chunks));
     if (error) return error;
     statm_ = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     meminfo_ = ::open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
@@ -131,9 +131,7 @@ class Sampler {
     uint64_t number;
     char* place = rows_.claim(&number);
     last_ = now;
-    if (!place) return;
-    memcpy(place, &now, offsetof(MemorySample, kind));
-    __atomic_store_n(&reinterpret_cast<MemorySample*>(place)->kind, uint64_t(1), __ATOMIC_RELEASE);
+    if (place) write_row(place, now, 1);
   }
 
   MemorySample sample() {

@@ -153,8 +153,9 @@ void forget_in_child() {
 }  // namespace
 
 Writing::Writing() {
-  writers.fetch_add(1, std::memory_order_acquire);
-  ok = current.load(std::memory_order_acquire) != 0;
+  // In one order with what sleuth_close does: either it sees us, or we see that there is no recording any more.
+  writers.fetch_add(1, std::memory_order_seq_cst);
+  ok = current.load(std::memory_order_seq_cst) != 0;
 }
 
 Writing::~Writing() { writers.fetch_sub(1, std::memory_order_release); }
@@ -223,11 +224,7 @@ void note_call(const Call& call) {
   if (writing.ok && call.kind == kBatch) input_rows::moved(call);
   if (writing.ok && call.kind == kJoin) guard::joined(call.tf_step, call.call);
   char* place = writing.ok ? calls.claim(&number) : nullptr;
-  if (!place) return;
-  Call& row = *reinterpret_cast<Call*>(place);
-  memcpy(place, &call, offsetof(Call, kind));
-  memcpy(place + offsetof(Call, duration), &call.duration, sizeof(Call) - offsetof(Call, duration));
-  __atomic_store_n(&row.kind, call.kind, __ATOMIC_RELEASE);
+  if (place) write_row(place, call, call.kind);
 }
 
 }  // namespace sleuth
@@ -255,9 +252,10 @@ SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
   using namespace sleuth;
   static std::once_flag once;
   std::call_once(once, [] { pthread_atfork(nullptr, nullptr, forget_in_child); });
-  int error = events.open(plan->events,
-                          {sizeof(Event), uint32_t(plan->event_chunk_rows), plan->event_chunks, plan->event_window});
-  if (!error) error = calls.open(plan->calls, {sizeof(Call), uint32_t(plan->call_chunk_rows), plan->call_chunks, 0});
+  RingPlan event_plan = plan_of<Event>(plan->event_chunk_rows, plan->event_chunks);
+  event_plan.window = plan->event_window;
+  int error = events.open(plan->events, event_plan);
+  if (!error) error = calls.open(plan->calls, plan_of<Call>(plan->call_chunk_rows, plan->call_chunks));
   if (!error) error = shapes.open(plan->shapes);
   if (!error && plan->value_bytes) error = values.open(plan->values, plan->value_rows, plan->value_bytes);
   if (error) {
@@ -285,7 +283,7 @@ SLEUTH_API int sleuth_open_values(const char* rows, const char* bytes, uint64_t 
 SLEUTH_API void sleuth_close() {
   using namespace sleuth;
   if (!current.exchange(0)) return;
-  while (writers.load(std::memory_order_acquire)) sched_yield();
+  while (writers.load(std::memory_order_seq_cst)) sched_yield();
   events.close();
   calls.close();
   shapes.close();
@@ -299,8 +297,14 @@ SLEUTH_API void sleuth_close() {
 }
 
 SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }
-SLEUTH_API uint64_t sleuth_events() { return sleuth::events.is_open() ? sleuth::events.header()->head.load() : 0; }
-SLEUTH_API uint64_t sleuth_alarm() { return sleuth::events.is_open() ? sleuth::events.header()->alarm.load() : 0; }
+SLEUTH_API uint64_t sleuth_events() {
+  sleuth::Writing reading;  // the file stays mapped until we have
+  return reading.ok ? sleuth::events.header()->head.load() : 0;
+}
+SLEUTH_API uint64_t sleuth_alarm() {
+  sleuth::Writing reading;
+  return reading.ok ? sleuth::events.header()->alarm.load() : 0;
+}
 SLEUTH_API uint64_t sleuth_bad_in_functions() { return sleuth::bad_in_functions.load(); }
 SLEUTH_API uint64_t sleuth_latest_call() { return sleuth::calls_made.load(); }
 SLEUTH_API void sleuth_set_step(int64_t step) { sleuth::training_step = step; }

@@ -36,13 +36,16 @@ int Shapes::open(const std::string& path) {
   std::lock_guard<std::mutex> lock(mutex_);
   known_.clear();
   generation_ = ++generations;
-  return ring_.open(path, {sizeof(Row), kChunkRows, kMaxChunks, 0, true});
+  RingPlan plan = plan_of<Row>(kChunkRows, kMaxChunks);
+  plan.keep_all = true;
+  return ring_.open(path, plan);
 }
 
 void Shapes::close() { ring_.close(); }
 
 void Shapes::abandon() {
   new (&mutex_) std::mutex();
+  new (&known_) std::unordered_map<uint64_t, uint32_t>();  // another thread may have been changing it while forking
   ring_.abandon();
 }
 

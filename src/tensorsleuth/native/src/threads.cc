@@ -25,19 +25,27 @@ struct Header {
 };
 
 // The file is mapped to the same place each time, and memory where there is none: who writes need not ask.
-char* place = nullptr;
-std::string file;  // its path, empty where there is none
-std::atomic<int> last_taken{0};
+std::atomic<char*> place{nullptr};
+std::string file;                               // its path, empty where there is none
+std::atomic<int> last_taken{0}, most_taken{0};  // most_taken: of the file that there is now
 
-bool map(int fd) {
-  int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-  void* mapped = mmap(place, kBytes, PROT_READ | PROT_WRITE, flags | (place ? MAP_FIXED : 0), fd, 0);
+bool map_slots(int fd) {
+  char* before = place.load(std::memory_order_relaxed);
+  int flags = (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED) | (before ? MAP_FIXED : 0);
+  void* mapped = mmap(before, kBytes, PROT_READ | PROT_WRITE, flags, fd, 0);
   if (mapped == MAP_FAILED) return false;
-  place = static_cast<char*>(mapped);
+  place.store(static_cast<char*>(mapped), std::memory_order_release);
   return true;
 }
 
-ThreadSlot* slot(int number) { return reinterpret_cast<ThreadSlot*>(place + kHeader) + number; }
+ThreadSlot* slot(int number) {
+  return reinterpret_cast<ThreadSlot*>(place.load(std::memory_order_acquire) + kHeader) + number;
+}
+
+void count_taken(int number) {
+  int most = most_taken.load(std::memory_order_relaxed);
+  while (most <= number && !most_taken.compare_exchange_weak(most, number + 1)) {}
+}
 
 struct Mine {
   int number = -1;
@@ -50,7 +58,7 @@ struct Mine {
 
   // The slot of this thread, in whatever file there is now; nullptr where all are taken.
   ThreadSlot* get() {
-    if (!place) return nullptr;
+    if (!place.load(std::memory_order_relaxed)) return nullptr;
     if (number >= 0 && __atomic_load_n(&slot(number)->id, __ATOMIC_RELAXED) == id) return slot(number);
     return take();
   }
@@ -64,6 +72,7 @@ struct Mine {
       if (!__atomic_compare_exchange_n(&slot(number)->id, &nobody, id, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         continue;
       last_taken.store(number + 1, std::memory_order_relaxed);
+      count_taken(number);
       memset(slot(number)->begun, 0, sizeof slot(number)->begun);
       slot(number)->thread = thread_number();
       __atomic_store_n(&slot(number)->depth, 0, __ATOMIC_RELEASE);
@@ -85,11 +94,12 @@ void set_depth(ThreadSlot* mine_now, uint16_t depth) {
 }  // namespace
 
 int open(const char* path) {
-  if (!*path) return map(-1) ? 0 : errno;
+  if (!*path) return map_slots(-1) ? 0 : errno;
   int fd = ::open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd < 0) return errno;
   int error = posix_fallocate(fd, 0, off_t(kBytes));
-  if (!error && !map(fd)) error = errno;
+  most_taken = 0;
+  if (!error && !map_slots(fd)) error = errno;
   ::close(fd);
   if (error) return error;
   Header header{{'S', 'L', 'E', 'U', 'T', 'H', 'T', 'H'}, 1, kSlots, sizeof(ThreadSlot), uint32_t(getpid())};
@@ -100,10 +110,9 @@ int open(const char* path) {
 
 void close() {
   if (!place) return;
-  int used = kSlots;
-  while (used && !slot(used - 1)->begun[0].time) --used;
-  if (!map(-1) || file.empty()) return;
-  if (truncate(file.c_str(), off_t(kHeader + used * sizeof(ThreadSlot)))) {}  // the zeros that remain say the same
+  if (!map_slots(-1) || file.empty()) return;
+  uint64_t used = kHeader + uint64_t(most_taken) * sizeof(ThreadSlot);
+  if (truncate(file.c_str(), off_t(used))) {}  // the zeros that remain say the same
   file.clear();
 }
 

@@ -14,9 +14,12 @@ int Values::open(const std::string& bytes, const std::string& rows, uint64_t bou
   bound_ = bound;
   end_ = 0;
   frozen_ = ~0ull;
-  fd_ = ::open(bytes.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (fd_ < 0) return errno;
-  return rows_.open(rows, {sizeof(Value), 1024, std::max<uint64_t>(bound >> 22, 64), 0});
+  int file = ::open(bytes.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file < 0) return errno;
+  int error = rows_.open(rows, plan_of<Value>(1024, std::max<uint64_t>(bound >> 22, 64)));
+  if (error) ::close(file);
+  else fd_.store(file, std::memory_order_release);
+  return error;
 }
 
 void Values::close() {
@@ -33,11 +36,12 @@ void Values::abandon() {
 }
 
 void Values::freeze_soon() {
-  if (fd_ >= 0) frozen_ = std::max(end_.load() + bound_ / 4, bound_);
+  if (is_open()) frozen_ = std::max(end_.load() + bound_ / 4, bound_);
 }
 
 bool Values::keep(uint64_t event, const void* data, uint64_t bytes) {
-  if (fd_ < 0 || bytes > bound_ || !bytes) return false;
+  int file = fd_.load(std::memory_order_acquire);
+  if (file < 0 || bytes > bound_ || !bytes) return false;
   uint64_t start = end_.load(), from;
   do {  // a value never straddles the end of the file
     from = start % bound_ + bytes > bound_ ? start + bound_ - start % bound_ : start;
@@ -45,7 +49,7 @@ bool Values::keep(uint64_t event, const void* data, uint64_t bytes) {
   } while (!end_.compare_exchange_weak(start, from + bytes));
   uint64_t done = 0;
   while (done < bytes) {
-    ssize_t wrote = pwrite(fd_, static_cast<const char*>(data) + done, bytes - done, off_t(from % bound_ + done));
+    ssize_t wrote = pwrite(file, static_cast<const char*>(data) + done, bytes - done, off_t(from % bound_ + done));
     if (wrote <= 0) return false;  // a full disk: the event stays, its value does not
     done += uint64_t(wrote);
   }

@@ -13,14 +13,14 @@ namespace sleuth {
 class Values {
  public:
   int open(const std::string& bytes, const std::string& rows, uint64_t bound);
-  bool is_open() const { return fd_ >= 0; }
+  bool is_open() const { return fd_.load(std::memory_order_acquire) >= 0; }
   void close();
   void abandon();
   bool keep(uint64_t event, const void* data, uint64_t bytes);
   void freeze_soon();  // after a quarter of the bound more, nothing is written over: the alarm's surroundings stay
 
  private:
-  int fd_ = -1;
+  std::atomic<int> fd_{-1};  // set last: who sees it sees all the rest
   uint64_t bound_ = 0;
   std::atomic<uint64_t> end_{0}, frozen_{~0ull};
   Ring rows_;

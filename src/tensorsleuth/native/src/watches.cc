@@ -38,7 +38,9 @@ struct Files {  // what is seen goes into: rows, and what is kept beside them
   int open(const char* row_path, const char* value_rows, const char* bytes, uint64_t chunk_rows, uint64_t chunks,
            uint64_t bound) {
     if (rows.is_open()) return 0;
-    int error = rows.open(row_path, {row_size, uint32_t(chunk_rows), chunks, 0});
+    RingPlan plan = plan_of<Watched>(chunk_rows, chunks);
+    plan.row_size = row_size;
+    int error = rows.open(row_path, plan);
     return error ? error : values.open(bytes, value_rows, bound);
   }
   void close() { rows.close(), values.close(); }
@@ -149,9 +151,7 @@ void write(Watched row, const TensorView& tensor, const Where& where, uint32_t w
   char* place = files.rows.claim(&number);
   if (!place) return;
   row.flags |= keep(files.values, number, tensor, where, what, &row);
-  row.kind = 0;
-  memcpy(place, &row, files.row_size);
-  __atomic_store_n(&reinterpret_cast<Watched*>(place)->kind, where.kind, __ATOMIC_RELEASE);
+  write_row(place, row, where.kind, files.row_size);
 }
 
 }  // namespace
@@ -193,9 +193,7 @@ void write(Watched row, const Where& where, const std::string& kept) {
   char* place = files.rows.is_open() ? files.rows.claim(&number) : nullptr;
   if (!place) return;
   if (!kept.empty() && !files.values.keep(number, kept.data(), kept.size())) row.flags = 0;
-  row.kind = 0;
-  memcpy(place, &row, files.row_size);
-  __atomic_store_n(&reinterpret_cast<Watched*>(place)->kind, where.kind, __ATOMIC_RELEASE);
+  write_row(place, row, where.kind, files.row_size);
 }
 
 void close() {
@@ -252,7 +250,8 @@ SLEUTH_API void sleuth_watch_forget() {
 SLEUTH_API int sleuth_watch_due(uint32_t series) { return watches::is_due(series); }
 
 SLEUTH_API uint64_t sleuth_watch_rows() {
-  return watches::watched.rows.is_open() ? watches::watched.rows.header()->head.load() : 0;
+  Writing reading;  // the file stays mapped until we have
+  return reading.ok && watches::watched.rows.is_open() ? watches::watched.rows.header()->head.load() : 0;
 }
 
 // Looks at a tensor that no probe sees.
