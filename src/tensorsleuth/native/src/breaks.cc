@@ -71,6 +71,7 @@ struct Condition {
   int look;
   bool floats_only;
   int length;
+  const Condition* before;  // what was set under the number before: never freed, another thread may be judging by it
   Instruction code[kMostCode];
 };
 
@@ -237,6 +238,7 @@ int take_stop() {
 
 void abandon() {
   new (&mutex) std::mutex();
+  abandon_changes();
   active = 0;
   closely_until = -1;
   on_hit = nullptr;
@@ -254,8 +256,7 @@ SLEUTH_API void sleuth_break_tell(breaks::Hit hit) { breaks::on_hit = hit; }
 // Sets condition `number`: pairs of a code and a value, to be run on a stack. 0 where it is too long.
 SLEUTH_API int sleuth_break_set(int number, int look, int floats_only, const double* code, int length) {
   if (number < 0 || number >= breaks::kMost || length > breaks::kMostCode) return 0;
-  // Never freed: another thread may be judging by the old one.
-  auto* condition = new breaks::Condition{look, floats_only != 0, length, {}};
+  auto* condition = new breaks::Condition{look, floats_only != 0, length, breaks::conditions[number], {}};
   for (int i = 0; i < length; ++i) condition->code[i] = {code[2 * i], code[2 * i + 1]};
   breaks::conditions[number] = condition;
   return 1;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 #include <vector>
 
@@ -71,13 +72,19 @@ double change_since(uint32_t tensor, const TensorView& now) {
     kept += now.bytes - copy.bytes.size();
     copy = {now.dtype, std::vector<char>(now.bytes)};
   }
-  memcpy(copy.bytes.data(), data, now.bytes);
+  if (now.bytes) memcpy(copy.bytes.data(), data, now.bytes);
   return change;
 }
 
 void forget_changes() {
   std::lock_guard<std::mutex> lock(mutex);
   copies.clear();
+  kept = 0;
+}
+
+void abandon_changes() {
+  new (&mutex) std::mutex();
+  new (&copies) std::unordered_map<uint32_t, Copy>();  // another thread may have been changing it while forking
   kept = 0;
 }
 

@@ -64,6 +64,8 @@ void forget() {
 
 void abandon() {
   new (&mutex) std::mutex();
+  new (&seen) std::vector<Bad>();  // another thread may have been changing it while forking
+  waiting = 0;
   level = 0;
 }
 

@@ -69,9 +69,13 @@ const TF_Tensor* next(uint32_t slot) {
   return found == again.slots.end() || taken >= found->second.size() ? nullptr : found->second[taken++];
 }
 
-// A forked child may not wait for a thread that it has not got.
+// A forked child may not wait for a thread that it has not got, nor use what that was changing. It frees nothing.
 __attribute__((constructor)) void watch_forks() {
-  pthread_atfork(nullptr, nullptr, [] { new (&mutex) std::mutex(); });
+  pthread_atfork(nullptr, nullptr, [] {
+    new (&mutex) std::mutex();
+    new (&steps) std::map<uint64_t, Step>();
+    new (&again) Step();
+  });
 }
 
 }  // namespace sleuth::held

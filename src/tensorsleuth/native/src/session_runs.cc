@@ -95,7 +95,7 @@ uint64_t join(uint64_t graph, uint64_t tf_step) {
 
 void abandon() {
   new (&mutex) std::mutex();
-  under_way.clear();
+  new (&under_way) std::vector<Run>();  // another thread may have been changing it while forking
 }
 
 }  // namespace sleuth::runs

@@ -1,5 +1,7 @@
 #include "watched_functions.h"
 
+#include <pthread.h>
+
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -19,6 +21,7 @@ std::unordered_map<string, std::shared_ptr<WatchedFunction>> functions;
 std::vector<string> devices;
 string shared_folder;
 uint64_t shared_session = 0;
+
 std::shared_ptr<WatchedFunction> read_function(uint64_t session, string_view lines) {
   auto function = std::make_shared<WatchedFunction>();
   function->session = session;
@@ -51,6 +54,11 @@ std::shared_ptr<WatchedFunction> find_shared(string_view name) {
   if (!file) return nullptr;
   string lines((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   return read_function(shared_session, lines);
+}
+
+// A forked child finds it whole: nobody changes it while the program forks.
+__attribute__((constructor)) void watch_forks() {
+  pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
 }
 
 }  // namespace
