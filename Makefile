@@ -65,7 +65,7 @@ test: native page chromium $(READY_215)  ## Check and test everything but what t
 test-fast: native page  ## Test what needs neither TensorFlow nor a browser, for the loop while working
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/unit
 
-test-all: test  ## Also the tests that take long, and all of them on the oldest TensorFlow
+test-all: test  ## Also the tests that take long (sanitizers among them), and all of them on the oldest TensorFlow
 	$(BIN)/python -m pytest -m long
 	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat
 
