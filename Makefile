@@ -73,7 +73,7 @@ test-python: native  ## Run the Python tests on TensorFlow 2.21
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-machine: native  ## Run the tests that measure time or memory of this machine, one at a time
-	$(BIN)/python -m pytest -m machine
+	$(BIN)/python -m pytest -m "machine and not long"
 
 lint-and-page: lint test-page  ## Run the checks that need no Python test, beside which `make test` runs them
 

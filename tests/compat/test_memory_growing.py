@@ -81,7 +81,7 @@ def test_a_keras_model_of_unknown_batch(recorded: Recorded) -> None:
     assert (found.growing.batch, found.growing.sequence) == (16, None)
     kinds = {shape: batch for all in found.powers.values() for shape, batch, _ in all}
     assert all(kinds[shape] == 1 for shape in kinds if shape[0] in (8, 16) and len(shape) == 4)
-    assert ((16, 16, 16, 16), 1, 0) in found.of("Relu") | found.of("Conv2D") | found.of("FusedBatchNormV3")
+    assert (16, 16, 16, 16) in kinds, "of whichever op wrote to its memory last"
     assert ((1024, 64), 0, 0) in found.of("MatMul"), "the gradient of the dense layer"
 
 

@@ -66,6 +66,7 @@ def predicted(logdir: Path, batch: int, *sequence: int) -> int:
     return int(asked(logdir, f"--batch={batch}", *longer)["asked"]["peak"])
 
 
+@pytest.mark.machine
 def test_the_peak_at_four_times_the_batch_is_known_before_it_is_run(tmp_path: Path) -> None:
     real: dict[tuple[int, ...], int] = {(16,): measured("transformer", 16)}
     logdir, errors = nearest("transformer", 4, real, tmp_path)
@@ -109,6 +110,7 @@ def _check_limit(logdir: Path, real: int) -> None:
         assert "for each sample, " in text and "Longest sequence" in text and "What helps at batch 16" in text
 
 
+@pytest.mark.machine
 def test_a_program_that_was_killed_is_told_which_batch_fits(tmp_path: Path) -> None:
     with limited_group(LIMIT) as group:
         if group is None:

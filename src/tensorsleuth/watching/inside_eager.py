@@ -38,7 +38,6 @@ class InsideEager:
         self._waiting: dict[int, Any] = {}  # weights that may be those of an attention, by their nodes
         self._seen: Counter[str] = Counter()  # attention, by name
         self._layers: dict[str, str | None] = {}
-        self._places: dict[int, tuple[bool, bool]] = {}
         self._inputs: dict[tuple[int, int], InsideEntry | None] = {}  # by the place and number of what takes it
 
     def ended(self) -> None:
@@ -61,9 +60,8 @@ class InsideEager:
 
     def saw(self, entry: int, args: tuple[Any, ...], result: Any, place: int) -> None:
         """An op has run."""
-        if place not in self._places:
-            self._places[place] = tf.runs_in(sys._getframe(1))
-        loops, differentiates = self._places[place]
+        # Asked of every call: one place may be both, a product in the loss and one that differentiates it.
+        loops, differentiates = tf.runs_in(sys._getframe(1))
         if differentiates:
             return
         kind, asked, taken, attributes = read_call(entry, args)
