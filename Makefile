@@ -106,5 +106,5 @@ wheel: $(READY)  ## Build the wheel into dist/
 clean:  ## Remove what was built; the environments stay
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	rm -f src/tensorsleuth/native/libsleuth*.so
-	rm -rf src/tensorsleuth/page/static
+	rm -rf src/tensorsleuth/ui/web/static
 	find src tests bench -name __pycache__ -prune -exec rm -rf {} +

@@ -12,7 +12,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 NATIVE = "src/tensorsleuth/native"
-PAGE = "src/tensorsleuth/page/static"
+PAGE = "src/tensorsleuth/ui/web/static"
 # Set by `make wheel`: what is published has both.
 REQUIRE = "SLEUTH_REQUIRE_NATIVE"
 REQUIRE_PAGE = "SLEUTH_REQUIRE_PAGE"

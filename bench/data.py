@@ -107,7 +107,7 @@ def _table() -> tuple[Any, Any]:
 def data_check_npz(bench: Bench) -> Result:
     """1 GB of float32 in a .npz: its speed of a check with a schema, over that of loading it and taking min and max."""
     from tensorsleuth import Feature, Label, Schema
-    from tensorsleuth.native.row_looker import load
+    from tensorsleuth.native.row_health import load
 
     path, loaded = _large(bench), None
     image = Feature("float32", shape=("batch", 28, 28), between=(0, 1))

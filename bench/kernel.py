@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 SOURCES = Path(__file__).parents[1] / "src/tensorsleuth/native/src"
-FLAGS = ["-O3", "-fPIC", "-std=c++17", "-shared", "-fvisibility=hidden"]
+FLAGS = ["-O3", "-fPIC", "-std=c++17", "-shared", "-fvisibility=hidden", f"-I{SOURCES}"]
 LOOKS = {"concise": 3, "full": 4, "numerics": 5}
 ROUNDS, CALLS = 60, 20
 FLOAT32, BEST = 1, -1
@@ -54,7 +54,7 @@ def _looker(library: ctypes.CDLL, data: np.ndarray, look: int) -> Callable[[], o
 def _build() -> ctypes.CDLL:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "health.so")
-        subprocess.run(["g++", *FLAGS, *sorted(SOURCES.glob("health*.cc")), "-o", target], check=True)
+        subprocess.run(["g++", *FLAGS, *sorted(SOURCES.glob("kernels/health*.cc")), "-o", target], check=True)
         return ctypes.CDLL(str(target))
 
 

@@ -23,10 +23,10 @@ RUN = "million"
 SERVER = """
 import sys
 from pathlib import Path
-from tensorsleuth.page import built
-from tensorsleuth.page.safety import guarding
-from tensorsleuth.page.server import Server, listen
-from tensorsleuth.page.shelf import Shelf
+from tensorsleuth.ui.web import page_files as built
+from tensorsleuth.ui.web.server.safety import guarding
+from tensorsleuth.ui.web.server.server import Server, listen
+from tensorsleuth.ui.web.server.run_cache import Shelf
 bound = listen("127.0.0.1", 0)
 port = bound.getsockname()[1]
 print(port, flush=True)
@@ -120,7 +120,7 @@ def _use(bench: Bench) -> tuple[dict[str, list[float]], float]:
 
 
 def _million(bench: Bench) -> Path:
-    synthetic: Any = importlib.import_module("tensorsleuth.trace.synthetic")
+    synthetic: Any = importlib.import_module("tensorsleuth.trace.storage.synthetic")
     bench.progress(f"writing {MILLION:,} events")
     synthetic.write(bench.folder / RUN, events=MILLION, bad=100)
     return bench.folder

@@ -71,7 +71,7 @@ def open_million(bench: Bench) -> Result:
 
 def why_million(bench: Bench) -> Result:
     """The verdict on a trace of a million events, a hundred of them bad, in a new process on one core."""
-    synthetic: Any = importlib.import_module("tensorsleuth.trace.synthetic")
+    synthetic: Any = importlib.import_module("tensorsleuth.trace.storage.synthetic")
     bench.progress(f"writing {MILLION:,} events")
     run = bench.folder / "why-million"
     synthetic.write(run, events=MILLION, bad=100)
@@ -86,7 +86,7 @@ def why_million(bench: Bench) -> Result:
 
 
 def _open_ours(bench: Bench) -> Result:
-    synthetic: Any = importlib.import_module("tensorsleuth.trace.synthetic")
+    synthetic: Any = importlib.import_module("tensorsleuth.trace.storage.synthetic")
     runs = {events: bench.folder / f"events-{events}" for events in (MILLION // 10, MILLION)}
     for events, run in runs.items():
         bench.progress(f"writing {events:,} events")

@@ -47,8 +47,8 @@ def ours(folder: str, mode: str) -> End:
 
 
 def _measure_no_memory() -> None:
-    from tensorsleuth.capture import recorder
-    from tensorsleuth.trace.plan import make_plan
+    from tensorsleuth.recording import recorder
+    from tensorsleuth.trace.storage.size_plan import make_plan
 
     def plan(*given: Any) -> Any:
         return replace(make_plan(*given), samples=None, buffers=None, passed=None)

@@ -77,9 +77,6 @@ def shared() -> WarmPython:
 def serve() -> None:
     import tensorflow  # noqa: F401
 
-    import tensorsleuth.capture.inject
-    import tensorsleuth.cli.main  # noqa: F401
-
     for line in sys.stdin:
         pid = os.fork()
         if not pid:
@@ -89,7 +86,7 @@ def serve() -> None:
 
 def become(arguments: Sequence[str], cwd: str, env: Mapping[str, str], stdout: str, stderr: str) -> NoReturn:
     """Be `python ARGUMENTS` in the folder `cwd`; ends the process."""
-    from tensorsleuth.cli import child
+    from tensorsleuth.cli.program import child
 
     setattr(child, "spawn", fork_program)  # noqa: B010 (mypy: a module's function)
     os.chdir(cwd)
@@ -133,7 +130,8 @@ def be_python(arguments: Sequence[str], env: Mapping[str, str]) -> NoReturn:
 
 def start_recording() -> None:
     """Do what `inject/sitecustomize.py` does once TensorFlow has been imported."""
-    from tensorsleuth.capture import autostart, inject
+    from tensorsleuth.live.startup import autostart
+    from tensorsleuth.live.startup import start as inject
 
     autostart.keep_faults()
     autostart.leave_mark()

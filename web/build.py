@@ -1,4 +1,4 @@
-"""Builds the page into src/tensorsleuth/page/static, where its sources have changed: `python3 web/build.py`."""
+"""Builds the page into src/tensorsleuth/ui/web/static, where its sources have changed: `python3 web/build.py`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 WEB = Path(__file__).resolve().parent
-STATIC = WEB.parent / "src" / "tensorsleuth" / "page" / "static"
+STATIC = WEB.parent / "src" / "tensorsleuth" / "ui" / "web" / "static"
 SINGLE = ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts")
 NODE = 20
 INSTALL = "Install Node.js 20 or newer with npm (apt-get install nodejs npm, or nodejs.org), then: make page"

@@ -8,37 +8,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tensorsleuth.model.version import VERSION
+from tensorsleuth.core.version import VERSION
+from tensorsleuth.recording import default_observers
 
 if TYPE_CHECKING:
     from tensorsleuth import hooks, keras
-    from tensorsleuth.breaking.api import Break, break_when
-    from tensorsleuth.capture.api import (
-        Recording,
-        disable_dump_debug_info,
-        enable_dump_debug_info,
-        record,
-        step,
-    )
-    from tensorsleuth.checking.api import expect
+    from tensorsleuth.core.errors import BreakError, ExpectationError, ExpectationWarning, NumericsError, SleuthError
     from tensorsleuth.data.feature import Feature, Label
-    from tensorsleuth.data.pipeline import checked
+    from tensorsleuth.data.pipeline.api import checked
     from tensorsleuth.data.report import DataError, DataReport
     from tensorsleuth.data.schema import Schema
+    from tensorsleuth.data.tokens.api import check_batch
     from tensorsleuth.diagnose import diagnose
-    from tensorsleuth.guarding.api import Guard, disable_check_numerics, enable_check_numerics, guard
-    from tensorsleuth.model.errors import (
-        BreakError,
-        ExpectationError,
-        ExpectationWarning,
-        NumericsError,
-        SleuthError,
-    )
-    from tensorsleuth.tokens.api import check_batch
+    from tensorsleuth.live.breakpoints.api import Break, break_when
+    from tensorsleuth.live.expect.api import expect
+    from tensorsleuth.live.guard.api import Guard, disable_check_numerics, enable_check_numerics, guard
+    from tensorsleuth.live.watch.api import Watch, watch
+    from tensorsleuth.live.watch.log import log
+    from tensorsleuth.live.watch.model_table import activations, gradients
+    from tensorsleuth.recording.api import Recording, disable_dump_debug_info, enable_dump_debug_info, record, step
     from tensorsleuth.trace.reader import Trace, open_trace
-    from tensorsleuth.watching.api import Watch, watch
-    from tensorsleuth.watching.log import log
-    from tensorsleuth.watching.one_look import activations, gradients
 
     open = open_trace
 
@@ -46,40 +35,40 @@ __version__ = VERSION
 
 # Loaded when first used: reading a trace needs no TensorFlow, and recording no reader.
 _HOMES = {
-    "Break": ("tensorsleuth.breaking.api", "Break"),
-    "BreakError": ("tensorsleuth.model.errors", "BreakError"),
+    "Break": ("tensorsleuth.live.breakpoints.api", "Break"),
+    "BreakError": ("tensorsleuth.core.errors", "BreakError"),
     "DataError": ("tensorsleuth.data.report", "DataError"),
     "DataReport": ("tensorsleuth.data.report", "DataReport"),
     "Feature": ("tensorsleuth.data.feature", "Feature"),
-    "ExpectationError": ("tensorsleuth.model.errors", "ExpectationError"),
-    "ExpectationWarning": ("tensorsleuth.model.errors", "ExpectationWarning"),
-    "Guard": ("tensorsleuth.guarding.api", "Guard"),
+    "ExpectationError": ("tensorsleuth.core.errors", "ExpectationError"),
+    "ExpectationWarning": ("tensorsleuth.core.errors", "ExpectationWarning"),
+    "Guard": ("tensorsleuth.live.guard.api", "Guard"),
     "Label": ("tensorsleuth.data.feature", "Label"),
-    "NumericsError": ("tensorsleuth.model.errors", "NumericsError"),
-    "Recording": ("tensorsleuth.capture.api", "Recording"),
+    "NumericsError": ("tensorsleuth.core.errors", "NumericsError"),
+    "Recording": ("tensorsleuth.recording.api", "Recording"),
     "Schema": ("tensorsleuth.data.schema", "Schema"),
-    "SleuthError": ("tensorsleuth.model.errors", "SleuthError"),
+    "SleuthError": ("tensorsleuth.core.errors", "SleuthError"),
     "Trace": ("tensorsleuth.trace.reader", "Trace"),
-    "Watch": ("tensorsleuth.watching.api", "Watch"),
-    "activations": ("tensorsleuth.watching.one_look", "activations"),
-    "break_when": ("tensorsleuth.breaking.api", "break_when"),
-    "check_batch": ("tensorsleuth.tokens.api", "check_batch"),
-    "checked": ("tensorsleuth.data.pipeline", "checked"),
+    "Watch": ("tensorsleuth.live.watch.api", "Watch"),
+    "activations": ("tensorsleuth.live.watch.model_table", "activations"),
+    "break_when": ("tensorsleuth.live.breakpoints.api", "break_when"),
+    "check_batch": ("tensorsleuth.data.tokens.api", "check_batch"),
+    "checked": ("tensorsleuth.data.pipeline.api", "checked"),
     "diagnose": ("tensorsleuth.diagnose", ""),  # the package itself, which can be called
-    "disable_check_numerics": ("tensorsleuth.guarding.api", "disable_check_numerics"),
-    "disable_dump_debug_info": ("tensorsleuth.capture.api", "disable_dump_debug_info"),
-    "enable_check_numerics": ("tensorsleuth.guarding.api", "enable_check_numerics"),
-    "enable_dump_debug_info": ("tensorsleuth.capture.api", "enable_dump_debug_info"),
-    "expect": ("tensorsleuth.checking.api", "expect"),
-    "gradients": ("tensorsleuth.watching.one_look", "gradients"),
-    "guard": ("tensorsleuth.guarding.api", "guard"),
+    "disable_check_numerics": ("tensorsleuth.live.guard.api", "disable_check_numerics"),
+    "disable_dump_debug_info": ("tensorsleuth.recording.api", "disable_dump_debug_info"),
+    "enable_check_numerics": ("tensorsleuth.live.guard.api", "enable_check_numerics"),
+    "enable_dump_debug_info": ("tensorsleuth.recording.api", "enable_dump_debug_info"),
+    "expect": ("tensorsleuth.live.expect.api", "expect"),
+    "gradients": ("tensorsleuth.live.watch.model_table", "gradients"),
+    "guard": ("tensorsleuth.live.guard.api", "guard"),
     "hooks": ("tensorsleuth.hooks", ""),
     "keras": ("tensorsleuth.keras", ""),
-    "log": ("tensorsleuth.watching.log", "log"),
+    "log": ("tensorsleuth.live.watch.log", "log"),
     "open": ("tensorsleuth.trace.reader", "open_trace"),
-    "record": ("tensorsleuth.capture.api", "record"),
-    "step": ("tensorsleuth.capture.api", "step"),
-    "watch": ("tensorsleuth.watching.api", "watch"),
+    "record": ("tensorsleuth.recording.api", "record"),
+    "step": ("tensorsleuth.recording.api", "step"),
+    "watch": ("tensorsleuth.live.watch.api", "watch"),
 }
 
 __all__ = [
@@ -118,6 +107,15 @@ __all__ = [
     "step",
     "watch",
 ]
+
+
+def _layer_stats() -> Any:
+    from tensorsleuth.live.layer_stats.observer import rider
+
+    return rider()
+
+
+default_observers.MAKERS.append(_layer_stats)
 
 
 def __getattr__(name: str) -> Any:

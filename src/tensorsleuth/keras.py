@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from tensorsleuth.checking import keras_layer
 from tensorsleuth.integrations.keras_callback import SleuthCallback
+from tensorsleuth.live.expect import keras_layer
 
 __all__ = ["SleuthCallback"]
 

@@ -13,7 +13,7 @@ from tests.browser import recording
 from tests.browser.chromium import LONG, MISSING, browsing, executable, watched_page
 from tests.unit.serving import Serving, serving
 
-from tensorsleuth.page import built
+from tensorsleuth.ui.web import page_files
 
 expect.set_options(timeout=LONG)
 
@@ -47,7 +47,7 @@ def demo_logdir(shared: Path) -> Path:
 def served() -> Iterator[Callable[[Path], Serving]]:
     """Serves a log directory with the built page, until the end of the test."""
     with ExitStack() as stack:
-        yield lambda logdir: stack.enter_context(serving(logdir, files=built.load()))
+        yield lambda logdir: stack.enter_context(serving(logdir, files=page_files.load()))
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from tests.browser.chromium import browsing, watched_page
 from tests.browser.looking import marked_line, panel, point, verdict
 from tests.unit.serving import serving
 
-from tensorsleuth.page import built
-from tensorsleuth.tokens.vocabulary import of_tokens
+from tensorsleuth.data.tokens.vocabulary import of_tokens
+from tensorsleuth.ui.web import page_files
 
 
 def verdict_view(page: Page) -> None:
@@ -87,7 +87,7 @@ def main(folder: Path) -> None:
 
 
 def snap_all(logdir: Path, views: Views, words: str, folder: Path) -> None:
-    with serving(logdir, files=built.load()) as server, browsing() as browser:
+    with serving(logdir, files=page_files.load()) as server, browsing() as browser:
         server.shelf.vocabulary = of_tokens(recording.WORDS)
         for name, (prepare, options) in views.items():
             with watched_page(browser, **options) as watched:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.looking import panel, verdict
 from tests.unit.serving import Serving
 
-from tensorsleuth.trace import synthetic
+from tensorsleuth.trace.storage import synthetic
 
 Serve = Callable[[Path], Serving]
 Open = Callable[..., Page]

@@ -12,7 +12,7 @@ from tests.browser import recording
 from tests.browser.looking import marked_line, panel, point, title
 from tests.unit.serving import Serving
 
-from tensorsleuth.tokens.vocabulary import of_tokens
+from tensorsleuth.data.tokens.vocabulary import of_tokens
 
 
 @pytest.fixture

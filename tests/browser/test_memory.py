@@ -12,7 +12,7 @@ from tests.browser import recording
 from tests.browser.looking import marked_line, panel, part, title
 from tests.unit.serving import Serving
 
-from tensorsleuth.trace import synthetic
+from tensorsleuth.trace.storage import synthetic
 
 Serve = Callable[[Path], Serving]
 Open = Callable[..., Page]

@@ -10,8 +10,8 @@ from tests.browser.looking import marked_line, panel, title, verdict
 from tests.unit import little_run
 from tests.unit.serving import Serving
 
-from tensorsleuth.model.violation import Violation
-from tensorsleuth.trace import journal
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.trace.storage import journal
 
 FOUND = "hidden: expected values between 0 and 1, found 2 of 6: up to 4; first at [0, 1] 4"
 

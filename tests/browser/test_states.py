@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.looking import chosen_row, panel, part, verdict
 from tests.unit.serving import Serving
 
-from tensorsleuth.trace import synthetic
+from tensorsleuth.trace.storage import synthetic
 
 Open = Callable[..., Page]
 Serve = Callable[[Path], Serving]

@@ -33,7 +33,7 @@ tensorsleuth.watch(tf.constant(["to be", "or not"]), name="words")
 
 
 def _watched(logdir: Path) -> None:
-    program = logdir.parent / "watching.py"
+    program = logdir.parent / "watch.py"
     program.write_text(PROGRAM)
     recording.sleuth("run", "--logdir", logdir, "--watch", "layer/weights", "--watch-every", 2, program)
 
@@ -62,7 +62,7 @@ def test_what_was_watched_is_drawn(
     expect(watched.get_by_text("or not")).to_be_visible()
     choice.select_option(label="log: 12 messages")
     expect(watched.get_by_role("row")).to_have_count(12)
-    expect(watched.get_by_role("row").first).to_contain_text("watching.py:14")
+    expect(watched.get_by_role("row").first).to_contain_text("watch.py:14")
 
 
 def test_where_nothing_was_watched_it_says_how(page: Page) -> None:

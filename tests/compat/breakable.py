@@ -10,7 +10,7 @@ import tensorflow as tf
 from tests.compat.looking import marked
 
 import tensorsleuth
-from tensorsleuth.breaking.hit import Hit
+from tensorsleuth.live.breakpoints.hit import Hit
 
 HERE = os.path.basename(__file__)
 X = tf.constant([[1.0, 2.0], [10.0, 20.0]])

@@ -20,7 +20,10 @@ for name in ("SLEUTH_LOGDIR", "SLEUTH_RUN", "SLEUTH_SETTINGS", "SLEUTH_PROBE"):
 
 def _patched() -> list[tuple[Any, str, Any]]:
     """What a recording replaces in TensorFlow, and what is there now."""
-    from tensorsleuth.capture import keras, patches, strategies, tf
+    from tensorsleuth.recording.cluster import strategies
+    from tensorsleuth.recording.keras import internals as keras
+    from tensorsleuth.recording.tensorflow import internals as tf
+    from tensorsleuth.recording.tensorflow import patches
 
     places = [(tf.pywrap_tfe, name) for name in (*patches.ENTRY_POINTS, "TFE_ContextRemoveFunction")]
     places += [(tf.execute, "record_gradient"), (tf.gradients_util, "_MaybeCompile")]
@@ -43,8 +46,8 @@ def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     if "tf" not in vars(request.module):  # it runs TensorFlow elsewhere
         yield
         return
-    from tensorsleuth.capture import api
-    from tensorsleuth.guarding import api as guarding
+    from tensorsleuth.live.guard import api as guarding
+    from tensorsleuth.recording import api
 
     before = _patched()
     yield
@@ -52,12 +55,12 @@ def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
     for open_still in (guard, left):
         if open_still is not None:
             open_still.close()
-    from tensorsleuth.breaking import api as breaking
+    from tensorsleuth.live.breakpoints import api as breaking
 
     points = list(breaking._breaks._all.values()) if breaking._breaks is not None else []
     for point in points:
         breaking._remove(point)
-    from tensorsleuth.watching import api as watching
+    from tensorsleuth.live.watch import api as watching
 
     still = list(watching._watches._all) if watching._watches is not None else []
     if watching._watches is not None:
@@ -113,9 +116,9 @@ def _sound(trace: Trace) -> Trace:
 @pytest.fixture(autouse=True)
 def says_nothing(request: pytest.FixtureRequest, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
     """Fails a test in which tensorsleuth complained on stderr, unless it reads that itself."""
-    from tensorsleuth.capture import complaint
+    from tensorsleuth.recording import harmless
 
-    complaint._said.clear()
+    harmless._said.clear()
     yield
     said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("tensorsleuth:")]
     assert not said

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tensorsleuth
-from tensorsleuth.model.errors import NumericsError
+from tensorsleuth.core.errors import NumericsError
 
 X = tf.constant([0.0, 1.0, 2.0])
 

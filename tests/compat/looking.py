@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.model.catalog import Frame
-from tensorsleuth.model.rows import EventFlag, EventKind
-from tensorsleuth.trace.process import ProcessTrace, Tensor
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.layout.rows import EventFlag, EventKind
+from tensorsleuth.trace.process.process import ProcessTrace, Tensor
 from tensorsleuth.trace.reader import Trace
 
 

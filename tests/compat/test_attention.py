@@ -11,8 +11,8 @@ import tensorflow as tf
 from tests.compat import kerases
 from tests.compat.kerases import KERASES
 
-from tensorsleuth.capture.attention import LAST_BUT_ONE, find_attention
-from tensorsleuth.capture.definition import read_definition
+from tensorsleuth.recording.functions.function_def import read_definition
+from tensorsleuth.recording.structure.attention import LAST_BUT_ONE, find_attention
 
 X = tf.ones([2, 7, 8])
 IDS = tf.constant([[1, 2, 3, 4, 5], [5, 4, 3, 0, 0]])

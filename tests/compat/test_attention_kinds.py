@@ -11,7 +11,7 @@ from tests.compat import kerases
 from tests.compat.kerases import KERASES
 from tests.compat.test_attention import X, found, layers_of
 
-from tensorsleuth.capture.attention import LAST_BUT_ONE, NO_ROWS
+from tensorsleuth.recording.structure.attention import LAST_BUT_ONE, NO_ROWS
 
 HEADED = tf.ones([2, 7, 2, 4])
 QUERY, QUERIES = tf.Variable(tf.ones([8])), tf.Variable(tf.ones([1, 3, 8]))

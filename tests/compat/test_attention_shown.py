@@ -11,9 +11,9 @@ import tensorflow as tf
 from click.testing import CliRunner
 
 import tensorsleuth
+from tensorsleuth.analyze.attention.heads import judge
+from tensorsleuth.analyze.layers.curves import flow, growth
 from tensorsleuth.cli.main import cli
-from tensorsleuth.insight.heads import judge
-from tensorsleuth.insight.layers import flow, growth
 from tensorsleuth.trace.reader import Trace
 
 BATCH, TIME, WIDTH, HEADS, WORDS, STEPS = 6, 10, 8, 2, 20, 121

@@ -11,11 +11,11 @@ import pytest
 import tensorflow as tf
 
 import tensorsleuth
-from tensorsleuth.capture.outputs import count_outputs
-from tensorsleuth.diagnose.doing import Threads
-from tensorsleuth.model.last_moments import Doing
-from tensorsleuth.trace.process import ProcessTrace
-from tensorsleuth.trace.thread_slots import ThreadState, threads_of
+from tensorsleuth.core.last_moments import Doing
+from tensorsleuth.diagnose.exits.thread_activity import Threads
+from tensorsleuth.recording.tensorflow.op_outputs import count_outputs
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.process.thread_slots import ThreadState, threads_of
 
 HERE = Path(__file__)
 
@@ -146,7 +146,7 @@ def test_number_of_outputs_before_an_op_has_run() -> None:
 
 
 def test_uncaught_exception_is_not_one_of_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensorsleuth.capture.uncaught import uncaught
+    from tensorsleuth.recording.uncaught_exceptions import uncaught
 
     error = ValueError("no")
     monkeypatch.setattr(sys, "last_value", error, raising=False)

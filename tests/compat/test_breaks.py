@@ -11,8 +11,8 @@ from tests.compat.breakable import X, at_line, grow, hits_of, line, logarithm, n
 from tests.compat.looking import marked
 
 import tensorsleuth
-from tensorsleuth.breaking.hit import Hit
-from tensorsleuth.model.errors import BreakError
+from tensorsleuth.core.errors import BreakError
+from tensorsleuth.live.breakpoints.hit import Hit
 
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")
 

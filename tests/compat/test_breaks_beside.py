@@ -14,8 +14,8 @@ from tests.compat.breakable import grow, logarithm, nothing
 from tests.compat.looking import bits
 
 import tensorsleuth
-from tensorsleuth.breaking import api as breaking
-from tensorsleuth.model.errors import NumericsError, SleuthError
+from tensorsleuth.core.errors import NumericsError, SleuthError
+from tensorsleuth.live.breakpoints import api as breaking
 
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")
 

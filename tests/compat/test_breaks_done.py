@@ -14,10 +14,10 @@ import tensorflow as tf
 from tests.compat.breakable import HERE, X, grow, hits_of, line, logarithm, nothing, train, weights
 
 import tensorsleuth
-from tensorsleuth.breaking.hit import Hit
-from tensorsleuth.model.errors import BreakError, SleuthError
-from tensorsleuth.model.rows import EventFlag
-from tensorsleuth.trace.saved import steps_of
+from tensorsleuth.core.errors import BreakError, SleuthError
+from tensorsleuth.core.layout.rows import EventFlag
+from tensorsleuth.live.breakpoints.hit import Hit
+from tensorsleuth.trace.storage.saved_steps import steps_of
 
 
 @pytest.mark.parametrize("call", [logarithm, tf.math.log], ids=["function", "eager"])

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 from tests.compat.looking import assert_joined, in_graph, looks, marked, only
 
-from tensorsleuth.model.rows import CallKind
+from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.trace.reader import Trace
 
 Compared = Callable[..., Trace]

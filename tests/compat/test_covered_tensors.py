@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from tests.compat.looking import assert_joined, in_graph, looks, only
 
-from tensorsleuth.model.rows import EventFlag
+from tensorsleuth.core.layout.rows import EventFlag
 from tensorsleuth.trace.reader import Trace
 
 Compared = Callable[..., Trace]

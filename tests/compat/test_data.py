@@ -16,11 +16,11 @@ import tensorflow as tf
 
 import tensorsleuth
 from tensorsleuth import Feature, Label, Schema, SleuthError
-from tensorsleuth.checking import acting
-from tensorsleuth.data.element import violations
+from tensorsleuth.data.pipeline.element import violations
 from tensorsleuth.data.readers import open_source
+from tensorsleuth.live.watch import log as logging
 from tensorsleuth.native import loader
-from tensorsleuth.watching import log as logging
+from tensorsleuth.recording.violations import actions
 
 SCHEMA = Schema({"image": Feature("float32", shape=("batch", 8, 8), between=(0, 1)), "label": Label(classes=10)})
 ROWS, NAN, WRONG = 100, (37, 2, 3), 61
@@ -134,12 +134,12 @@ def test_what_is_raised_is_ours(run: Callable[[Any], None], way: str) -> None:
 
 
 def test_a_warning_that_is_an_error_comes_out_of_the_iterator(way: str) -> None:
-    acting._warned.clear()
+    actions._warned.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error", tensorsleuth.ExpectationWarning)
         with pytest.raises(tensorsleuth.ExpectationWarning, match=r"image \(element 37\): expected finite values"):
             in_a_loop(slices().apply(tensorsleuth.checked(SCHEMA, on_violation="warn")))
-    acting._warned.clear()
+    actions._warned.clear()
 
 
 @pytest.mark.parametrize("shape", ["rows", "batches"])
@@ -153,7 +153,7 @@ def test_record_keeps_index_and_content(shape: str, way: str) -> None:
 
 
 def test_warn_says_it_once_for_each_rule(way: str) -> None:
-    acting._warned.clear()
+    actions._warned.clear()
     checked = tensorsleuth.checked(SCHEMA, on_violation="warn")
     data = slices().repeat(3).apply(checked)
     with warnings.catch_warnings(record=True) as said:
@@ -162,7 +162,7 @@ def test_warn_says_it_once_for_each_rule(way: str) -> None:
     mine = [one for one in said if one.category is tensorsleuth.ExpectationWarning]
     assert len(mine) == 2 and "image (element 37)" in str(mine[0].message) and checked.count == 6
     assert mine[0].filename == __file__, "it names the line that asked for it"
-    acting._warned.clear()  # else it is summed up when the program ends
+    actions._warned.clear()  # else it is summed up when the program ends
 
 
 def test_skip_leaves_out_and_keeps_the_order(way: str) -> None:
@@ -365,7 +365,7 @@ def test_the_examples_of_the_page_run(
 
 def test_nothing_is_collected_in_a_thread_of_a_pipeline(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The end of another pipeline's iterator would wait for its threads, which may wait for this one."""
-    from tensorsleuth.data import pipeline_graph
+    from tensorsleuth.data.pipeline import graph
 
     collecting = []
 
@@ -373,7 +373,7 @@ def test_nothing_is_collected_in_a_thread_of_a_pipeline(way: str, monkeypatch: p
         collecting.append(gc.isenabled())
         return violations(*given)
 
-    monkeypatch.setattr(pipeline_graph, "violations", spying)
+    monkeypatch.setattr(graph, "violations", spying)
     checked = tensorsleuth.checked(SCHEMA, on_violation="record")
     assert sum(1 for _ in slices().batch(10).apply(checked)) == 10 and checked.count == 2
     assert collecting and not any(collecting) and gc.isenabled()

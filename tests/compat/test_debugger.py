@@ -14,10 +14,10 @@ from rich.console import Console
 from tests.compat.looking import marked
 
 import tensorsleuth
-from tensorsleuth.debugger.debugger import Debugger
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.show.answers import answer
+from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.ui.debugger.debugger import Debugger
+from tensorsleuth.ui.debugger.rendering import answer
 
 FILE = Path(__file__).name
 STEPS = 3
@@ -219,7 +219,7 @@ def test_a_healthy_run(healthy: Trace) -> None:
 
 
 def test_the_screen_opens_on_the_birth(trace: Trace) -> None:
-    from tensorsleuth.show.tui.app import DebuggerApp
+    from tensorsleuth.ui.tui.app import DebuggerApp
 
     async def main() -> str:
         app = DebuggerApp(Debugger(trace))

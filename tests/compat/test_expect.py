@@ -14,7 +14,7 @@ import tensorflow as tf
 
 import tensorsleuth
 from tensorsleuth import ExpectationError, expect
-from tensorsleuth.model.violation import Violation
+from tensorsleuth.core.violation import Violation
 
 NAN = float("nan")
 HERE = __file__

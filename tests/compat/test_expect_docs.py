@@ -10,8 +10,8 @@ import pytest
 import tensorflow as tf
 
 import tensorsleuth
-from tensorsleuth.checking.expectation import ON_VIOLATION, Expectation
-from tensorsleuth.model.violation import Violation
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.live.expect.expectation import ON_VIOLATION, Expectation
 
 PAGE = (Path(__file__).parents[2] / "docs/expect.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.S)

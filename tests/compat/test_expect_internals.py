@@ -1,4 +1,4 @@
-"""Each private part of TensorFlow that capture/expecting.py touches is there, and does what is assumed."""
+"""Each private part of TensorFlow that recording/tensorflow/custom_ops.py touches is there and does what is assumed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorflow.python.eager.polymorphic_function import function_context, traci
 from tensorflow.python.ops import control_flow_util
 from tensorflow.python.saved_model import save
 
-from tensorsleuth.checking.api import expect
+from tensorsleuth.live.expect.api import expect
 
 
 def test_calls_go_through_the_context() -> None:

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from hypothesis.extra import numpy as arrays
 
-from tensorsleuth.checking import judge, native_judge
-from tensorsleuth.checking.expectation import Expectation
-from tensorsleuth.checking.report import Report
+from tensorsleuth.live.expect import judge, native_judge
+from tensorsleuth.live.expect.expectation import Expectation
+from tensorsleuth.live.expect.report import Report
 from tensorsleuth.native import loader
 
 DTYPES = ["float16", "float32", "float64", "int8", "int32", "int64", "uint8", "uint16", "bool", "complex64"]

@@ -13,8 +13,8 @@ from rich.console import Console
 
 import tensorsleuth
 from tensorsleuth import ExpectationError, expect
-from tensorsleuth.show.verdict import verdict
-from tensorsleuth.trace.runs import summarize
+from tensorsleuth.trace.run_summary import summarize
+from tensorsleuth.ui.terminal.verdict import verdict
 
 NAN = float("nan")
 
@@ -195,8 +195,8 @@ def test_recorded_and_bare_say_the_same(recorded: Any) -> None:
 
 
 def test_they_are_alerts_of_the_page(recorded: Any) -> None:
-    from tensorsleuth.page.answers import alerts
-    from tensorsleuth.page.opened import OpenRun
+    from tensorsleuth.ui.web.answers import alerts
+    from tensorsleuth.ui.web.run.open_run import OpenRun
 
     trace = recorded(lambda: go_wrong("alert"))
     opened = OpenRun(trace.path)

@@ -16,7 +16,7 @@ from tests.compat import guarded
 from tests.compat.guarded import X, alarm, fused_batch_norm
 from tests.compat.looking import marked
 
-from tensorsleuth.model.errors import NumericsError
+from tensorsleuth.core.errors import NumericsError
 
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")
 

@@ -14,8 +14,8 @@ from tests.compat.guarded import X, alarm
 from tests.compat.looking import bits, marked
 
 import tensorsleuth
-from tensorsleuth.model.errors import NumericsError, SleuthError
-from tensorsleuth.model.rows import EventFlag
+from tensorsleuth.core.errors import NumericsError, SleuthError
+from tensorsleuth.core.layout.rows import EventFlag
 
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")
 

@@ -14,7 +14,7 @@ from tests.compat.kerases import KERASES, load
 from tests.compat.looking import marked
 
 import tensorsleuth
-from tensorsleuth.model.errors import NumericsError, SleuthError
+from tensorsleuth.core.errors import NumericsError, SleuthError
 
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")
 

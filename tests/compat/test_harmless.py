@@ -46,7 +46,7 @@ def test_a_forked_child_goes_on_unwatched(tmp_path: Path) -> None:
         child = os.fork()
         if child == 0:
             try:
-                total = float(np.sum(X.numpy())) + (tensorsleuth.capture.api._active is None)
+                total = float(np.sum(X.numpy())) + (tensorsleuth.recording.api._active is None)
                 os.write(done, str(total).encode())
             finally:
                 os._exit(0)

@@ -13,8 +13,8 @@ from tests.compat.looking import assert_joined, bits, in_graph, marked
 
 import tensorsleuth
 from tensorsleuth import hooks
-from tensorsleuth.capture import api
 from tensorsleuth.integrations import tensor_filters, tfdbg_hooks
+from tensorsleuth.recording import api
 
 v1 = tf.compat.v1
 STEPS = 6

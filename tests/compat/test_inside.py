@@ -17,12 +17,12 @@ from tests.compat.kerases import KERASES
 from tests.compat.transformers import ByHand, keras_weights, little_transformer, numbers
 
 import tensorsleuth
+from tensorsleuth.analyze.layers.no_stats import not_looked_into, why_nothing
 from tensorsleuth.cli.main import cli
-from tensorsleuth.insight.absent import not_looked_into, why_nothing
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.trace.attention import Attention
+from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.trace.watched import WatchedSeries
+from tensorsleuth.trace.series.attention import Attention
+from tensorsleuth.trace.series.watched import WatchedSeries
 
 ROOT = Path(__file__).parents[2]
 X = np.random.default_rng(1).normal(size=(3, 7, 8)).astype(np.float32)

@@ -17,9 +17,9 @@ from tests.compat.test_inside import IDS, LABELS, X, agrees
 from tests.compat.test_inside_flow import Block
 from tests.compat.transformers import ByHand, keras_weights, little_transformer
 
-from tensorsleuth.capture.eager import EagerCallbacks
-from tensorsleuth.trace.inside import Inside
+from tensorsleuth.recording.eager.callbacks import EagerCallbacks
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.series.layer_stats import Inside
 
 FACE = pytest.mark.skipif(importlib.util.find_spec("transformers") is None, reason="transformers is not installed")
 

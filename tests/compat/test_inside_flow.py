@@ -11,8 +11,8 @@ import tensorflow as tf
 from tests.compat import kerases
 from tests.compat.kerases import KERASES
 
-from tensorsleuth.trace.inside import Inside
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.series.layer_stats import Inside
 
 X = np.random.default_rng(1).normal(size=(4, 6, 8)).astype(np.float32)
 

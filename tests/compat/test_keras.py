@@ -12,7 +12,7 @@ from tests.compat import kerases
 from tests.compat.kerases import KERASES, MODELS, X, Y
 
 import tensorsleuth
-from tensorsleuth.model.finding import Finding
+from tensorsleuth.core.finding import Finding
 from tensorsleuth.trace.reader import Trace
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:random")  # what Keras 2 does when seeded

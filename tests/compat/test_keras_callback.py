@@ -16,8 +16,8 @@ from tests.compat.kerases import KERASES, X, Y
 from tests.compat.looking import bits
 
 import tensorsleuth
-from tensorsleuth.capture import api
-from tensorsleuth.model.rows import CallKind
+from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.recording import api
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:random")  # what Keras 2 does when seeded
 

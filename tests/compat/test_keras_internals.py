@@ -1,4 +1,4 @@
-"""Each private part of Keras, and of name scopes, that capture/ touches is there, and does what is assumed."""
+"""Each private part of Keras, and of name scopes, that recording/ touches is there, and does what is assumed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tensorflow.python.framework import ops
 from tests.compat import kerases
 from tests.compat.kerases import KERASES, X, Y
 
-from tensorsleuth.capture import keras as private
-from tensorsleuth.capture import tf as private_tf
-from tensorsleuth.capture.keras_variables import KerasVariables
+from tensorsleuth.recording.keras import internals as private
+from tensorsleuth.recording.keras.variable_paths import KerasVariables
+from tensorsleuth.recording.tensorflow import internals as private_tf
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:random")  # what Keras 2 does when seeded
 

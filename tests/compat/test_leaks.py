@@ -10,8 +10,8 @@ import tensorflow as tf
 from tests.compat.looking import marked
 
 import tensorsleuth
-from tensorsleuth.diagnose.words import in_bytes
-from tensorsleuth.model.finding import Diagnosis, Finding
+from tensorsleuth.core.finding import Diagnosis, Finding
+from tensorsleuth.diagnose.health_words import in_bytes
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

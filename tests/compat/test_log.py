@@ -14,8 +14,8 @@ import tensorflow as tf
 from tests.compat.looking import marked
 
 import tensorsleuth
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.model.series import LogMessage
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.series import LogMessage
 
 Said = Callable[[], list[str]]
 

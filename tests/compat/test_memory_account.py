@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tensorsleuth.memory.account import Account, Holding, grouped
-from tensorsleuth.memory.labels import ACTIVATIONS, GRADIENTS, INPUTS, OPTIMIZER, WEIGHTS
-from tensorsleuth.trace.query import asked_of
+from tensorsleuth.analyze.memory.account import Account, Holding, grouped
+from tensorsleuth.analyze.memory.labels import ACTIVATIONS, GRADIENTS, INPUTS, OPTIMIZER, WEIGHTS
+from tensorsleuth.trace.query.query import asked_of
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tensorsleuth.memory.account import Account
-from tensorsleuth.memory.dims import BATCH, SEQUENCE, power
-from tensorsleuth.memory.growing import Growing
-from tensorsleuth.memory.labels import WEIGHTS
-from tensorsleuth.trace.query import asked_of
+from tensorsleuth.analyze.memory.account import Account
+from tensorsleuth.analyze.memory.batch_size.dims import BATCH, SEQUENCE, power
+from tensorsleuth.analyze.memory.batch_size.scaling import Growing
+from tensorsleuth.analyze.memory.labels import WEIGHTS
+from tensorsleuth.trace.query.query import asked_of
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tensorsleuth.model.rows import BufferKind
+from tensorsleuth.core.layout.rows import BufferKind
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

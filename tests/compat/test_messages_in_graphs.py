@@ -13,10 +13,10 @@ import tensorflow as tf
 
 import tensorsleuth
 from tensorsleuth import Feature, Schema, SleuthError, expect, log, watch
-from tensorsleuth.data import pipeline_graph
+from tensorsleuth.data.pipeline import graph
 from tensorsleuth.data.readers.trouble import needed
-from tensorsleuth.watching import log as logging
-from tensorsleuth.watching.watches import Watches
+from tensorsleuth.live.watch import log as logging
+from tensorsleuth.live.watch.watches import Watches
 
 
 def in_function(look: Callable[[Any], Any], x: Any, **how: Any) -> Any:
@@ -108,7 +108,7 @@ def test_mistakes_of_ours_are_said_and_the_program_goes_on(
     def fail(*_: Any) -> Any:
         raise KeyError("x")
 
-    monkeypatch.setattr(pipeline_graph, "violations", fail)
+    monkeypatch.setattr(graph, "violations", fail)
     data = tf.data.Dataset.from_tensor_slices([0.5, 2.0])
     assert sum(1 for _ in data.apply(tensorsleuth.checked(Schema({"x": Feature(between=(0, 1))})))) == 2
     monkeypatch.setattr(logging, "_read", fail)

@@ -14,7 +14,7 @@ from tests.compat.kerases import KERASES
 from tests.compat.transformers import little_transformer
 
 import tensorsleuth
-from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.reader import Trace
 
 IDS = np.random.default_rng(2).integers(0, 9, size=(4, 6)).astype(np.int32)

@@ -10,8 +10,8 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 from tests.compat.looking import in_graph
 
-from tensorsleuth.capture import tf as private
 from tensorsleuth.native import loader
+from tensorsleuth.recording.tensorflow import internals as private
 from tensorsleuth.trace.reader import Trace
 
 

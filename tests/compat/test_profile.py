@@ -16,8 +16,8 @@ import pytest
 import tensorflow as tf
 from tests.compat.looking import marked
 
-from tensorsleuth.timing import chrome
-from tensorsleuth.timing.report import Report, report
+from tensorsleuth.analyze.profile import chrome_trace
+from tensorsleuth.analyze.profile.report import Report, report
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -190,7 +190,7 @@ def test_the_chrome_trace_is_of_the_documented_format(recorded: Recorded, weight
     train = train_step(weight)
     trace = recorded(lambda: [train(tf.ones([8])) for _ in range(STEPS)])
     _, profile = report(trace)
-    count = chrome.write(profile, tmp_path / "trace.json", "a run", True)
+    count = chrome_trace.write(profile, tmp_path / "trace.json", "a run", True)
     document = json.loads((tmp_path / "trace.json").read_text())
     events = document["traceEvents"]
     assert len(events) == count and document["displayTimeUnit"] == "ms"

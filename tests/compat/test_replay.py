@@ -12,8 +12,8 @@ import tensorflow as tf
 from tests.compat.looking import in_graph, marked, only
 
 import tensorsleuth
-from tensorsleuth.model.finding import Diagnosis, Finding
-from tensorsleuth.model.replay import Outcome, Replay
+from tensorsleuth.core.finding import Diagnosis, Finding
+from tensorsleuth.core.replay_outcome import Outcome, Replay
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

@@ -12,7 +12,7 @@ import tensorflow as tf
 from bench import models
 
 import tensorsleuth
-from tensorsleuth.model.modes import Mode
+from tensorsleuth.core.modes import Mode
 
 # Keras 2 on Python 3.11
 pytestmark = pytest.mark.filterwarnings("ignore:non-integer arguments to randrange:DeprecationWarning")

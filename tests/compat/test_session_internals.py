@@ -1,4 +1,4 @@
-"""Each private part of TensorFlow's sessions that capture/ touches is there, and does what is assumed."""
+"""Each private part of TensorFlow's sessions that recording/ touches is there, and does what is assumed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from tensorsleuth.capture import tf as private
-from tensorsleuth.capture import tf_sessions
+from tensorsleuth.recording.tensorflow import internals as private
+from tensorsleuth.recording.tensorflow import sessions as tf_sessions
 
 
 def test_every_way_to_run_a_session_that_is_watched() -> None:
@@ -52,7 +52,7 @@ def test_a_session_hands_over_tensors_and_knows_its_configuration(monkeypatch: p
 
 
 def test_a_session_optimizes_on_the_thread_that_runs_it_and_leaves_its_nodes_names() -> None:
-    """How native/src/session_runs.cc knows which graph the optimiser has before it; tests of sessions show the rest."""
+    """How native/src/tf1_runs.cc knows which graph the optimiser has before it; tests of sessions show the rest."""
     with tf.Graph().as_default() as graph:
         variable = tf.compat.v1.get_variable("w", [2], use_resource=False)
         assert variable.op.type == "VariableV2" and variable.op.outputs[0].dtype.base_dtype == tf.float32

@@ -101,7 +101,7 @@ def test_errors_are_the_programs_own_and_are_kept(recorded: Recorded) -> None:
     assert said[0].partition("Node: ")[2] == said[1].partition("Node: ")[2] and "GatherV2" in said[0]
     (failure,) = trace.processes[0].catalogue.failures
     assert failure.type == "InvalidArgumentError" and "indices" in failure.message
-    from tensorsleuth.diagnose.failure import find_death
+    from tensorsleuth.diagnose.exits.failure import find_death
 
     death = find_death(trace.processes[0], 1)
     assert death is not None and death.kind.cause == "index-out-of-range"

@@ -13,8 +13,8 @@ import tensorflow as tf
 from tests.compat.looking import looks, only
 
 import tensorsleuth
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.rows import LOOK_SHIFT, EventFlag
+from tensorsleuth.core.layout.rows import LOOK_SHIFT, EventFlag
+from tensorsleuth.core.modes import Mode
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tests.compat.looking import in_graph, marked, only
 
 import tensorsleuth
-from tensorsleuth.model.replay import Outcome
+from tensorsleuth.core.replay_outcome import Outcome
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

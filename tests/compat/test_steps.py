@@ -10,7 +10,7 @@ import tensorflow as tf
 from tests.compat.looking import Look, in_graph, looks, only
 
 import tensorsleuth
-from tensorsleuth.model.rows import EventKind
+from tensorsleuth.core.layout.rows import EventKind
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

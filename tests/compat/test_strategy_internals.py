@@ -1,4 +1,4 @@
-"""Each private part of TensorFlow's distribution that capture/ touches is there, and does what is assumed."""
+"""Each private part of TensorFlow's distribution that recording/ touches is there, and does what is assumed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from tensorsleuth.capture import strategies
-from tensorsleuth.capture import tf as private
+from tensorsleuth.recording.cluster import strategies
+from tensorsleuth.recording.tensorflow import internals as private
 
 
 def test_strategies_run_replicas_through_one_method() -> None:

@@ -1,4 +1,4 @@
-"""Each private part of TensorFlow that capture/ touches is there, and does what is assumed."""
+"""Each private part of TensorFlow that recording/ touches is there, and does what is assumed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from tensorflow.python.ops import gen_math_ops, gradients_util
 from tensorflow.python.util import traceback_utils
 from tests.compat.looking import marked
 
-from tensorsleuth.capture import autograph, patches, tf_variables
-from tensorsleuth.capture import tf as private
+from tensorsleuth.recording.tensorflow import autograph, patches
+from tensorsleuth.recording.tensorflow import internals as private
+from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 
 def calls_of(monkeypatch: pytest.MonkeyPatch, entry: str) -> list[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from tests.compat import text_models as models
 from tests.compat.looking import marked_in
 
 import tensorsleuth
-from tensorsleuth.diagnose.attention_remarks import remarks_of
+from tensorsleuth.diagnose.attention.remarks import remarks_of
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

@@ -126,7 +126,7 @@ def test_the_program_computes_the_same_bits(compared: Callable[..., Trace]) -> N
 
 
 def test_arguments_of_a_function_that_trains_are_kept_row_by_row(recorded: Recorded) -> None:
-    from tensorsleuth.trace.input_rows import InputRows
+    from tensorsleuth.trace.series.input_rows import InputRows
 
     table = tf.Variable(tf.random.stateless_normal([WORDS, 4], seed=[1, 2]))
 

@@ -15,7 +15,7 @@ from tests.compat.looking import bits
 from tests.compat.watchable import WAYS, Program, X, agree, only
 
 import tensorsleuth
-from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.reader import Trace
 
 watched = watchable.watched  # a fixture

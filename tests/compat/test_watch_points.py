@@ -14,7 +14,7 @@ from tests.compat.looking import marked
 from tests.compat.watchable import Program, X, only
 
 import tensorsleuth
-from tensorsleuth.model.rows import QUANTILES
+from tensorsleuth.core.layout.rows import QUANTILES
 from tensorsleuth.trace.reader import Trace
 
 watched = watchable.watched  # a fixture

@@ -16,13 +16,13 @@ from tests.compat import watchable
 from tests.compat.watchable import Program, X, only
 
 import tensorsleuth
-from tensorsleuth.capture import api
-from tensorsleuth.native.measure_twin import histogram
-from tensorsleuth.page.answers import watched as told
-from tensorsleuth.page.errors import NoSuchThing
-from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.live.watch import api as watching
+from tensorsleuth.native.numpy_measure import histogram
+from tensorsleuth.recording import api
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.watching import api as watching
+from tensorsleuth.ui.web.answers import watched as told
+from tensorsleuth.ui.web.run.errors import NoSuchThing
+from tensorsleuth.ui.web.run.open_run import OpenRun
 
 watched = watchable.watched  # a fixture
 ROOT = Path(__file__).parents[2]

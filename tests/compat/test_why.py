@@ -12,9 +12,9 @@ import tensorflow as tf
 from tests.compat.looking import looks, marked, only
 
 import tensorsleuth
-from tensorsleuth.diagnose import learning
-from tensorsleuth.diagnose.history import over_steps
-from tensorsleuth.model.finding import Diagnosis, Finding
+from tensorsleuth.core.finding import Diagnosis, Finding
+from tensorsleuth.diagnose.nan import last_update
+from tensorsleuth.diagnose.nan.history import over_steps
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -57,7 +57,7 @@ def test_a_variable_that_an_eager_op_reads_by_itself_is_looked_at(recorded: Reco
 
 
 def test_the_first_tensor_of_a_process_is_one_like_others() -> None:
-    from tensorsleuth.model.rows import NO_UID
+    from tensorsleuth.core.layout.rows import NO_UID
 
     assert NO_UID not in (0, tf.constant(1.0)._id)
 
@@ -201,7 +201,7 @@ def test_how_a_variable_grew_is_searched_for_among_the_reads_alone(
         asked.append((len(one.process.events), len(one.process.events if among is None else among)))
         return over_steps(one, among)
 
-    monkeypatch.setattr(learning, "over_steps", counting)
+    monkeypatch.setattr(last_update, "over_steps", counting)
     assert finding(recorded(lambda: [train() for _ in range(30)])).cause == "learning-rate"
     assert any(among < every / 3 for every, among in asked)  # all rows for each variable: seconds in a long run
 

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import tensorsleuth
-from tensorsleuth.model.finding import Finding
+from tensorsleuth.core.finding import Finding
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

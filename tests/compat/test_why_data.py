@@ -14,7 +14,7 @@ from tests.compat.kerases import KERASES
 from tests.compat.looking import marked
 
 import tensorsleuth
-from tensorsleuth.model.finding import Finding
+from tensorsleuth.core.finding import Finding
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tests.compat.looking import marked
 
 import tensorsleuth
-from tensorsleuth.model.finding import Diagnosis
+from tensorsleuth.core.finding import Diagnosis
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

@@ -12,8 +12,8 @@ from tests.compat import kerases
 from tests.compat.kerases import KERASES
 
 import tensorsleuth
-from tensorsleuth.capture.text_sample import spread
-from tensorsleuth.model.finding import Finding
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.recording.eager.text_sample import spread
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

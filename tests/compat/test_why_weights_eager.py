@@ -13,8 +13,8 @@ from tests.compat import kerases
 from tests.compat.kerases import KERASES
 
 import tensorsleuth
-from tensorsleuth.capture import tf as private_tf
-from tensorsleuth.model.finding import Finding
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.recording.tensorflow import internals as private_tf
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]

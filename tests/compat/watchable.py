@@ -11,10 +11,10 @@ import pytest
 import tensorflow as tf
 
 import tensorsleuth
-from tensorsleuth.model.bins import bin_edges
-from tensorsleuth.native.measure_twin import histogram
+from tensorsleuth.core.layout.histogram_bins import bin_edges
+from tensorsleuth.native.numpy_measure import histogram
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.trace.watched import WatchedSeries
+from tensorsleuth.trace.series.watched import WatchedSeries
 
 X = np.random.default_rng(1).normal(size=(8, 4)).astype(np.float32)
 

@@ -47,8 +47,8 @@ def fakes(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fake tensorflow and a fake recorder on PYTHONPATH."""
     write(place / "fakes/tensorflow/__init__.py", FAKE_TENSORFLOW)
     write(place / "fakes/tensorsleuth/__init__.py", "")
-    write(place / "fakes/tensorsleuth/capture/__init__.py", "")
-    write(place / "fakes/tensorsleuth/capture/inject.py", FAKE_RECORDER)
+    write(place / "fakes/tensorsleuth/live/startup/__init__.py", "")
+    write(place / "fakes/tensorsleuth/live/startup/start.py", FAKE_RECORDER)
     monkeypatch.setenv("PYTHONPATH", str(place / "fakes"))
     return place / "fakes"
 

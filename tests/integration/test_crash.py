@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import tensorsleuth
-from tensorsleuth.model.rows import CallKind, EventKind
-from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.core.layout.rows import CallKind, EventKind
+from tensorsleuth.trace.process.process import ProcessTrace
 
 if importlib.util.find_spec("tensorflow") is None:
     pytest.skip("needs TensorFlow", allow_module_level=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorsleuth.trace import synthetic
+from tensorsleuth.trace.storage import synthetic
 
 SLEUTH = [sys.executable, "-m", "tensorsleuth.cli.main"]
 PATIENCE = 240.0  # seconds; the machine may be busy
@@ -133,7 +133,7 @@ def test_without_a_terminal_commands_are_printed(run: Path) -> None:
 
 def test_eval_lets_numpy_import_what_it_needs_late() -> None:
     program = (
-        "import numpy as np; from tensorsleuth.debugger.evaluation import evaluate\n"
+        "import numpy as np; from tensorsleuth.ui.debugger.evaluation import evaluate\n"
         "print(evaluate('np.isnan(`a`).sum() + `a`.size + np.linalg.norm(`a`[:1])', lambda _: np.array([3.0, np.nan])))"
     )
     done = subprocess.run(

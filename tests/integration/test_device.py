@@ -10,11 +10,11 @@ import tensorflow as tf
 from tests.integration import three_ways
 
 import tensorsleuth
-from tensorsleuth.capture.device_summary import summary_function
-from tensorsleuth.capture.tf import run_function
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.rows import EventFlag, EventKind
-from tensorsleuth.native.twin import look
+from tensorsleuth.core.layout.rows import EventFlag, EventKind
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.native.numpy_health import look
+from tensorsleuth.recording.backends.device_summary import summary_function
+from tensorsleuth.recording.tensorflow.internals import run_function
 from tensorsleuth.trace.reader import Trace
 
 

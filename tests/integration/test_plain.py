@@ -15,11 +15,11 @@ import tensorflow as tf
 from tests.integration import three_ways
 
 import tensorsleuth
-from tensorsleuth.model.rows import EVENT, VALUE, CallKind, EventKind
-from tensorsleuth.trace.plan import RingPlan
+from tensorsleuth.core.layout.rows import EVENT, VALUE, CallKind, EventKind
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.trace.ring_reader import RingFile
-from tensorsleuth.trace.ring_writer import RingWriter
+from tensorsleuth.trace.storage.ring_reader import RingFile
+from tensorsleuth.trace.storage.ring_writer import RingWriter
+from tensorsleuth.trace.storage.size_plan import RingPlan
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorsleuth.timing.profile import Profile
-from tensorsleuth.timing.report import Report, report
+from tensorsleuth.analyze.profile.profile import Profile
+from tensorsleuth.analyze.profile.report import Report, report
 from tensorsleuth.trace.reader import open_trace
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -61,7 +61,7 @@ def test_programs_join_a_run_by_its_name(fakes: Path) -> None:
 
 
 def test_a_recorder_that_fails_costs_one_line(fakes: Path) -> None:
-    write(fakes / "tensorsleuth/capture/inject.py", "def start(): raise OSError('no space')")
+    write(fakes / "tensorsleuth/live/startup/start.py", "def start(): raise OSError('no space')")
     done = sleuth("--quiet", "-c", "import tensorflow; print('trained')")
     assert (done.stdout, done.returncode) == ("trained\n", 0)
     assert done.stderr == "tensorsleuth: not recording: OSError: no space\n"
@@ -97,10 +97,10 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if "ditable" not in repr(
 def test_package_that_is_not_installed_is_found_and_leaves_the_path_alone(fakes: Path) -> None:
     """The recorder of a parent that runs from a source tree, in a child that could not import it."""
     tree = Path("tree/tensorsleuth").absolute()
-    for name in ("inject/sitecustomize.py", "capture/autostart.py"):
+    for name in ("inject/sitecustomize.py", "live/startup/autostart.py"):
         write(tree / name, (SOURCES / "tensorsleuth" / name).read_text())
     (fakes / "tensorsleuth").rename(fakes / "recorder")
-    for name in ("__init__.py", "capture/__init__.py", "capture/inject.py"):
+    for name in ("__init__.py", "live/startup/__init__.py", "live/startup/start.py"):
         write(tree / name, (fakes / "recorder" / name).read_text())
     write(fakes / "sitecustomize.py", HIDE_INSTALLED)
     paths = f"{tree / 'inject'}{os.pathsep}{fakes}"

@@ -82,8 +82,8 @@ def test_wheel_carries_library_and_data(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     assert {LIBRARY, "tensorsleuth/demo/digits.npz", "tensorsleuth/demo/digits_mlp.py"} <= names
-    assert {"tensorsleuth/page/static/index.html", "tensorsleuth/page/report/report.css"} <= names
-    assert [name for name in names if re.fullmatch(r"tensorsleuth/page/static/assets/index-[\w-]+\.js", name)]
+    assert {"tensorsleuth/ui/web/static/index.html", "tensorsleuth/ui/web/report/report.css"} <= names
+    assert [name for name in names if re.fullmatch(r"tensorsleuth/ui/web/static/assets/index-[\w-]+\.js", name)]
     assert not [name for name in names if "__pycache__" in name or ".build-" in name]
 
 
@@ -132,8 +132,8 @@ def test_published_wheel_is_never_without_library(source: Path, tmp_path: Path) 
 
 
 def test_source_has_all_that_the_library_is_made_of(source: Path) -> None:
-    shipped = {path.name for path in (source / "src" / "tensorsleuth" / "native" / "src").iterdir()}
-    assert shipped == {path.name for path in (BUILD.parent / "src").iterdir() if path.suffix in (".cc", ".h")}
+    shipped = {path.name for path in (source / "src/tensorsleuth/native/src").rglob("*.*")}
+    assert shipped == {path.name for path in (BUILD.parent / "src").rglob("*.*") if path.suffix in (".cc", ".h")}
     assert not list(source.rglob("*.so"))
 
 
@@ -153,7 +153,7 @@ def test_library_is_compiled_only_when_its_sources_are_newer(tmp_path: Path) -> 
 def test_installed_wheel_serves_the_page(clean_environment: Path, tmp_path: Path) -> None:
     bare = without_compiler(clean_environment)
     make = (
-        "from pathlib import Path; from tensorsleuth.trace import synthetic; synthetic.write(Path('runs/first'), 2000)"
+        "import pathlib as p; from tensorsleuth.trace.storage.synthetic import write; write(p.Path('runs/first'), 2000)"
     )
     run(clean_environment / "bin" / "python", "-c", make, env=bare, cwd=tmp_path)
     command = (clean_environment / "bin" / "sleuth", "view", "--logdir", "runs", "--port", "0", "--no-browser")
@@ -170,7 +170,7 @@ def test_installed_wheel_serves_the_page(clean_environment: Path, tmp_path: Path
 
 
 def test_source_has_the_page_and_what_it_is_made_of(source: Path) -> None:
-    assert (source / "src" / "tensorsleuth" / "page" / "static" / "index.html").is_file()
+    assert (source / "src/tensorsleuth/ui/web/static/index.html").is_file()
     assert (source / "web" / "src" / "main.tsx").is_file() and (source / "web" / "package-lock.json").is_file()
     assert not (source / "web" / "node_modules").exists()
 
@@ -191,7 +191,7 @@ def changed_source(source: Path, tmp_path: Path) -> Path:
     """Sources of which no page was built."""
     copy = tmp_path / "changed"
     shutil.copytree(source, copy)
-    shutil.rmtree(copy / "src" / "tensorsleuth" / "page" / "static")
+    shutil.rmtree(copy / "src/tensorsleuth/ui/web/static")
     return copy
 
 

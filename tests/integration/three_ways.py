@@ -12,8 +12,8 @@ import pytest
 import tensorflow as tf
 
 import tensorsleuth
-from tensorsleuth.model.rows import EventFlag
-from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.core.layout.rows import EventFlag
+from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace
 
 COUNTS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")

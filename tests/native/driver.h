@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "session.h"
+#include "recording.h"
 
 [[noreturn]] void fail(const char* truth, const char* file, int line);
 #define CHECK(truth) ((truth) ? void() : fail(#truth, __FILE__, __LINE__))

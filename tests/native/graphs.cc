@@ -1,13 +1,13 @@
 // What TensorFlow's optimiser hands over, whole and damaged; and tensors that a step holds, of a TensorFlow that is
-// played here: held.cc calls two functions of it.
+// played here: replay_inputs.cc calls two functions of it.
 #include <cstring>
 #include <random>
 
 #include "driver.h"
-#include "graph_probes.h"
-#include "held.h"
-#include "watched_functions.h"
-#include "wire.h"
+#include "graph/graph_probes.h"
+#include "graph/watched_functions.h"
+#include "graph/wire.h"
+#include "ops/replay_inputs.h"
 
 struct TF_Tensor {
   char bytes[100];

@@ -5,13 +5,13 @@
 #include <memory>
 #include <random>
 
-#include "attention.h"
-#include "change.h"
 #include "driver.h"
-#include "expect.h"
-#include "health.h"
-#include "input_rows.h"
-#include "measure.h"
+#include "kernels/attention.h"
+#include "kernels/change.h"
+#include "kernels/health.h"
+#include "kernels/measure.h"
+#include "observers/input_rows.h"
+#include "ops/expect.h"
 
 extern "C" {
 void sleuth_measure(const void* data, uint64_t n, int tf_dtype, uint32_t what, sleuth::Watched* row);

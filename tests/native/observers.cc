@@ -1,11 +1,11 @@
 // What looks at tensors while the program runs (conditions, watches, looks inside, the guard, runs of sessions), set
 // and taken back on one thread while others compute.
-#include "breaks.h"
 #include "driver.h"
-#include "guard.h"
-#include "inside.h"
-#include "session_runs.h"
-#include "watches.h"
+#include "observers/breaks.h"
+#include "observers/guard.h"
+#include "observers/layer_stats.h"
+#include "observers/watches.h"
+#include "tf1_runs.h"
 
 extern "C" {
 using Hit = int (*)(int, const sleuth::TensorView*, const sleuth::Where*, const sleuth::Health*);

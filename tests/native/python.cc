@@ -1,9 +1,9 @@
-// Tensors of Python's that are born and die on several threads, of a Python that is played here: births.cc calls few of
+// Tensors of Python's that are born and die on several threads, of a Python that is played here: tensor_lifetimes.cc calls few of
 // its functions, all of them under its lock.
 #include <mutex>
 
-#include "births.h"
 #include "driver.h"
+#include "memory/tensor_lifetimes.h"
 
 // An eager tensor, a weak reference to one, or what that calls.
 struct sleuth::py::Object {

@@ -1,8 +1,8 @@
 // Recordings that begin and end while threads write, and programs that fork in the middle of it.
-#include "buffers.h"
 #include "driver.h"
-#include "passed.h"
-#include "threads.h"
+#include "files/buffers.h"
+#include "files/op_ends.h"
+#include "files/threads.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "driver.h"
-#include "ring.h"
+#include "files/ring.h"
 
 namespace {
 

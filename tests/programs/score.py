@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.diagnose.report import diagnose
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.trace import rundir
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.trace.reader import open_trace
 
 GALLERY = Path(__file__).parent
@@ -87,7 +87,7 @@ def score(program: Path, runs: Path, run: Run) -> Score:
     code, errors = run(program, logdir)
     complaints = [line for line in errors.splitlines() if line.startswith("tensorsleuth:")]
     try:
-        told = diagnose(open_trace(rundir.find(logdir, None))).to_json()
+        told = diagnose(open_trace(run_folder.find(logdir, None))).to_json()
     except SleuthError as error:
         told, complaints = {"findings": [], "notes": []}, [*complaints, str(error)[-300:]]
     noted = {(one["line"], one["cause"]) for one in told["notes"]}

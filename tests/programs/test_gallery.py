@@ -16,7 +16,7 @@ from tests.programs.needed import every, needs
 from tests.programs.score import MARK, Score, programs, run_whole, score
 from tests.warm_python import WarmPython, shared
 
-from tensorsleuth.trace import rundir
+from tensorsleuth.trace.storage import run_folder
 
 
 def shorter() -> Iterator[Any]:
@@ -44,9 +44,9 @@ def test_verdict(
 
     def run(program: Path, logdir: Path) -> tuple[int, str]:
         warm = request.getfixturevalue("warm_for_transformers") if of_transformers else shared()
-        recorded = rundir.create(logdir, [str(program)])
+        recorded = run_folder.create(logdir, [str(program)])
         ran = warm.run(program, env={"SLEUTH_RUN": str(recorded)})
-        rundir.write_end(recorded, ran.returncode, None)
+        run_folder.write_end(recorded, ran.returncode, None)
         return ran.returncode, ran.stderr
 
     own = "os.environ" in program.read_text() and not of_transformers  # TensorFlow reads it while it is imported

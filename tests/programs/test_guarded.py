@@ -13,7 +13,7 @@ import pytest
 from tests.programs.needed import every
 from tests.programs.score import marks_of, programs
 
-from tensorsleuth.model.finding import HABITS
+from tensorsleuth.core.finding import HABITS
 
 GUARDED = "import runpy, sys, tensorsleuth\ntensorsleuth.guard()\nrunpy.run_path(sys.argv[1], run_name='__main__')"
 DIES = {  # of an error that TensorFlow raises by itself

@@ -15,32 +15,32 @@ from tensorsleuth import native
 SOURCES = Path(native.__file__).parent / "src"
 # All of the native library that does not call TensorFlow.
 PARTS = (
-    "breaks.cc",
-    "buffers.cc",
-    "cgroup.cc",
-    "sampler.cc",
-    "change.cc",
-    "guard.cc",
-    "ring.cc",
-    "session.cc",
-    "session_runs.cc",
-    "shapes.cc",
-    "threads.cc",
-    "values.cc",
-    "passed.cc",
-    "measure.cc",
-    "attention.cc",
-    "input_rows.cc",
-    "inside.cc",
-    "watches.cc",
-    "health.cc",
-    "health_portable.cc",
-    "health_float8.cc",
+    "observers/breaks.cc",
+    "files/buffers.cc",
+    "memory/cgroup.cc",
+    "memory/memory_sampler.cc",
+    "kernels/change.cc",
+    "observers/guard.cc",
+    "files/ring.cc",
+    "recording.cc",
+    "tf1_runs.cc",
+    "files/shapes.cc",
+    "files/threads.cc",
+    "files/values.cc",
+    "files/op_ends.cc",
+    "kernels/measure.cc",
+    "kernels/attention.cc",
+    "observers/input_rows.cc",
+    "observers/layer_stats.cc",
+    "observers/watches.cc",
+    "kernels/health.cc",
+    "kernels/health_portable.cc",
+    "kernels/health_float8.cc",
 )
 HAMMER = """
 #include <thread>
 #include <vector>
-#include "session.h"
+#include "recording.h"
 // Notes `each` tensors on each of `threads` threads: thread t writes tensor t + 1, steps from .. from + each - 1.
 // The tensor of step `bad` holds a NaN.
 extern "C" __attribute__((visibility("default")))
@@ -81,7 +81,7 @@ def recorder_path(build_library: Callable[..., Path], tmp_path_factory: pytest.T
     """The native library less what needs TensorFlow, and `hammer`."""
     hammer = tmp_path_factory.mktemp("hammer") / "hammer.cc"
     hammer.write_text(HAMMER)
-    avx2 = SOURCES / "health_avx2.cc"
+    avx2 = SOURCES / "kernels/health_avx2.cc"
     return build_library("librecorder.so", *(SOURCES / part for part in PARTS), avx2, hammer)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tensorsleuth.model.rows import CALL, EVENT, SHAPE, EventFlag
-from tensorsleuth.trace import rundir, synthetic
-from tensorsleuth.trace.catalog_writer import CatalogWriter
+from tensorsleuth.core.layout.rows import CALL, EVENT, SHAPE, EventFlag
+from tensorsleuth.trace.storage import run_folder, synthetic
+from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 IMAGE = "<img src=x onerror=alert(1)>"
 SCRIPT = "</script><script>alert(2)</script><!--"
@@ -30,7 +30,7 @@ def write(run: Path, beside: Path) -> Path:
     folder.mkdir(parents=True)
     meta = {"version": 1, "program": [f"{IMAGE}.py", SCRIPT, QUOTES, CONTROL], "cwd": IMAGE, "python": SCRIPT, "pid": 1}
     ended = {"time": 1.7e9 + 1, "exit": 0, "signal": None}
-    (run / rundir.META).write_text(json.dumps(meta | {"started": 1.7e9, "ended": ended}))
+    (run / run_folder.META).write_text(json.dumps(meta | {"started": 1.7e9, "ended": ended}))
     op, first = _catalogue(folder, _source(beside))
     events = STEPS * NODES
     synthetic._write_ring(folder / "events.bin", EVENT, events, events // 2, lambda a, b: _events(a, b, first))

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from tests.unit import little_run
 
-from tensorsleuth.model.rows import INSIDE_ROW, SHAPE, VALUE, EventKind, What
-from tensorsleuth.trace import journal
-from tensorsleuth.trace.attention import HEADER, NO_SHADE, SHADES, STATISTICS
-from tensorsleuth.trace.ring_reader import Array
-from tensorsleuth.trace.synthetic import _write_ring
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import INSIDE_ROW, SHAPE, VALUE, EventKind, What
+from tensorsleuth.trace.series.attention import HEADER, NO_SHADE, SHADES, STATISTICS
+from tensorsleuth.trace.storage import journal
+from tensorsleuth.trace.storage.synthetic import _write_ring
 
 STEPS = (0, 1, 2, 4, 8, 16, 32, 64, 100, 200, 300)
 DTYPES = {"float32": 1, "int32": 3, "int64": 9, "bool": 10}

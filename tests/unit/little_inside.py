@@ -10,11 +10,11 @@ import numpy as np
 from tests.unit.inside_run import shades
 from tests.unit.little_run import FLOAT, _between
 
-from tensorsleuth.model.rows import INSIDE_ROW, VALUE, EventKind, What
-from tensorsleuth.trace import journal
-from tensorsleuth.trace.attention import HEADER, STATISTICS
-from tensorsleuth.trace.ring_reader import Array
-from tensorsleuth.trace.synthetic import _write_ring
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import INSIDE_ROW, VALUE, EventKind, What
+from tensorsleuth.trace.series.attention import HEADER, STATISTICS
+from tensorsleuth.trace.storage import journal
+from tensorsleuth.trace.storage.synthetic import _write_ring
 
 ATTENTION, OUTPUT, QUERY, KEY, UPDATE, IDS = range(1, 7)
 STEPS = (0, 1, 3)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.model.rows import CALL, EVENT, NO_INDEX, SHAPE, VALUE, CallKind, EventFlag, EventKind
-from tensorsleuth.trace import rundir
-from tensorsleuth.trace.catalog_writer import CatalogWriter
-from tensorsleuth.trace.ring_reader import Array
-from tensorsleuth.trace.synthetic import _write_ring
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import CALL, EVENT, NO_INDEX, SHAPE, VALUE, CallKind, EventFlag, EventKind
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
+from tensorsleuth.trace.storage.synthetic import _write_ring
 
 PROGRAM = '''import tensorflow as tf
 
@@ -53,7 +53,7 @@ def write(
     folder = path / "p-1700000000000000000-77"
     folder.mkdir(parents=True)
     meta = {"version": 1, "program": [str(program), "--fast"], "cwd": "/", "started": 1.7e9, "pid": 77}
-    (path / rundir.META).write_text(json.dumps(meta | {"ended": {"time": 1.7e9 + 2.5, "exit": 0, "signal": None}}))
+    (path / run_folder.META).write_text(json.dumps(meta | {"ended": {"time": 1.7e9 + 2.5, "exit": 0, "signal": None}}))
     op, first, body, returned = _catalogue(folder, str(program), values, closed)
     events = np.concatenate([_step(step, first, body, returned) for step in range(STEPS)])
     for number, fields in changes.items():

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.trace import synthetic
+from tensorsleuth.trace.storage import synthetic
 
 NAME = "layer_0/Log_4"
 

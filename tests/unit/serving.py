@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.page.built import PageFile
-from tensorsleuth.page.safety import Guarding, guarding
-from tensorsleuth.page.server import Server, listen
-from tensorsleuth.page.shelf import Shelf
+from tensorsleuth.ui.web.page_files import PageFile
+from tensorsleuth.ui.web.server.run_cache import Shelf
+from tensorsleuth.ui.web.server.safety import Guarding, guarding
+from tensorsleuth.ui.web.server.server import Server, listen
 
 LONG = 60  # seconds: nothing here takes so long
 FILES = {

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tensorsleuth.diagnose.attending import _axes, _moved
-from tensorsleuth.diagnose.folding import folded
-from tensorsleuth.diagnose.key_texts import keys_slot
-from tensorsleuth.model.catalog import Function, Node
+from tensorsleuth.core.catalog import Function, Node
+from tensorsleuth.diagnose.attention.attention_graph import _axes, _moved
+from tensorsleuth.diagnose.attention.key_inputs import keys_slot
+from tensorsleuth.diagnose.graph.constant_folding import folded
 
 
 def node(kind: str, inputs: tuple[int, ...] = (), **attrs: Any) -> Node:

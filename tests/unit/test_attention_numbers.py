@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from tensorsleuth import native
-from tensorsleuth.model.errors import TraceError
+from tensorsleuth.core.errors import TraceError
 from tensorsleuth.native.loader import TensorView
-from tensorsleuth.trace.attention import STATISTICS, Kept, read_kept
+from tensorsleuth.trace.series.attention import STATISTICS, Kept, read_kept
 
 EXACT = 8e-6  # weights are kept in 16 bits
 SOURCES = Path(native.__file__).parent / "src"
@@ -30,8 +30,8 @@ def library() -> Any:
     if compiler is None:
         pytest.skip("needs g++")
     target = Path(tempfile.mkdtemp(prefix="sleuth-attention-")) / "attention.so"
-    flags = ["-O3", "-fPIC", "-std=c++17", "-shared", "-fvisibility=hidden"]
-    subprocess.run([compiler, *flags, SOURCES / "attention.cc", "-o", target], check=True)
+    flags = ["-O3", "-fPIC", "-std=c++17", "-shared", "-fvisibility=hidden", f"-I{SOURCES}"]
+    subprocess.run([compiler, *flags, SOURCES / "kernels/attention.cc", "-o", target], check=True)
     made = ctypes.CDLL(str(target))
     made.sleuth_attention.restype = ctypes.c_uint64
     return made

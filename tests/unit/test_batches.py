@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorsleuth.model.batches import Batch, Phase
-from tensorsleuth.model.rows import CALL, CallKind
-from tensorsleuth.trace.batches import Batches
+from tensorsleuth.core.fit_position import Batch, Phase
+from tensorsleuth.core.layout.rows import CALL, CallKind
+from tensorsleuth.trace.process.fit_batches import Batches
 
 
 def rows(*batches: tuple[int, int, int, int]) -> np.ndarray:

@@ -16,15 +16,18 @@ import pytest
 from click.testing import CliRunner, Result
 from rich.console import Console
 
-from tensorsleuth.cli import commands, machine, rm
+from tensorsleuth.cli import command_table
+from tensorsleuth.cli.commands import rm
+from tensorsleuth.cli.doctor import machine
+from tensorsleuth.cli.doctor.check import State
 from tensorsleuth.cli.main import cli
-from tensorsleuth.model.checkup import State
-from tensorsleuth.model.ending import Ending
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.show import amounts, closing
-from tensorsleuth.show.runs_table import runs_table
-from tensorsleuth.trace import rundir
-from tensorsleuth.trace.runs import RunSummary
+from tensorsleuth.core import formatting
+from tensorsleuth.core.exit_status import Ending
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.trace.run_summary import RunSummary
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.ui.terminal import closing
+from tensorsleuth.ui.terminal.runs_table import runs_table
 
 
 @pytest.fixture(autouse=True)
@@ -39,9 +42,9 @@ def sleuth(*arguments: str, **options: object) -> Result:
 
 
 def make_run(program: str = "train.py", logdir: str = "sleuth_runs", ended: bool = True) -> Path:
-    run = rundir.create(Path(logdir), [program, "--epochs", "3"])
+    run = run_folder.create(Path(logdir), [program, "--epochs", "3"])
     if ended:
-        rundir.write_end(run, 0)
+        run_folder.write_end(run, 0)
     return run
 
 
@@ -54,7 +57,7 @@ def outlined(steps: int = 0, events: int = 0, bad: int = 0) -> RunSummary:
 # ---- the frame
 
 
-@pytest.mark.parametrize("name", commands.NAMES)
+@pytest.mark.parametrize("name", command_table.NAMES)
 def test_every_command_teaches_with_an_example(name: str) -> None:
     said = sleuth(name, "--help").output
     assert f"\n  sleuth {name}" in said and ("--logdir" in said or name == "data")  # which is about files, not runs
@@ -62,7 +65,7 @@ def test_every_command_teaches_with_an_example(name: str) -> None:
 
 def test_help_names_every_command() -> None:
     said = sleuth("--help").output
-    assert all(f"\n  {name} " in said for name in commands.NAMES)
+    assert all(f"\n  {name} " in said for name in command_table.NAMES)
 
 
 def test_version_and_unknown_command() -> None:
@@ -75,7 +78,7 @@ def test_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(logdir: Path) -> list[Path]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(rundir, "list_runs", interrupt)
+    monkeypatch.setattr(run_folder, "list_runs", interrupt)
     assert sleuth("runs").exit_code == 130
 
 
@@ -157,11 +160,11 @@ def test_info_takes_the_latest_a_name_a_prefix_or_a_path() -> None:
 
 
 def empty_run(ended: dict[str, object] | None = None, seen: bool = False) -> Path:
-    run = rundir.create(Path("sleuth_runs"), ["train.py"])
+    run = run_folder.create(Path("sleuth_runs"), ["train.py"])
     if ended is not None:
-        rundir.write_end(run, **ended)  # type: ignore[arg-type]
+        run_folder.write_end(run, **ended)  # type: ignore[arg-type]
     if seen:
-        (run / rundir.TENSORFLOW_SEEN).touch()
+        (run / run_folder.TENSORFLOW_SEEN).touch()
     return run
 
 
@@ -202,7 +205,7 @@ def test_rm_deletes_after_yes() -> None:
     runs = [make_run("a.py"), make_run("b.py"), make_run("c.py")]
     assert sleuth("rm", "--yes", runs[0].name, str(runs[1])).exit_code == 0
     assert [run.exists() for run in runs] == [False, False, True]
-    assert sleuth("rm", "--all", "--yes").exit_code == 0 and rundir.list_runs(Path("sleuth_runs")) == []
+    assert sleuth("rm", "--all", "--yes").exit_code == 0 and run_folder.list_runs(Path("sleuth_runs")) == []
 
 
 def test_rm_without_a_terminal_asks_for_yes() -> None:
@@ -332,24 +335,24 @@ def test_closing_sentence_without_numbers() -> None:
 
 
 def test_amounts() -> None:
-    assert [amounts.size(number) for number in (0, 999, 1500, 31_200_000, 10**30)][:4] == [
+    assert [formatting.size(number) for number in (0, 999, 1500, 31_200_000, 10**30)][:4] == [
         "0 B",
         "999 B",
         "1.5 kB",
         "31 MB",
     ]
-    assert [amounts.short_count(number) for number in (None, 7, 9999, 301_422, 999_999)] == [
+    assert [formatting.short_count(number) for number in (None, 7, 9999, 301_422, 999_999)] == [
         "–",
         "7",
         "9,999",
         "301k",
         "1.0M",
     ]
-    assert [amounts.age(1000.0, 1000.0 + later) for later in (5, 65, 7300, 200_000)] == [
+    assert [formatting.age(1000.0, 1000.0 + later) for later in (5, 65, 7300, 200_000)] == [
         "5 s",
         "1 min",
         "2 h",
         "2 d",
     ]
-    assert amounts.moment(1e300) == amounts.moment(0.0) == "–"
-    assert amounts.moment(time.time()).startswith("20")
+    assert formatting.moment(1e300) == formatting.moment(0.0) == "–"
+    assert formatting.moment(time.time()).startswith("20")

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorsleuth.breaking.condition import Condition, parse
-from tensorsleuth.breaking.judging import Facts, holds
-from tensorsleuth.breaking.words import KNOWN, NUMBERS, WORDS, Code
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.rows import EventKind
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.layout.rows import EventKind
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.live.breakpoints.condition import Condition, parse
+from tensorsleuth.live.breakpoints.condition_words import KNOWN, NUMBERS, WORDS, Code
+from tensorsleuth.live.breakpoints.python_evaluator import Facts, holds
 from tensorsleuth.native import loader
-from tensorsleuth.native.twin import look
+from tensorsleuth.native.numpy_health import look
 
 FLOAT16, FLOAT32 = 19, 1
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tensorsleuth import DataError, DataReport, Feature, Label, Schema
-from tensorsleuth.data.checking import check
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.data.check_data import check
 from tensorsleuth.data.hash_sample import HashSample
-from tensorsleuth.data.sample import Sample
-from tensorsleuth.model.violation import Violation
-from tensorsleuth.native import row_looker
+from tensorsleuth.data.row_sample import Sample
+from tensorsleuth.native import row_health
 
 RANDOM = np.random.default_rng(0)
 
@@ -34,9 +34,9 @@ def of_rule(report: DataReport, rule: str) -> Violation:
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every check that counts must say the same without the library."""
     if request.param == "numpy":
-        monkeypatch.setattr(row_looker, "load", lambda: None)
+        monkeypatch.setattr(row_health, "load", lambda: None)
     else:
-        assert row_looker.load() is not None
+        assert row_health.load() is not None
 
 
 def test_nan_and_infinity(kernel: None) -> None:
@@ -331,17 +331,17 @@ def test_hashes_tell_rows_apart(size: int) -> None:
     changed = rows.copy()
     if size:
         changed[np.arange(300), RANDOM.integers(0, size, 300)] ^= np.uint8(1 << 3)
-        assert not np.any(row_looker.hash_rows(rows) == row_looker.hash_rows(changed))
-    assert np.array_equal(row_looker.hash_rows(rows), row_looker.hash_rows(rows.copy()))
-    seeded = row_looker.hash_rows(rows, np.arange(300, dtype=np.uint64))
+        assert not np.any(row_health.hash_rows(rows) == row_health.hash_rows(changed))
+    assert np.array_equal(row_health.hash_rows(rows), row_health.hash_rows(rows.copy()))
+    seeded = row_health.hash_rows(rows, np.arange(300, dtype=np.uint64))
     assert len(set(seeded.tolist())) == 300
 
 
 def test_crc32c(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {b"": 0, b"123456789": 0xE3069283, bytes(32): 0x8A9136AA}
-    assert {data: row_looker.crc32c(data) for data in known} == known
-    monkeypatch.setattr(row_looker, "load", lambda: None)
-    assert {data: row_looker.crc32c(data) for data in known} == known
+    assert {data: row_health.crc32c(data) for data in known} == known
+    monkeypatch.setattr(row_health, "load", lambda: None)
+    assert {data: row_health.crc32c(data) for data in known} == known
 
 
 def test_labels_from_one_without_a_schema() -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from tensorsleuth.cli.main import cli
-from tensorsleuth.show.progress import Bar
+from tensorsleuth.ui.terminal.progress import Bar
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +123,7 @@ def test_a_large_file_takes_little_memory(pack: Any, tmp_path: Path) -> None:
     pack(tmp_path / "large.npz", x=rows)
     program = """
 from pathlib import Path
-from tensorsleuth.data.checking import check
+from tensorsleuth.data.check_data import check
 found = [one.positions for one in check(None, "large.npz") if one.rule == "finite"]
 lines = Path("/proc/self/status").read_text().splitlines()
 print(found, next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) // 1024)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from tensorsleuth import Feature, Schema
-from tensorsleuth.data.checking import check
+from tensorsleuth.data.check_data import check
 from tensorsleuth.data.schema_file import dumps, loads
 
 DTYPES = ["float16", "float32", "float64", "int8", "int32", "int64", "uint8", "uint64", "bool", "<U4"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tensorsleuth import Feature, Label, Schema, SleuthError
-from tensorsleuth.data.checking import check
+from tensorsleuth.data.check_data import check
 from tensorsleuth.data.readers import open_source
 
 pandas = pytest.importorskip("pandas")

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.unit.test_trace_fuzz import JSON, changes, frame
 
-from tensorsleuth.debugger.debugger import Debugger
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.show.answers import answer
-from tensorsleuth.trace import journal, synthetic
+from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.reader import open_trace
+from tensorsleuth.trace.storage import journal, synthetic
+from tensorsleuth.ui.debugger.debugger import Debugger
+from tensorsleuth.ui.debugger.rendering import answer
 
 FILES = ("events.bin", "calls.bin", "shapes.bin", "catalog.journal")
 LINES = (

@@ -13,40 +13,40 @@ import pytest
 from starlette.routing import Route
 
 import tensorsleuth
-from tensorsleuth.breaking.breakpoint import ACTIONS
-from tensorsleuth.breaking.hit import Hit
-from tensorsleuth.breaking.naming import OpSeen
-from tensorsleuth.breaking.words import KNOWN
-from tensorsleuth.capture.selector import KINDS, WATCHED_KINDS
-from tensorsleuth.capture.settings import Settings
-from tensorsleuth.cli import commands
+from tensorsleuth.analyze.attention import thresholds
+from tensorsleuth.cli import command_table
+from tensorsleuth.cli.doctor.coverage import COVERED, NOT_COVERED
+from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
+from tensorsleuth.core.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.series import LogMessage
 from tensorsleuth.data.feature import Label
+from tensorsleuth.data.pipeline.actions import ACTIONS as ON_VIOLATION
+from tensorsleuth.data.pipeline.actions import BadElement
 from tensorsleuth.data.readers import suffixes
-from tensorsleuth.data.verdicts import ACTIONS as ON_VIOLATION
-from tensorsleuth.data.verdicts import BadElement
-from tensorsleuth.debugger import filters
-from tensorsleuth.debugger.command import Command
-from tensorsleuth.debugger.commands import all_commands
-from tensorsleuth.insight import thresholds
-from tensorsleuth.model.coverage import COVERED, NOT_COVERED
-from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
-from tensorsleuth.model.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.series import LogMessage
-from tensorsleuth.page.app import api_routes
-from tensorsleuth.page.shelf import Shelf
-from tensorsleuth.show.tui.keys import KEYS, OF_PANES, Key
-from tensorsleuth.trace.attention import STATISTICS, Attention
-from tensorsleuth.trace.columns import COLUMNS
-from tensorsleuth.trace.inside import Inside
-from tensorsleuth.trace.ops import Op
+from tensorsleuth.live.breakpoints.breakpoint import ACTIONS
+from tensorsleuth.live.breakpoints.condition_words import KNOWN
+from tensorsleuth.live.breakpoints.hit import Hit
+from tensorsleuth.live.breakpoints.op_names import OpSeen
+from tensorsleuth.live.watch.options import WHATS
+from tensorsleuth.live.watch.table import Line, Table
+from tensorsleuth.recording.settings import Settings
+from tensorsleuth.recording.structure.selector import KINDS, WATCHED_KINDS
+from tensorsleuth.trace.query.columns import COLUMNS
+from tensorsleuth.trace.query.ops import Op
+from tensorsleuth.trace.query.tensor_event import SourceLine, TensorEvent
+from tensorsleuth.trace.query.tensors import Tensors
+from tensorsleuth.trace.query.variable_use import Variable
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.trace.tensor_event import SourceLine, TensorEvent
-from tensorsleuth.trace.tensors import Tensors
-from tensorsleuth.trace.variable_use import Variable
-from tensorsleuth.trace.watched import WatchedSeries
-from tensorsleuth.watching.table import Line, Table
-from tensorsleuth.watching.wanted import WHATS
+from tensorsleuth.trace.series.attention import STATISTICS, Attention
+from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.watched import WatchedSeries
+from tensorsleuth.ui.debugger import filters
+from tensorsleuth.ui.debugger.command import Command
+from tensorsleuth.ui.debugger.commands import all_commands
+from tensorsleuth.ui.tui.keys import KEYS, OF_PANES, Key
+from tensorsleuth.ui.web.server.app import api_routes
+from tensorsleuth.ui.web.server.run_cache import Shelf
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,9 +88,9 @@ ASKED = (Trace, Tensors, TensorEvent, Op, Variable, SourceLine, Diagnosis)
 METHODS = sorted({(kind.__name__, name) for kind in ASKED for name in public_names(kind)})
 
 
-@pytest.mark.parametrize("name", commands.NAMES)
+@pytest.mark.parametrize("name", command_table.NAMES)
 def test_command_is_documented(name: str) -> None:
-    command = commands.load(name)
+    command = command_table.load(name)
     assert f"`sleuth {name}" in COMMANDS
     assert command is not None and command.help and f"sleuth {name}" in command.help, "help shows an example"
 
@@ -126,7 +126,7 @@ def test_cause_is_documented(cause: str) -> None:
 
 
 def ends() -> list[str]:
-    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/diagnose/endings").glob("*.py")]
+    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/diagnose/exits/kinds").glob("*.py")]
     return sorted({name for text in texts for name in re.findall(r'(?:Told|Fault)\(\s*"([a-z-]+)"', text)})
 
 
@@ -322,7 +322,7 @@ TRANSFORMERS = (ROOT / "docs/transformers.md").read_text()
 
 def token_rules() -> list[str]:
     """Every name that a finding about tokens can have."""
-    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/tokens/checks").glob("*.py")]
+    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/data/tokens/checks").glob("*.py")]
     return sorted({name for text in texts for name in re.findall(r'Violation\(\s*"([a-z_-]+)"', text)})
 
 
@@ -351,7 +351,7 @@ def test_word_about_data_is_documented(word: str) -> None:
 
 @pytest.mark.parametrize("name", ["check", "infer"])
 def test_command_about_data_is_documented(name: str) -> None:
-    from tensorsleuth.cli.data import command
+    from tensorsleuth.cli.commands.data import command
 
     row = next(line for line in COMMANDS.splitlines() if line.startswith(f"| `sleuth data {name}"))
     options = {flag for option in command.commands[name].params for flag in option.opts if flag.startswith("--")}
@@ -360,7 +360,7 @@ def test_command_about_data_is_documented(name: str) -> None:
 
 def remarks() -> list[str]:
     """Every name that a remark about attention can have."""
-    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/insight").glob("*.py")]
+    texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/analyze/attention").glob("*.py")]
     named = r'(?:Remark\(|_remark\(\s*one, )"([a-z]+(?:-[a-z]+)*)"'
     return sorted({name for text in texts for name in re.findall(named, text)})
 

@@ -12,14 +12,14 @@ import pytest
 from rich.console import Console
 from tests.unit import little_run
 
-from tensorsleuth.diagnose.allocation import wanted
+from tensorsleuth.core.finding import Diagnosis
+from tensorsleuth.core.layout import thread_slots
+from tensorsleuth.diagnose.exits.allocation import wanted
+from tensorsleuth.diagnose.health_words import in_bytes
 from tensorsleuth.diagnose.report import diagnose
-from tensorsleuth.diagnose.words import in_bytes
-from tensorsleuth.model import thread_slots
-from tensorsleuth.model.finding import Diagnosis
-from tensorsleuth.show.verdict import verdict
-from tensorsleuth.trace import rundir
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.ui.terminal.verdict import verdict
 
 GB = 1 << 30
 MACHINE: dict[str, Any] = {"kills": 0, "full": 0, "limit": None, "machine": 16 * GB, "peak": GB, "logged": None}
@@ -36,10 +36,10 @@ def run(tmp_path: Path) -> Path:
 
 
 def ended(run: Path, facts: dict[str, Any] | None, hang: dict[str, Any] | None = None) -> Diagnosis:
-    meta = json.loads((run / rundir.META).read_text()) | {"ended": facts}
-    (run / rundir.META).write_text(json.dumps(meta))
+    meta = json.loads((run / run_folder.META).read_text()) | {"ended": facts}
+    (run / run_folder.META).write_text(json.dumps(meta))
     if hang is not None:
-        (run / rundir.HANG).write_text(json.dumps(hang))
+        (run / run_folder.HANG).write_text(json.dumps(hang))
     return diagnose(Trace(run))
 
 
@@ -129,8 +129,8 @@ def test_op_that_was_begun_is_named_with_its_line(run: Path) -> None:
 
 
 def test_line_of_the_thread_that_crashed(run: Path, tmp_path: Path) -> None:
-    (run / rundir.FAULTS).mkdir()
-    (run / rundir.FAULTS / "77").write_text(CRASH.format(file=tmp_path / "train.py"))
+    (run / run_folder.FAULTS).mkdir()
+    (run / run_folder.FAULTS / "77").write_text(CRASH.format(file=tmp_path / "train.py"))
     finding = ended(run, killed("SIGABRT")).findings[0]
     assert (finding.line, finding.function, finding.code) == (8, "inner", "likely = tf.math.log(scores)")
 

@@ -16,7 +16,7 @@ import pytest
 
 import tensorsleuth
 from tensorsleuth import ExpectationError, SleuthError, expect
-from tensorsleuth.model.violation import Violation
+from tensorsleuth.core.violation import Violation
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction

@@ -13,12 +13,12 @@ from typing import Any, cast
 import pytest
 from tests.unit import hostile
 
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.page import asking, export
-from tensorsleuth.page.built import PageFile
-from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.page.shelf import Book
-from tensorsleuth.page.taken import take
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.ui.web.export import export, local_client
+from tensorsleuth.ui.web.export.embedded_answers import take
+from tensorsleuth.ui.web.page_files import PageFile
+from tensorsleuth.ui.web.run.open_run import OpenRun
+from tensorsleuth.ui.web.server.run_cache import Book
 
 INDEX = b"""<!doctype html>
 <html>
@@ -135,18 +135,18 @@ def test_a_healthy_run_takes_its_loss_along(ids: list[str], opens: list[str]) ->
 
         def keep(self, path: str, answer: Any) -> None: ...
 
-    take(cast(asking.Asking, Canned()))
+    take(cast(local_client.Asking, Canned()))
     assert {path for path in asked if re.fullmatch(r"tensors/[\d.]+", path)} == {f"tensors/{one}" for one in opens}
 
 
 def test_it_is_bounded(run: Path) -> None:
-    small = asking.Asking(Book(OpenRun(run)), 3000)
+    small = local_client.Asking(Book(OpenRun(run)), 3000)
     take(small)
     assert small.left_out and len(json.dumps(small.answers)) < 6000
 
 
 def test_what_the_run_refuses_is_taken_along_as_such(run: Path) -> None:
-    asked = asking.Asking(Book(OpenRun(run)), 10_000)
+    asked = local_client.Asking(Book(OpenRun(run)), 10_000)
     assert asked("tensors/9.9") == {}
     (kept,) = asked.answers.values()
     assert set(kept["error"]) == {"what", "next"}
@@ -164,6 +164,6 @@ def test_a_file_that_cannot_be_written_is_told(run: Path, tmp_path: Path) -> Non
 
 
 def test_addresses_are_those_of_javascript() -> None:
-    assert asking.query({"b": "a b~*'é", "a": 0, "none": None, "empty": ""}) == "?a=0&b=a+b%7E*%27%C3%A9"
-    assert asking.address_of("a/b~ é", "tensors", {}) == "api/runs/a%2Fb~%20%C3%A9/tensors"
+    assert local_client.query({"b": "a b~*'é", "a": 0, "none": None, "empty": ""}) == "?a=0&b=a+b%7E*%27%C3%A9"
+    assert local_client.address_of("a/b~ é", "tensors", {}) == "api/runs/a%2Fb~%20%C3%A9/tensors"
     assert re.fullmatch(r"sha256-[A-Za-z0-9+/]{43}=", export.digest("x"))

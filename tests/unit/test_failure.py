@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tensorsleuth.diagnose.failure import Death, kind_of
-from tensorsleuth.model.catalog import Failure
+from tensorsleuth.core.catalog import Failure
+from tensorsleuth.diagnose.exits.failure import Death, kind_of
 
 BY_A_MODEL = (
     'Graph execution error:\n\nassertion failed: [The maximum value of input_ids (Tensor(\\"bert/Max:0\\", shape=(), '

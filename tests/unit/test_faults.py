@@ -6,7 +6,7 @@ import faulthandler
 import tempfile
 import threading
 
-from tensorsleuth.trace.faults import read_stacks
+from tensorsleuth.trace.storage.fault_dumps import read_stacks
 
 CRASH = """Fatal Python error: Segmentation fault
 
@@ -16,7 +16,7 @@ Thread 0x00007f6875a6db80 (most recent call first):
 
 Current thread 0x00007f682d3fc6c0 (most recent call first):
   File "/site/lib/python3.11/ctypes/__init__.py", line 519 in string_at
-  File "/site/src/tensorsleuth/capture/eager.py", line 1 in ours
+  File "/site/src/tensorsleuth/recording/eager/callbacks.py", line 1 in ours
   File "/site/train.py", line 5 in crash
   File "/site/lib/python3.11/site-packages/tensorflow/python/ops/script_ops.py", line 152 in _call
 

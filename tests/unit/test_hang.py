@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorsleuth.cli.hang import HangWatch
-from tensorsleuth.model.ring_header import HEADER, MAGIC
-from tensorsleuth.trace import rundir
+from tensorsleuth.cli.program.hang import HangWatch
+from tensorsleuth.core.layout.ring_header import HEADER, MAGIC
+from tensorsleuth.trace.storage import run_folder
 
 AFTER = 0.04  # seconds
 
@@ -41,7 +41,7 @@ def looks(hang: HangWatch, number: int = 20) -> None:
 def test_nothing_happens(tmp_path: Path, program: int, capfd: pytest.CaptureFixture[str]) -> None:
     write_rows(tmp_path / "p-1-2", 5)
     looks(HangWatch(tmp_path, program, AFTER), 40)
-    assert (tmp_path / rundir.HANG).exists()
+    assert (tmp_path / run_folder.HANG).exists()
     assert capfd.readouterr().err.count("nothing has happened") == 1
 
 
@@ -50,19 +50,19 @@ def test_rows_are_written(tmp_path: Path, program: int) -> None:
     for rows in range(20):
         write_rows(tmp_path / "p-1-2", rows)
         looks(hang, 1)
-    assert not (tmp_path / rundir.HANG).exists()
+    assert not (tmp_path / run_folder.HANG).exists()
 
 
 @pytest.mark.parametrize("closed", [0, 1])
 def test_paused_or_over(tmp_path: Path, program: int, closed: int) -> None:
     write_rows(tmp_path / "p-1-2", 5, closed)
     if not closed:
-        (tmp_path / "p-1-2" / rundir.PAUSED).touch()
+        (tmp_path / "p-1-2" / run_folder.PAUSED).touch()
     looks(HangWatch(tmp_path, program, AFTER))
-    assert not (tmp_path / rundir.HANG).exists()
+    assert not (tmp_path / run_folder.HANG).exists()
 
 
 def test_nothing_is_recorded_yet_or_nobody_wants_to_know(tmp_path: Path) -> None:
     looks(HangWatch(tmp_path, os.getpid(), AFTER))
-    assert not (tmp_path / rundir.HANG).exists()
+    assert not (tmp_path / run_folder.HANG).exists()
     assert HangWatch(tmp_path, os.getpid(), 0).every is None

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from tests.unit.inside_run import STEPS, InsideRun, causal, weights
 
-from tensorsleuth.insight.heads import judge
-from tensorsleuth.insight.remark import Remark
+from tensorsleuth.analyze.attention.heads import judge
+from tensorsleuth.analyze.attention.remark import Remark
+from tensorsleuth.core.array import Array
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.trace.ring_reader import Array
 
 Change = Callable[[Array, int], None]
 IDS = np.random.default_rng(5).integers(3, 40, (3, 12)).astype(np.int32)
@@ -168,9 +168,9 @@ def test_padding_that_only_padding_looks_at_is_fine(tmp_path: Path) -> None:
 def test_padding_of_keys_that_were_put_together(tmp_path: Path) -> None:
     from tests.unit.inside_run import kept_bytes
 
-    from tensorsleuth.insight.batch import Batch
-    from tensorsleuth.insight.padded import padding_share
-    from tensorsleuth.trace.attention import read_kept
+    from tensorsleuth.analyze.attention.batch import Batch
+    from tensorsleuth.analyze.attention.padding import padding_share
+    from tensorsleuth.trace.series.attention import read_kept
 
     run = InsideRun(tmp_path / "run")
     run.input("f/input_ids", PADDED)

@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorsleuth import native
-from tensorsleuth.model.dtypes import DTYPES, DType, Kind
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.native.twin import Health, look
+from tensorsleuth.core.dtypes import DTYPES, DType, Kind
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.native.numpy_health import Health, look
 
 SOURCES = Path(native.__file__).parent / "src"
-FLAGS = ["-O3", "-fPIC", "-std=c++17", "-shared", "-fvisibility=hidden"]
+FLAGS = ["-O3", "-fPIC", "-std=c++17", "-shared", "-fvisibility=hidden", f"-I{SOURCES}"]
 NUMBERS = [dtype for dtype in DTYPES.values() if dtype.kind is not Kind.OTHER]
 FLOATS = [dtype for dtype in NUMBERS if dtype.kind in (Kind.FLOAT, Kind.COMPLEX)]
 BY_NAME = {dtype.name: dtype for dtype in DTYPES.values()}
@@ -70,7 +70,7 @@ def build(target: Path, *sources: Path) -> ctypes.CDLL:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    built = build(tmp_path_factory.mktemp("health") / "health.so", *sorted(SOURCES.glob("health*.cc")))
+    built = build(tmp_path_factory.mktemp("health") / "health.so", *sorted(SOURCES.glob("kernels/health*.cc")))
     built.sleuth_health.argtypes = LOOK_ARGS
     built.sleuth_health.restype = None
     return built

@@ -16,20 +16,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.test_trace_fuzz import FUZZ, changes
 
-from tensorsleuth.model.batches import Phase
-from tensorsleuth.model.rows import INPUT_ROW, CallKind, EventKind, Long
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.fit_position import Phase
+from tensorsleuth.core.layout.rows import INPUT_ROW, CallKind, EventKind, Long
 from tensorsleuth.native.loader import Call, Plan, TensorView, Where, files_in
-from tensorsleuth.trace.input_rows import ROWS_FILE, InputRows
-from tensorsleuth.trace.plan import INPUT_ROW_CHUNK_ROWS, INPUT_ROW_CHUNKS
-from tensorsleuth.trace.ring_reader import Array, RingFile
+from tensorsleuth.trace.series.input_rows import ROWS_FILE, InputRows
+from tensorsleuth.trace.storage.ring_reader import RingFile
+from tensorsleuth.trace.storage.size_plan import INPUT_ROW_CHUNK_ROWS, INPUT_ROW_CHUNKS
 
 TRAINED, HELD_OUT, OTHER = 65536, 65537, 65538
-INPUT, HELD = 3, 4  # native/src/inside.h
+INPUT, HELD = 3, 4  # native/src/observers/layer_stats.h
 INT32, INT64, FLOAT = 3, 9, 1
 PAD = 7
 TOKENS = st.lists(st.integers(0, 6), min_size=4, max_size=40)
 HASHER = """
-#include "input_rows.h"
+#include "observers/input_rows.h"
 extern "C" void hash_ids(const uint32_t* ids, uint64_t width, sleuth::InputRow* row) {
   sleuth::input_rows::hash_ids(ids, width, row);
 }

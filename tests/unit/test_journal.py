@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorsleuth.trace import journal
-from tensorsleuth.trace.catalog_reader import read_catalogue
-from tensorsleuth.trace.catalog_writer import CatalogWriter
-from tensorsleuth.trace.journal import HEADER, MARK, Damage, Journal
+from tensorsleuth.trace.storage import journal
+from tensorsleuth.trace.storage.catalog_reader import read_catalogue
+from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
+from tensorsleuth.trace.storage.journal import HEADER, MARK, Damage, Journal
 
 RECORDS = [("meta", {"number": number, "text": f"SLJ1 {number}" * number}) for number in range(20)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorsleuth.model.layers import layer_of
+from tensorsleuth.core.ops.layer_names import layer_of
 
 KERAS_3 = {
     "sequential_1/dense_1/MatMul": "sequential_1/dense_1",

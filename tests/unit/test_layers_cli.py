@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 from tests.unit.inside_run import STEPS, InsideRun
 
+from tensorsleuth.analyze.layers.curves import family
 from tensorsleuth.cli.main import cli
-from tensorsleuth.insight.layers import family
-from tensorsleuth.model.rows import What
-from tensorsleuth.show.cells import figure
+from tensorsleuth.core.layout.rows import What
+from tensorsleuth.ui.terminal.charts.cells import figure
 
 MANY = len(STEPS)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorsleuth.diagnose.habits import habits
-from tensorsleuth.diagnose.keepers import keeper
-from tensorsleuth.diagnose.lifetimes import keeps_growing
-from tensorsleuth.diagnose.words import in_bytes
-from tensorsleuth.model.catalog import Catalogue, Frame, Site
-from tensorsleuth.model.finding import FED, HABITS
+from tensorsleuth.core.catalog import Catalogue, Frame, Site
+from tensorsleuth.core.finding import FED, HABITS
+from tensorsleuth.diagnose.health_words import in_bytes
+from tensorsleuth.diagnose.leaks.keeping_line import keeper
+from tensorsleuth.diagnose.leaks.lifetimes import keeps_growing
+from tensorsleuth.diagnose.rules import habits
 
 STEPS = np.arange(40)
 

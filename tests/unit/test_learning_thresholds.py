@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorsleuth.diagnose.habits import exploding_gradients, flat_loss, masked_rows
-from tensorsleuth.diagnose.optimizing import Pace
-from tensorsleuth.diagnose.positions import _COUNTED, Beyond, _longest
-from tensorsleuth.model.catalog import Failure
+from tensorsleuth.core.catalog import Failure
+from tensorsleuth.diagnose.attention.masks import masked_rows
+from tensorsleuth.diagnose.graph.position_table import _COUNTED, Beyond, _longest
+from tensorsleuth.diagnose.training.gradients import exploding_gradients
+from tensorsleuth.diagnose.training.loss import flat_loss
+from tensorsleuth.diagnose.training.optimizer import Pace
 
 STEPS = np.array([0, 1, 2, 4, 8, 16, 32, 64, 100])
 

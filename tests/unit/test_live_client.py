@@ -17,12 +17,12 @@ from click.testing import CliRunner, Result
 from tests.unit.paused_program import NAME, FakeProgram, pausing
 
 from tensorsleuth.cli.main import cli
-from tensorsleuth.debugger.commands.looking import as_array
-from tensorsleuth.debugger.debugger import Debugger
-from tensorsleuth.debugger.live import LiveProgram, connect
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.trace import synthetic
+from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.reader import open_trace
+from tensorsleuth.trace.storage import synthetic
+from tensorsleuth.ui.debugger.commands.looking import as_array
+from tensorsleuth.ui.debugger.debugger import Debugger
+from tensorsleuth.ui.debugger.live_program import LiveProgram, connect
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ def test_without_a_program_the_recorded_run_is_walked(run: Path) -> None:
 
 
 def test_the_screen_of_a_live_program(debugger: Debugger, program: FakeProgram) -> None:
-    from tensorsleuth.show.tui.app import DebuggerApp
+    from tensorsleuth.ui.tui.app import DebuggerApp
 
     def screen(app: DebuggerApp) -> str:
         strips = app.screen._compositor.render_strips()

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from tests.unit.test_learning_thresholds import pace
 
-from tensorsleuth.diagnose.habits import learning_rate_too_high, logits_as_probabilities, loss_rose, zero_gradients
+from tensorsleuth.diagnose.training.gradients import zero_gradients
+from tensorsleuth.diagnose.training.loss import logits_as_probabilities, loss_rose
+from tensorsleuth.diagnose.training.weights import learning_rate_too_high
 
 rng = np.random.default_rng(3)
 

@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from tensorsleuth import native
-from tensorsleuth.model.bins import BINS, bin_edges
-from tensorsleuth.model.rows import QUANTILES, WATCHED, What
-from tensorsleuth.native.measure_twin import histogram
+from tensorsleuth.core.layout.histogram_bins import BINS, bin_edges
+from tensorsleuth.core.layout.rows import QUANTILES, WATCHED, What
+from tensorsleuth.native.numpy_measure import histogram
 
 ALL = What.NORM | What.HISTOGRAM | What.QUANTILES
 NUMBERS = {1: "<f4", 2: "<f8", 3: "<i4", 4: "u1", 6: "i1", 9: "<i8", 10: "?", 19: "<f2", 22: "<u4"}
 
 
 SOURCES = Path(native.__file__).parent / "src"
-FLAGS = ["-O3", "-fPIC", "-std=c++17", "-shared", "-fvisibility=hidden"]
+FLAGS = ["-O3", "-fPIC", "-std=c++17", "-shared", "-fvisibility=hidden", f"-I{SOURCES}"]
 
 
 @cache
@@ -36,7 +36,7 @@ def library() -> Any:
     if compiler is None:
         pytest.skip("needs g++")
     target = Path(tempfile.mkdtemp(prefix="sleuth-measure-")) / "measure.so"
-    sources = [*sorted(SOURCES.glob("health*.cc")), SOURCES / "measure.cc"]
+    sources = [*sorted(SOURCES.glob("kernels/health*.cc")), SOURCES / "kernels/measure.cc"]
     subprocess.run([compiler, *FLAGS, *sources, "-o", target], check=True)
     return ctypes.CDLL(str(target))
 

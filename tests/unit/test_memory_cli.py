@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 from tests.unit import little_run
 
+from tensorsleuth.analyze.memory.batch_size.fit import Fit
+from tensorsleuth.analyze.memory.batch_size.fit_report import Fitting, bytes_of
 from tensorsleuth.cli.main import cli
-from tensorsleuth.memory.fit import Fit
-from tensorsleuth.memory.fitting import Fitting, bytes_of
-from tensorsleuth.model.rows import BUFFER, MEMORY, BufferKind
-from tensorsleuth.show.amounts import fine_size
-from tensorsleuth.trace.synthetic import _write_ring
+from tensorsleuth.core.formatting import fine_size
+from tensorsleuth.core.layout.rows import BUFFER, MEMORY, BufferKind
+from tensorsleuth.trace.storage.synthetic import _write_ring
 
 MB = 1_000_000
 SECOND = 1_000_000_000

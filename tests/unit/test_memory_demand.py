@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tensorsleuth.memory.demand import MAPPED, Demand
-from tensorsleuth.memory.lives import Life
+from tensorsleuth.analyze.memory.batch_size.demand import MAPPED, Demand
+from tensorsleuth.analyze.memory.lifetimes import Life
 
 MB = 1 << 20
 

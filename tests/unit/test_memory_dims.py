@@ -6,8 +6,18 @@ from typing import Any
 
 import pytest
 
-from tensorsleuth.memory.dims import BATCH, SEQUENCE, Dim, Dims, Factor, fixed, power, reshaped, shape_of
-from tensorsleuth.memory.rules import Step, dims_of
+from tensorsleuth.analyze.memory.batch_size.dims import (
+    BATCH,
+    SEQUENCE,
+    Dim,
+    Dims,
+    Factor,
+    fixed,
+    power,
+    reshaped,
+    shape_of,
+)
+from tensorsleuth.analyze.memory.batch_size.shape_rules import Step, dims_of
 
 B, S = Dim((Factor(8, BATCH),)), Dim((Factor(64, SEQUENCE),))
 BOTH = Dim((Factor(8, BATCH), Factor(64, SEQUENCE)))

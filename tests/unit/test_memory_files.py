@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorsleuth.model.rows import LEAST_BUFFER
+from tensorsleuth.core.layout.rows import LEAST_BUFFER
 from tensorsleuth.native.loader import Plan, files_in
-from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.process.process import ProcessTrace
 
 SOURCES = Path(__file__).parents[2] / "src"
 MB = 1 << 20
@@ -111,7 +111,7 @@ GROWS = """
 import ctypes, os, signal, sys
 from pathlib import Path
 from tensorsleuth.native.loader import Call, Plan, files_in
-from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.process.process import ProcessTrace
 library, folder = ctypes.CDLL(sys.argv[1]), Path(sys.argv[2])
 names = [str(folder / name).encode() for name in ("memory.bin", "buffers.bin", "passed.bin")]
 size = ctypes.c_uint64

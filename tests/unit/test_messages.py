@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("checking", "data", "watching")
+FOLDERS = ("data", "live/expect", "live/layer_stats", "live/watch", "recording/violations")
 SAYING = frozenset({"SleuthError", "complain", "Violation", "_wrong", "DataError"})
 TO_SAY = frozenset({"change", "found", "expected", "hint", "advice"})
 LEAST = 4  # letters of a part that says something
@@ -33,7 +33,9 @@ def says(node: ast.AST) -> bool:
 def parts() -> list[tuple[str, str]]:
     """Where, and a part of a message that is said there."""
     found = []
-    for path in [path for folder in FOLDERS for path in sorted((ROOT / "src/tensorsleuth" / folder).rglob("*.py"))]:
+    folders = [ROOT / "src/tensorsleuth" / folder for folder in FOLDERS]
+    paths = [path for folder in folders for path in sorted(folder.rglob("*.py")) if "tokens" not in path.parts]
+    for path in paths:
         for node in [node for node in ast.walk(ast.parse(path.read_text())) if says(node)]:
             said = [text.strip(" .,:;()") for text in strings(node)]
             place = f"{path.parent.name}/{path.name}:{getattr(node, 'lineno', 0)}"

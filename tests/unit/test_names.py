@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tensorsleuth.show.names import cut_apart, fitted, grouped
+from tensorsleuth.ui.terminal.charts.names import cut_apart, fitted, grouped
 
 BERT = [
     f"tf_bert_for_sequence_classification/bert/encoder/layer_._{block}/attention/{end}"

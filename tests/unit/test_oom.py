@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tensorsleuth.cli.last_words import LastWords
-from tensorsleuth.cli.oom import Memory, compare, logged, look
+from tensorsleuth.cli.program.last_words import LastWords
+from tensorsleuth.cli.program.oom import Memory, compare, logged, look
 
 MEMINFO = "MemTotal:       16384000 kB\nMemFree: 1 kB\n"
 

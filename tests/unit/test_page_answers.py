@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from tests.unit import little_run
-from tests.unit.asked import ask
+from tests.unit.page_client import ask
 
-from tensorsleuth.page.errors import BadQuestion, NoSuchThing
-from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.ui.web.run.errors import BadQuestion, NoSuchThing
+from tensorsleuth.ui.web.run.open_run import OpenRun
 
 LOG = "0.20"  # where it goes bad: the third op of step 2
 

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from tests.unit.serving import Serving, serving
 
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.page import app
-from tensorsleuth.page.errors import BadQuestion, NoSuchThing
-from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.page.question import Question
-from tensorsleuth.page.replies import encoded
-from tensorsleuth.page.shelf import Shelf
-from tensorsleuth.trace import synthetic
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.trace.storage import synthetic
+from tensorsleuth.ui.web.run.errors import BadQuestion, NoSuchThing
+from tensorsleuth.ui.web.run.open_run import OpenRun
+from tensorsleuth.ui.web.run.question import Question
+from tensorsleuth.ui.web.server import app
+from tensorsleuth.ui.web.server.replies import encoded
+from tensorsleuth.ui.web.server.run_cache import Shelf
 
 gate = threading.Event()
 asked_of_the_slow_one: list[str] = []

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.unit import little_run
-from tests.unit.asked import ask
+from tests.unit.page_client import ask
 
-from tensorsleuth.model.rows import EventFlag
-from tensorsleuth.page.comparing.words import _apart
-from tensorsleuth.page.errors import NoSuchThing
-from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.core.layout.rows import EventFlag
+from tensorsleuth.ui.web.answers.compare.wording import _apart
+from tensorsleuth.ui.web.run.errors import NoSuchThing
+from tensorsleuth.ui.web.run.open_run import OpenRun
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_what_only_one_mode_knows_is_not_compared(here: OpenRun) -> None:
 
 
 def test_ops_that_the_other_does_not_have(here: OpenRun, tmp_path: Path) -> None:
-    from tensorsleuth.trace import synthetic
+    from tensorsleuth.trace.storage import synthetic
 
     synthetic.write(tmp_path / "there", 1000, 0)
     answer = ask(here, "compare", with_="there")

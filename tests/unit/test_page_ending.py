@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from tests.unit import little_run
-from tests.unit.asked import ask
+from tests.unit.page_client import ask
 from tests.unit.test_memory_cli import MB, with_memory
 
-from tensorsleuth.model.catalog import Frame
-from tensorsleuth.model.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
-from tensorsleuth.page.ending import FRAMES, THREADS, told_end
-from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.trace import rundir
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.ui.web.answers.verdict.ending import FRAMES, THREADS, told_end
+from tensorsleuth.ui.web.run.open_run import OpenRun
 
 
 def ended(tmp_path: Path, how: dict[str, Any] | None) -> OpenRun:
     run = little_run.write(tmp_path / "run", tmp_path / "train.py", closed=False)
-    meta = json.loads((run / rundir.META).read_text())
-    (run / rundir.META).write_text(json.dumps(meta | {"ended": how}))
+    meta = json.loads((run / run_folder.META).read_text())
+    (run / run_folder.META).write_text(json.dumps(meta | {"ended": how}))
     return OpenRun(with_memory(run, [500 * MB, 700 * MB]))
 
 
@@ -60,5 +60,5 @@ def test_a_hang_that_is_noted_while_the_page_is_open_is_asked_for(tmp_path: Path
     opened = ended(tmp_path, None)
     before = opened.diagnosis
     assert opened.diagnosis is before
-    (opened.path / rundir.HANG).write_text(json.dumps({"time": 1.7e9 + 60.0, "busy": 0.0}))
+    (opened.path / run_folder.HANG).write_text(json.dumps({"time": 1.7e9 + 60.0, "busy": 0.0}))
     assert opened.diagnosis is not before

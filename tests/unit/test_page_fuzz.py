@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from tests.unit import little_run
 from tests.unit import test_trace_fuzz as damage
 
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.model.rows import EVENT
-from tensorsleuth.page.answers import QUESTIONS
-from tensorsleuth.page.answers.live import change
-from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.page.runs import list_runs
-from tensorsleuth.trace import journal
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.layout.rows import EVENT
+from tensorsleuth.trace.storage import journal
+from tensorsleuth.ui.web.answers import QUESTIONS
+from tensorsleuth.ui.web.answers.live import change
+from tensorsleuth.ui.web.run.open_run import OpenRun
+from tensorsleuth.ui.web.run.run_list import list_runs
 
 sound, run = damage.sound, damage.run  # fixtures
 FUZZ = settings(damage.FUZZ, max_examples=15)  # each asks some hundred questions

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from tests.unit import little_run
-from tests.unit.asked import ask
+from tests.unit.page_client import ask
 
-from tensorsleuth.page.errors import NoSuchThing
-from tensorsleuth.page.graph import walk
-from tensorsleuth.page.graph.groups import _digest, plain_name
-from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.trace import synthetic
+from tensorsleuth.trace.storage import synthetic
+from tensorsleuth.ui.web.answers.graph import walk
+from tensorsleuth.ui.web.answers.graph.groups import _digest, plain_name
+from tensorsleuth.ui.web.run.errors import NoSuchThing
+from tensorsleuth.ui.web.run.open_run import OpenRun
 
 LOG = "0.20"
 TRAIN, LOOP, HIDDEN = "f0.1", "f0.2", f"l0.1.{_digest('net/hidden')}"

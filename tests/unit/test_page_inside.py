@@ -12,20 +12,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit import little_inside, little_run
-from tests.unit.asked import ask
 from tests.unit.little_inside import ATTENTION, KEY, OUTPUT, QUERY, SIZE, statistics, weights
+from tests.unit.page_client import ask
 from tests.unit.test_trace_fuzz import FUZZ, changes
 
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.page import packed, taken_inside
-from tensorsleuth.page.asking import Asking
-from tensorsleuth.page.errors import BadQuestion, NoSuchThing
-from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.page.shelf import Book
-from tensorsleuth.page.taken_inside import take_inside
-from tensorsleuth.tokens.vocabulary import Vocabulary, of_tokens
-from tensorsleuth.trace.attention import STATISTICS
-from tensorsleuth.trace.ring_reader import Array
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.data.tokens.vocabulary import Vocabulary, of_tokens
+from tensorsleuth.trace.series.attention import STATISTICS
+from tensorsleuth.ui.web.answers.attention import packed
+from tensorsleuth.ui.web.export import embedded_layer_stats
+from tensorsleuth.ui.web.export.embedded_layer_stats import take_inside
+from tensorsleuth.ui.web.export.local_client import Asking
+from tensorsleuth.ui.web.run.errors import BadQuestion, NoSuchThing
+from tensorsleuth.ui.web.run.open_run import OpenRun
+from tensorsleuth.ui.web.server.run_cache import Book
 
 FILES = ("inside.bin", "inside_value_rows.bin", "inside_values.bin")
 WORDS = of_tokens([f"word{number}" for number in range(10)])
@@ -206,7 +207,7 @@ def test_an_exported_page_takes_along_what_it_shows_first(opened: OpenRun) -> No
 
 
 def test_it_takes_no_more_pictures_than_there_is_room_for(opened: OpenRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(taken_inside, "MOST_PICTURES", 1)
+    monkeypatch.setattr(embedded_layer_stats, "MOST_PICTURES", 1)
     asking = Asking(Book(opened), 5_000_000)
     take_inside(asking)
     assert [address for address in asking.answers if ONE in address] == [f"api/runs/little/{ONE}/heads"]

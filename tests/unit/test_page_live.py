@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from tests.unit.serving import Serving, serving
 
-from tensorsleuth.page import live
-from tensorsleuth.page.live import Follower
-from tensorsleuth.page.pausing import Watching
-from tensorsleuth.trace import synthetic
+from tensorsleuth.trace.storage import synthetic
+from tensorsleuth.ui.web.server import live
+from tensorsleuth.ui.web.server.live import Follower
+from tensorsleuth.ui.web.server.pause_state import Watching
 
 
 class Program:

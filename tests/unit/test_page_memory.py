@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 from tests.unit import little_run
-from tests.unit.asked import ask
+from tests.unit.page_client import ask
 from tests.unit.test_memory_cli import MB, with_memory
 
-from tensorsleuth.memory.account import Account
-from tensorsleuth.memory.seen import part_around
-from tensorsleuth.model.rows import BufferKind
-from tensorsleuth.page.answers import memory
-from tensorsleuth.page.errors import BadQuestion
-from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.analyze.memory.account import Account
+from tensorsleuth.analyze.memory.buffer_rows import part_around
+from tensorsleuth.core.layout.rows import BufferKind
+from tensorsleuth.ui.web.answers.memory import memory
+from tensorsleuth.ui.web.run.errors import BadQuestion
+from tensorsleuth.ui.web.run.open_run import OpenRun
 
 EAGER, FREED = BufferKind.EAGER, BufferKind.FREED
 MADE = [(1, EAGER, 1 << 20, 100 * MB, 1), (2, EAGER, 1 << 30, 50 * MB, 2), (3, FREED, 1 << 20, 100 * MB, 1)]

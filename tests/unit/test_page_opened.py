@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 from tests.unit import little_run
-from tests.unit.asked import ask
+from tests.unit.page_client import ask
 
+from tensorsleuth.core.finding import Diagnosis
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.violation import Violation
 from tensorsleuth.diagnose import report
-from tensorsleuth.model.finding import Diagnosis
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.violation import Violation
 from tensorsleuth.native.loader import Plan, files_in
-from tensorsleuth.page import opened as opening
-from tensorsleuth.page import runs
-from tensorsleuth.page.answers.live import change
-from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.trace import journal, rundir, synthetic
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.storage import journal, run_folder, synthetic
+from tensorsleuth.ui.web.answers.live import change
+from tensorsleuth.ui.web.run import open_run as opening
+from tensorsleuth.ui.web.run import run_list
+from tensorsleuth.ui.web.run.open_run import OpenRun
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_a_run_that_grows(tmp_path: Path, recorder: ctypes.CDLL) -> None:
     folder = tmp_path / "run" / "p-1"
     folder.mkdir(parents=True)
     meta = {"version": 1, "program": ["train.py"], "started": time.time(), "pid": os.getpid(), "ended": None}
-    (tmp_path / "run" / rundir.META).write_text(json.dumps(meta))
+    (tmp_path / "run" / run_folder.META).write_text(json.dumps(meta))
     plan = Plan(*files_in(folder), 1, 512, 50, 1, 512, 50, 0)
     assert recorder.sleuth_open(ctypes.byref(plan)) == 0
     recorder.hammer(1, 0, 100, 1 << 40, Mode.FULL_HEALTH, 5)
@@ -65,7 +65,7 @@ def test_a_run_that_grows(tmp_path: Path, recorder: ctypes.CDLL) -> None:
 
 def test_a_run_is_read_again_after_a_while_only(little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("tensorsleuth.page.opened.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tensorsleuth.ui.web.run.open_run.time.monotonic", lambda: now[0])
     opened = OpenRun(little)
     (little / "p-1700000000000000000-77" / "debug.json").write_text("{}")
     assert not opened.refresh()
@@ -75,7 +75,7 @@ def test_a_run_is_read_again_after_a_while_only(little: Path, monkeypatch: pytes
 
 def test_reading_takes_a_part_of_the_time_only(little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
-    monkeypatch.setattr("tensorsleuth.page.opened.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tensorsleuth.ui.web.run.open_run.time.monotonic", lambda: now[0])
     opened = OpenRun(little)
     opened._cost = 1.0
     (little / "p-1700000000000000000-77" / "debug.json").write_text("{}")
@@ -209,16 +209,16 @@ def test_a_rule_broken_before_anything_was_computed(tmp_path: Path, little: Path
 @pytest.mark.parametrize(("values", "mode"), [(True, "FULL_TENSOR"), (False, "FULL_NUMERICS")])
 def test_a_run_says_how_closely_it_looked(tmp_path: Path, values: bool, mode: str) -> None:
     little_run.write(tmp_path / "runs" / "one", tmp_path / "train.py", values)
-    assert [run["mode"] for run in runs.list_runs(tmp_path / "runs", {})["items"]] == [mode]
+    assert [run["mode"] for run in run_list.list_runs(tmp_path / "runs", {})["items"]] == [mode]
 
 
 def test_the_list_of_runs(tmp_path: Path, little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synthetic.write(tmp_path / "long", 3000, 2)
-    page = runs.list_runs(tmp_path, {})
+    page = run_list.list_runs(tmp_path, {})
     assert [(run["name"], run["tensors"], run["bad"], run["steps"]) for run in page["items"]] == [
         ("little", 36, 10, 4), ("long", 3000, 2, 3),
     ]  # fmt: skip
     assert page["items"][0] == {name: ask(OpenRun(little), "")[name] for name in page["items"][0]}
-    monkeypatch.setattr(runs, "summarize", lambda run: pytest.fail("counted before"))
-    assert runs.list_runs(tmp_path, {"begin": "1"})["items"] == page["items"][1:]
-    assert runs.list_runs(tmp_path / "absent", {}) == {"begin": 0, "end": 0, "total": 0, "items": []}
+    monkeypatch.setattr(run_list, "summarize", lambda run: pytest.fail("counted before"))
+    assert run_list.list_runs(tmp_path, {"begin": "1"})["items"] == page["items"][1:]
+    assert run_list.list_runs(tmp_path / "absent", {}) == {"begin": 0, "end": 0, "total": 0, "items": []}

@@ -12,11 +12,11 @@ import pytest
 from tests.unit.paused_program import NAME, FakeProgram, pausing
 from tests.unit.serving import Answer, Serving, serving
 
-from tensorsleuth.debugger.live import connect
-from tensorsleuth.page import console, safety
-from tensorsleuth.page import pausing as states
-from tensorsleuth.page.pausing import Watching
-from tensorsleuth.trace import synthetic
+from tensorsleuth.trace.storage import synthetic
+from tensorsleuth.ui.debugger.live_program import connect
+from tensorsleuth.ui.web.server import console, safety
+from tensorsleuth.ui.web.server import pause_state as states
+from tensorsleuth.ui.web.server.pause_state import Watching
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.unit.serving import Serving, serving
 
-from tensorsleuth.page import safety
-from tensorsleuth.trace import synthetic
+from tensorsleuth.trace.storage import synthetic
+from tensorsleuth.ui.web.server import safety
 
 
 @pytest.fixture(scope="module")

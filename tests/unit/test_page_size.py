@@ -7,31 +7,32 @@ import re
 
 import pytest
 
-from tensorsleuth.page import built
+from tensorsleuth.ui.web import page_files
 
 MOST = 400_000  # bytes, packed
 
-pytestmark = pytest.mark.skipif(not (built.STATIC / "index.html").exists(), reason="the page is not built: make page")
+built = (page_files.STATIC / "index.html").exists()
+pytestmark = pytest.mark.skipif(not built, reason="the page is not built: make page")
 
 
 def test_the_whole_page_is_small() -> None:
-    packed = {name: len(gzip.compress(file.body)) for name, file in built.load().items()}
+    packed = {name: len(gzip.compress(file.body)) for name, file in page_files.load().items()}
     assert sum(packed.values()) <= MOST, packed
 
 
 def test_it_is_one_script_and_one_style() -> None:
-    index = built.load()["index.html"].body.decode()
+    index = page_files.load()["index.html"].body.decode()
     assert len(re.findall("<script", index)) == 1 and len(re.findall('rel="stylesheet"', index)) == 1
     assert "modulepreload" not in index, "an exported page is one file"
 
 
 def test_it_loads_nothing_from_elsewhere() -> None:
-    for name, file in built.load().items():
+    for name, file in page_files.load().items():
         text = file.body.decode()
         found = re.findall(r"""(?:src|href)=["']?https?://|url\(["']?https?://|@import|import\(""", text)
         assert not found, (name, found)
 
 
 def test_it_has_no_inline_style_or_script_that_the_policy_would_refuse() -> None:
-    index = built.load()["index.html"].body.decode()
+    index = page_files.load()["index.html"].body.decode()
     assert " style=" not in index and "<style" not in index and not re.findall(r"<script(?![^>]* src=)", index)

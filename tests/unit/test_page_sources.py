@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit import little_run
-from tests.unit.asked import ask
+from tests.unit.page_client import ask
 
-from tensorsleuth.page import highlight
-from tensorsleuth.page.highlight import highlighted
-from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.page.sources import _needed, lines_of
+from tensorsleuth.ui.web.answers.source import highlight
+from tensorsleuth.ui.web.answers.source.highlight import highlighted
+from tensorsleuth.ui.web.run.open_run import OpenRun
+from tensorsleuth.ui.web.run.sources import _needed, lines_of
 
 TAG = re.compile(r'<span class="[a-z]+[0-9]?">|</span>')
 

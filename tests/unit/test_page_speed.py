@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tensorsleuth.trace import synthetic, synthetic_mixed
+from tensorsleuth.trace.storage import synthetic, synthetic_mixed
 
 EVENTS = 1_000_000
 FIRST_PAINT = 6.0  # seconds for the run and its verdict; 1.2 on an idle machine, on a busy one three times that
@@ -48,10 +48,10 @@ QUESTIONS = [
 
 SCRIPT = """
 import json, sys, time
-import tensorsleuth.page.app, uvicorn  # what the server has in memory too
+import tensorsleuth.ui.web.server.app, uvicorn  # what the server has in memory too
 from pathlib import Path
-from tensorsleuth.page.asking import found_question
-from tensorsleuth.page.opened import OpenRun
+from tensorsleuth.ui.web.export.local_client import found_question
+from tensorsleuth.ui.web.run.open_run import OpenRun
 
 def ask(address):
     path, _, query = address.partition("?")

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import tensorsleuth
-from tensorsleuth.model.rows import EventFlag
-from tensorsleuth.trace import synthetic
+from tensorsleuth.core.layout.rows import EventFlag
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.storage import synthetic
 
 EVENTS, STEPS, BAD = 6000, 6, 5
 
@@ -51,7 +51,7 @@ def test_ops_know_their_place_in_the_program(trace: Trace) -> None:
         ({"layer": r"layer_\d"}, 100),
         ({"layer": "layer"}, 0),
         ({"file": "synthetic.py"}, synthetic.NODES + 1),
-        ({"file": "trace/synthetic.py", "line": 60}, 0),
+        ({"file": "trace/storage/synthetic.py", "line": 60}, 0),
         ({"file": "thetic.py"}, 0),
         ({"line": 1}, 18),
     ],
@@ -231,11 +231,11 @@ def test_unknown_columns_and_files_are_named(trace: Trace) -> None:
 ORDERS = {
     "alone": "import tensorsleuth",
     "after a part": "import tensorsleuth, tensorsleuth.diagnose.report",
-    "before a part": "import tensorsleuth; tensorsleuth.diagnose; import tensorsleuth.diagnose.words",
+    "before a part": "import tensorsleuth; tensorsleuth.diagnose; import tensorsleuth.diagnose.health_words",
     "part under a name": "import tensorsleuth.diagnose.report as report; import tensorsleuth; report.diagnose",
     "from the package": "import tensorsleuth; from tensorsleuth import diagnose; diagnose.__call__",
     "from the subpackage": "from tensorsleuth.diagnose import diagnose; import tensorsleuth",
-    "command line": "import tensorsleuth.cli.why, tensorsleuth.diagnose.report, tensorsleuth",
+    "command line": "import tensorsleuth.cli.commands.why, tensorsleuth.diagnose.report, tensorsleuth",
 }
 
 

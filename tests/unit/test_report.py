@@ -11,10 +11,10 @@ from tests.unit import hostile
 from tests.unit.test_export import Read
 
 from tensorsleuth.cli.main import cli
-from tensorsleuth.page.report.document import report
-from tensorsleuth.page.report.pictures import Lane, curve, lanes
-from tensorsleuth.page.report.scales import Scale, number, scale
-from tensorsleuth.trace import synthetic
+from tensorsleuth.trace.storage import synthetic
+from tensorsleuth.ui.web.report.document import report
+from tensorsleuth.ui.web.report.pictures import Lane, curve, lanes
+from tensorsleuth.ui.web.report.scales import Scale, number, scale
 
 ALLOWED = """
 html head meta title style body h1 h2 h3 p span code section pre table tr td th dl dt dd figure figcaption
@@ -44,7 +44,7 @@ def test_no_word_of_the_trace_becomes_markup(sheet: str) -> None:
 
 
 def test_its_policy_allows_the_one_style(sheet: str) -> None:
-    from tensorsleuth.page.export import digest
+    from tensorsleuth.ui.web.export.export import digest
 
     assert f"style-src '{digest(Read(sheet).inside['style#'])}'" in sheet and "script-src" not in sheet
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.rows import EVENT, LOOK_SHIFT, EventFlag
+from tensorsleuth.core.layout.rows import EVENT, LOOK_SHIFT, EventFlag
+from tensorsleuth.core.modes import Mode
 from tensorsleuth.native.loader import Call, Plan, files_in
-from tensorsleuth.trace.plan import SMALL_CHUNK_ROWS, TracePlan, make_plan
-from tensorsleuth.trace.process import ProcessTrace
-from tensorsleuth.trace.ring_reader import RingFile
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.storage.ring_reader import RingFile
+from tensorsleuth.trace.storage.size_plan import SMALL_CHUNK_ROWS, TracePlan, make_plan
 
 NEVER = 2**64 - 1
 SOURCES = Path(__file__).parents[2] / "src"

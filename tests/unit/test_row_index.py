@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorsleuth.model.rows import EVENT
-from tensorsleuth.trace.row_index import RowIndex
+from tensorsleuth.core.layout.rows import EVENT
+from tensorsleuth.trace.dataflow.row_index import RowIndex
 
 SMALL = st.integers(0, 3) | st.just((1 << 32) - 1)
 

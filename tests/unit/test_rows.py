@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorsleuth.model import rows, thread_slots
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.ring_header import HEADER
+from tensorsleuth.core.layout import rows, thread_slots
+from tensorsleuth.core.layout.ring_header import HEADER
+from tensorsleuth.core.modes import Mode
 
 IN_HEADER = ("rows_offset", "head", "closed")
 LAYOUTS: dict[str, np.dtype[Any]] = {"Event": rows.EVENT, "Call": rows.CALL, "Value": rows.VALUE}
@@ -50,10 +50,10 @@ PRINT = """
 #include <cstddef>
 #include <cstdio>
 #include <type_traits>
-#include "buffers.h"
-#include "ring.h"
-#include "rows.h"
-#include "threads.h"
+#include "files/buffers.h"
+#include "files/ring.h"
+#include "files/rows.h"
+#include "files/threads.h"
 using namespace sleuth;
 template <class T> char kind() {
   using E = std::remove_extent_t<T>;

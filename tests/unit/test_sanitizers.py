@@ -17,7 +17,7 @@ from tensorsleuth.native import build
 pytestmark = pytest.mark.long
 
 DRIVERS = Path(__file__).resolve().parents[1] / "native"
-NEED_TENSORFLOW = {"checked.cc", "expect.cc", "points.cc", "probe.cc"}
+NEED_TENSORFLOW = {"ops/checked.cc", "ops/expect.cc", "ops/points.cc", "ops/probe.cc"}
 FLAGS = ["-O1", "-g", "-std=c++17", "-pthread", "-Wall", "-Wextra", "-fno-omit-frame-pointer"]
 SANITIZERS = {
     "address,undefined": {"UBSAN_OPTIONS": "print_stacktrace=1"},
@@ -80,7 +80,8 @@ def driver(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     scratch = tmp_path_factory.mktemp("driver")
     flags = [*FLAGS, f"-fsanitize={request.param}", "-fno-sanitize-recover=all"]
     ready = Driver(scratch / "driver", SANITIZERS[request.param], wrapper(compiler, flags, scratch))
-    sources = [path for path in build.SOURCES.glob("*.cc") if path.name not in NEED_TENSORFLOW]
+    without = {build.SOURCES / name for name in NEED_TENSORFLOW}
+    sources = [path for path in build.SOURCES.rglob("*.cc") if path not in without]
     compile_all(compiler, flags, [*sources, *DRIVERS.glob("*.cc")], ready.program)
     return ready
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tensorsleuth.diagnose.habits import stray_characters
-from tensorsleuth.diagnose.text_ops import TextOps, matches
-from tensorsleuth.model.catalog import Catalogue, EagerOp, Frame, Site
-from tensorsleuth.model.texts import TextsSeen
+from tensorsleuth.core.catalog import Catalogue, EagerOp, Frame, Site
+from tensorsleuth.core.texts import TextsSeen
+from tensorsleuth.diagnose.inputs import stray_characters
+from tensorsleuth.diagnose.inputs.text_ops import TextOps, matches
 
 
 def seen(site: int, broken: int = 8, known: int = 0, drawn: bool = False, stray: str = "\x00") -> TextsSeen:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.watching.table import Table, line_of
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.live.watch.table import Table, line_of
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 LAYERS = {"embed": [3.0, 4.0], "dense": [0.0, 0.0], "dense_1": [6.0, 8.0]}

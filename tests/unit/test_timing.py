@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit import little_run
-from tests.unit.asked import ask
+from tests.unit.page_client import ask
 
+from tensorsleuth.analyze.profile.intervals import Cover
+from tensorsleuth.analyze.profile.probe_times import look_times
+from tensorsleuth.analyze.profile.report import report
 from tensorsleuth.cli.main import cli
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.model.functions import program_name
-from tensorsleuth.model.rows import LOOK_SHIFT
-from tensorsleuth.page.errors import BadQuestion
-from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.timing.cover import Cover
-from tensorsleuth.timing.looks import look_times
-from tensorsleuth.timing.report import report
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.layout.rows import LOOK_SHIFT
+from tensorsleuth.core.ops.function_names import program_name
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.ui.web.run.errors import BadQuestion
+from tensorsleuth.ui.web.run.open_run import OpenRun
 
 MILLI = little_run.MILLI
 stretches = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=8)

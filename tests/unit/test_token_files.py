@@ -14,8 +14,8 @@ from tests.unit.token_batches import WORDS, Gpt2s, HuggingFaces, KerasHubs, bert
 
 from tensorsleuth import SleuthError, check_batch
 from tensorsleuth.cli.main import cli
-from tensorsleuth.data.checking import check
-from tensorsleuth.tokens.tokenizers import vocabulary_of
+from tensorsleuth.data.check_data import check
+from tensorsleuth.data.tokens.tokenizers import vocabulary_of
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.unit.token_batches import CLS, FIRST, PAD, SEP, HuggingFaces, masked_labels
 
 from tensorsleuth import SleuthError, check_batch
-from tensorsleuth.data.checking import check
-from tensorsleuth.tokens.padding import certain_padding
+from tensorsleuth.data.check_data import check
+from tensorsleuth.data.tokens.padding import certain_padding
 
 SIZE = 14
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.unit.token_batches import bert
 
-from tensorsleuth.tokens.arguments import judge_arguments
-from tensorsleuth.tokens.roles import Argument, find_roles, vocabulary_size
-from tensorsleuth.tokens.setting import Setting
-from tensorsleuth.tokens.vocabulary import of_size
+from tensorsleuth.data.tokens.arguments import judge_arguments
+from tensorsleuth.data.tokens.roles import Argument, find_roles, vocabulary_size
+from tensorsleuth.data.tokens.setting import Setting
+from tensorsleuth.data.tokens.vocabulary import of_size
 
 IDS = bert()["input_ids"]
 KEEP = (IDS != 0).astype(np.int32)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tensorsleuth.diagnose.described import described
-from tensorsleuth.diagnose.habit import piece
-from tensorsleuth.diagnose.token_words import where
-from tensorsleuth.insight.called import called
-from tensorsleuth.model.violation import Remark, Violation
+from tensorsleuth.analyze.attention.input_names import called
+from tensorsleuth.core.violation import Remark, Violation
+from tensorsleuth.diagnose.exits.value_text import described
+from tensorsleuth.diagnose.inputs.token_wording import where
+from tensorsleuth.diagnose.rule import piece
 
 
 def violation(rule: str, positions: Any, values: Any, broken: int) -> Violation:

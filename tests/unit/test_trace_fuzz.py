@@ -20,13 +20,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tensorsleuth
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.ring_header import HEADER
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.layout.ring_header import HEADER
+from tensorsleuth.core.modes import Mode
 from tensorsleuth.native.loader import Plan, files_in
-from tensorsleuth.trace import journal, rundir, synthetic
 from tensorsleuth.trace.reader import Trace, open_trace
-from tensorsleuth.trace.runs import summarize
+from tensorsleuth.trace.run_summary import summarize
+from tensorsleuth.trace.storage import journal, run_folder, synthetic
 
 EVENTS = 700
 SLOWEST = 2 * 5.0  # seconds of this process, however busy the machine is; `examine` reads everything twice
@@ -92,7 +92,7 @@ def examine(run: Path) -> Trace:
     """Ask a trace everything."""
     trace = open_trace(run)
     summarize(run)
-    rundir.list_runs(run.parent)
+    run_folder.list_runs(run.parent)
     assert trace.events.dtype.names is not None
     for bad in trace.bad():
         assert bad.step is None or isinstance(bad.step, int)
@@ -373,7 +373,7 @@ def test_ids_that_do_not_exist_are_not_named(run: Path) -> None:
 @FUZZ
 @given(content=st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_run_json_may_hold_anything(run: Path, content: bytes) -> None:
-    (run / rundir.META).write_bytes(content)
+    (run / run_folder.META).write_bytes(content)
     assert survives(run) is not None
 
 
@@ -383,7 +383,7 @@ def test_run_json_may_hold_wrong_types(run: Path, data: st.DataObject) -> None:
     fields: dict[str, Any] = {"version": 1, "program": ["a"], "started": 1.0, "pid": 1, "ended": {"time": 2.0}}
     fields[data.draw(st.sampled_from(sorted(fields)))] = data.draw(JSON)
     fields["ended"] = data.draw(st.dictionaries(st.sampled_from(["time", "exit", "signal"]), JSON))
-    (run / rundir.META).write_text(json.dumps(fields))
+    (run / run_folder.META).write_text(json.dumps(fields))
     assert survives(run) is not None
 
 
@@ -393,14 +393,14 @@ def test_links_that_go_round_are_not_followed(run: Path) -> None:
     (run / "p-5").symlink_to("absent")
     (run / "p-1" / "loop").symlink_to(run)
     (run / "p-6").touch()
-    (run / rundir.META).unlink()
-    (run / rundir.META).symlink_to(rundir.META)
+    (run / run_folder.META).unlink()
+    (run / run_folder.META).symlink_to(run_folder.META)
     must_say(run)
 
 
 @pytest.mark.parametrize("content", [b"[" * 3_000_000, b'{"a":' * 700_000, b"9" * 3_000_000, b" " * 8_000_000])
 def test_a_long_run_json_costs_little(run: Path, content: bytes) -> None:
-    (run / rundir.META).write_bytes(content)
+    (run / run_folder.META).write_bytes(content)
     with within_bounds():
         assert survives(run) is not None
 

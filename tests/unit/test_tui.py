@@ -15,15 +15,15 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import ContentSwitcher, RichLog
 
-from tensorsleuth.debugger.debugger import Debugger
-from tensorsleuth.debugger.portrait import PARTS
-from tensorsleuth.show.tui.app import DebuggerApp
-from tensorsleuth.show.tui.command_line import CommandLine
-from tensorsleuth.show.tui.details import shares
-from tensorsleuth.show.tui.help_screen import HelpScreen
-from tensorsleuth.show.tui.tensor_list import TensorList
-from tensorsleuth.trace import synthetic
 from tensorsleuth.trace.reader import open_trace
+from tensorsleuth.trace.storage import synthetic
+from tensorsleuth.ui.debugger.debugger import Debugger
+from tensorsleuth.ui.debugger.portrait import PARTS
+from tensorsleuth.ui.tui.app import DebuggerApp
+from tensorsleuth.ui.tui.command_line import CommandLine
+from tensorsleuth.ui.tui.details import shares
+from tensorsleuth.ui.tui.help_screen import HelpScreen
+from tensorsleuth.ui.tui.tensor_list import TensorList
 
 EVENTS, BAD = 3000, 5
 MILLION = 1_000_000

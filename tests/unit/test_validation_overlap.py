@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.unit.test_input_rows import kept, read
-from tests.unit.test_token_habits import sequences
+from tests.unit.test_token_rules import sequences
 
-from tensorsleuth.diagnose.habit import Habit
-from tensorsleuth.diagnose.habits import validation_overlap as habit
-from tensorsleuth.diagnose.overlap import Overlap
-from tensorsleuth.diagnose.token_looks import Sequences
-from tensorsleuth.model.catalog import Frame
-from tensorsleuth.trace.input_rows import InputRows
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.diagnose.inputs import validation_overlap as habit
+from tensorsleuth.diagnose.inputs.overlap import Overlap
+from tensorsleuth.diagnose.inputs.token_samples import Sequences
+from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.trace.series.input_rows import InputRows
 
 GIVEN: Any = SimpleNamespace(entry=lambda _: Frame("train.py", 16, "<module>"))
 PROCESS: Any = SimpleNamespace()

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from tensorsleuth.model.finding import Diagnosis, Finding
-from tensorsleuth.show.tui.headline import headline
-from tensorsleuth.show.verdict import sureness, verdict
+from tensorsleuth.core.finding import Diagnosis, Finding
+from tensorsleuth.ui.terminal.verdict import sureness, verdict
+from tensorsleuth.ui.tui.headline import headline
 
 LINE = "        return tf.reduce_mean(tf.nn.relu(first) + tf.math.log(second) * tf.exp(third))  # the end"
 

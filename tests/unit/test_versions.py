@@ -11,8 +11,8 @@ from tests.unit import little_run
 
 from tensorsleuth import __version__
 from tensorsleuth.cli.main import cli
-from tensorsleuth.trace import journal
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.storage import journal
 
 VERSION, ROW_SIZE = 8, 12  # bytes of the header where they stand
 

@@ -21,19 +21,20 @@ from click.testing import CliRunner, Result
 from tests.unit.serving import FILES
 
 from tensorsleuth.cli.main import cli
-from tensorsleuth.page import address, built, server
-from tensorsleuth.page.question import Question
-from tensorsleuth.page.safety import guarding
-from tensorsleuth.page.shelf import Book
-from tensorsleuth.trace import synthetic
+from tensorsleuth.trace.storage import synthetic
+from tensorsleuth.ui.web import page_files
+from tensorsleuth.ui.web.run.question import Question
+from tensorsleuth.ui.web.server import address, server
+from tensorsleuth.ui.web.server.run_cache import Book
+from tensorsleuth.ui.web.server.safety import guarding
 
 NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": "", "SSH_CONNECTION": ""}
 
 
 @pytest.fixture
 def logdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(built, "STATIC", _page(tmp_path / "static"))
-    monkeypatch.setattr(built.load, "__defaults__", (tmp_path / "static",))
+    monkeypatch.setattr(page_files, "STATIC", _page(tmp_path / "static"))
+    monkeypatch.setattr(page_files.load, "__defaults__", (tmp_path / "static",))
     synthetic.write(tmp_path / "runs" / "first", events=3000)
     return tmp_path / "runs"
 
@@ -57,7 +58,7 @@ def test_no_run_is_an_error_that_says_how_to_make_one(logdir: Path) -> None:
 
 
 def test_a_page_that_is_not_built_says_how(logdir: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(built.load, "__defaults__", (tmp_path / "nothing",))
+    monkeypatch.setattr(page_files.load, "__defaults__", (tmp_path / "nothing",))
     done = view("--logdir", logdir)
     assert done.exit_code == 2 and "make page" in done.output and "Node.js 20" in done.output
 
@@ -148,7 +149,8 @@ def viewing(*arguments: object, **environment: str) -> Iterator[tuple[subprocess
         process.stderr.close()
 
 
-needs_page = pytest.mark.skipif(not (built.STATIC / "index.html").exists(), reason="the page is not built: make page")
+built = (page_files.STATIC / "index.html").exists()
+needs_page = pytest.mark.skipif(not built, reason="the page is not built: make page")
 
 
 @needs_page

@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.test_trace_fuzz import FUZZ, changed, changes
 
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.model.rows import EventKind, What
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.layout.rows import EventKind, What
 from tensorsleuth.native.loader import Plan, TensorView, Where, files_in
-from tensorsleuth.page.answers import watched as told
-from tensorsleuth.page.opened import OpenRun
-from tensorsleuth.trace import journal, synthetic
 from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.storage import journal, synthetic
+from tensorsleuth.ui.web.answers import watched as told
+from tensorsleuth.ui.web.run.open_run import OpenRun
 
 FILES = ("watched.bin", "watched_value_rows.bin", "watched_values.bin")
 LOOKS = 30

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tensorsleuth import Feature, Label, Schema, SleuthError, checked, expect, log, watch
-from tensorsleuth.data.checking import check
+from tensorsleuth.data.check_data import check
 from tensorsleuth.data.readers.sequences import SequenceSource
 from tensorsleuth.data.readers.trouble import needed
 from tensorsleuth.data.schema_file import loads

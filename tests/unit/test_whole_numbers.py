@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tensorsleuth.model.dtypes import DTYPES
-from tensorsleuth.model.whole_numbers import DIGITS, cast_to, last_held
+from tensorsleuth.core.dtypes import DTYPES
+from tensorsleuth.diagnose.inputs.tokens.integer_range import DIGITS, cast_to, last_held
 
 NUMBER = {one.name: one.number for one in DTYPES.values()}
 EXACT = {"float16": 2048, "bfloat16": 256, "float32": 2**24, "float8_e4m3fn": 16, "float8_e5m2": 8}

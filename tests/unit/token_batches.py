@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.model.violation import Violation
-from tensorsleuth.tokens.report import TokenReport
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.data.tokens.report import TokenReport
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "on", "a", "mat", "dog", "ran", "off"]
 PAD, CLS, SEP, MASK, FIRST = 0, 2, 3, 4, 5

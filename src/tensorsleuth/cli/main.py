@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from tensorsleuth.cli import commands
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.show import terminal
+from tensorsleuth.cli import command_table
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.ui.terminal import console
 
 INTERRUPTED = 130
 
@@ -17,16 +17,16 @@ class LazyGroup(click.Group):
     """A group whose commands are imported one by one; the only place where errors become exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(commands.NAMES)
+        return list(command_table.NAMES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return commands.load(cmd_name)
+        return command_table.load(cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except SleuthError as error:
-            terminal.fail(str(error))
+            console.fail(str(error))
             ctx.exit(2)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
@@ -68,7 +68,7 @@ def cli() -> None:
 
 def main() -> None:
     """The entry point of the `sleuth` script."""
-    terminal.never_fail_on_characters()
+    console.never_fail_on_characters()
     cli.main(prog_name="sleuth")
 
 

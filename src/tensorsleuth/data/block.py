@@ -10,11 +10,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from tensorsleuth.data.once import once
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.native.row_looker import hash_rows, is_number, look_rows
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.data.cached import once
+from tensorsleuth.native.row_health import hash_rows, is_number, look_rows
 
-Array = npt.NDArray[Any]
 BLOCK_BYTES = 4 << 20  # large enough that Python costs little, small enough for the cache
 GROUP_BYTES = 8192  # rows are looked at in groups of about this size
 EXACT = 2**53  # whole numbers up to here are doubles

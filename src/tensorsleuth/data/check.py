@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.block import Block, Column, Piece
 from tensorsleuth.data.feature import Feature, Label
 from tensorsleuth.data.schema import Schema
 from tensorsleuth.data.tally import Tally
-from tensorsleuth.model.violation import Violation
 
 DATA, VALIDATION, AGAINST = "data", "validation", "against"
 LABEL_NAMES = frozenset({"y", "label", "labels", "target", "targets", "class"})

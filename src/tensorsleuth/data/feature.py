@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.core.errors import SleuthError
 
 Dimension = str | int | None
 KINDS = {"float": "f", "int": "iu", "number": "fiu", "string": "UOST", "bool": "b"}  # besides the exact names

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.data.block import Column, Piece
 from tensorsleuth.data.check import DATA, LABEL_NAMES, Case
-from tensorsleuth.data.checking import part_blocks, renamed
+from tensorsleuth.data.check_data import part_blocks, renamed
 from tensorsleuth.data.checks.centred import Moments, add_moments
 from tensorsleuth.data.checks.constant import Steady, as_table
 from tensorsleuth.data.checks.duplicate_columns import DuplicateColumns
@@ -19,7 +20,6 @@ from tensorsleuth.data.feature import Dimension, Feature, Label
 from tensorsleuth.data.readers import open_source
 from tensorsleuth.data.schema import Progress, Schema
 from tensorsleuth.data.tally import plain_value
-from tensorsleuth.model.errors import SleuthError
 
 FEW = 32  # categories, at most
 CLASSES = 1000

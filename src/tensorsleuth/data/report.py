@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tensorsleuth.model.errors import SleuthError
-from tensorsleuth.model.violation import Violation
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.violation import Violation
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -88,18 +88,18 @@ class DataReport:
         }
 
     def __rich__(self) -> RenderableType:
-        from tensorsleuth.show.data_table import data_table
+        from tensorsleuth.data.report_table import data_table
 
         return data_table(self)
 
     def __str__(self) -> str:
-        from tensorsleuth.show.data_table import as_text
+        from tensorsleuth.data.report_table import as_text
 
         return as_text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from tensorsleuth.show.data_table import as_html
+        from tensorsleuth.data.report_table import as_html
 
         return as_html(self)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.data.feature import Feature, Label, _share
-from tensorsleuth.model.errors import SleuthError
 
 if TYPE_CHECKING:
     from tensorsleuth.data.report import DataReport
@@ -43,7 +43,7 @@ class Schema(Mapping[str, Feature]):
 
         `against`: data that it should look like.
         """
-        from tensorsleuth.data.checking import check
+        from tensorsleuth.data.check_data import check
 
         return check(self, data, validation, against, progress)
 

@@ -10,9 +10,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.data.feature import Feature, Label
 from tensorsleuth.data.schema import Schema
-from tensorsleuth.model.errors import SleuthError
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tensorsleuth.model.finding import Diagnosis
+    from tensorsleuth.core.finding import Diagnosis
     from tensorsleuth.trace.reader import Trace
 
 

@@ -6,13 +6,13 @@ import platform
 import re
 from dataclasses import replace
 
-from tensorsleuth.diagnose.failure import LOST
-from tensorsleuth.model.finding import Finding
-from tensorsleuth.model.ops import COLLECTIVES
-from tensorsleuth.trace.observed import Observed
-from tensorsleuth.trace.process import ProcessTrace
-from tensorsleuth.trace.rundir import is_running
-from tensorsleuth.trace.served import Coordinator
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.core.ops.kinds import COLLECTIVES
+from tensorsleuth.diagnose.exits.failure import LOST
+from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.process.remote_rows import Coordinator
+from tensorsleuth.trace.storage.run_folder import is_running
 
 _TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)/")
 Found = list[tuple[ProcessTrace, list[Finding]]]

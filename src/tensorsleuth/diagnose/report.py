@@ -9,32 +9,32 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.diagnose.again import how_seen
-from tensorsleuth.diagnose.apart import Apart
-from tensorsleuth.diagnose.at_the_end import with_end
-from tensorsleuth.diagnose.births import BirthFinder
-from tensorsleuth.diagnose.case import Case, Story
-from tensorsleuth.diagnose.causes import explain
-from tensorsleuth.diagnose.chain import chain_of
+from tensorsleuth.core.catalog import Frame, Site
+from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
+from tensorsleuth.core.layout.rows import NO_UID
+from tensorsleuth.core.modes import Mode
 from tensorsleuth.diagnose.cluster import Found, ran_on, task_name, told_as_one
-from tensorsleuth.diagnose.described import described
-from tensorsleuth.diagnose.failure import OF_BAD_VALUES, Death, find_death
-from tensorsleuth.diagnose.habits import habits_of
-from tensorsleuth.diagnose.logged import with_logs
-from tensorsleuth.diagnose.nothing_seen import why_nothing
-from tensorsleuth.diagnose.pipeline import came_in
-from tensorsleuth.diagnose.quoted import code_at, lines_around
+from tensorsleuth.diagnose.exits.add_exit import with_end
+from tensorsleuth.diagnose.exits.failure import OF_BAD_VALUES, Death, find_death
+from tensorsleuth.diagnose.exits.value_text import described
+from tensorsleuth.diagnose.health_words import describe_health
+from tensorsleuth.diagnose.log_messages import with_logs
+from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.diagnose.nan.causes import explain
+from tensorsleuth.diagnose.nan.data_source import came_in
+from tensorsleuth.diagnose.nan.origins import BirthFinder
+from tensorsleuth.diagnose.nan.path import chain_of
+from tensorsleuth.diagnose.nan.replica_blame import Apart
+from tensorsleuth.diagnose.no_data import why_nothing
+from tensorsleuth.diagnose.replay_note import how_seen
+from tensorsleuth.diagnose.rules import habits_of
+from tensorsleuth.diagnose.source_lines import code_at, lines_around
 from tensorsleuth.diagnose.violations import with_violations
-from tensorsleuth.diagnose.words import describe_health
-from tensorsleuth.model.catalog import Frame, Site
-from tensorsleuth.model.finding import Diagnosis, Evidence, Finding
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.rows import NO_UID
-from tensorsleuth.trace.moment import Moment
-from tensorsleuth.trace.observed import Observed
-from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.trace.dataflow.call_graph import Moment
+from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace, open_trace
-from tensorsleuth.trace.runs import step_count
+from tensorsleuth.trace.run_summary import step_count
 
 MAX_FINDINGS = 20
 MAX_EVIDENCE = 6

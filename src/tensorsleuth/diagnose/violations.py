@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-from tensorsleuth.diagnose.clock import born
-from tensorsleuth.diagnose.ended_by import ended_by, is_same
-from tensorsleuth.diagnose.logged import last_logged
-from tensorsleuth.diagnose.quoted import lines_around
-from tensorsleuth.model.catalog import Frame
-from tensorsleuth.model.finding import Evidence, Finding
-from tensorsleuth.model.violation import Violation
-from tensorsleuth.trace.ops import ARGUMENT
-from tensorsleuth.trace.process import ProcessTrace
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.finding import Evidence, Finding
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.diagnose.finding_time import born
+from tensorsleuth.diagnose.log_messages import last_logged
+from tensorsleuth.diagnose.source_lines import lines_around
+from tensorsleuth.diagnose.violation_end import ended_by, is_same
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.query.ops import ARGUMENT
 
 CAUSE = "violation"
 

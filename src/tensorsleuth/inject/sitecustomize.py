@@ -14,7 +14,7 @@ if os.environ.get("SLEUTH_RUN") and sys.version_info >= (3, 10):
     try:
         # Loaded by its path: the package itself is not imported before TensorFlow is.
         package = os.path.dirname(folder)
-        source = os.path.join(package, "capture", "autostart.py")
+        source = os.path.join(package, "live", "startup", "autostart.py")
         autostart = type(sys)("_tensorsleuth_autostart")
         type(__spec__.loader)(autostart.__name__, source).exec_module(autostart)  # type: ignore
         autostart.arm(os.path.dirname(package))

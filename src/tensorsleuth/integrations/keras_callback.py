@@ -11,15 +11,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.capture import api, keras
-from tensorsleuth.capture.complaint import harmless
-from tensorsleuth.capture.settings import DtypeFilter, make_settings
-from tensorsleuth.integrations.fit_watch import FitWatch
-from tensorsleuth.integrations.spans import Span, Spans
-from tensorsleuth.model.finding import Finding
-from tensorsleuth.model.modes import DEFAULT_MODE, Mode
-from tensorsleuth.show import fit_report
-from tensorsleuth.trace import rundir
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.core.modes import DEFAULT_MODE, Mode
+from tensorsleuth.integrations.fit_recording import FitWatch
+from tensorsleuth.integrations.recorded_spans import Span, Spans
+from tensorsleuth.recording import api
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.keras import internals as keras
+from tensorsleuth.recording.settings import DtypeFilter, make_settings
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.ui.terminal import fit_report
 
 
 class SleuthCallback:
@@ -55,7 +56,7 @@ class SleuthCallback:
         verbose: bool | None = None,
     ) -> None:
         self._settings = (logdir, mode, circular_buffer_size, op_regex, tensor_dtypes)
-        make_settings(rundir.logdir(os.fspath(logdir) if logdir is not None else None), *self._settings[1:])
+        make_settings(run_folder.logdir(os.fspath(logdir) if logdir is not None else None), *self._settings[1:])
         self._spans = Spans(epochs, batches)
         self._stop_on_nan = stop_on_nan
         self._verbose = verbose

@@ -9,11 +9,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from tensorsleuth.capture.complaint import harmless
-from tensorsleuth.capture.settings import DtypeFilter
-from tensorsleuth.integrations.span import Span, tell
-from tensorsleuth.model.finding import Finding
-from tensorsleuth.model.modes import DEFAULT_MODE, Mode
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.core.modes import DEFAULT_MODE, Mode
+from tensorsleuth.integrations.session_recording import Span, tell
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.settings import DtypeFilter
 
 Steps = Collection[int] | Callable[[int], bool] | None
 

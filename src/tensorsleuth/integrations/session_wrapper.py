@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.capture.complaint import harmless
-from tensorsleuth.capture.settings import DtypeFilter
-from tensorsleuth.integrations.span import Span
+from tensorsleuth.core.modes import DEFAULT_MODE, Mode
+from tensorsleuth.integrations.session_recording import Span
 from tensorsleuth.integrations.tensor_filters import TensorFilter
 from tensorsleuth.integrations.tfdbg_hooks import KEPT, Filtering, watch_settings
-from tensorsleuth.model.modes import DEFAULT_MODE, Mode
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.settings import DtypeFilter
 
 
 class SleuthSession:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.model.dtypes import dtype_of
-from tensorsleuth.model.rows import EventFlag
-from tensorsleuth.trace.process import ProcessTrace, Tensor
+from tensorsleuth.core.dtypes import dtype_of
+from tensorsleuth.core.layout.rows import EventFlag
+from tensorsleuth.trace.process.process import ProcessTrace, Tensor
 from tensorsleuth.trace.reader import Trace
 
 

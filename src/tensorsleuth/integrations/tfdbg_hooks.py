@@ -9,12 +9,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tensorsleuth.capture.complaint import complain, harmless
+from tensorsleuth.core.modes import Mode
 from tensorsleuth.integrations.session_hook import SleuthHook
-from tensorsleuth.integrations.span import Span, tell
+from tensorsleuth.integrations.session_recording import Span, tell
 from tensorsleuth.integrations.tensor_filters import Filters, TensorFilter
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.show import terminal
+from tensorsleuth.recording.harmless import complain, harmless
+from tensorsleuth.ui.terminal import console
 
 KEPT = 200_000  # rows that a debugger looks back on: after every run it reads them
 
@@ -42,7 +42,7 @@ class Filtering:
         hits = self._filters.hits(trace) if trace is not None else []
         for name, datum in hits:
             where = f" at {datum.file}:{datum.line}" if datum.file else ""
-            terminal.say(f"filter {name}: {datum.tensor_name} ({datum.op}){where}, step {datum.step}")
+            console.say(f"filter {name}: {datum.tensor_name} ({datum.op}){where}, step {datum.step}")
         if hits:
             self._show()
         return [name for name, _ in hits]
@@ -57,8 +57,8 @@ class Filtering:
 
 def open_debugger(span: Span) -> None:
     """The terminal debugger on what has been recorded so far."""
-    from tensorsleuth.debugger.debugger import Debugger
-    from tensorsleuth.show.tui.app import open_debugger as show
+    from tensorsleuth.ui.debugger.debugger import Debugger
+    from tensorsleuth.ui.tui.app import open_debugger as show
 
     trace = span.trace()
     if trace is not None:

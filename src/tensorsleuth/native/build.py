@@ -1,4 +1,4 @@
-"""Compiles `src/*.cc` into `libsleuth.so`. Run by the wheel's build hook, and by hand as a script.
+"""Compiles `src/**/*.cc` into `libsleuth.so`. Run by the wheel's build hook, and by hand as a script.
 
 Neither TensorFlow nor Python is needed: the few functions of TensorFlow's C ABI that are called are
 declared in the sources, and found at load time in the `libtensorflow_framework.so.2` of the program.
@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 SOURCES = HERE / "src"
 LIBRARY = HERE / "libsleuth.so"
 LOOK = "libsleuth_look.so"  # beside it: what looks at values, for where there is no TensorFlow
-LOOK_SOURCES = ("health*.cc", "rows_look.cc")
+LOOK_SOURCES = ("kernels/health*.cc", "kernels/rows_look.cc")
 TENSORFLOW = "libtensorflow_framework.so.2"
 
 COMPILE = [
@@ -30,6 +30,7 @@ COMPILE = [
     "-fvisibility-inlines-hidden",
     "-Wall",
     "-Wextra",
+    f"-I{SOURCES}",
 ]
 WERROR = "SLEUTH_WERROR"  # set by the Makefile; another compiler's new warning must not break somebody's `pip install`
 LINK = ["-shared", "-static-libstdc++", "-static-libgcc", "-Wl,--no-as-needed"]
@@ -60,7 +61,7 @@ def build(output: Path = LIBRARY) -> Path:
 
 def newest_source() -> int:
     """When the sources, or this file with the options, were last changed."""
-    made_from = [Path(__file__), *SOURCES.glob("*.cc"), *SOURCES.glob("*.h")]
+    made_from = [Path(__file__), *SOURCES.rglob("*.cc"), *SOURCES.rglob("*.h")]
     return max(path.stat().st_mtime_ns for path in made_from)
 
 
@@ -79,7 +80,7 @@ def find_compiler() -> str:
 
 def compile_sources(compiler: str, scratch: Path) -> list[Path]:
     """One object a source, as many at a time as there are cores."""
-    sources = sorted(SOURCES.glob("*.cc"))
+    sources = sorted(SOURCES.rglob("*.cc"))
     if not sources:
         raise BuildError(f"no sources of the native library in {SOURCES}: the package is incomplete.")
     objects = [scratch / source.with_suffix(".o").name for source in sources]

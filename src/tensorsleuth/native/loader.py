@@ -33,7 +33,7 @@ def files_in(folder: Any) -> tuple[bytes, ...]:
 
 
 class Plan(ctypes.Structure):
-    """SessionPlan in session.h."""
+    """SessionPlan in recording.h."""
 
     _fields_ = [
         ("events", c_char_p),
@@ -69,7 +69,7 @@ class Call(ctypes.Structure):
 
 
 class TensorView(ctypes.Structure):
-    """TensorView in session.h."""
+    """TensorView in recording.h."""
 
     _fields_ = [
         ("data", c_void_p),
@@ -82,7 +82,7 @@ class TensorView(ctypes.Structure):
 
 
 class Where(ctypes.Structure):
-    """Where in session.h."""
+    """Where in recording.h."""
 
     _fields_ = [
         ("step", c_uint64),

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.model.errors import TraceError
-from tensorsleuth.model.rows import EVENT
-from tensorsleuth.model.series import LogMessage
-from tensorsleuth.trace import rundir
-from tensorsleuth.trace.inside import Inside
-from tensorsleuth.trace.process import ProcessTrace, Tensor
-from tensorsleuth.trace.query import Queries
-from tensorsleuth.trace.ring_reader import Array
-from tensorsleuth.trace.served import processes_of
-from tensorsleuth.trace.watched import WatchedSeries, select, trouble_in
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import TraceError
+from tensorsleuth.core.layout.rows import EVENT
+from tensorsleuth.core.series import LogMessage
+from tensorsleuth.trace.process.process import ProcessTrace, Tensor
+from tensorsleuth.trace.process.remote_rows import processes_of
+from tensorsleuth.trace.query.query import Queries
+from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.watched import WatchedSeries, select, trouble_in
+from tensorsleuth.trace.storage import run_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Trace(Queries):
     @cached_property
     def meta(self) -> dict[str, Any]:
         """What run.json says: program, times, how it ended."""
-        return rundir.read_meta(self.path)
+        return run_folder.read_meta(self.path)
 
     @cached_property
     def events(self) -> Array:
@@ -93,7 +93,7 @@ class Trace(Queries):
 
 def open_trace(run: str | os.PathLike[str] | None = None, logdir: str | None = None) -> Trace:
     """Open a run: a path, a name in the log directory or the start of one; the latest where none is given."""
-    path = rundir.find(rundir.logdir(logdir), os.fspath(run) if run is not None else None)
-    if not any(path.glob("p-*")) and not (path / rundir.META).is_file():
+    path = run_folder.find(run_folder.logdir(logdir), os.fspath(run) if run is not None else None)
+    if not any(path.glob("p-*")) and not (path / run_folder.META).is_file():
         raise TraceError(f"{path} holds no recorded process. Record one: sleuth run program.py")
     return Trace(path)

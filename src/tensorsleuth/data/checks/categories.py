@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tensorsleuth.data.block import Array, Piece
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.violation import Violation, shown
+from tensorsleuth.data.block import Piece
 from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import Feature
 from tensorsleuth.data.tally import Tally
-from tensorsleuth.model.violation import Violation, shown
 
 LISTED = 6
 

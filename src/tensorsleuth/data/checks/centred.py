@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.violation import Violation, shown
 from tensorsleuth.data.block import Piece
 from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import Feature
-from tensorsleuth.model.modes import Mode
-from tensorsleuth.model.violation import Violation, shown
-from tensorsleuth.native.row_looker import look_rows
+from tensorsleuth.native.row_health import look_rows
 
 NEAR = 0.1  # of the deviation
 

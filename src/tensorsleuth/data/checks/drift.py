@@ -13,13 +13,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorsleuth.data.block import Array, Block, Piece
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.violation import Violation, shown
+from tensorsleuth.data.block import Block, Piece
 from tensorsleuth.data.check import AGAINST, DATA, VALIDATION, Case, Check
 from tensorsleuth.data.checks.constant import as_table
 from tensorsleuth.data.feature import Feature, Label
-from tensorsleuth.data.sample import Sample
+from tensorsleuth.data.row_sample import Sample
 from tensorsleuth.data.tally import plain_value
-from tensorsleuth.model.violation import Violation, shown
 
 TOO_FAR = 0.25  # of the index: the usual bound for a large change
 APART = 0.1  # of a share

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tensorsleuth.data.block import Array, Block
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.data.block import Block
 from tensorsleuth.data.check import DATA, Case, Check
 from tensorsleuth.data.feature import Label
-from tensorsleuth.model.violation import Violation
-from tensorsleuth.native.row_looker import hash_rows
+from tensorsleuth.native.row_health import hash_rows
 
 Spot = tuple[str, int]  # a feature, and the column of it; 0 of a vector
 WIDEST = 4096  # columns of a two-dimensional feature; pixels are not columns

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorsleuth.core.violation import Remark, Violation
 from tensorsleuth.data.block import Block
 from tensorsleuth.data.check import DATA, Case, Check
 from tensorsleuth.data.hash_sample import HashSample
 from tensorsleuth.data.tally import KEPT
-from tensorsleuth.model.violation import Remark, Violation
 
 WIDE = 8  # rows with so many values are not the same by chance
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorsleuth.core.violation import Violation, shown
 from tensorsleuth.data.block import Piece
 from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import Feature, Label
 from tensorsleuth.data.tally import KEPT
-from tensorsleuth.model.violation import Violation, shown
 
 LEAST = 8  # pixels along a side
 CHANNELS = (1, 3, 4)

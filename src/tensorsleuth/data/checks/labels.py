@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.core.violation import Violation, shown
 from tensorsleuth.data.block import Piece
 from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.checks.categories import among, listed
 from tensorsleuth.data.feature import Feature, Label
 from tensorsleuth.data.tally import Tally, plain_value
-from tensorsleuth.model.violation import Violation, shown
 
 MOST = 10_000  # classes that are counted
 SHOWN = 5

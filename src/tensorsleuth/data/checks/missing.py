@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.block import Piece
 from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import Feature
 from tensorsleuth.data.tally import Tally
-from tensorsleuth.model.violation import Violation
 
 
 class Missing(FeatureCheck):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tensorsleuth.core.violation import Remark, Violation
 from tensorsleuth.data.block import Block
 from tensorsleuth.data.check import DATA, VALIDATION, Case, Check
 from tensorsleuth.data.hash_sample import HashSample, Shared, shared
 from tensorsleuth.data.tally import KEPT
-from tensorsleuth.model.violation import Remark, Violation
 
 
 class Overlap(Check):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.block import Block
 from tensorsleuth.data.check import DATA, Check
-from tensorsleuth.model.violation import Violation
 
 
 class Presence(Check):

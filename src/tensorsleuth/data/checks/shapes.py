@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.block import Block, Piece
 from tensorsleuth.data.check import DATA, Case, Check
 from tensorsleuth.data.feature import Dimension, Label
-from tensorsleuth.model.violation import Violation
 
 
 class Shapes(Check):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.block import Piece
 from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import KINDS, Feature, Label
 from tensorsleuth.data.tally import Tally
-from tensorsleuth.model.violation import Violation
 
 MOSTLY = 0.9  # so much of a column of text being numbers, the rest is a mistake
 

@@ -14,10 +14,10 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
+from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.data.block import Source
 from tensorsleuth.data.readers.trouble import bad_file, looks_like, read_errors
 from tensorsleuth.data.schema import Schema
-from tensorsleuth.model.errors import SleuthError
 
 
 @cache

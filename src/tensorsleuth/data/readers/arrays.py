@@ -7,10 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tensorsleuth.data.block import Array, Block, Column, Facts, Piece, dtype_name, rows_a_block
-from tensorsleuth.data.naming import parts
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.data.block import Block, Column, Facts, Piece, dtype_name, rows_a_block
+from tensorsleuth.data.part_names import parts
 from tensorsleuth.data.schema import Schema
-from tensorsleuth.model.errors import SleuthError
 
 
 class Rows(Protocol):

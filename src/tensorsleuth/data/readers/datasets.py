@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.data.block import Block, Column, Facts, Piece
-from tensorsleuth.data.naming import bind, parts
+from tensorsleuth.data.part_names import bind, parts
 from tensorsleuth.data.readers.ragged import ragged_piece
 from tensorsleuth.data.schema import Schema
 

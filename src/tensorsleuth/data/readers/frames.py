@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.data.block import Array, Block, Column, Facts, Piece, dtype_name
+from tensorsleuth.core.array import Array
+from tensorsleuth.data.block import Block, Column, Facts, Piece, dtype_name
 from tensorsleuth.data.schema import Schema
 
 ROWS = 16_384

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.data.block import Array, Block, Column, Facts, Piece
+from tensorsleuth.core.array import Array
+from tensorsleuth.data.block import Block, Column, Facts, Piece
 from tensorsleuth.data.readers.ragged import ragged_piece
 from tensorsleuth.data.readers.trouble import bad_file, read_errors
 from tensorsleuth.data.schema import Schema

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.data.block import Array
+from tensorsleuth.core.array import Array
 
 POPULATE_READ = 22  # of madvise, from Linux 5.14 on: maps many pages at once, where each would be a fault of its own
 

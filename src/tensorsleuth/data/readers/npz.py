@@ -9,7 +9,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from tensorsleuth.data.block import Array, Block
+from tensorsleuth.core.array import Array
+from tensorsleuth.data.block import Block
 from tensorsleuth.data.readers.arrays import ArraySource, Rows
 from tensorsleuth.data.readers.mapped import Mapped
 from tensorsleuth.data.readers.trouble import bad_file, read_errors

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tensorsleuth.data.block import Array, Piece
+from tensorsleuth.core.array import Array
+from tensorsleuth.data.block import Piece
 
 
 def ragged_piece(values: Array, lengths: npt.NDArray[Any], start: int, dtype: str | None = None) -> Piece:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.data.block import Block, Column, Facts, Piece, dtype_name
-from tensorsleuth.data.naming import parts
+from tensorsleuth.data.part_names import parts
 from tensorsleuth.data.schema import Schema
-from tensorsleuth.model.errors import SleuthError
 
 KINDS = ("Sequence", "PyDataset")
 

@@ -11,11 +11,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from tensorsleuth.data.block import Array, Block, Column, Facts, Piece, dtype_name
+from tensorsleuth.core.array import Array
+from tensorsleuth.data.block import Block, Column, Facts, Piece, dtype_name
 from tensorsleuth.data.readers.ragged import ragged_piece
 from tensorsleuth.data.readers.trouble import DataFileError, bad_file, needed, read_errors
 from tensorsleuth.data.schema import Schema
-from tensorsleuth.native.row_looker import crc32c
+from tensorsleuth.native.row_health import crc32c
 
 SUFFIXES = (".tfrecord", ".tfrecords", ".tfrec", ".records")
 ROWS = 1024

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.model.errors import SleuthError
+from tensorsleuth.core.errors import SleuthError
 
 MAGIC = {".npz": b"PK", ".npy": b"\x93NUMPY", ".parquet": b"PAR1"}
 

@@ -1,0 +1,78 @@
+"""The weights of one head, one sample and one step, with the tokens on both axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorsleuth.analyze.attention.batch import Batch
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.data.tokens.vocabulary import Vocabulary
+from tensorsleuth.trace.series.attention import Attention, Kept
+from tensorsleuth.trace.series.watched import WatchedSeries
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A heat map: rows are queries, columns keys."""
+
+    layer: str
+    head: int
+    sample: int
+    step: int
+    weights: Array  # float32 [rows, columns]
+    scale: tuple[int, int]  # how many queries, and keys, are one
+    queries: tuple[str, ...] | None  # their tokens, as many as there are rows
+    keys: tuple[str, ...] | None
+
+
+def look_at(one: Attention, step: int | None) -> int:
+    """The look nearest to a step; the last where none is asked for."""
+    return len(one) - 1 if step is None else int(np.abs(one.steps - step).argmin())
+
+
+def picture(
+    one: Attention,
+    look: int,
+    head: int,
+    sample: int,
+    inputs: Sequence[WatchedSeries] = (),
+    vocabulary: Vocabulary | None = None,
+) -> Picture:
+    """What a head did with a sample; raises where that was not kept."""
+    kept, step = one.kept(look), int(one.steps[look])
+    if kept is None:
+        raise SleuthError(f"The weights of {one.name} at step {step} were not kept, or gave way to later ones.")
+    samples, heads = kept.weights.shape[:2]
+    _within("sample", sample, samples, one.name)
+    _within("head", head, heads, one.name)
+    rows, columns = kept.scale
+    queries = _tokens(inputs, step, kept, kept.rows, sample, vocabulary, rows)
+    keys = _tokens(inputs, step, kept, kept.columns, sample, vocabulary, columns)
+    return Picture(one.name, head, sample, step, kept.weights[sample, head], kept.scale, queries, keys)
+
+
+def _within(what: str, asked: int, there: int, name: str) -> None:
+    if not 0 <= asked < there:
+        kept = f"{there} {what}s, 0 to {there - 1}" if there > 1 else f"{what} 0 only"
+        raise SleuthError(f"--{what} {asked}: of {name} the weights were kept of {kept}.")
+
+
+def _tokens(
+    inputs: Sequence[WatchedSeries],
+    step: int,
+    kept: Kept,
+    length: int,
+    sample: int,
+    vocabulary: Vocabulary | None,
+    block: int,
+) -> tuple[str, ...] | None:
+    """The first token of each block; None without a vocabulary, or where no ids fit."""
+    found = Batch(inputs, step).of(kept.batch, length) if vocabulary is not None else []
+    if vocabulary is None or not found or sample >= len(found[0].ids):
+        return None
+    ids = found[-1 if length == kept.rows != kept.columns else 0].ids[sample]
+    return tuple(vocabulary.word(int(number)) for number in ids[::block])

@@ -1,0 +1,52 @@
+"""An attention as plain values, to be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorsleuth.analyze.attention.picture import look_at
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.trace.series.attention import STATISTICS, Attention
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One attention: its numbers over all looks, and which look is asked for."""
+
+    name: str
+    heads: int
+    queries: int
+    keys: int
+    by: str
+    place: str | None  # file:line
+    trains: bool
+    steps: tuple[int, ...]
+    look: int
+    curves: Mapping[str, Array]  # by statistic: [looks, heads], NaN where a look was not kept
+
+    def mean(self, name: str) -> Array:
+        """Over the heads for which it is known, for each look."""
+        curve = self.curves[name]
+        known = np.isfinite(curve)
+        total = np.where(known, curve, 0.0).sum(1)
+        return np.asarray(np.divide(total, known.sum(1), out=np.full(len(curve), np.nan), where=known.any(1)))
+
+
+def summarize(one: Attention, step: int | None = None, line: Frame | None = None) -> Summary:
+    """`line`: where one is known that says more than that which called the model."""
+    own = f"{one.file}:{one.line}" if one.file else None
+    place = f"{line.file}:{line.line}" if line is not None else own
+    curves = {name: _curve(one, name) for name in STATISTICS}
+    sizes = one.heads, one.rows, one.columns
+    steps = tuple(int(at) for at in one.steps)
+    return Summary(one.name, *sizes, one.by, place, one.trains, steps, look_at(one, step), curves)
+
+
+def _curve(one: Attention, name: str) -> Array:
+    unknown = np.full(one.heads, np.nan)
+    looks = [one.statistics(look).get(name, unknown) for look in range(len(one))]
+    return np.array([look if len(look) == one.heads else unknown for look in looks])

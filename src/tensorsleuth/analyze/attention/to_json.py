@@ -1,0 +1,49 @@
+"""What `sleuth attention --json` and `sleuth layers --json` print."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tensorsleuth.analyze.attention.picture import Picture
+from tensorsleuth.analyze.attention.remark import Remark
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.trace.series.attention import STATISTICS, Attention
+
+
+def attention_told(
+    attentions: Sequence[Attention],
+    remarks: Sequence[Remark],
+    pictures: Sequence[Picture],
+    lines: Mapping[str, Frame] | None = None,
+) -> dict[str, Any]:
+    """Docs/transformers.md has the fields."""
+    return {
+        "attention": [_attention(one, (lines or {}).get(one.name)) for one in attentions],
+        "remarks": [remark.to_json() for remark in remarks],
+        "pictures": [_picture(one) for one in pictures],
+    }
+
+
+def _attention(one: Attention, line: Frame | None) -> dict[str, Any]:
+    looks = [one.statistics(look) for look in range(len(one))]
+    return {
+        **{name: getattr(one, name) for name in ("name", "layer", "op", "file", "line", "by", "trains", "heads")},
+        **({"file": line.file, "line": line.line} if line is not None else {}),
+        "queries": one.rows,
+        "keys": one.columns,
+        "steps": one.steps.tolist(),
+        "statistics": {name: [plain(look.get(name, ())) for look in looks] for name in STATISTICS},
+    }
+
+
+def _picture(one: Picture) -> dict[str, Any]:
+    names = ("layer", "head", "sample", "step", "scale", "queries", "keys")
+    return {name: getattr(one, name) for name in names} | {"weights": [plain(row) for row in one.weights]}
+
+
+def plain(numbers: Iterable[Any] | Array) -> list[float | None]:
+    """For JSON: what is not finite is null."""
+    return [float(number) if math.isfinite(number) else None for number in numbers]

@@ -1,0 +1,74 @@
+"""How the weights of a head look: do they choose among the keys, do they depend on the query."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorsleuth.analyze.attention.thresholds import AHEAD, FEWEST_KEYS
+from tensorsleuth.core.array import Array
+
+SEEN = 1e-9  # a key with less is masked
+FLAT = 1e-4  # relative; a row whose keys are all masked is as flat as rounding allows
+
+
+def evenness(weights: Array) -> Array:
+    """Of each head of [samples, heads, rows, columns]: the entropy of its rows as a share of what they could have.
+
+    A row counts only the keys that it sees, so that a causal head which chooses nothing is as even as any other. NaN
+    where no row sees enough keys.
+    """
+    seen = (weights > SEEN).sum(-1)
+    logs = np.log(np.where(weights > SEEN, weights, 1.0))
+    entropy = -(weights * logs).sum(-1) / np.log(np.maximum(seen, 2))
+    return _mean(entropy, _judged(weights, seen))
+
+
+def apart(weights: Array) -> Array:
+    """Of each head: the share of a row's weight that would have to move to make it the row that sees the most keys.
+
+    Of that row only what the other sees is taken. 0 where the scores do not depend on the query.
+    """
+    seen = weights > SEEN
+    widest = seen.sum(-1).argmax(-1)[..., None, None]
+    row = np.take_along_axis(weights, widest, -2)
+    alike = np.where(seen, row, 0.0)
+    total = alike.sum(-1, keepdims=True)
+    alike = np.divide(alike, total, out=np.zeros_like(alike), where=total > 0)
+    return _mean(np.abs(weights - alike).sum(-1) / 2, _judged(weights, seen.sum(-1)))
+
+
+def ahead(weights: Array) -> Array:
+    """Of each head of square weights: the mean weight on later keys, of queries that see anything at all."""
+    later = np.triu(np.ones(weights.shape[-2:], bool), 1)
+    counted = np.isfinite(weights).all(-1) & asks(weights)
+    return np.nan_to_num(_mean((np.nan_to_num(weights) * later).sum(-1), counted))
+
+
+def queries_ahead(weights: Array, tokens: Array) -> float | None:
+    """Of the queries that have later tokens, [samples, rows]: the share that looks at some, with any head."""
+    later = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1] - tokens > 0
+    asked = (tokens & later)[: len(weights)]
+    looks = np.triu(np.nan_to_num(weights[: len(asked)].max(axis=1)), 1).sum(-1) > AHEAD
+    return float(looks[asked].mean()) if asked.any() else None
+
+
+def asks(weights: Array) -> Array:
+    """Rows that see some keys and not others: [samples, heads, rows]; all rows of a head that has none such.
+
+    A query of which all keys are masked, as padding often is, gives all of them the same, later ones too. The last
+    column is left out: there fewer keys may have been put together.
+    """
+    keys = weights[..., :-1]
+    uneven = keys.max(-1) - keys.min(-1) > FLAT * keys.mean(-1)
+    return np.asarray(uneven | ~uneven.any((0, 2), keepdims=True))
+
+
+def _judged(weights: Array, seen: Array) -> Array:
+    return np.asarray((seen >= FEWEST_KEYS) & np.isfinite(weights).all(-1) & asks(weights))
+
+
+def _mean(numbers: Array, counted: Array) -> Array:
+    """Over samples and rows, a number a head."""
+    many = counted.sum((0, 2))
+    total = np.where(counted, numbers, 0.0).sum((0, 2))
+    return np.asarray(np.divide(total, many, out=np.full(len(many), np.nan), where=many > 0))

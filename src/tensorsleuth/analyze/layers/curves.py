@@ -1,0 +1,147 @@
+"""Layers over the steps: how large what leaves them is, how gradients flow back, how far weights move."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.watched import WatchedSeries
+
+NUMBER = re.compile(r"_?\d+")
+ADDED = re.compile(r"(?:^|/)add(?:_\d+)?$")  # Keras's Add layer
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A number over the steps."""
+
+    name: str
+    steps: Array
+    numbers: Array  # NaN where it is not known
+    bad: Array  # where the tensor held a NaN or an infinity
+
+    def at(self, step: int | None) -> int:
+        """The look nearest to a step; the last where none is asked for."""
+        return len(self.steps) - 1 if step is None else int(np.abs(self.steps - step).argmin())
+
+
+@dataclass(frozen=True)
+class Growth:
+    """What is added up from block to block: how large it is after each."""
+
+    family: str  # their names, with # for the numbers
+    layers: tuple[str, ...]
+    sizes: tuple[float, ...]  # root mean squares
+
+    @property
+    def times(self) -> float:
+        return self.sizes[-1] / self.sizes[0] if self.sizes[0] > 0 else float("nan")
+
+
+@dataclass(frozen=True)
+class Output:
+    """What left a layer at one look, and how large it was at all of them."""
+
+    name: str
+    shape: tuple[int, ...]
+    mean: float
+    std: float
+    norm: float
+    zeros: float  # their share
+    dead: float  # units of a ReLU that are zero for all; NaN of others
+    units: float
+    saturated: float  # how much of the slope of a tanh or sigmoid is lost; NaN of others
+    curve: Curve
+
+
+def output(series: WatchedSeries, step: int | None = None) -> Output:
+    curve = size_curve(series)
+    look = curve.at(step)
+    row = series.rows[look]
+    zeros = int(row["zero"]) / int(row["elements"]) if row["elements"] else float("nan")
+    numbers = float(series.mean[look]), float(series.std[look]), float(series.norm[look])
+    resting = float(series.dead[look]), float(series.units[look]), float(series.saturated[look])
+    return Output(series.name, series.shape(look), *numbers, zeros, *resting, curve)
+
+
+def size_curve(series: WatchedSeries) -> Curve:
+    """The root mean square of a layer's output: it does not depend on the batch, as the norm does."""
+    return Curve(series.name, series.steps, np.hypot(series.mean, series.std), bad_looks(series))
+
+
+def norm_curve(series: WatchedSeries) -> Curve:
+    return Curve(series.name, series.steps, series.norm, bad_looks(series))
+
+
+def ratio_curve(series: WatchedSeries) -> Curve:
+    """Update to weight. It is not known of a weight that was zero."""
+    return Curve(series.name, series.steps, series.ratio, bad_looks(series))
+
+
+def bad_looks(series: WatchedSeries) -> Array:
+    rows = series.rows
+    return np.asarray(rows["nan"] + rows["neg_inf"] + rows["pos_inf"] > 0)
+
+
+def flow(inside: Inside) -> list[Curve]:
+    """The norm of all gradients of each layer, from the last layer to the first."""
+    groups: dict[str, list[WatchedSeries]] = {}
+    for series in inside.gradients:
+        groups.setdefault(series.name.rpartition("/")[0] or series.name, []).append(series)
+    places = {one.name: place for place, one in enumerate(inside.layers)}
+    order = sorted(groups, key=lambda layer: _place(layer, places), reverse=True)
+    return [_together(layer, groups[layer]) for layer in order]
+
+
+def _place(layer: str, places: dict[str, int]) -> int:
+    """Where a layer is in the graph: its own place, else that of the first in it, else that of what it is in."""
+    if layer in places:
+        return places[layer]
+    inner = [place for name, place in places.items() if name.startswith(f"{layer}/")]
+    above = layer.rpartition("/")[0]
+    return min(inner) if inner else _place(above, places) if above else -1
+
+
+def _together(layer: str, several: Sequence[WatchedSeries]) -> Curve:
+    steps = np.unique(np.concatenate([one.steps for one in several]))
+    squares, bad = np.zeros(len(steps)), np.zeros(len(steps), bool)
+    for one in several:
+        at = np.searchsorted(steps, one.steps)
+        np.add.at(squares, at, one.norm**2)
+        np.logical_or.at(bad, at, bad_looks(one))
+    return Curve(layer, steps, np.sqrt(squares), bad)
+
+
+def growth(layers: Sequence[WatchedSeries], step: int | None = None) -> list[Growth]:
+    """Of blocks that are alike, in the order of the graph: layers around others, and Add layers."""
+    names = [one.name for one in layers]
+    around = {name for name in names if any(other.startswith(f"{name}/") for other in names)}
+    families: dict[str, list[Curve]] = {}
+    for one in layers:
+        if one.name in around or ADDED.search(one.name):
+            families.setdefault(NUMBER.sub("#", _numbered(one.name)), []).append(size_curve(one))
+    return [
+        Growth(family([one.name for one in curves]), tuple(one.name for one in curves), _sizes(curves, step))
+        for curves in families.values()
+        if len(curves) > 1
+    ]
+
+
+def _sizes(curves: Sequence[Curve], step: int | None) -> tuple[float, ...]:
+    return tuple(float(one.numbers[one.at(step)]) for one in curves)
+
+
+def family(names: Sequence[str]) -> str:
+    """`gpt2/h_0` and `gpt2/h_1` are `gpt2/h_#`: a number that all have is part of their name."""
+    columns = iter(zip(*(NUMBER.findall(_numbered(name)) for name in names), strict=True))
+    return NUMBER.sub(lambda number: number[0] if len(set(next(columns))) == 1 else "_#", _numbered(names[0]))
+
+
+def _numbered(name: str) -> str:
+    """The first of several, which Keras gives no number, with one."""
+    return f"{name}_0" if ADDED.search(name) is not None and not name[-1].isdigit() else name

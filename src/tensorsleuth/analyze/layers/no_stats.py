@@ -1,0 +1,76 @@
+"""Why a run shows nothing of the inside of its model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorsleuth.core.error_text import first_line
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.storage import run_folder
+
+LOOKING = range(Mode.CURT_HEALTH, Mode.FULL_TENSOR + 1)
+INSIDE_OF = "the inside of "
+AGAIN = "Record it again: sleuth run program.py"
+
+
+def why_nothing(trace: Trace, inside: Inside, what: str) -> str:
+    """A sentence or two: what was seen instead, which setting stood in the way, what to do."""
+    name = trace.path.name
+    if inside:
+        return f"{name} shows no {what}: {_others(trace, inside, what)}"
+    metas = [process.catalogue.meta for process in trace.processes]
+    why = next((said for meta in metas if (said := _setting(meta))), None)
+    if why is None and inside.trouble:
+        why = " ".join(inside.trouble)
+    return f"{name} shows nothing of the inside of a model: {why or _steps(trace)}"
+
+
+def not_looked_into(trace: Trace) -> list[str]:
+    """The functions that nothing is known of but what went in and came out, and why."""
+    return [
+        f"{entry['what']} was not seen ({first_line(str(entry['why']))})"
+        for entry in trace.not_covered
+        if str(entry["what"]).startswith(INSIDE_OF)
+    ]
+
+
+def _others(trace: Trace, inside: Inside, what: str) -> str:
+    names = ("layer output", len(inside.layers)), ("gradient", len(inside.gradients)), ("input", len(inside.inputs))
+    there = [f"{many:,} {name}{'' if many == 1 else 's'}" for name, many in names if many]
+    were = "was" if sum(many for _, many in names) <= 1 else "were"
+    hint = "no softmax of scores was found whose weights mix values (docs/inside.md)"
+    reason = hint if what == "attention" else "ops were in no layer or name scope"
+    unseen = not_looked_into(trace)
+    if unseen:  # it may be in there
+        return f"{'; '.join(unseen[:3])}. Elsewhere {', '.join(there) or 'nothing'} {were} seen."
+    return f"{reason}; {', '.join(there) or 'nothing else'} {were} seen.{_not_covered(trace)}"
+
+
+def _setting(meta: dict[str, Any]) -> str | None:
+    """What the recording was told that keeps it from looking."""
+    settings = meta.get("settings")
+    settings = settings if isinstance(settings, dict) else {}
+    mode, every = str(settings.get("mode", "")), settings.get("inside_every")
+    if mode in Mode.__members__ and Mode[mode] not in LOOKING:
+        return f"it was recorded in the mode {mode}, which looks at no values. {AGAIN} with --mode FULL_HEALTH."
+    if "inside_every" not in settings:
+        return f"it was recorded before recordings looked there. {AGAIN}"
+    if not every:
+        return f"inside_every was 0. {AGAIN} with --inside-every 100."
+    if meta.get("probe") not in (None, "host"):
+        return f"its tensors were not looked at by the native library (probe {meta['probe']}). See sleuth doctor."
+    return None
+
+
+def _steps(trace: Trace) -> str:
+    if run_folder.is_alive(trace.path):
+        return "it still runs, and no step that trains has been looked at yet. Ask again in a moment."
+    nothing = "no model was called, and nothing trained, in a step that was due (docs/inside.md)."
+    return f"{nothing}{_not_covered(trace)}"
+
+
+def _not_covered(trace: Trace) -> str:
+    why = [f"{entry['what']} ({first_line(str(entry['why']))})" for entry in trace.not_covered]
+    return f" Not covered was {'; '.join(why[:3])}." if why else ""

@@ -1,0 +1,237 @@
+"""The account of one process: resident memory over time, and the tensors that were alive at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.analyze.memory.buffer_rows import Part
+from tensorsleuth.analyze.memory.labels import KINDS, Label, Labels
+from tensorsleuth.analyze.memory.lifetimes import Life, Lives
+from tensorsleuth.analyze.memory.onednn_pool import Pool
+from tensorsleuth.analyze.memory.running_ops import Running, running_at
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.trace.query.process_index import Asked
+
+QUIET = 5  # samples before a moment that tell what was in use without it
+
+GROUPS: dict[str, Callable[[Label], str]] = {
+    "kind": lambda label: label.kind,
+    "layer": lambda label: label.layer or "no layer",
+    "line": lambda label: label.place or "no line of the program",
+    "op": lambda label: label.op,
+    "dtype": lambda label: label.dtype,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A piece of memory that is in use at a moment."""
+
+    label: Label
+    bytes: int
+    born: int
+    died: int
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Pieces that have something in common."""
+
+    name: str
+    bytes: int
+    count: int
+    largest: Label
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the memory that a process took since recording began was used for; bytes."""
+
+    growth: int  # measured: of memory that is not mapped from files
+    tensors: int
+    kept: int  # freed, and kept by malloc or TensorFlow's pool
+    own: int  # of Python and TensorFlow: what stayed in use between steps, and is in no tensor
+    working: int  # by the ops that run at that moment: what came into use since they began, and is in no tensor
+    rest: int
+
+    @property
+    def explained(self) -> float:
+        """How much of the growth is told by name."""
+        return 1 - self.rest / self.growth if self.growth > 0 else 1.0
+
+
+class Account:
+    """What one process did with its memory."""
+
+    def __init__(self, asked: Asked, part: Part | None = None) -> None:
+        """Of all rows, or of a part of them."""
+        self.asked = asked
+        self.process = asked.process
+        self.samples = asked.process.memory
+        self._part = part
+
+    @cached_property
+    def lives(self) -> Lives:
+        return Lives(self.asked, self._part)
+
+    @cached_property
+    def told(self) -> Array:
+        """For which samples the tensors are known: all, where all rows were looked at."""
+        if self._part is None or self._part.whole:
+            return np.ones(len(self.samples), bool)
+        times = np.sort(self.process.buffers["time"])
+        first, last = times[self._part.begin], times[self._part.end - 1]
+        return np.asarray((self.samples["time"] >= first) & (self.samples["time"] <= last))
+
+    @cached_property
+    def labels(self) -> Labels:
+        return Labels(self.lives)
+
+    @cached_property
+    def _born(self) -> Array:
+        return np.array([life.born for life in self.lives.all], np.int64)
+
+    @cached_property
+    def _died(self) -> Array:
+        return np.array([life.died for life in self.lives.all], np.int64)
+
+    @cached_property
+    def _bytes(self) -> Array:
+        return np.array([life.bytes for life in self.lives.all], np.int64)
+
+    @property
+    def start(self) -> int:
+        """When recording began, in nanoseconds as rows have it."""
+        return int(self.samples["time"][0]) if len(self.samples) else 0
+
+    def tensors_at(self, times: Array, which: Array | None = None) -> Array:
+        """How many bytes tensors took at each of these times; `which`: only of these lives."""
+        born, died, size = (
+            column if which is None else column[which] for column in (self._born, self._died, self._bytes)
+        )
+        return _running(born, size, times) - _running(died, size, times)
+
+    def by_kind(self, times: Array) -> dict[str, Array]:
+        """The same for each kind."""
+        kinds = np.array(self.labels.kinds(self.lives.all), object)
+        return {kind: self.tensors_at(times, np.flatnonzero(kinds == kind)) for kind in KINDS}
+
+    def alive(self, time: int) -> list[Life]:
+        at = np.flatnonzero((self._born <= time) & (time < self._died))
+        return [self.lives.all[number] for number in at.tolist()]
+
+    def holdings(self, time: int) -> list[Holding]:
+        """What was in use, the largest first."""
+        found = [Holding(self.labels.of(life), life.bytes, life.born, life.died) for life in self.alive(time)]
+        return sorted(found, key=lambda one: -one.bytes)
+
+    # ---- the measured side
+
+    @cached_property
+    def peak(self) -> int:
+        """When it had most memory of its own: of the samples within 2 % of that, the one with most tensors."""
+        anonymous = self.samples["anonymous"].astype(np.int64)
+        least = anonymous[0] + 0.98 * (anonymous.max() - anonymous[0])
+        near = np.flatnonzero((anonymous >= least) & self.told)
+        near = near if len(near) else np.array([anonymous.argmax()])
+        most = self.tensors_at(self.samples["time"][near].astype(np.int64))
+        return int(self.samples["time"][near[int(most.argmax())]])
+
+    def sample(self, time: int) -> int:
+        """The number of the last sample that is not after a time."""
+        at = int(np.searchsorted(self.samples["time"], np.uint64(max(time, 0)), "right")) - 1
+        return max(at, 0)
+
+    def parts(self, time: int) -> Parts:
+        """What the growth up to that time is made of."""
+        at = self.sample(time)
+        growth = int(self._growth[at])
+        tensors = sum(life.bytes for life in self.alive(time) if not life.before)
+        kept = min(max(int(self._kept[at]), 0), max(growth - tensors, 0))
+        own = min(self._own(at), max(growth - tensors - kept, 0))
+        working = min(self._working(at, time), max(growth - tensors - kept - own, 0))
+        return Parts(growth, tensors, kept, own, working, max(growth - tensors - kept - own - working, 0))
+
+    def running(self, time: int) -> list[Running]:
+        """The ops that were running."""
+        return running_at(self.lives, time)
+
+    def _working(self, at: int, time: int) -> int:
+        """How much more is in use, and in no tensor, than before the ops began that are running."""
+        running = self.running(time)
+        if not running:
+            return 0
+        begun = self.sample(running[0].begun)  # others that ended then may have used as much: the least of a few
+        before = self._unknown[max(begun - QUIET, 0) : max(begun, 1)].min()
+        return max(int(self._unknown[at] - before), 0)
+
+    @cached_property
+    def _growth(self) -> Array:
+        anonymous = self.samples["anonymous"].astype(np.int64)
+        return np.asarray(anonymous - anonymous[0])
+
+    @cached_property
+    def _kept(self) -> Array:
+        kept = self.samples["kept"].astype(np.int64)
+        return np.asarray(kept - kept[0] + self._kept_in_pool)
+
+    @property
+    def pooled(self) -> bool:
+        """Did TensorFlow take tensors from a pool of its own."""
+        return bool(self.process.catalogue.meta.get("pool"))
+
+    @cached_property
+    def _kept_in_pool(self) -> Array:
+        """At each sample: what held tensors before, and holds none now."""
+        if not self.pooled:
+            return np.zeros(len(self.samples), np.int64)
+        pool = Pool(life for life in self.lives.all if not life.before)
+        times = self.samples["time"].astype(np.int64)
+        return np.asarray(np.maximum(pool.used(times) - self._tensors_since(times), 0))
+
+    @cached_property
+    def _unknown(self) -> Array:
+        """At each sample: what is in use and in no tensor."""
+        times = self.samples["time"].astype(np.int64)
+        return np.asarray(self._growth - self._kept - self._tensors_since(times))
+
+    def _tensors_since(self, times: Array) -> Array:
+        """How many bytes tensors took that were not there when recording began."""
+        return self.tensors_at(times, np.flatnonzero([not life.before for life in self.lives.all]))
+
+    def _own(self, at: int) -> int:
+        """What was in use before this sample while no function ran, and is in no tensor: the least of the last few."""
+        quiet = np.flatnonzero(self._quiet[: at + 1])[-QUIET:]
+        return max(int(self._unknown[quiet].min()), 0) if len(quiet) else 0
+
+    @cached_property
+    def _quiet(self) -> Array:
+        """Which samples were taken while no function ran, and malloc had just been asked."""
+        calls = self.process.calls
+        ended = calls[calls["kind"] == CallKind.ENDED]
+        begun = np.sort(ended["time"])
+        over = np.sort(ended["time"] + ended["duration"])
+        times = self.samples["time"]
+        running = np.searchsorted(begun, times, "right") > np.searchsorted(over, times, "right")
+        fresh = np.diff(self.samples["allocated"].astype(np.int64), prepend=-1) != 0
+        return np.asarray(fresh & ~running & self.told)
+
+
+def grouped(holdings: list[Holding], by: str) -> list[Group]:
+    """What holdings add up to, the largest first."""
+    members: dict[str, list[Holding]] = {}
+    for holding in holdings:
+        members.setdefault(GROUPS[by](holding.label), []).append(holding)
+    groups = [Group(name, sum(one.bytes for one in own), len(own), own[0].label) for name, own in members.items()]
+    return sorted(groups, key=lambda group: -group.bytes)
+
+
+def _running(times: Array, amounts: Array, asked: Array) -> Array:
+    order = np.argsort(times, kind="stable")
+    sums = np.concatenate([[0], np.cumsum(amounts[order])])
+    return np.asarray(sums[np.searchsorted(times[order], asked, "right")])

@@ -1,0 +1,170 @@
+"""What would make a program take less memory, and how much less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.analyze.memory.batch_size.fit import Fit
+from tensorsleuth.analyze.memory.labels import ACTIVATIONS, GRADIENTS, INPUTS, OPTIMIZER, TEMPORARIES, WEIGHTS, Label
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.dtypes import dtype_of
+
+OUTSIZED = 10  # times its neighbours
+LOOKED_AT = 20  # of the largest tensors at the peak
+WORTH = 0.02  # of the peak: what saves less is not said
+DOMINANT = 0.3  # of the tensors at the peak: optimizer state that is worth another optimizer
+_HALVED = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing to do, with the peak that is left."""
+
+    name: str  # batch, accumulation, precision, recomputation, optimizer, tensor
+    text: str
+    saves: int  # bytes
+    peak: int
+    file: str | None = None
+    line: int | None = None
+
+
+class Advisor:
+    """Tries each on the model, at one batch and sequence."""
+
+    def __init__(self, fit: Fit, batch: int, sequence: int | None, limit: int) -> None:
+        self.fit = fit
+        self.batch = batch
+        self.sequence = sequence
+        self.limit = limit
+        self.peak = fit.peak(batch, sequence)
+
+    def all(self) -> list[Advice]:
+        """What is worth it, what saves most first."""
+        found = [
+            *self._smaller(),
+            *self._accumulate(),
+            *self._half_precision(),
+            *self._recompute(),
+            *self._optimizer(),
+            *self._outsized(),
+        ]
+        return sorted((one for one in found if one.saves >= WORTH * self.peak), key=lambda one: -one.saves)
+
+    def _advice(self, name: str, text: str, peak: int, label: Label | None = None) -> Advice:
+        file, line = (label.file, label.line) if label is not None else (None, None)
+        return Advice(name, text, self.peak - peak, peak, file, line)
+
+    @cached_property
+    def fitting(self) -> int:
+        """The batch to go down to: the largest that fits; half, where the one that is asked for does."""
+        most = self.fit.largest_batch(self.limit, self.sequence)
+        return most if most < self.batch else self.batch // 2
+
+    def _smaller(self) -> Iterator[Advice]:
+        if self.fitting:
+            yield self._advice("batch", f"batch {self.fitting:,}", self.fit.peak(self.fitting, self.sequence))
+
+    def _accumulate(self) -> Iterator[Advice]:
+        """The sum of the gradients of a few small batches: the same mathematics, and one more gradient to keep."""
+        parts = next((k for k in range(2, self.batch + 1) if self.batch % k == 0 and self._part_fits(k)), None)
+        if parts is not None:
+            peak = self._accumulated(parts)
+            text = f"gradient accumulation, {parts} × {self.batch // parts}: the same gradients"
+            yield self._advice("accumulation", text, peak)
+
+    def _accumulated(self, parts: int) -> int:
+        return self.fit.peak(self.batch // parts, self.sequence) + self.of_kind(WEIGHTS)[0]
+
+    def _part_fits(self, parts: int) -> bool:
+        return self._accumulated(parts) <= self.limit
+
+    def _half_precision(self) -> Iterator[Advice]:
+        """Only what grows with the batch is halved: weights, their gradients and optimizer state stay."""
+        kinds = (ACTIVATIONS, GRADIENTS, TEMPORARIES)
+        halved = self.fit.grows & np.isin(self._kinds, kinds) & np.isin(self._dtypes, _HALVED)
+        text = "mixed precision: activations as bfloat16"
+        yield self._advice("precision", text, self.fit.with_sizes(np.where(halved, self._sizes / 2, self._sizes)))
+
+    def _recompute(self) -> Iterator[Advice]:
+        """What is computed again in the backward pass need not be kept: of each layer its last activation stays."""
+        inner: dict[str, list[int]] = {}
+        for life in np.flatnonzero(self._alive & (self._kinds == ACTIVATIONS)).tolist():
+            label = self._label(life)
+            inner.setdefault(label.layer or label.place or "", []).append(life)
+        dropped = [life for lives in inner.values() for life in sorted(lives, key=self._born)[:-1]]
+        if dropped:
+            sizes = np.where(np.isin(self._tensors, self._tensors[dropped]), 0, self._sizes)  # in every step
+            again = max(self._sizes[lives].sum() for lives in inner.values())
+            text = f"recomputation (tf.recompute_grad) in {len(inner)} parts"
+            yield self._advice("recomputation", text, self.fit.with_sizes(sizes) + int(again))
+
+    def _optimizer(self) -> Iterator[Advice]:
+        state = self.of_kind(OPTIMIZER)[0]
+        if state >= DOMINANT * self._sizes[self._alive].sum():
+            yield self._advice("optimizer", "an optimizer without state (plain SGD)", self.peak - state)
+
+    def _outsized(self) -> Iterator[Advice]:
+        """A tensor that is far larger than what it is made of, and than what is made of it."""
+        order = np.argsort(np.where(self._alive, -self._sizes, 0))[:LOOKED_AT].tolist()
+        for life in order:
+            if self._alive[life] and self._kinds[life] not in (WEIGHTS, OPTIMIZER, INPUTS) and self._is_outsized(life):
+                label = self._label(life)
+                what = f"{label.op} {label.dtype} {'×'.join(map(str, label.shape or ()))}"
+                sizes = np.where(self._tensors == self._tensors[life], 0, self._sizes)
+                yield self._advice("tensor", f"without one outsized tensor: {what}", self.fit.with_sizes(sizes), label)
+                return
+
+    def _is_outsized(self, life: int) -> bool:
+        lives, asked = self.fit.account.lives, self.fit.account.asked
+        tensor = int(self._tensors[life])
+        made = [op.first for op in asked.takers.nodes(tensor)]
+        around = [int(self._bytes.get(one, 0)) for one in (*lives.ends.sources(tensor), *made)]
+        return bool(made) and float(self.fit.sizes[life]) >= OUTSIZED * max(around, default=0)
+
+    # ---- the lives
+
+    def of_kind(self, kind: str) -> tuple[int, int]:
+        """Bytes of one kind at the peak; and of these, what grows with the batch."""
+        these = self._alive & (self._kinds == kind)
+        return int(self._sizes[these].sum()), int(self._sizes[these & self.fit.grows].sum())
+
+    @cached_property
+    def _sizes(self) -> Array:
+        return self.fit.scaled(self.batch, self.sequence)
+
+    @cached_property
+    def _alive(self) -> Array:
+        time = self.fit.demand.fullest(self._sizes)
+        return np.array([life.born <= time < life.died for life in self.fit.account.lives.all], bool)
+
+    @cached_property
+    def _kinds(self) -> Array:
+        return np.array([self.fit.account.labels.kind(life) for life in self.fit.account.lives.all], object)
+
+    @cached_property
+    def _rows(self) -> Array:
+        return self.fit.account.process.buffers[[life.row for life in self.fit.account.lives.all]]
+
+    @property
+    def _dtypes(self) -> Array:
+        names = np.array([dtype_of(number).name for number in range(256)], object)
+        return np.asarray(names[self._rows["dtype"]])
+
+    @cached_property
+    def _tensors(self) -> Array:
+        return np.asarray(self._rows["tensor"].astype(np.int64))
+
+    @cached_property
+    def _bytes(self) -> dict[int, int]:
+        """The size that each tensor was seen with."""
+        return dict(zip(self._tensors.tolist(), self.fit.sizes.astype(np.int64).tolist(), strict=True))
+
+    def _label(self, life: int) -> Label:
+        return self.fit.account.labels.of(self.fit.account.lives.all[life])
+
+    def _born(self, life: int) -> int:
+        return self.fit.account.lives.all[life].born

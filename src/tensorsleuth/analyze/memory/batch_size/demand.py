@@ -1,0 +1,62 @@
+"""How much memory tensors of other sizes would have needed: the same lives, replayed."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.analyze.memory.lifetimes import Life
+from tensorsleuth.core.array import Array
+
+# glibc takes blocks of this size and more from the system one by one, and gives them back when they are freed.
+# Smaller ones come from heaps, which do not shrink while something lies at their end.
+MAPPED = 32 << 20
+
+
+class Demand:
+    """The lives of one process; sizes are given for each of them."""
+
+    def __init__(self, lives: list[Life], pooled: bool = False) -> None:
+        """`pooled`: what is freed stays in a pool, of any size."""
+        self._mapped = np.inf if pooled else MAPPED
+        self._born = np.array([life.born for life in lives], np.int64)
+        self._died = np.array([life.died for life in lives], np.int64)
+        self._times = np.unique(self._born)
+
+    @cached_property
+    def _begins(self) -> tuple[Array, Array]:
+        return _order(self._born, self._times)
+
+    @cached_property
+    def _ends(self) -> tuple[Array, Array]:
+        return _order(self._died, self._times)
+
+    def _alive(self, sizes: Array) -> Array:
+        """Bytes at each birth."""
+        (begun, upto), (ended, gone) = self._begins, self._ends
+        return _sums(sizes[begun])[upto] - _sums(sizes[ended])[gone]
+
+    def heap(self, sizes: Array) -> float:
+        """The most that small blocks took at once."""
+        return float(self._alive(np.where(sizes < self._mapped, sizes, 0)).max(initial=0))
+
+    def most(self, sizes: Array) -> float:
+        """The most that all took: of small blocks what they ever took, with large blocks as long as they live."""
+        small = self._alive(np.where(sizes < self._mapped, sizes, 0))
+        large = self._alive(np.where(sizes >= self._mapped, sizes, 0))
+        return float((np.maximum.accumulate(small) + large).max(initial=0))
+
+    def fullest(self, sizes: Array) -> int:
+        """When most was alive."""
+        return int(self._times[int(self._alive(sizes).argmax())]) if len(self._times) else 0
+
+
+def _order(moments: Array, times: Array) -> tuple[Array, Array]:
+    """Lives in the order of these moments, and how many of them are not after each time."""
+    order = np.argsort(moments, kind="stable")
+    return order, np.searchsorted(moments[order], times, "right")
+
+
+def _sums(amounts: Array) -> Array:
+    return np.concatenate([[0.0], np.cumsum(amounts, dtype=np.float64)])

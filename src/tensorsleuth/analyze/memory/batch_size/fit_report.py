@@ -1,0 +1,179 @@
+"""What `sleuth memory --fit` says of a run, as plain values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.analyze.memory.account import Account
+from tensorsleuth.analyze.memory.batch_size.advice import Advice, Advisor
+from tensorsleuth.analyze.memory.batch_size.fit import Fit
+from tensorsleuth.analyze.memory.labels import KINDS
+from tensorsleuth.analyze.memory.report import accounts_of
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.trace.reader import Trace
+
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
+_UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
+GIVEN, GROUP, MACHINE = "as asked for", "of the container (cgroup)", "of the machine"
+
+
+@dataclass(frozen=True)
+class Grows:
+    """What one kind of tensors takes at the peak, and how much of it grows with the batch."""
+
+    kind: str
+    bytes: int
+    growing: int
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The model of one process, asked about a limit."""
+
+    run: str
+    pid: int
+    fit: Fit
+    limit: int
+    whose: str  # GIVEN, GROUP or MACHINE
+    batch: int  # asked about
+    sequence: int | None
+
+    @cached_property
+    def peak(self) -> int:
+        """With what was asked about."""
+        return self.fit.peak(self.batch, self.sequence)
+
+    @property
+    def fits(self) -> bool:
+        return self.peak <= self.limit
+
+    @cached_property
+    def largest_batch(self) -> int:
+        return self.fit.largest_batch(self.limit, self.sequence)
+
+    @cached_property
+    def largest_sequence(self) -> int | None:
+        return self.fit.largest_sequence(self.limit, self.batch)
+
+    @cached_property
+    def advisor(self) -> Advisor:
+        return Advisor(self.fit, self.batch, self.sequence, self.limit)
+
+    @cached_property
+    def advice(self) -> list[Advice]:
+        return self.advisor.all()
+
+    @cached_property
+    def kinds(self) -> list[Grows]:
+        """The largest first."""
+        found = [Grows(kind, *self.advisor.of_kind(kind)) for kind in KINDS]
+        return sorted((one for one in found if one.bytes), key=lambda one: -one.bytes)
+
+    @property
+    def elsewhere(self) -> int:
+        """Bytes of the peak that are in no tensor."""
+        return max(self.peak - sum(one.bytes for one in self.kinds), 0)
+
+    @cached_property
+    def a_sample(self) -> int:
+        """Bytes that one more sample takes, on average between the batch that was seen and the other that is told."""
+        other = self.other_batch
+        return (self.fit.peak(other, self.sequence) - self._seen) // (other - self.fit.batch)
+
+    @property
+    def fixed(self) -> int:
+        """Bytes that do not depend on the batch: with `a_sample`, both peaks come out."""
+        return max(self._seen - self.a_sample * self.fit.batch, 0)
+
+    @cached_property
+    def _seen(self) -> int:
+        return self.fit.peak(self.fit.batch, self.sequence)
+
+    @property
+    def other_batch(self) -> int:
+        """The batch that was asked about; else the largest that fits."""
+        told = (self.batch, self.largest_batch, 4 * self.fit.batch)
+        return next(batch for batch in told if batch not in (0, self.fit.batch))
+
+    @property
+    def sentence(self) -> str:
+        """In one line: `batch 38 (64 was asked); or sequence 960; or bfloat16 activations at batch 64`."""
+        if self.fits:
+            return f"batch {self.batch:,} fits; up to batch {self.largest_batch:,}"
+        ways = [f"batch {self.largest_batch:,} ({self.batch:,} was asked)"] if self.largest_batch else []
+        if self.largest_sequence:
+            ways.append(f"sequence {self.largest_sequence:,}")
+        for name, words in (("precision", "bfloat16 activations"), ("recomputation", "activations recomputed")):
+            if any(one.name == name and one.peak <= self.limit for one in self.advice):
+                ways.append(f"{words} at batch {self.batch:,}")
+        return "; or ".join(ways) or "not even a batch of 1"
+
+    def to_json(self) -> dict[str, Any]:
+        """docs/memory.md says what each field is."""
+        return {
+            "run": self.run,
+            "pid": self.pid,
+            "seen": {"peak": self.fit.seen, "batch": self.fit.batch, "sequence": self.fit.sequence},
+            "model": {"fixed": self.fixed, "a_sample": self.a_sample},
+            "limit": {"bytes": self.limit, "of": self.whose},
+            "asked": {"batch": self.batch, "sequence": self.sequence, "peak": self.peak, "fits": self.fits},
+            "largest": {"batch": self.largest_batch, "sequence": self.largest_sequence},
+            "sentence": self.sentence,
+            "kinds": [asdict(one) for one in self.kinds],
+            "elsewhere": self.elsewhere,
+            "advice": [asdict(one) for one in self.advice],
+        }
+
+
+def fittings(trace: Trace, limit: int | None, batch: int | None, sequence: int | None) -> list[Fitting]:
+    """Of each process that trains, the largest first; raises where nothing can be said of any."""
+    found, why = [], None
+    for account in accounts_of(trace):
+        fit = Fit(account)
+        try:
+            fit.check()
+        except SleuthError as error:
+            why = why or error
+            continue
+        found.append(_fitting(trace, fit, limit, batch, sequence))
+    if not found and why is not None:
+        raise why
+    return sorted(found, key=lambda one: -one.fit.seen)
+
+
+def _fitting(trace: Trace, fit: Fit, limit: int | None, batch: int | None, sequence: int | None) -> Fitting:
+    if sequence is not None and fit.sequence is None:
+        raise SleuthError(
+            "--sequence: no sequence was found.\n"
+            "  No input has the shape [batch, sequence] of whole numbers, or\n"
+            "  [batch, sequence, features]; or weights are as long as it is.\n"
+            "  Leave --sequence out."
+        )
+    bytes_, whose = (limit, GIVEN) if limit is not None else limit_of(fit.account)
+    pid = fit.account.process.catalogue.meta.get("pid")
+    place = trace.path.name, pid if isinstance(pid, int) else 0
+    return Fitting(*place, fit, bytes_, whose, batch or fit.batch, sequence or fit.sequence)
+
+
+def limit_of(account: Account) -> tuple[int, str]:
+    """The smaller of what the container may have and what the machine had for this program when it began."""
+    first = account.samples[0]
+    machine = int(first["available"]) + int(first["resident"])
+    group = int(account.samples["group_limit"][-1])
+    return (group, GROUP) if 0 < group <= machine else (machine, MACHINE)
+
+
+def bytes_of(text: str) -> int:
+    """`12GB`, `800 MB`, `2GiB`; a number alone is in bytes."""
+    found = _AMOUNT.fullmatch(text.strip())
+    amount = (
+        float(found.group(1)) * (1024 if found.group(3) else 1000) ** _UNITS[found.group(2).lower()] if found else 0
+    )
+    if not found or not np.isfinite(amount) or amount < 1:
+        raise SleuthError(f"--limit {text}: an amount of memory was expected, such as 12GB, 800MB or 2GiB.")
+    return int(amount)

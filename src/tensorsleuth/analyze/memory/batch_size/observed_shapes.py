@@ -1,0 +1,53 @@
+"""The shapes that each tensor was seen with."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import BufferKind, EventKind
+from tensorsleuth.trace.process.process import ProcessTrace
+
+Shape = tuple[int, ...]
+
+
+class SeenShapes:
+    """By the ids of tensors, of one process."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._process = process
+
+    @cached_property
+    def _by_tensor(self) -> dict[int, list[Shape]]:
+        """The largest first: the last batch of an epoch may be smaller."""
+        events, buffers = self._process.events, self._process.buffers
+        pairs = np.concatenate(
+            [
+                _pairs(events[events["kind"] == EventKind.GRAPH]),
+                _pairs(buffers[buffers["kind"] == BufferKind.GRAPH]),
+                _pairs(events[events["kind"] == EventKind.EAGER]),
+            ]
+        )
+        found: dict[int, list[Shape]] = {}
+        for pair in np.unique(pairs).tolist():
+            number = pair & 0xFFFF_FFFF
+            if 0 < number < len(self._process.shapes):
+                found.setdefault(pair >> 32, []).append(self._process.shapes[number])
+        return {tensor: sorted(shapes, key=prod, reverse=True) for tensor, shapes in found.items()}
+
+    def of(self, tensor: int) -> Shape | None:
+        """The largest."""
+        return next(iter(self._by_tensor.get(tensor, ())), None)
+
+    def varying(self, tensor: int) -> frozenset[int]:
+        """Which of its dimensions were seen with more than one size."""
+        shapes = self._by_tensor.get(tensor, [])
+        same = [shape for shape in shapes if len(shape) == len(shapes[0])]
+        return frozenset(at for at, sizes in enumerate(zip(*same, strict=True)) if len(set(sizes)) > 1)
+
+
+def _pairs(rows: Array) -> Array:
+    return (rows["tensor"].astype(np.int64) << 32) | rows["shape"].astype(np.int64)

@@ -1,0 +1,94 @@
+"""Which op made each input of an op: through calls, loops and branches, but not through views, which change shapes."""
+
+from __future__ import annotations
+
+from tensorsleuth.core.catalog import Function, Instance, Node
+from tensorsleuth.core.ops.kinds import BRANCHES, LOOPS
+from tensorsleuth.trace.query.ops import Op
+from tensorsleuth.trace.query.process_index import Asked
+
+MOST_STEPS = 10_000
+EAGER = -1
+
+# (instance, node, output); a node below 0 is an argument of a function that Python called, -1 - its number.
+# Of an eager tensor: (EAGER, number of its event, 0).
+Key = tuple[int, int, int]
+
+
+class Wiring:
+    """The recorded graph and the eager ops of one process, asked backwards."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._catalogue = asked.process.catalogue
+        self._flow = asked.moments.flow
+        self._calls = asked.moments.calls
+
+    def function(self, key: Key) -> Function:
+        return self._catalogue.functions[self._catalogue.instances[key[0]].function]
+
+    def node(self, key: Key) -> Node | None:
+        """The op in a function that a key means."""
+        return self.function(key).nodes[key[1]] if key[0] != EAGER and key[1] >= 0 else None
+
+    def tensor(self, key: Key) -> int:
+        """Its id."""
+        if key[0] == EAGER:
+            return int(self._asked.process.events["tensor"][key[1]])
+        first = self._catalogue.instances[key[0]].first
+        node = self.node(key)
+        return first + node.first + key[2] if node is not None else first - 1 - key[1]
+
+    def made(self, op: Op, tensor: int) -> Key | None:
+        """The key of what an op in a function puts out."""
+        instance = self._catalogue.instances.get(op.instance)
+        return self.resolve(instance, op.node, tensor - op.first) if instance is not None and op.node >= 0 else None
+
+    def eager(self, uid: int) -> Key | None:
+        """The key of an eager tensor; what a function returned was made inside of it."""
+        place = self._calls.event_of(uid)
+        if place is None:
+            return None
+        described = self._asked.process.tensor(int(self._asked.process.events["tensor"][place]))
+        op = described.eager if described is not None else None
+        inside = self._catalogue.instances.get(op.instance) if op is not None else None
+        if inside is None or described is None:
+            return EAGER, place, 0
+        return self._returned(inside, described.output)
+
+    def inputs(self, key: Key) -> list[Key | None]:
+        """What goes into the op that made it, in order."""
+        if key[0] == EAGER:
+            call = int(self._asked.process.events["step"][key[1]])
+            return [self.eager(uid) for uid in self._calls.inputs(call)]
+        node = self.node(key)
+        instance = self._catalogue.instances[key[0]]
+        return [self.resolve(instance, *source) for source in node.inputs] if node is not None else []
+
+    def _returned(self, instance: Instance, output: int) -> Key | None:
+        returns = self._catalogue.functions[instance.function].returns
+        return self.resolve(instance, *returns[output]) if 0 <= output < len(returns) else None
+
+    def resolve(self, instance: Instance, node: int, output: int) -> Key | None:
+        """The op behind an output of a node: a call's is found inside, an argument outside, where the loop begins."""
+        for _ in range(MOST_STEPS):
+            described = self._catalogue.functions[instance.function]
+            if node >= 0:
+                called = self._flow.called(instance, node)
+                if not called:
+                    return instance.id, node, output
+                instance = called[-1] if described.nodes[node].type in LOOPS else called[0]
+                returns = self._catalogue.functions[instance.function].returns
+                if output >= len(returns):
+                    return None
+                node, output = returns[output]
+            elif instance.parent < 0:
+                return instance.id, node, 0
+            else:
+                parent = self._catalogue.instances[instance.parent]
+                caller = self._catalogue.functions[parent.function].nodes[instance.node]
+                passed = -1 - node + (caller.type in BRANCHES)
+                if passed >= len(caller.inputs):
+                    return None
+                instance, (node, output) = parent, caller.inputs[passed]
+        return None

@@ -1,0 +1,116 @@
+"""When a tensor inside of a function is let go: when the last op that takes it has run.
+
+No row says so, but rows say when ops ended: each op that takes the tensor and puts out something that was seen marks an
+end. An op without a row (fused, or of whole numbers) ended before the first that took what it put out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.layout.rows import EventKind
+from tensorsleuth.core.ops.kinds import writes_variables
+from tensorsleuth.trace.dataflow.value_flow import Source
+from tensorsleuth.trace.query.ops import Op
+from tensorsleuth.trace.query.process_index import Asked
+
+MAX_DEPTH = 40  # ops without rows that are looked through
+_KEEP = ("TensorList", "TensorArray", "Stack", "OptionalFromValue")  # what keeps a tensor until somebody takes it out
+
+Marks = tuple[frozenset[int], ...]  # the last of these; of each, the first
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """What ends a tensor: the latest of the marks, each of which is the earliest of some tensors; or the call's end."""
+
+    marks: Marks = ()
+    with_call: bool = False
+    assigned: tuple[int, ...] = ()  # arguments of the called function: the variables that keep it
+
+
+class Ends:
+    """Asks the recorded graph of one process."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._flow = asked.moments.flow
+        self._catalogue = asked.process.catalogue
+        self._known: dict[int, End] = {}
+        self._later: dict[tuple[int, int], Marks] = {}  # by instance and node
+
+    @cached_property
+    def _seen(self) -> set[int]:
+        events = self._asked.process.events
+        return set(np.unique(events["tensor"][events["kind"] == EventKind.GRAPH]).tolist())
+
+    @cached_property
+    def _returned(self) -> set[int]:
+        """What functions give back to Python, or to a dataset."""
+        roots = [instance for instance, _ in self._catalogue.running() if instance.parent < 0]
+        return {
+            source.tensor
+            for instance in roots
+            for output in range(len(self._catalogue.functions[instance.function].returns))
+            for source in self._flow.returned(instance, output)
+        }
+
+    def of(self, tensor: int) -> End:
+        """Of a tensor by its id, the same each time that it is computed."""
+        if tensor not in self._known:
+            self._known[tensor] = self._find(tensor)
+        return self._known[tensor]
+
+    def _find(self, tensor: int) -> End:
+        takers = self._asked.takers.nodes(tensor)
+        keeps = tensor in self._returned or any(op.type.startswith(_KEEP) for op in takers)
+        assigned = {at for op in takers if op.type == "AssignVariableOp" for at in self._handles(op)}
+        marks = {mark for op in takers for mark in self._done(op, 0)}
+        return End(tuple(marks), keeps, tuple(sorted(assigned)))
+
+    def sources(self, tensor: int) -> list[int]:
+        """What a tensor was computed from, as far as it was seen."""
+        described = self._asked.process.tensor(tensor)
+        op = self._asked.index.of(described) if described is not None else None
+        return [one for mark in self._ready(op) for one in mark] if op is not None and op.node >= 0 else []
+
+    def _handles(self, op: Op) -> list[int]:
+        """Which argument of the function that Python called is the variable that an op writes."""
+        slots = self._slots(op)
+        return [source.argument for source in slots[0] if source.argument >= 0] if slots else []
+
+    def _slots(self, op: Op) -> list[list[Source]]:
+        instance = self._catalogue.instances.get(op.instance)
+        return self._flow.slots(instance, op.node) if instance is not None else []
+
+    def _done(self, op: Op, depth: int) -> Marks:
+        """What shows that an op has run."""
+        outputs = range(op.first, op.first + op.outputs)
+        seen = [tensor for tensor in outputs if tensor in self._seen]
+        if seen:
+            return (frozenset(seen[:1]),)
+        if depth > MAX_DEPTH or writes_variables(op.type):
+            return self._ready(op)
+        key = op.instance, op.node
+        if key not in self._later:  # once: in a step that was cut short, most ops were never seen
+            self._later[key] = self._ready(op)  # while it is found out: ops in a loop come after each other
+            self._later[key] = self._shown_later(op, outputs, depth)
+        return self._later[key]
+
+    def _shown_later(self, op: Op, outputs: range, depth: int) -> Marks:
+        """Of an op without a row: the first that took what it put out."""
+        later = [
+            mark
+            for tensor in outputs
+            for taker in self._asked.takers.nodes(tensor)
+            for mark in self._done(taker, depth + 1)
+        ]
+        return (frozenset().union(*later),) if later else self._ready(op)
+
+    def _ready(self, op: Op) -> Marks:
+        """An op that nothing seen comes after runs as soon as it can: when the last of its inputs is there."""
+        sources = {source.tensor for slot in self._slots(op) for source in slot}
+        return tuple(frozenset([tensor]) for tensor in sources if tensor in self._seen)

@@ -1,0 +1,51 @@
+"""The pool that TensorFlow takes the memory of tensors from when it uses oneDNN, and never gives back to the system."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from tensorsleuth.analyze.memory.lifetimes import Life
+from tensorsleuth.core.array import Array
+
+Piece = tuple[int, int, int]  # address, end, when a tensor lay there first
+
+
+class Pool:
+    """How much of a pool was ever used: a page that a tensor once lay in stays resident."""
+
+    def __init__(self, lives: Iterable[Life]) -> None:
+        parts = sorted(_parts(_pieces(lives)))
+        self._times = np.array([time for time, _ in parts], np.int64)
+        self._sums = np.concatenate([[0], np.cumsum([size for _, size in parts], dtype=np.int64)])
+
+    def used(self, times: Array) -> Array:
+        """How many bytes had held a tensor up to each of these times."""
+        return np.asarray(self._sums[np.searchsorted(self._times, times, "right")])
+
+
+def _pieces(lives: Iterable[Life]) -> list[Piece]:
+    """Each piece of memory once, lowest address first: steps use the same pieces again and again."""
+    first: dict[tuple[int, int], int] = {}
+    for life in lives:
+        place = life.address, life.address + life.bytes
+        first[place] = min(first.get(place, life.born), life.born)
+    return sorted((begin, end, born) for (begin, end), born in first.items())
+
+
+def _parts(pieces: list[Piece]) -> Iterator[tuple[int, int]]:
+    """Cut pieces where others begin or end; when each part was first used, and its size."""
+    edges = sorted({edge for begin, end, _ in pieces for edge in (begin, end)})
+    here: list[tuple[int, int]] = []  # a heap: the earliest of those that cover the part
+    at = 0
+    for begin, end in itertools.pairwise(edges):
+        while at < len(pieces) and pieces[at][0] <= begin:
+            heapq.heappush(here, (pieces[at][2], pieces[at][1]))
+            at += 1
+        while here and here[0][1] <= begin:
+            heapq.heappop(here)
+        if here:
+            yield here[0][0], end - begin

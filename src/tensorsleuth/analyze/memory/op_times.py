@@ -1,0 +1,138 @@
+"""When tensors were computed: many questions of one process answered at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorsleuth.analyze.memory.last_use import Ends
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import CallKind, EventKind
+from tensorsleuth.trace.query.process_index import Asked
+
+NEVER = np.iinfo(np.int64).max
+
+
+class Times:
+    """By TensorFlow's step id and tensor id: when it was computed next."""
+
+    def __init__(self, asked: Asked) -> None:
+        events = asked.process.events
+        graph = events[events["kind"] == EventKind.GRAPH]
+        self._asked = asked
+        self._steps = np.unique(graph["step"])
+        at = np.searchsorted(self._steps, graph["step"])
+        keys = self._key(at, graph["tensor"].astype(np.int64))
+        order = np.lexsort((graph["time"], keys))
+        self._keys, self._times = keys[order], graph["time"][order].astype(np.int64)
+        self._last = _latest(at, graph["time"].astype(np.int64), len(self._steps))
+
+    @staticmethod
+    def _key(step: Array, tensor: Array) -> Array:
+        return (step.astype(np.int64) << 32) | tensor
+
+    def next(self, steps: Array, tensors: Array, times: Array) -> Array:
+        """The first time that each tensor was computed in that step, not before that time; NEVER where it was not."""
+        if not len(self._keys):
+            return np.full(len(steps), NEVER)
+        at = np.minimum(np.searchsorted(self._steps, steps), len(self._steps) - 1)
+        _, last, place = self._range(at, tensors, times)
+        found = (place < last) & (self._steps[at] == steps)
+        return np.where(found, self._times[np.minimum(place, len(self._times) - 1)], NEVER)
+
+    def last(self, steps: Array, tensors: Array, times: Array) -> Array:
+        """The last time that each tensor was computed in that step, before that time; 0 where it was not."""
+        if not len(self._keys):
+            return np.zeros(len(steps), np.int64)
+        at = np.minimum(np.searchsorted(self._steps, steps), len(self._steps) - 1)
+        first, place = self._range(at, tensors, times)[::2]
+        found = (place > first) & (self._steps[at] == steps)
+        return np.where(found, self._times[np.maximum(place - 1, 0)], 0)
+
+    def _range(self, at: Array, tensors: Array, times: Array) -> tuple[Array, Array, Array]:
+        """Where a tensor's times begin and end, and the first of them that is not before a time."""
+        wanted = self._key(at, tensors)
+        first, last = np.searchsorted(self._keys, wanted, "left"), np.searchsorted(self._keys, wanted, "right")
+        return first, last, _first_not_before(self._times, first, last, times)
+
+    def on_thread(self, threads: Array, times: Array) -> Array:
+        """When something was last computed on a thread, before that time; 0 where nothing was."""
+        found = np.zeros(len(times), np.int64)
+        for thread in np.unique(threads).tolist():
+            at, own = np.flatnonzero(threads == thread), np.sort(self._of_thread(thread))
+            places = np.searchsorted(own, times[at], "left") - 1
+            found[at] = np.where(places >= 0, own[np.maximum(places, 0)], 0) if len(own) else 0
+        return found
+
+    def _of_thread(self, thread: int) -> Array:
+        events = self._asked.process.events
+        return np.asarray(events["time"][events["thread"] == thread], np.int64)
+
+    def under_way(self, steps: Array) -> Array:
+        """Which of TensorFlow's step ids ran for a call that never came back: what it had not used yet is alive."""
+        calls = self._asked.process.calls
+        over = calls["call"][np.isin(calls["kind"], (CallKind.ENDED, CallKind.FAILED))]
+        begun = np.setdiff1d(calls["call"][calls["kind"] == CallKind.FUNCTION], over)
+        joined = self._asked.process.call_of_step
+        found = (joined.get(step, -1) for step in steps.tolist())
+        return np.isin(np.fromiter(found, np.int64, len(steps)), begun.astype(np.int64))
+
+    def call_ends(self, steps: Array) -> Array:
+        """When the call came back that each of TensorFlow's step ids ran for; else the last that was seen of it."""
+        calls = self._asked.process.calls
+        ended = calls[calls["kind"] == CallKind.ENDED]
+        ends = dict(zip(ended["call"].tolist(), (ended["time"] + ended["duration"]).tolist(), strict=True))
+        joined = self._asked.process.call_of_step
+        at = np.searchsorted(self._steps, steps)
+        last = [int(self._last[place]) if place < len(self._last) else 0 for place in at.tolist()]
+        found = (max(ends.get(joined.get(step, -1), 0), end) for step, end in zip(steps.tolist(), last, strict=True))
+        return np.fromiter(found, np.int64, len(steps))
+
+
+def _latest(groups: Array, times: Array, count: int) -> Array:
+    latest = np.zeros(count, np.int64)
+    np.maximum.at(latest, groups, times)
+    return latest
+
+
+def _first_not_before(times: Array, first: Array, last: Array, wanted: Array) -> Array:
+    """For each range of a sorted column, the first place that is not before a time: by halves, all at once."""
+    low, high = first.copy(), last.copy()
+    while (open_still := low < high).any():
+        middle = (low + high) // 2
+        before = open_still & (times[np.minimum(middle, len(times) - 1)] < wanted)
+        low = np.where(before, middle + 1, low)
+        high = np.where(open_still & ~before, middle, high)
+    return low
+
+
+def ends_of(rows: Array, ends: Ends, times: Times) -> Array:
+    """When each of these rows of graphs' buffers was let go, as far as the graph tells."""
+    steps, born = rows["step"], rows["time"].astype(np.int64)
+    found = born.copy()
+    call_ends = times.call_ends(steps) if len(rows) else born
+    unused = np.where(times.under_way(steps), NEVER, born)  # what no op has taken: of a call that is over, by none
+    call_ends = np.maximum(call_ends, unused)
+    for tensor in np.unique(rows["tensor"]).tolist():
+        at = np.flatnonzero(rows["tensor"] == tensor)
+        end = ends.of(tensor)
+        for mark in end.marks:
+            ids = [times.next(steps[at], np.full(len(at), one), born[at]) for one in mark]
+            first = np.minimum.reduce(ids)
+            found[at] = np.maximum(found[at], np.where(first == NEVER, unused[at], first))
+        if end.with_call:
+            found[at] = np.maximum(found[at], call_ends[at])
+    return found
+
+
+def begins_of(rows: Array, ends: Ends, times: Times) -> Array:
+    """When the op began that computed each of these rows: its memory is taken then, its row is written at its end.
+
+    Not before its inputs were there, nor before what the same thread computed last.
+    """
+    steps, seen = rows["step"], rows["time"].astype(np.int64)
+    found = times.on_thread(rows["thread"], seen)
+    for tensor in np.unique(rows["tensor"]).tolist():
+        at = np.flatnonzero(rows["tensor"] == tensor)
+        for source in ends.sources(tensor):
+            found[at] = np.maximum(found[at], times.last(steps[at], np.full(len(at), source), seen[at]))
+    return np.where(found > 0, found, seen)

@@ -1,0 +1,204 @@
+"""What `sleuth memory` says of a run, as plain values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.analyze.memory.account import Account, Group, Holding, Parts, grouped
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.trace.query.query import asked_of
+from tensorsleuth.trace.reader import Trace
+
+PEAK = "the peak"
+_STEP = re.compile(r"step\s*(\d+)")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Memory over time, in as many pieces as fit: seconds since recording began, bytes."""
+
+    seconds: list[float]
+    resident: list[int]  # the most of each piece
+    tensors: list[int]  # at the moment of that
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One moment of a process, opened up, and all others as a curve."""
+
+    run: str
+    pid: int
+    account: Account
+    time: int
+    asked: str  # which moment: `the peak`, `step 3`, `2.5 s`
+    holdings: list[Holding]
+    parts: Parts
+
+    @property
+    def seconds(self) -> float:
+        return (self.time - self.account.start) / 1e9
+
+    @property
+    def sample(self) -> Any:
+        return self.account.samples[self.account.sample(self.time)]
+
+    @property
+    def step(self) -> int | None:
+        step = int(self.sample["step"])
+        return step if step >= 0 else None
+
+    @property
+    def start_resident(self) -> int:
+        return int(self.account.samples["resident"][0])
+
+    @property
+    def peak_own(self) -> int:
+        """Without files that are mapped, which need no room: what a limit is about, and `sleuth why` tells."""
+        return int(self.account.samples["anonymous"].max())
+
+    @property
+    def peak_resident(self) -> int:
+        return int(self.account.samples["resident"].max())
+
+    @property
+    def limit(self) -> int:
+        """Of the cgroup, 0 where there is none."""
+        return int(self.account.samples["group_limit"][-1])
+
+    @cached_property
+    def running(self) -> list[str]:
+        """The types of the ops that were running."""
+        return list(dict.fromkeys(one.op.type for one in self.account.running(self.time)))
+
+    @property
+    def lost(self) -> int:
+        return self.account.process.lost_buffers
+
+    def groups(self, by: str) -> list[Group]:
+        return grouped(self.holdings, by)
+
+    def curve(self, pieces: int) -> Curve:
+        samples = self.account.samples
+        times, at = samples["time"].astype(np.int64), fullest(samples, pieces)
+        tensors = self.account.tensors_at(times[at])
+        seconds = ((times[at] - times[0]) / 1e9).tolist()
+        return Curve(seconds, samples["resident"][at].astype(np.int64).tolist(), tensors.tolist())
+
+    def to_json(self, by: str) -> dict[str, Any]:
+        """The whole answer; docs/memory.md says what each field is."""
+        curve = self.curve(200)
+        return {
+            "run": self.run,
+            "pid": self.pid,
+            "moment": {"asked": self.asked, "seconds": self.seconds, "step": self.step},
+            "resident": {"start": self.start_resident, "now": int(self.sample["resident"]), "peak": self.peak_resident},
+            "limit": self.limit or None,
+            "growth": growth_json(self.parts),
+            "running": self.running,
+            "by": by,
+            "groups": [_group_json(group) for group in self.groups(by)],
+            "tensors": [_holding_json(one, self.account.start) for one in self.holdings],
+            "curve": {"seconds": curve.seconds, "resident": curve.resident, "tensors": curve.tensors},
+            "lost": self.lost,
+        }
+
+
+def fullest(samples: Array, pieces: int) -> list[int]:
+    """Of each of so many pieces of time, the number of the sample with most resident memory."""
+    times = samples["time"].astype(np.int64)
+    edges = np.linspace(times[0], times[-1], pieces + 1)
+    return [_most(samples["resident"], times, *pair) for pair in pairwise(edges)]
+
+
+def _most(column: Any, times: Any, begins: float, ends: float) -> int:
+    """The number of the largest value between two times; of the last before them where there is none."""
+    first, last = int(np.searchsorted(times, begins)), int(np.searchsorted(times, ends, "right"))
+    return first + int(column[first:last].argmax()) if last > first else max(first - 1, 0)
+
+
+def growth_json(parts: Parts) -> dict[str, Any]:
+    """What the growth is made of."""
+    named = {"bytes": parts.growth, "tensors": parts.tensors, "kept": parts.kept, "own": parts.own}
+    return named | {"working": parts.working, "rest": parts.rest, "explained": round(parts.explained, 4)}
+
+
+def _group_json(group: Group) -> dict[str, Any]:
+    return {"name": group.name, "bytes": group.bytes, "count": group.count, "largest": group.largest.name}
+
+
+def _holding_json(one: Holding, start: int) -> dict[str, Any]:
+    label = one.label
+    return {
+        "name": label.name,
+        "bytes": one.bytes,
+        "kind": label.kind,
+        "op": label.op,
+        "dtype": label.dtype,
+        "shape": list(label.shape) if label.shape is not None else None,
+        "layer": label.layer,
+        "file": label.file,
+        "line": label.line,
+        "born": (one.born - start) / 1e9,
+    }
+
+
+def answers(trace: Trace, at: str | None = None) -> list[Answer]:
+    """An answer for each process that says something about memory, the largest first."""
+    found = [_answer(trace, account, at) for account in accounts_of(trace)]
+    return sorted(found, key=lambda one: -one.peak_resident)
+
+
+def accounts_of(trace: Trace) -> list[Account]:
+    """Of each process whose memory was sampled; raises where none was."""
+    accounts = [Account(asked) for asked in asked_of(trace) if len(asked.process.memory)]
+    if not accounts:
+        raise SleuthError(
+            f"{trace.path.name} says nothing about memory: it was recorded without the native library, or before "
+            "recordings did. Record it again: sleuth run program.py"
+        )
+    return accounts
+
+
+def _answer(trace: Trace, account: Account, at: str | None) -> Answer:
+    return opened_up(trace, account, *_moment(account, at))
+
+
+def opened_up(trace: Trace, account: Account, time: int, asked: str) -> Answer:
+    """One moment of an account."""
+    pid = account.process.catalogue.meta.get("pid")
+    holdings, parts = account.holdings(time), account.parts(time)
+    return Answer(trace.path.name, pid if isinstance(pid, int) else 0, account, time, asked, holdings, parts)
+
+
+def _moment(account: Account, at: str | None) -> tuple[int, str]:
+    if at is None:
+        return account.peak, PEAK
+    step = _STEP.fullmatch(at.strip())
+    if step is not None:
+        return _peak_of_step(account, int(step.group(1))), f"the peak of step {step.group(1)}"
+    try:
+        seconds = float(at.strip().removesuffix("s"))
+    except ValueError:
+        raise SleuthError(f"--at {at}: a time in seconds since recording began (2.5), or a step (step3).") from None
+    last = (int(account.samples["time"][-1]) - account.start) / 1e9
+    if not 0 <= seconds <= last:
+        raise SleuthError(f"--at {at}: the recording goes from 0 to {last:.2f} seconds.")
+    return account.start + int(seconds * 1e9), f"{seconds:g} s"
+
+
+def _peak_of_step(account: Account, step: int) -> int:
+    samples = account.samples[account.samples["step"] == step]
+    if not len(samples):
+        steps = account.samples["step"]
+        raise SleuthError(
+            f"No sample was taken in step {step}; there are samples of steps {max(int(steps.min()), 0)} "
+            f"to {int(steps.max())}, about one every 50 ms. Ask for a time in seconds: --at 2.5"
+        )
+    return int(samples["time"][int(samples["anonymous"].argmax())])

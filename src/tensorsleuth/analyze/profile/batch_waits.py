@@ -1,0 +1,50 @@
+"""An op that takes a batch has ended before those that take the batch began, also where its own rows come later.
+
+A batch of images and labels: the images have a row, whole numbers have none; what takes the labels may be run before
+the probe behind the images. It would then be told to have waited, and the op that did wait to have taken no time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorsleuth.analyze.profile.op_ends import Seen
+from tensorsleuth.core.array import Array
+
+
+def waits_first(rows: Seen, begin: Array, first: Array, takers: dict[int, set[int]]) -> tuple[Array, Array, Array]:
+    """When ops began and ended and on which thread, put right; `takers` of what each op puts out without a row."""
+    begin, end, thread = begin.copy(), rows.end.copy(), rows.thread.copy()
+    turns = _turns(rows)
+    for op, some in takers.items():
+        waiting = np.flatnonzero((rows.op == op) & first)
+        taking = np.flatnonzero(np.isin(rows.op, list(some)) & first)
+        if not len(waiting) or not len(taking):
+            continue
+        earliest = _earliest(turns, taking, rows.end)
+        by = earliest[turns[waiting]]
+        late = (by >= 0) & (rows.end[by] < rows.end[waiting])
+        waiting, by = waiting[late], by[late]
+        begin[waiting] = np.minimum(begin[waiting], begin[by])
+        end[waiting], thread[waiting] = rows.end[by], rows.thread[by]
+        ended = np.zeros(int(turns.max(initial=0)) + 1, np.int64)
+        ended[turns[waiting]] = end[waiting]
+        begin[taking] = np.minimum(np.maximum(begin[taking], ended[turns[taking]]), end[taking])
+    return begin, end, thread
+
+
+def _turns(rows: Seen) -> Array:
+    """A number for each run of a function, and in it for each turn of a loop."""
+    _, runs = np.unique(rows.run, return_inverse=True)
+    _, turns = np.unique(rows.turn, return_inverse=True)
+    both: Array
+    _, both = np.unique(runs * np.int64(len(rows.run) + 1) + turns, return_inverse=True)
+    return both
+
+
+def _earliest(turns: Array, rows: Array, ends: Array) -> Array:
+    """For each turn which of some rows ended first, -1 where there is none."""
+    found = np.full(int(turns.max(initial=0)) + 1, -1, np.int64)
+    order = rows[np.argsort(-ends[rows], kind="stable")]
+    found[turns[order]] = order  # what is written last stays
+    return found

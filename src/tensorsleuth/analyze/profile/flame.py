@@ -1,0 +1,106 @@
+"""What ran when, as bars within bars: a lane a thread; the function, the layers, the op."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorsleuth.analyze.profile.profile import Profile
+from tensorsleuth.analyze.profile.time_split import is_input
+from tensorsleuth.core.ops.function_names import program_name
+from tensorsleuth.trace.query.ops import Op
+
+PIPELINE = "input pipeline"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A stretch of time on a thread; times in nanoseconds, as the rows have them."""
+
+    thread: int
+    depth: int
+    kind: str  # call, eager, input, function, layer or op
+    name: str
+    begin: int
+    end: int
+    op: Op | None = None
+    event: int = -1  # the tensor that it put out, where that has a row
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    call: int
+    path: tuple[tuple[str, str], ...]  # kind and name of what it is in, from the outside
+    bar: Bar
+
+
+def bars(profile: Profile, begin: int, end: int) -> list[Bar]:
+    """All that ran in a stretch of time: Python's thread first, then those that ran functions."""
+    return [*_python(profile, begin, end), *_threads(profile, begin, end)]
+
+
+def _python(profile: Profile, begin: int, end: int) -> Iterator[Bar]:
+    made, ops = profile.made, profile.asked.index.ops
+    for at in np.flatnonzero((made.end > begin) & (made.begin < end) & (made.end > made.begin)).tolist():
+        op = ops[int(made.op[at])] if made.op[at] >= 0 else None
+        name = program_name(op.type) if op and made.function[at] else op.type if op else "?"
+        kind = "call" if made.function[at] else "input" if made.takes[at] else "eager"
+        yield Bar(made.thread, 0, kind, name, int(made.begin[at]), int(made.end[at]), op)
+
+
+def _threads(profile: Profile, begin: int, end: int) -> Iterator[Bar]:
+    run = profile.run
+    inside = np.flatnonzero((run.end > begin) & (run.begin < end) & ~run.again)
+    inside = inside[np.lexsort((run.begin[inside], run.thread[inside]))]
+    waits = is_input(profile.asked, run.op)
+    functions = _functions(profile)
+    leaves: dict[int, list[_Leaf]] = {}
+    for at in inside.tolist():
+        op, call, thread = profile.asked.index.ops[int(run.op[at])], int(run.call[at]), int(run.thread[at])
+        layers = tuple(("layer", name) for name in (op.layer or "").split("/") if name)
+        path = layers if thread == profile.made.thread else (("function", functions.get(call, PIPELINE)), *layers)
+        kind = "input" if waits[at] else "op"
+        depth = len(path) + (thread == profile.made.thread)  # there the call itself is the outermost bar
+        bar = Bar(thread, depth, kind, op.type, int(run.begin[at]), int(run.end[at]), op, int(run.event[at]))
+        leaves.setdefault(thread, []).append(_Leaf(call, path, bar))
+    for thread in sorted(leaves):
+        yield from _nested(leaves[thread])
+
+
+def _functions(profile: Profile) -> dict[int, str]:
+    """The name of the function of each call."""
+    made, ops = profile.made, profile.asked.index.ops
+    known = np.flatnonzero(made.function & (made.op >= 0)).tolist()
+    return {int(made.call[at]): program_name(ops[int(made.op[at])].type) for at in known}
+
+
+def _nested(leaves: list[_Leaf]) -> Iterator[Bar]:
+    """The ops of a thread, one after the other, and around those that follow each other what they are in."""
+    depth = 0
+    while any(len(leaf.path) > depth for leaf in leaves):
+        yield from _level(leaves, depth)
+        depth += 1
+    yield from (leaf.bar for leaf in leaves)
+
+
+def _level(leaves: list[_Leaf], depth: int) -> Iterator[Bar]:
+    opened: Bar | None = None
+    inside: object = None
+    for leaf in leaves:
+        around = (leaf.call, leaf.path[: depth + 1]) if len(leaf.path) > depth else None
+        if opened is not None and around == inside:
+            opened = _longer(opened, leaf.bar.end)
+            continue
+        if opened is not None:
+            yield opened
+        inside, bar = around, leaf.bar
+        below = bar.depth - len(leaf.path)
+        opened = Bar(bar.thread, depth + below, *leaf.path[depth], bar.begin, bar.end) if around else None
+    if opened is not None:
+        yield opened
+
+
+def _longer(bar: Bar, end: int) -> Bar:
+    return Bar(bar.thread, bar.depth, bar.kind, bar.name, bar.begin, end)

@@ -1,0 +1,64 @@
+"""Which tensors that were seen an op had to wait for: its inputs, and through what was not looked at theirs."""
+
+from __future__ import annotations
+
+from tensorsleuth.analyze.profile.op_ends import mark_of
+from tensorsleuth.core.catalog import Instance, Node
+from tensorsleuth.core.ops.kinds import INPUT
+from tensorsleuth.trace.dataflow.value_flow import Flow
+from tensorsleuth.trace.query.ops import Op, OpIndex
+
+MOST = 64  # sources of one op: of a sum over thousands the last few tell as much
+
+
+class Feeding:
+    """The sources of ops, among what has rows."""
+
+    def __init__(self, index: OpIndex, seen: set[int]) -> None:
+        self._index = index
+        self._process = index.process
+        self._seen = seen
+        self._flow = Flow(index.process)
+        self.takers: dict[
+            int, set[int]
+        ] = {}  # ops that take a batch -> those that take an output of theirs without a row
+
+    def sources(self, op: Op) -> list[int]:
+        """What with rows an op in a function was computed from: ids of tensors, marks; empty for an eager op."""
+        instance = self._process.catalogue.instances.get(op.instance)
+        if instance is None or op.node < 0:
+            return []
+        found: set[int] = set()
+        met, wanted = {(instance.id, op.node)}, [(instance, op.node)]
+        while wanted and len(found) < MOST:
+            wanted += self._behind(*wanted.pop(), found, met)
+        for key in met - {(instance.id, op.node)}:
+            if (place := self._index.place(*key)) >= 0 and self._index.ops[place].type.startswith(INPUT):
+                self.takers.setdefault(place, set()).add(self._index.place(op.instance, op.node))
+        return sorted(found)
+
+    def _behind(
+        self, instance: Instance, node: int, found: set[int], met: set[tuple[int, int]]
+    ) -> list[tuple[Instance, int]]:
+        """What a node takes goes to `found` where it was seen; else the node that computes it is returned."""
+        further: list[tuple[Instance, int]] = []
+        for source in (source for slot in self._flow.slots(instance, node) for source in slot):
+            if source.tensor in self._seen:
+                found.add(source.tensor)
+                continue
+            tensor = self._process.tensor(source.tensor)
+            if tensor is None or tensor.instance is None or tensor.function is None or tensor.node is None:
+                continue
+            key = tensor.instance.id, tensor.function.number(tensor.node)
+            told = self._told_otherwise(tensor.instance, tensor.node, key[1])
+            found.update(told)
+            if not told and key not in met and len(met) < MOST:
+                further.append((tensor.instance, key[1]))
+            met.add(key)
+        return further
+
+    def _told_otherwise(self, instance: Instance, node: Node, number: int) -> list[int]:
+        """Of a node whose output has no row: its mark, and its other outputs."""
+        first = instance.first + node.first
+        ids = [mark_of(self._index.place(instance.id, number)), *range(first, first + len(node.dtypes))]
+        return [id for id in ids if id in self._seen]

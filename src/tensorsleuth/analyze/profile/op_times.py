@@ -1,0 +1,122 @@
+"""When each op in a function ran, from when the probes behind it did.
+
+TensorFlow runs a probe right after the op that it stands behind, on the same thread: an op that takes more than a few
+microseconds is alone in the list of what its thread is to run next. So an op ended when the look at its output
+began, and began when the last of its inputs had been looked at and its thread was done with the row before.
+What ran in between and has no row is counted in: views and whole numbers on the way to the op, mostly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorsleuth.analyze.profile.batch_waits import waits_first
+from tensorsleuth.analyze.profile.op_ends import LAST, NO_EVENT, Seen, seen
+from tensorsleuth.analyze.profile.op_inputs import Feeding
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.trace.process.key_lookup import LookUp
+from tensorsleuth.trace.query.process_index import Asked
+
+
+@dataclass(frozen=True)
+class OpsRun:
+    """Columns, a row a look: an op with several outputs has several, of which only the first lasts."""
+
+    begin: Array
+    end: Array
+    looked: Array
+    thread: Array
+    op: Array  # place in `asked.index.ops`
+    call: Array  # that Python waits for; -1 for what a dataset runs by itself
+    event: Array
+    again: Array  # another output of the op in the row before
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+
+def ops_run(asked: Asked, begin: int = 0, end: int = LAST) -> OpsRun:
+    """Of all ops of a process that ran in functions and were seen, in a stretch of time."""
+    rows = seen(asked, begin, end)
+    feeding = Feeding(asked.index, set(np.unique(rows.tensor).tolist()))
+    calls = asked.joined(rows.run)
+    free, ready = _thread_free(rows), _inputs_ready(asked, rows, feeding)
+    floor = np.maximum(np.maximum(free, ready), _called(asked, calls, rows.end))
+    began = np.minimum(np.where(floor > 0, floor, rows.end), rows.end)
+    again = _again(rows)
+    began, ended, threads = waits_first(rows, np.where(again, rows.end, began), ~again, feeding.takers)
+    return OpsRun(began, ended, rows.looked, threads, rows.op, calls, rows.event, again)
+
+
+def _thread_free(rows: Seen) -> Array:
+    """When each row's thread was done with the row before; 0 for its first."""
+    order = np.argsort(rows.thread, kind="stable")
+    threads, looked = rows.thread[order], rows.looked[order]
+    free = np.zeros(len(order), np.int64)
+    free[order[1:]] = np.where(threads[1:] == threads[:-1], looked[:-1], 0)
+    return free
+
+
+def _again(rows: Seen) -> Array:
+    """Is a row that of a second output: the same op, run and turn of a loop as an earlier one."""
+    order = np.lexsort((rows.looked, rows.turn, rows.op, rows.run))
+    same = [column[order][1:] == column[order][:-1] for column in (rows.run, rows.op, rows.turn)]
+    again = np.zeros(len(order), bool)
+    again[order[1:]] = same[0] & same[1] & same[2] & (rows.event[order[1:]] != NO_EVENT)
+    return again
+
+
+def _called(asked: Asked, calls: Array, ends: Array) -> Array:
+    """When the function of each call began to run, as far as is known; nothing in it began before."""
+    rows = asked.process.calls
+    made, joined = (rows[rows["kind"] == kind] for kind in (CallKind.FUNCTION, CallKind.JOIN))
+    times = [LookUp(some["call"].astype(np.int64), some["time"].astype(np.int64))(calls) for some in (made, joined)]
+    return np.maximum(np.where(times[1] <= ends, times[1], times[0]), 0)
+
+
+def _inputs_ready(asked: Asked, rows: Seen, feeding: Feeding) -> Array:
+    """When the last of each row's inputs had been looked at, in the same run; 0 where none was."""
+    ready = np.zeros(len(rows.end), np.int64)
+    sources = {op: feeding.sources(asked.index.ops[op]) for op in np.unique(rows.op).tolist()}
+    latest = _Latest(rows)
+    width = max(map(len, sources.values()), default=0)
+    table = np.full((len(asked.index.ops), width), -1, np.int64)
+    for op, tensors in sources.items():
+        table[op, : len(tensors)] = tensors
+    for column in table.T:
+        ready = np.maximum(ready, latest.of(column[rows.op]))
+    return ready
+
+
+class _Latest:
+    """When a tensor was last looked at before each row ended, in the row's run."""
+
+    def __init__(self, rows: Seen) -> None:
+        self._rows = rows
+        _, self._runs = np.unique(rows.run, return_inverse=True)
+        self._size = len(rows.end) + 1
+        self._ranks = np.searchsorted(rows.looked, rows.end, "left")  # how many looks were over when the op ended
+        self._tensors = int(rows.tensor.max(initial=0)) + 1
+        keys, places = self._keys(rows.tensor), np.arange(len(rows.end))
+        order = np.lexsort((places, keys))
+        self._sorted, self._places = keys[order], places[order]
+        self._distinct, self._starts = np.unique(self._sorted, return_index=True)
+        self._codes = np.repeat(np.arange(len(self._distinct)), np.diff([*self._starts, len(order)])) * self._size
+        self._codes += self._places
+
+    def _keys(self, tensors: Array) -> Array:
+        return self._runs * np.int64(self._tensors) + tensors
+
+    def of(self, tensors: Array) -> Array:
+        """Of one tensor for each row; 0 where it was not seen, or is -1."""
+        if not len(self._distinct):
+            return np.zeros(len(tensors), np.int64)
+        keys = self._keys(tensors)
+        which = np.minimum(np.searchsorted(self._distinct, keys), len(self._distinct) - 1)
+        there = (tensors >= 0) & (self._distinct[which] == keys)
+        at = np.searchsorted(self._codes, which * self._size + self._ranks, "left") - 1
+        there &= (at >= 0) & (self._codes[at] // self._size == which)
+        return np.where(there, self._rows.looked[self._places[at]], 0)

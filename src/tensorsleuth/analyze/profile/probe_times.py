@@ -1,0 +1,23 @@
+"""How long each look of a probe took, as the rows have it: `look_bits` in native/src/files/rows.h writes it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import LOOK_CODES, LOOK_SHIFT
+
+
+def _middle(code: int) -> int:
+    """The middle of the durations that are written alike, in nanoseconds; 0 where none was written."""
+    exponent, quarter = code >> 2, code & 3
+    return int((4.5 + quarter) * 2.0 ** (exponent - 2)) if exponent else 0
+
+
+_NANOSECONDS = np.array([_middle(code) for code in range(LOOK_CODES)], np.int64)
+
+
+def look_times(flags: Array) -> Array:
+    """Nanoseconds, of the flags of events."""
+    times: Array = _NANOSECONDS[(flags >> LOOK_SHIFT) & (LOOK_CODES - 1)]
+    return times

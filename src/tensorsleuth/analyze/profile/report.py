@@ -1,0 +1,116 @@
+"""What `sleuth profile` says of a run, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.analyze.profile.bottleneck import Bound, bound
+from tensorsleuth.analyze.profile.profile import Profile, others, profile_of
+from tensorsleuth.analyze.profile.slow_steps import SlowStep, slowest
+from tensorsleuth.analyze.profile.time_split import WORDS
+from tensorsleuth.analyze.profile.time_tables import BY, Line, to_json
+from tensorsleuth.core.ops.function_names import program_name
+from tensorsleuth.trace.reader import Trace
+
+
+@dataclass(frozen=True)
+class Report:
+    """Times in nanoseconds."""
+
+    run: str
+    step: int | None  # where one was asked for
+    steps: int  # that it is about
+    left_out: int  # steps in which something ran for the first time
+    wall: int
+    bound: Bound
+    parts: dict[str, int]
+    tables: dict[str, list[Line]]
+    slowest: list[SlowStep]
+    notes: list[str]
+
+    def whole(self, by: str) -> int:
+        """What the lines of a table add up to."""
+        return sum(line.time for line in self.tables[by])
+
+    def to_json(self) -> dict[str, Any]:
+        """As `--json` prints it."""
+        told = {by: [to_json(line, self.whole(by), self.steps) for line in lines] for by, lines in self.tables.items()}
+        return {
+            "run": self.run,
+            "step": self.step,
+            "steps": self.steps,
+            "left_out": self.left_out,
+            "ms_per_step": self.wall / 1e6 / max(self.steps, 1),
+            "verdict": asdict(self.bound),
+            "split": {part: time / max(self.wall, 1) for part, time in self.parts.items()},
+            "by": told,
+            "slowest": [
+                {"step": slow.step, "ms": slow.time / 1e6, "times_usual": slow.times_usual, "why": slow.why}
+                for slow in self.slowest
+            ],
+            "notes": self.notes,
+        }
+
+
+def report(trace: Trace, step: int | None = None) -> tuple[Report, Profile]:
+    """Of the process that called TensorFlow most, and what it was made of."""
+    profile = profile_of(trace, step)
+    made = Report(
+        trace.path.name,
+        step,
+        profile.count,
+        0 if step is not None else len(profile.steps) - profile.count,
+        profile.wall,
+        bound(profile),
+        profile.parts,
+        {by: profile.table(by) for by in BY},
+        slowest(profile),
+        list(_notes(trace, profile)),
+    )
+    return made, profile
+
+
+def words(part: str) -> str:
+    """What a part of the time is called."""
+    return WORDS[part]
+
+
+def _notes(trace: Trace, profile: Profile) -> list[str]:
+    """What is not known, or known otherwise."""
+    return [*_traced(profile), *_at_once(profile), *_closed(profile), *_missing(profile), *_elsewhere(trace, profile)]
+
+
+def _closed(profile: Profile) -> list[str]:
+    """Functions in which nothing was looked at."""
+    made, ops = profile.made, profile.asked.index.ops
+    looked_into = set(made.op[np.isin(made.call, np.unique(profile.run.call))].tolist())
+    closed = {program_name(ops[op].type) for op in set(made.op[made.function & (made.op >= 0)].tolist()) - looked_into}
+    why = "compiled by XLA, recorded in FLIGHT, or without anything to look at"
+    return [f"{name} is one bar: nothing in it was looked at ({why})." for name in sorted(closed)]
+
+
+def _missing(profile: Profile) -> list[str]:
+    lost = profile.asked.process.lost
+    return [f"{lost:,} of the oldest rows were written over: their ops are missing."] if lost else []
+
+
+def _traced(profile: Profile) -> list[str]:
+    """Where no step was left out of the sums, though functions were traced in all."""
+    if not all(profile.steps.new[at] for at in np.flatnonzero(profile.chosen)):
+        return []
+    return ["A function ran for the first time here: tracing it counts as Python, optimizing it as the function."]
+
+
+def _at_once(profile: Profile) -> list[str]:
+    """Where the table adds up to more than the time."""
+    if profile.threads < 2:
+        return []
+    return [f"{profile.threads} threads ran ops at once: their times add up to more than the step's."]
+
+
+def _elsewhere(trace: Trace, profile: Profile) -> list[str]:
+    count = len(others(trace, profile))
+    return [f"This is the busiest of {count + 1} processes."] if count else []

@@ -1,0 +1,76 @@
+"""Where one training step ends and the next begins, on the thread that trains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorsleuth.analyze.profile.python_calls import Made
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.ops.function_names import program_name
+from tensorsleuth.trace.query.process_index import Asked
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Columns, a row a step in the order of time. A step lasts until the next begins: Python in between is its own."""
+
+    number: Array
+    begin: Array
+    end: Array
+    first: Array  # of its calls, in `Made`
+    last: Array  # one behind its last
+    new: list[tuple[str, ...]]  # functions that ran for the first time in it
+    retraced: list[tuple[str, ...]]  # those of them that were traced before, for other arguments
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    @property
+    def usual(self) -> Array:
+        """Those in which nothing ran for the first time; all, where there are no others."""
+        usual = np.array([not new for new in self.new], bool)
+        return usual if usual.any() else np.ones(len(self.new), bool)
+
+
+def steps_of(asked: Asked, made: Made) -> Steps:
+    """The steps of the thread that trains."""
+    if not len(made):
+        none = np.empty(0, np.int64)
+        return Steps(none, none, none, none, none, [], [])
+    first = _beginnings(made)
+    last = np.append(first[1:], len(made))
+    begin = made.begin[first]
+    end = np.append(begin[1:], max(int(made.looked[-1]), int(made.end.max())))
+    new, retraced = _firsts(asked, made, first)
+    return Steps(made.step[last - 1], begin, end, first, last, new, retraced)
+
+
+def _beginnings(made: Made) -> Array:
+    """The first call of each step. Who takes the next batch has begun the next step."""
+    changes = (np.flatnonzero(made.step[1:] != made.step[:-1]) + 1).tolist()
+    first = [0]
+    for change in changes:
+        while change > first[-1] + 1 and made.takes[change - 1]:
+            change -= 1
+        first.append(change)
+    return np.array(first, np.int64)
+
+
+def _firsts(asked: Asked, made: Made, first: Array) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """For each step the functions that were new in it, and which of them only to TensorFlow."""
+    new: list[list[str]] = [[] for _ in first]
+    retraced: list[list[str]] = [[] for _ in first]
+    known: set[str] = set()
+    names: set[str] = set()
+    for at in np.flatnonzero(made.function & (made.op >= 0)).tolist():
+        traced = asked.index.ops[int(made.op[at])].type
+        if traced in known:
+            continue
+        step = int(np.searchsorted(first, at, "right")) - 1
+        (retraced if program_name(traced) in names else new)[step].append(program_name(traced))
+        known.add(traced)
+        names.add(program_name(traced))
+    both = [tuple(a + b) for a, b in zip(new, retraced, strict=True)]
+    return both, [tuple(names) for names in retraced]

@@ -1,0 +1,33 @@
+"""The commands there are. Each is `command` in the module of its name, imported when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+NAMES = (
+    *(
+        "run",
+        "why",
+        "memory",
+        "profile",
+        "attention",
+        "layers",
+        "view",
+        "report",
+        "debug",
+        "demo",
+        "save-step",
+        "replay",
+    ),
+    *("data", "runs", "info", "rm", "doctor"),
+)
+
+
+def load(name: str) -> click.Command | None:
+    if name not in NAMES:
+        return None
+    command = import_module(f"tensorsleuth.cli.commands.{name.replace('-', '_')}").command
+    assert isinstance(command, click.Command)
+    return command

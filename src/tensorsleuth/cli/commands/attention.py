@@ -1,0 +1,149 @@
+"""`sleuth attention`: what the heads of a model look at."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tensorsleuth.cli.options import common
+from tensorsleuth.cli.output.closing import hint_at
+from tensorsleuth.cli.output.command_text import typed
+from tensorsleuth.cli.output.findings import findings_of, why_more
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.ui.terminal import console
+
+if TYPE_CHECKING:
+    from tensorsleuth.analyze.attention.picture import Picture
+    from tensorsleuth.trace.reader import Trace
+    from tensorsleuth.trace.series.attention import Attention
+    from tensorsleuth.trace.series.layer_stats import Inside
+
+MOST_PICTURES = 8
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option(
+    "--layer", metavar="REGEX", help="Only attention of this name: a regular expression, from scope to scope."
+)
+@click.option("--head", type=click.IntRange(0), metavar="N", help="Only this head, and its heat map.")
+@click.option("--sample", type=click.IntRange(0), metavar="N", help="Heat maps of this sample.  [default: 0]")
+@click.option("--step", type=int, metavar="N", help="The look nearest to this training step.  [default: the last]")
+@click.option(
+    "--vocab", type=click.Path(path_type=Path), metavar="FILE", help="Tokens on the axes: a token a line, or JSON."
+)
+@common.logdir
+@common.as_json
+def command(
+    run: str | None,
+    layer: str | None,
+    head: int | None,
+    sample: int | None,
+    step: int | None,
+    vocab: Path | None,
+    logdir: Path,
+    as_json: bool,
+) -> None:
+    """Tell what the attention of a model looks at, and which heads are remarkable.
+
+    Entropy, distance, sink share, collapse and weight ahead of each head over the steps; heads that are dead or
+    collapsed, rows that are broken, weight on padding, a causal model that looks ahead. With --head or --sample the
+    weights as a heat map. RUN is a name, the start of one, or a path; the latest when left out.
+
+    \b
+    sleuth attention
+    sleuth attention --layer block_1
+    sleuth attention --layer block_1 --head 3 --vocab vocab.txt
+    sleuth attention --sample 1 --step 100 20251115-2215
+    sleuth attention --json
+    """
+    from tensorsleuth.analyze.attention.summary import summarize
+    from tensorsleuth.analyze.attention.to_json import attention_told
+    from tensorsleuth.diagnose.attention.remarks import lines_of, remarks_of
+    from tensorsleuth.trace.reader import open_trace
+
+    path = run_folder.find(logdir, run)
+    trace = open_trace(path)
+    inside = trace.inside()
+    chosen = _chosen(trace, inside, layer, head)
+    names = {one.name for one in chosen}
+    remarks = [one for one in remarks_of(inside) if one.layer in names]
+    remarks = [one for one in remarks if head is None or head in one.heads]
+    pictures = _pictures(inside, chosen, head, sample, step, vocab)
+    if as_json:
+        console.data(attention_told(chosen, remarks, pictures, lines_of(inside)))
+        return
+    from tensorsleuth.ui.terminal.attention_report import attention_report, is_by_layer
+    from tensorsleuth.ui.terminal.verdict import elsewhere
+
+    lines = lines_of(inside)
+    summaries = [summarize(one, step, lines.get(one.name)) for one in chosen]
+    findings = findings_of(trace)
+    told = {one.what for one in remarks}
+    more = elsewhere([finding for finding in findings if finding.cause not in told])
+    console.show(attention_report(summaries, remarks, more, head, console.width()))
+    _show(pictures, vocab)
+    first = typed(f"attention --layer {shlex.quote(re.escape(chosen[0].name))}", path)
+    each = {first: "each head of the first layer"} if is_by_layer(summaries, head) else {}
+    hint_at(each | why_more(trace, findings))
+
+
+def _chosen(trace: Trace, inside: Inside, layer: str | None, head: int | None) -> list[Attention]:
+    from tensorsleuth.analyze.layers.no_stats import why_nothing
+    from tensorsleuth.trace.series.watched import named
+
+    seen = [one for one in inside.attention if one.heads]
+    if not seen:
+        raise SleuthError(why_nothing(trace, inside, "attention"))
+    is_named = named(layer)
+    found = [one for one in seen if is_named(one.name)]
+    if not found:
+        raise SleuthError(
+            f"--layer {layer}: no attention has that name; there is {_listed([one.name for one in seen])}."
+        )
+    most = max(one.heads for one in found)
+    if head is not None and head >= most:
+        there = f"there are {most} heads, 0 to {most - 1}" if most > 1 else "there is one head, 0"
+        raise SleuthError(f"--head {head}: {there}.")
+    return [one for one in found if head is None or head < one.heads]
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return ", ".join(names[:4]) + more
+
+
+def _pictures(
+    inside: Inside, chosen: list[Attention], head: int | None, sample: int | None, step: int | None, vocab: Path | None
+) -> list[Picture]:
+    from tensorsleuth.analyze.attention.picture import look_at, picture
+    from tensorsleuth.data.tokens.vocabulary_file import read_vocabulary
+
+    vocabulary = read_vocabulary(vocab) if vocab is not None else None
+    if head is None and sample is None and vocab is None:
+        return []
+    pairs = [(one, at) for one in chosen for at in (range(min(one.heads, 32)) if head is None else [head])]
+    return [
+        picture(one, look_at(one, step), at, sample or 0, inside.inputs, vocabulary)
+        for one, at in pairs[:MOST_PICTURES]
+    ]
+
+
+def _show(pictures: Sequence[Picture], vocab: Path | None) -> None:
+    from rich.text import Text
+
+    from tensorsleuth.ui.terminal.charts.heat_map import heat_map
+
+    for one in pictures:
+        console.show(Text())
+        console.show(heat_map(one, console.width()))
+    if vocab is not None and any(one.keys is None for one in pictures):
+        console.note(" No ids of the batch fit the keys: positions are shown, not tokens (docs/transformers.md).")
+    if len(pictures) == MOST_PICTURES:
+        console.note(f" The first {MOST_PICTURES} heat maps. Fewer: --layer REGEX, --head N.")

@@ -1,0 +1,145 @@
+"""`sleuth data`: looks at data before it goes into a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from tensorsleuth.cli.options import common
+from tensorsleuth.cli.options.tokens import check_tokens, refuse_alone, token_options
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.ui.terminal import console as terminal
+
+if TYPE_CHECKING:
+    from tensorsleuth.data.report import DataReport
+    from tensorsleuth.data.schema import Progress
+
+FINE, BROKEN = 0, 1  # 2, where something cannot be read, is that of every command
+
+
+@click.group("data")
+def command() -> None:
+    """Look at data before it goes into a model.
+
+    \b
+    sleuth data check train.npz
+    sleuth data infer train.npz -o schema.toml
+    sleuth data check train.npz val.npz --schema schema.toml
+    """
+
+
+@command.command("infer")
+@click.argument("sample", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write it there, not on the screen.")
+@click.option("--force", is_flag=True, help="Also over a file that is there.")
+def infer(sample: Path, output: Path | None, force: bool) -> None:
+    """Write the schema that a SAMPLE suggests, for you to read and put right.
+
+    SAMPLE is a .npz, .npy, .csv, .parquet, .jsonl or .tfrecord file.
+
+    \b
+    sleuth data infer train.npz
+    sleuth data infer train.csv -o schema.toml
+    """
+    from tensorsleuth.data.check_data import check
+    from tensorsleuth.data.schema import Schema
+    from tensorsleuth.data.schema_file import dumps
+
+    if output is not None and output.exists() and not force:
+        raise SleuthError(
+            f"{output} is there already, perhaps with changes of yours. Choose another name, or add --force."
+        )
+    with _progress() as progress:
+        schema = Schema.infer(sample, progress)
+        wrong = check(None, sample, progress=progress).errors
+    if output is None:
+        click.echo(dumps(schema), nl=False)
+    else:
+        schema.save(output)
+    if wrong:
+        names = ", ".join(dict.fromkeys(one.name for one in wrong))
+        terminal.note(f" The schema accepts what is wrong with {names}; see first: sleuth data check {sample}")
+    if output is None:
+        return
+    terminal.note(f" {output} says what {sample} is like. Read it, put right what is not meant, then:")
+    terminal.note(f" sleuth data check {sample} --schema {output}")
+
+
+@command.command("check")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("validation", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--schema",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="What is expected, as `sleuth data infer` writes it.",
+)
+@click.option("--against", metavar="OTHER", type=click.Path(path_type=Path), help="Data that this should look like.")
+@token_options
+@common.as_json
+@click.pass_context
+def check(
+    ctx: click.Context,
+    /,
+    path: Path,
+    validation: Path | None,
+    schema: Path | None,
+    against: Path | None,
+    tokens: bool,
+    as_json: bool,
+    **asked: Any,
+) -> None:
+    """Say what is wrong with the data in PATH, and in VALIDATION beside it.
+
+    Without a schema, only what is never right: NaN, infinities, constants, rows that come twice or are in both
+    files, gaps in the labels, images that were not scaled. The exit code is 0 where nothing is wrong, 1 where something
+    is, 2 where a file cannot be read. With --tokens: ids, masks and labels of models of text, and the text itself.
+
+    \b
+    sleuth data check train.npz
+    sleuth data check train.csv val.csv --schema schema.toml
+    sleuth data check today.parquet --against train.parquet --json
+    sleuth data check tokens.npz --tokens --vocab vocab.txt
+    """
+    if tokens:
+        with _progress() as progress:
+            told = check_tokens(path, validation, {"schema": schema, "against": against}, asked, progress)
+        _show(ctx, told, as_json)
+    refuse_alone(asked)
+    from tensorsleuth.data.check_data import check as check_data
+    from tensorsleuth.data.schema import Schema
+
+    known = Schema.load(schema) if schema is not None else None
+    with _progress() as progress:
+        report = check_data(known, path, validation, against, progress)
+    hint = "" if known is not None else f"\n More can be checked with a schema: sleuth data infer {path} -o schema.toml"
+    _show(ctx, report, as_json, hint)
+
+
+def _show(ctx: click.Context, report: DataReport, as_json: bool, hint: str = "") -> NoReturn:
+    if as_json:
+        terminal.data(report.to_json())
+    else:
+        terminal.show(report.__rich__())
+        if hint:
+            terminal.note(hint)
+    ctx.exit(FINE if report.ok else BROKEN)
+
+
+@contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """A bar on stderr, where that is a terminal; it goes when the work is done."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    from tensorsleuth.ui.terminal.progress import Bar
+
+    with Bar(console) as bar:
+        yield bar.show

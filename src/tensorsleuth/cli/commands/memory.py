@@ -1,0 +1,96 @@
+"""`sleuth memory`: where the memory went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tensorsleuth.cli.options import common
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.ui.terminal import console
+
+if TYPE_CHECKING:
+    from tensorsleuth.trace.reader import Trace
+
+GROUPS = ("kind", "layer", "line", "op", "dtype")
+USUAL = ("kind", "layer", "line")
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option("--by", type=click.Choice(GROUPS), help="Add up the tensors by this only.  [default: kind, layer, line]")
+@click.option("--at", metavar="TIME|STEP", help="Another moment: seconds since recording began, or step3.")
+@click.option("--fit", is_flag=True, help="The largest batch that fits, and what would help.")
+@click.option("--limit", metavar="SIZE", help="With --fit: how much memory there is, 12GB.  [default: as recorded]")
+@click.option("--batch", type=click.IntRange(1), help="With --fit: ask about this batch.  [default: as recorded]")
+@click.option("--sequence", type=click.IntRange(1), help="With --fit: ask about this length of the sequence.")
+@common.logdir
+@common.as_json
+def command(
+    run: str | None,
+    by: str | None,
+    at: str | None,
+    fit: bool,
+    limit: str | None,
+    batch: int | None,
+    sequence: int | None,
+    logdir: Path,
+    as_json: bool,
+) -> None:
+    """Tell where the memory of a run went, and which batch fits.
+
+    Resident memory over time, and the moment when it was highest, opened up: the tensors that were alive, by what they
+    were for, by layer and by line; and what was not in tensors. With --fit a model of that peak: the largest batch and
+    the longest sequence that fit, and what would help by how much. RUN is a name, the start of one, or a path; the
+    latest when left out.
+
+    \b
+    sleuth memory
+    sleuth memory --by op
+    sleuth memory --at step3
+    sleuth memory --at 2.5 --by line 20251115-2215
+    sleuth memory --fit
+    sleuth memory --fit --limit 12GB --batch 64
+    sleuth memory --json
+    """
+    from tensorsleuth.trace.reader import open_trace
+
+    if not fit and (limit, batch, sequence) != (None, None, None):
+        raise click.UsageError("--limit, --batch and --sequence ask about another size: say --fit as well.")
+    if fit and (by, at) != (None, None):
+        raise click.UsageError("--by and --at open a moment of the run, --fit is about other sizes: leave one out.")
+    trace = open_trace(run_folder.find(logdir, run))
+    if fit:
+        _fit(trace, limit, batch, sequence, as_json)
+    else:
+        _account(trace, by, at, as_json)
+
+
+def _account(trace: Trace, by: str | None, at: str | None, as_json: bool) -> None:
+    from tensorsleuth.analyze.memory.report import answers
+    from tensorsleuth.ui.terminal.memory_report import memory_report
+
+    found = answers(trace, at)
+    if as_json:
+        console.data([one.to_json(by or "kind") for one in found])
+        return
+    for answer in found:
+        if len(found) > 1:
+            console.note(f" process {answer.pid}")
+        console.show(memory_report(answer, (by,) if by else USUAL, console.width()))
+
+
+def _fit(trace: Trace, limit: str | None, batch: int | None, sequence: int | None, as_json: bool) -> None:
+    from tensorsleuth.analyze.memory.batch_size.fit_report import bytes_of, fittings
+    from tensorsleuth.ui.terminal.batch_report import batch_report
+
+    found = fittings(trace, bytes_of(limit) if limit is not None else None, batch, sequence)
+    if as_json:
+        console.data([one.to_json() for one in found])
+        return
+    for one in found:
+        if len(found) > 1:
+            console.note(f" process {one.pid}")
+        console.show(batch_report(one, console.width()))

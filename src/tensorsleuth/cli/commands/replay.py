@@ -1,0 +1,40 @@
+"""`sleuth replay`: runs a saved step again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from tensorsleuth.cli.commands.why import EXITS, say_why
+from tensorsleuth.cli.options import common
+from tensorsleuth.trace.storage.saved_steps import read_step
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@common.logdir
+@common.as_json
+@click.pass_context
+def command(ctx: click.Context, folder: Path, logdir: Path, as_json: bool) -> None:
+    """Run a step that `sleuth save-step` saved, without the program that it came from, and say why it went bad.
+
+    It is recorded as a run of its own. Nothing in FOLDER is executed but ops of TensorFlow's. The exit
+    code is that of `sleuth why`.
+
+    \b
+    sleuth replay step
+    """
+    step = read_step(folder)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what the ops complain of is what we are about to say
+    from tensorsleuth.recording.api import need_tensorflow, record
+
+    need_tensorflow()
+    from tensorsleuth.recording.replay.saved_step import rerun
+
+    with record(logdir) as recording:
+        rerun(step, recording)
+    if recording.path is None:
+        ctx.exit(EXITS["unknown"])
+    say_why(ctx, recording.path, as_json)

@@ -1,0 +1,92 @@
+"""`sleuth run`: any program, unedited, recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tensorsleuth.cli.options import breakpoints, common
+from tensorsleuth.cli.options import record as settings
+from tensorsleuth.cli.options import watch as watching
+from tensorsleuth.cli.program import child, launch
+from tensorsleuth.cli.program.afterwards import close
+
+HANG_AFTER = 300.0  # longer than most programs prepare data, compile or save without an op
+
+
+class ProgramCommand(click.Command):
+    """A command whose own options end where the program begins, be it a file, -m or -c."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, self._fenced(args))
+
+    def _fenced(self, args: list[str]) -> list[str]:
+        """Put -- before the program, so that what follows is never taken for an option of ours."""
+        place = 0
+        while place < len(args) and args[place].startswith("-") and args[place] not in ("-", "--"):
+            if args[place][:2] in ("-m", "-c"):
+                glued = args[place][2:]  # -mpkg, as Python allows
+                return [*args[:place], "--", args[place][:2], *([glued] if glued else []), *args[place + 1 :]]
+            place += 2 if args[place] in self._with_value() else 1
+        if place >= len(args) or args[place] == "--":
+            return args
+        return [*args[:place], "--", *args[place:]]
+
+    def _with_value(self) -> set[str]:
+        taking = (param for param in self.params if isinstance(param, click.Option) and not param.is_flag)
+        return {name for param in taking for name in param.opts}
+
+
+@click.command(cls=ProgramCommand, options_metavar="[OPTIONS]")
+@common.logdir
+@settings.recording
+@breakpoints.breaking
+@watching.watching
+@common.quiet
+@click.option(
+    "--hang-after",
+    type=click.FloatRange(min=0),
+    default=HANG_AFTER,
+    show_default=True,
+    metavar="SECONDS",
+    help="Say where the program is, once, where nothing has happened for so long; 0: never.",
+)
+@click.option("--join", metavar="NAME", help="Record into the run of this name, together with others that do.")
+@click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
+def command(
+    program: tuple[str, ...],
+    logdir: Path,
+    quiet: bool,
+    join: str | None,
+    conditions: tuple[str, ...],
+    break_on: tuple[str, ...],
+    then: str,
+    watched: tuple[str, ...],
+    watch_every: int,
+    hang_after: float,
+    **recording: Any,
+) -> None:
+    """Run a program, unedited, and record what its tensors were.
+
+    PROGRAM is what you would have typed after `python`: a file, -m module, or -c code. It sees
+    the same arguments, input, output and signals, and `sleuth run` ends as it did.
+
+    \b
+    sleuth run train.py --epochs 3
+    sleuth run --mode CURT_HEALTH -m mypackage.train
+    sleuth run --op-regex '(MatMul|Log)' --logdir /scratch/runs train.py
+    sleuth run --join mnist worker.py     # in each worker's terminal: one verdict
+    sleuth run --break 'grad_norm > 100' --then pause train.py
+    sleuth run --watch 'encoder/.*/kernel' --watch-every 100 train.py
+    """
+    launch.check_program(program)
+    wanted = settings.checked(logdir, recording)
+    points = breakpoints.checked(conditions, break_on, then)
+    watches = watching.checked(watched, watch_every)
+    run = launch.new_run(logdir, program, join)
+    ending = launch.watch(program, run, wanted, points, watches, hang_after)
+    if run is not None and not quiet:
+        close(run, program, ending)
+    child.end_as(ending)

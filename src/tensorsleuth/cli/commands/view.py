@@ -1,0 +1,111 @@
+"""`sleuth view`: the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tensorsleuth.cli.options import common
+from tensorsleuth.core.formatting import printable, size
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.ui.terminal import console
+
+if TYPE_CHECKING:
+    from tensorsleuth.ui.web.page_files import PageFile
+    from tensorsleuth.ui.web.server.run_cache import Shelf
+    from tensorsleuth.ui.web.server.safety import Guarding
+
+LOOPBACK = "127.0.0.1"
+
+
+@click.command()
+@click.argument("run", required=False)
+@common.logdir
+@click.option("--host", default=LOOPBACK, show_default=True, metavar="ADDRESS", help="Where to listen.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="0: any that is free.  [default: 6070, or the next free one]"
+)
+@click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
+@click.option("--vocab", type=click.Path(path_type=Path), metavar="FILE", help="Tokens on the axes of attention.")
+@click.option("--export", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write one HTML file.")
+def command(
+    run: str | None,
+    logdir: Path,
+    host: str,
+    port: int | None,
+    no_browser: bool,
+    vocab: Path | None,
+    export: Path | None,
+) -> None:
+    """Open the page: verdict, timeline, tensors, graph and source of a run, live while it runs.
+
+    RUN is a name, the start of one, or a path; the latest when left out. The page opens with the cause on screen;
+    it is served by this process until Ctrl-C, to this machine alone. With another --host it can be reached from
+    elsewhere, by those who have the token in the printed address. --export writes the page with what it shows first
+    into one file that needs no server, to attach to a bug report. --vocab takes a token a line, a vocab.json or a
+    tokenizer.json.
+
+    \b
+    sleuth view
+    sleuth view 20251115-2215 --port 8080
+    sleuth view --host 0.0.0.0 --no-browser
+    sleuth view --export page.html
+    sleuth view --vocab vocab.txt
+    """
+    from tensorsleuth.data.tokens.vocabulary_file import read_vocabulary
+    from tensorsleuth.ui.web import page_files
+
+    files = page_files.load()
+    words = read_vocabulary(vocab) if vocab is not None else None
+    waits = run is None and export is None and not run_folder.list_runs(logdir)
+    path = None if waits else run_folder.find(logdir, run)
+    if export is not None and path is not None:
+        from tensorsleuth.ui.web.export.export import export_page
+
+        written = export_page(path, files, export, words)
+        console.say(f"{printable(path.name)} is in {export} ({size(written)}): open it in any browser.")
+        return
+    if path is None:
+        console.say(f"no run in {logdir.absolute()} yet: the page waits for the first. Make one: sleuth run program.py")
+    from tensorsleuth.ui.web.server.run_cache import Shelf
+
+    _serve(path, Shelf(logdir if path is None else path.parent, vocabulary=words), files, host, port, no_browser)
+
+
+def _serve(
+    path: Path | None, shelf: Shelf, files: dict[str, PageFile], host: str, port: int | None, no_browser: bool
+) -> None:
+    from tensorsleuth.ui.web.server import address
+    from tensorsleuth.ui.web.server.safety import guarding
+    from tensorsleuth.ui.web.server.server import Server, listen
+
+    bound = listen(host, port)
+    number = bound.getsockname()[1]
+    guard = guarding(host, number)
+    focus = {} if path is None else {"run": path.name, **address.cause_of(shelf.take(path.name))}
+    _announce(address.address(host, number, guard, focus), address.forwarding(host, number), guard, no_browser)
+    Server(shelf, files, guard).run(sockets=[bound])
+
+
+def _announce(url: str, forwarding: str | None, guard: Guarding, no_browser: bool) -> None:
+    from tensorsleuth.ui.web.server.address import can_open_browser
+
+    console.say(f"{url}   (Ctrl-C stops)")
+    if guard.token:
+        console.note(
+            "         Whoever has this address can read the run: the token in it is a password, sent unencrypted."
+        )
+    elif forwarding and not can_open_browser():
+        console.note(f"         From your own machine: {forwarding}   then open the address there.")
+    if not no_browser and can_open_browser():
+        _open_browser(url)
+
+
+def _open_browser(url: str) -> None:
+    """In a thread: the browser may not come back before the page does, which this process has yet to serve."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

@@ -1,0 +1,54 @@
+"""`sleuth why`: the cause."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from tensorsleuth.cli.options import common
+from tensorsleuth.cli.output.closing import hint_at
+from tensorsleuth.cli.output.next_steps import next_commands
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.ui.terminal import console
+
+EXITS = {"healthy": 0, "problem": 1, "unknown": 2}
+
+
+@click.command()
+@click.argument("run", required=False)
+@click.option("--all", "everything", is_flag=True, help="Show every finding in full.")
+@common.logdir
+@common.as_json
+@click.pass_context
+def command(ctx: click.Context, run: str | None, everything: bool, logdir: Path, as_json: bool) -> None:
+    """Name the line where the first bad value was born.
+
+    RUN is a name, the start of one, or a path; the latest when left out. The exit code is 0 for a
+    healthy run, 1 where a problem was found, 2 where the run cannot be
+    read, or holds nothing to judge by.
+
+    \b
+    sleuth why
+    sleuth why --all 20251115-2215
+    sleuth why --json
+    """
+    say_why(ctx, run_folder.find(logdir, run), as_json, everything)
+
+
+def say_why(ctx: click.Context, path: Path, as_json: bool, everything: bool = False) -> NoReturn:
+    """Print the verdict on a run, and end with it."""
+    from tensorsleuth.diagnose.report import diagnose
+    from tensorsleuth.trace.reader import open_trace
+    from tensorsleuth.ui.terminal.verdict import verdict
+
+    trace = open_trace(path)
+    diagnosis = diagnose(trace)
+    if as_json:
+        console.data(diagnosis.to_json())
+    else:
+        console.show(verdict(diagnosis, everything))
+        if diagnosis.verdict != "unknown":
+            hint_at(next_commands(path, diagnosis, everything, trace.inside().attention))
+    ctx.exit(EXITS[diagnosis.verdict])

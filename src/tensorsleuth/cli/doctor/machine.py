@@ -1,0 +1,104 @@
+"""Looks at this machine: would a program be recorded here?"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.cli.doctor.check import Check, State
+from tensorsleuth.core.formatting import size
+
+OLDEST_PYTHON = (3, 10)
+OLDEST_TENSORFLOW = (2, 15)
+LITTLE_DISK = 1_000_000_000
+PATIENCE = 180  # seconds for importing TensorFlow, from a cold network disk if need be
+PACKAGE_HOME = Path(__file__).absolute().parents[3]
+
+
+def checks(logdir: Path) -> list[Check]:
+    """All checks, in the order in which a recording needs them."""
+    facts = tensorflow_facts()
+    return [_python(), _tensorflow(facts), _devices(facts), _native(facts), _keras(facts), *_disk(logdir)]
+
+
+def tensorflow_facts() -> dict[str, Any]:
+    """What recording/backends/machine.py prints, or why it could not."""
+    environment = {name: value for name, value in os.environ.items() if name != "SLEUTH_RUN"}
+    paths = [os.environ.get("PYTHONPATH", ""), str(PACKAGE_HOME)]
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    command = [sys.executable, "-m", "tensorsleuth.recording.backends.machine"]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        facts = json.loads(done.stdout.strip().rpartition("\n")[2])
+    except subprocess.TimeoutExpired:
+        return {"tensorflow_error": f"importing it took more than {PATIENCE} s"}
+    except ValueError:
+        return {"tensorflow_error": f"importing it ended the process ({_status(done.returncode)})"}
+    return facts if isinstance(facts, dict) else {}
+
+
+def _status(code: int) -> str:
+    return f"exit {code}" if code >= 0 else f"signal {-code}"
+
+
+def _python() -> Check:
+    state = State.GOOD if sys.version_info >= OLDEST_PYTHON else State.BAD
+    return Check("Python", state, f"{platform.python_version()} ({sys.executable})")
+
+
+def _tensorflow(facts: dict[str, Any]) -> Check:
+    found = facts.get("tensorflow")
+    if found is None:
+        why = facts.get("tensorflow_error", "unknown reason")
+        absent = why.startswith("ModuleNotFoundError: No module named 'tensorflow'")
+        text = "absent from this Python: pip install tensorflow" if absent else f"cannot be imported: {why}"
+        return Check("TensorFlow", State.BAD, text)
+    numbers = re.findall(r"\d+", found["version"])[:2]
+    if tuple(map(int, numbers)) < OLDEST_TENSORFLOW:
+        return Check(
+            "TensorFlow",
+            State.BAD,
+            f"{found['version']} is too old, 2.15 is the least: pip install -U tensorflow",
+        )
+    return Check("TensorFlow", State.GOOD, f"{found['version']} ({os.path.dirname(found['file'])})")
+
+
+def _devices(facts: dict[str, Any]) -> Check:
+    kinds: list[str] = (facts.get("tensorflow") or {}).get("devices", [])
+    counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+    return Check("devices", State.GOOD if kinds else State.POOR, counted or "unknown without TensorFlow")
+
+
+def _native(facts: dict[str, Any]) -> Check:
+    if "native" in facts:
+        return Check("native library", State.GOOD, f"loaded, {facts['native']} kernels")
+    if "tensorflow" not in facts:
+        return Check("native library", State.POOR, "not tried: it loads beside TensorFlow")
+    why = facts.get("native_error", "unknown reason")
+    return Check("native library", State.POOR, f"not loaded, so recording is slow (NumPy instead): {why}")
+
+
+def _keras(facts: dict[str, Any]) -> Check:
+    return Check("Keras", State.GOOD, facts.get("keras") or "absent; not needed")
+
+
+def _disk(logdir: Path) -> list[Check]:
+    """Can runs be written, and is there room? The log directory need not exist yet."""
+    place = logdir.absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    writable = place.is_dir() and os.access(place, os.W_OK | os.X_OK)
+    text = f"{logdir.absolute()}" if writable else f"cannot write {logdir.absolute()}: choose another with --logdir"
+    free = shutil.disk_usage(place).free
+    return [
+        Check("log directory", State.GOOD if writable else State.BAD, text),
+        Check("disk", State.GOOD if free > LITTLE_DISK else State.POOR, f"{size(free)} free"),
+    ]

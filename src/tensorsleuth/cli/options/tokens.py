@@ -1,0 +1,53 @@
+"""The options of `sleuth data check --tokens`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tensorsleuth.core.errors import SleuthError
+
+if TYPE_CHECKING:
+    from tensorsleuth.data.schema import Progress
+    from tensorsleuth.data.tokens.report import TokenReport
+
+F = TypeVar("F", bound=Callable[..., Any])
+OPTIONS = (
+    click.option("--tokens", is_flag=True, help="Look at token ids, masks, labels and text."),
+    click.option("--vocab", metavar="FILE|SIZE", help="The tokens, or how many ids there are."),
+    click.option("--pad", metavar="ID", type=int, help="The id of padding; else it is guessed."),
+    click.option("--ignore", metavar="ID", type=int, default=None, help="The label that does not count: -100."),
+    click.option("--causal/--not-causal", default=None, help="Does the model predict the next token."),
+    click.option("--shifted-by", type=click.Choice(["model", "data"]), help="Who moves the labels by one."),
+    click.option("--max-length", metavar="N", type=int, help="At how many tokens samples are cut."),
+)
+
+
+def token_options(function: F) -> F:
+    for option in reversed(OPTIONS):
+        function = option(function)
+    return function
+
+
+def refuse_alone(asked: dict[str, Any]) -> None:
+    """They mean nothing without --tokens."""
+    given = [name for name, value in asked.items() if value is not None]
+    if given:
+        raise SleuthError(f"--{given[0].replace('_', '-')} is about tokens: add --tokens.")
+
+
+def check_tokens(
+    path: Path, validation: Path | None, others: dict[str, Any], asked: dict[str, Any], progress: Progress | None
+) -> TokenReport:
+    """What `tensorsleuth.check_batch` says of files."""
+    from tensorsleuth.data.tokens.api import check_batch
+
+    mixed = [name for name, value in others.items() if value is not None]
+    if mixed:
+        raise SleuthError(f"--{mixed[0]} is not about tokens: run `sleuth data check` without --tokens for it.")
+    said = {name: value for name, value in asked.items() if value is not None}
+    vocabulary = said.pop("vocab", None)
+    return check_batch(path, validation=validation, vocabulary=vocabulary, progress=progress, **said)

@@ -1,0 +1,46 @@
+"""What to watch, as options of a command; checked before any program starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from tensorsleuth.cli.options.common import F, with_options
+from tensorsleuth.cli.program.child import threads_without_signals
+
+_OPTIONS = (
+    click.option(
+        "--watch",
+        "watched",
+        multiple=True,
+        metavar="REGEX",
+        help="Log these: names of ops, layers, variables; op:, name:, layer:, variable:, gradient:, update: say which.",
+    ),
+    click.option(
+        "--watch-every",
+        default=1,
+        show_default=True,
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Look at what is watched every N training steps.",
+    ),
+)
+
+
+def watching(function: F) -> F:
+    """--watch, --watch-every; what they mean is what watch() does."""
+    return with_options(function, _OPTIONS)
+
+
+def checked(watched: Sequence[str], every: int) -> list[dict[str, Any]]:
+    """The arguments of watch, one for each; raises where it would refuse them."""
+    if not watched:
+        return []
+    with threads_without_signals():  # NumPy starts some, and a signal to us could kill us in one of them
+        from tensorsleuth.live.watch.options import make_wanted
+
+    for tensors in watched:
+        make_wanted(tensors, every, None)
+    return [{"tensors": tensors, "every": every} for tensors in watched]

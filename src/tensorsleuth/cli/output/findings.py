@@ -1,0 +1,25 @@
+"""What `sleuth why` says, told in a line by the commands that show something else of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tensorsleuth.cli.output.command_text import typed
+
+if TYPE_CHECKING:
+    from tensorsleuth.core.finding import Finding
+    from tensorsleuth.trace.reader import Trace
+
+
+def findings_of(trace: Trace) -> list[Finding]:
+    """All findings, and the notes that are about a layer: what looks fine elsewhere may be wrong for all that."""
+    from tensorsleuth.diagnose.report import diagnose
+
+    found = diagnose(trace)
+    return [*found.findings, *(note for note in found.notes if note.layer)]
+
+
+def why_more(trace: Trace, findings: Sequence[Finding]) -> dict[str, str]:
+    """The command that tells them in full, for `hint_at`."""
+    return {typed("why", trace.path): "what that is, with its line"} if findings else {}

@@ -1,0 +1,31 @@
+"""What to type next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tensorsleuth.cli.output.command_text import typed
+from tensorsleuth.core.formatting import of
+
+if TYPE_CHECKING:
+    from tensorsleuth.core.finding import Diagnosis
+    from tensorsleuth.trace.series.attention import Attention
+
+SHOWN = 1  # findings that are told in full without being asked
+
+
+def next_commands(
+    run: Path, found: Diagnosis | None = None, everything: bool = False, attention: Sequence[Attention] = ()
+) -> dict[str, str]:
+    """What to type, and what it shows."""
+    ways = {"view": "see it in the browser", "debug": "walk it in the terminal"}
+    heads = sum(one.heads for one in attention)
+    if heads:
+        ways["attention"] = f"what its {of(heads, 'head')} look at" if heads > 1 else "what its head looks at"
+        ways["layers"] = "its layers, gradients and updates"
+    more = len(found.findings) - SHOWN if found is not None and not everything else 0
+    if more > 0:
+        ways["why --all"] = f"{of(more, 'more finding')}"
+    return {typed(words, run): text for words, text in ways.items()}

@@ -1,0 +1,22 @@
+"""The numbers of a run, for people and for other programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tensorsleuth.trace.run_summary import RunSummary
+
+
+def summarize(run: Path) -> RunSummary:
+    """Count what a run holds."""
+    from tensorsleuth.trace import run_summary  # NumPy takes its time: not for --help
+
+    return run_summary.summarize(run)
+
+
+def as_json(summary: RunSummary) -> dict[str, Any]:
+    """The fields of a summary, as JSON can hold them."""
+    return {name: str(value) if isinstance(value, Path) else value for name, value in asdict(summary).items()}

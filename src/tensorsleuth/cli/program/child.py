@@ -1,0 +1,107 @@
+"""The watched program as a child process: it gets the signals meant for it, and we end as it did."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.exit_status import Ending
+
+FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM)
+
+
+@contextmanager
+def signals_held() -> Iterator[set[int]]:
+    """Hold back the signals that `wait` answers; yields the mask from before, which is the child's.
+
+    Held from before the child exists until its end is written down, so that none is lost in between.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, there would be no exit code to read
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _listened())
+    try:
+        yield before
+    finally:
+        while signal.sigtimedwait(_listened(), 0):  # they were for the child, and it has ended
+            pass
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def threads_without_signals() -> Iterator[None]:
+    """Have threads that are started here leave signals to the main thread, which holds them back for the child."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _listened())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def spawn(command: Sequence[str], environment: Mapping[str, str], mask: set[int]) -> int:
+    """Start a program as a shell would: same process group, files and signals. Returns its pid."""
+    ours = (signal.SIGPIPE, signal.SIGXFSZ)  # Python ignores these two in itself; the child starts afresh
+    try:
+        return os.posix_spawn(command[0], list(command), environment, setsigmask=mask, setsigdef=ours)
+    except OSError as error:
+        raise SleuthError(f"cannot start {command[0]}: {error.strerror}.") from error
+
+
+def wait(pid: int, every: float | None = None, meanwhile: Callable[[], None] = lambda: None) -> Ending:
+    """Wait for the child to end, and hand on the signals that were sent to us alone.
+
+    `meanwhile` is called every so many seconds.
+    """
+    began = looked = time.monotonic()
+    while True:
+        ended, status, used = os.wait4(pid, os.WNOHANG)
+        if ended:
+            return Ending(os.waitstatus_to_exitcode(status), time.monotonic() - began, used.ru_maxrss * 1024)
+        received = _next_signal(None if every is None else looked + every - time.monotonic())
+        if received is None:
+            meanwhile()
+            looked = time.monotonic()
+        elif received.si_signo != signal.SIGCHLD and _meant_for_child(received, pid):
+            os.kill(pid, received.si_signo)  # not reaped yet, so the number is still the child's
+
+
+def _next_signal(timeout: float | None) -> signal.struct_siginfo | None:
+    """The next that is for us to answer; None where there was none for so long."""
+    return signal.sigwaitinfo(_listened()) if timeout is None else signal.sigtimedwait(_listened(), max(timeout, 0.0))
+
+
+def end_as(ending: Ending) -> NoReturn:
+    """End as the child did, so that the shell sees what it would have seen without us."""
+    if ending.status >= 0:
+        sys.exit(ending.status)
+    number = -ending.status
+    sys.stdout.flush()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    sys.exit(128 + number)
+
+
+def _listened() -> list[int]:
+    """A signal that is ignored (nohup, a background job of a script) stays so, for us and the child."""
+    forwarded = [number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN]
+    return [*forwarded, signal.SIGCHLD]
+
+
+def _meant_for_child(received: signal.struct_siginfo, child: int) -> bool:
+    """Whether the child has not got this signal already.
+
+    The terminal (Ctrl-C, Ctrl-\\, hanging up) signals the whole foreground process group: the child has it,
+    and a second SIGINT would interrupt the clean-up after the first. Such a signal comes from the kernel,
+    si_code > 0; one from kill() has si_code <= 0, and came to us alone. This is what sudo goes by, and it
+    holds where asking for the terminal does not: `kill -INT` from another window, a pipe for stdin.
+    What the child itself sends to its whole group is not sent back to it.
+    """
+    return received.si_code <= 0 and received.si_pid != child

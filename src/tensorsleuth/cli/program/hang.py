@@ -1,0 +1,123 @@
+"""Notices that nothing happens any more in a program, says where it is, once, and leaves it alone."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import struct
+import time
+from pathlib import Path
+
+from tensorsleuth.core.layout.ring_header import HEADER, RingHeader
+from tensorsleuth.live.startup.autostart import WHERE
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.ui.terminal import console
+
+LONGEST_PAUSE = 5.0  # seconds between two looks
+PATIENCE = 2.0  # seconds in which the program is to have said where its threads are
+
+Activity = tuple[object, ...]
+
+
+class HangWatch:
+    """Looks at how many rows there are; `look` is to be called every so many seconds."""
+
+    def __init__(self, run: Path, pid: int, after: float) -> None:
+        self._run = run
+        self._pid = pid
+        self._after = after
+        self.every = min(LONGEST_PAUSE, after / 4) if after else None
+        self._seen: Activity | None = None
+        self._quiet, self._cpu = 0.0, 0.0
+        self._looked = time.monotonic()
+        self._noted = self._said = False
+
+    def look(self) -> None:
+        """Trouble of ours is no reason to leave the program alone."""
+        with contextlib.suppress(Exception):
+            self._look()
+
+    def _look(self) -> None:
+        now, seen = time.monotonic(), self._activity()
+        passed, self._looked = now - self._looked, now
+        if seen is None or seen != self._seen or _is_stopped(self._pid):
+            self._seen, self._quiet, self._cpu, self._noted = seen, 0.0, _cpu_seconds(self._pid), False
+            return
+        self._quiet += min(passed, 2 * (self.every or 0))  # we may have been stopped ourselves
+        if self._quiet >= self._after and not self._noted:
+            self._noted = True
+            self._note()
+
+    def _activity(self) -> Activity | None:
+        """What grows while anything happens; None where nothing is recorded now."""
+        folders = sorted(self._run.glob("p-*"))
+        rings = [_head(folder / name) for folder in folders for name in ("events.bin", "calls.bin")]
+        if not any(ring and not ring.closed for ring in rings) or any(
+            (one / run_folder.PAUSED).exists() for one in folders
+        ):
+            return None
+        return (*(ring and ring.claimed for ring in rings), *(_size(one / "catalog.journal") for one in folders))
+
+    def _note(self) -> None:
+        """Each time into the run; to the user once."""
+        busy = (_cpu_seconds(self._pid) - self._cpu) / self._quiet
+        fact = {"time": time.time(), "quiet": self._quiet, "busy": busy, "pid": self._pid}
+        (self._run / run_folder.HANG).write_text(json.dumps(fact))
+        _ask_where(self._run, self._pid)
+        if not self._said:
+            self._said = True
+            self._tell(busy)
+
+    def _tell(self, busy: float) -> None:
+        from tensorsleuth.diagnose.exits.kinds import last_moments
+        from tensorsleuth.trace.reader import Trace
+        from tensorsleuth.ui.terminal.ending import hanging
+
+        console.remark(hanging(last_moments(Trace(self._run)), self._quiet, busy))
+
+
+def _ask_where(run: Path, pid: int) -> None:
+    """Have the program write down where its threads are, if it has said that it will."""
+    file = run / run_folder.FAULTS / str(pid)
+    before = _size(file)
+    if before is None or not _catches(pid, WHERE):
+        return
+    os.kill(pid, WHERE)
+    deadline = time.monotonic() + PATIENCE
+    while _size(file) == before and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def _catches(pid: int, number: int) -> bool:
+    """Whether a process has a handler for a signal: it would end one that has none."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    caught = next((int(line.split()[1], 16) for line in lines if line.startswith("SigCgt:")), 0)
+    return bool(caught >> (number - 1) & 1)
+
+
+def _head(path: Path) -> RingHeader | None:
+    try:
+        with path.open("rb") as file:
+            return RingHeader(*HEADER.unpack(file.read(HEADER.size)))
+    except (OSError, struct.error):
+        return None
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
+
+
+def _stat(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+
+
+def _is_stopped(pid: int) -> bool:
+    return _stat(pid)[0] in "Tt"
+
+
+def _cpu_seconds(pid: int) -> float:
+    return sum(map(int, _stat(pid)[11:13])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,106 @@
+"""Starts a program with the recorder injected, and writes down how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tensorsleuth.cli.program import child, oom
+from tensorsleuth.cli.program.afterwards import aside
+from tensorsleuth.cli.program.hang import HangWatch
+from tensorsleuth.cli.program.last_words import LastWords
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.exit_status import Ending
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.ui.terminal import console
+
+INJECT = Path(__file__).absolute().parents[2] / "inject"
+
+
+def check_program(program: Sequence[str]) -> None:
+    """Refuse what Python could not even start; a missing module is left to Python, which looks harder."""
+    first = program[0]
+    if first in ("-m", "-c") and len(program) == 1:
+        raise SleuthError(f"{first} needs {'a module' if first == '-m' else 'code'} after it: sleuth run {first} …")
+    if first in ("-m", "-c", "-"):
+        return
+    path = Path(first)
+    if not path.exists():
+        raise SleuthError(f"there is no program {first!r} in {Path.cwd()}. A module is run with: sleuth run -m NAME")
+    if path.is_dir() and not (path / "__main__.py").exists():
+        raise SleuthError(f"{first!r} is a folder with no __main__.py in it: name the .py file to run.")
+
+
+def new_run(logdir: Path, program: Sequence[str], join: str | None = None) -> Path | None:
+    """The folder of a new run, or None, said in one line: the program is worth more than its recording."""
+    try:
+        return run_folder.join(logdir, join, program) if join else run_folder.create(logdir, program)
+    except OSError as error:
+        console.say(f"not recording: cannot make a run in {logdir.absolute()} ({error.strerror}). The program runs.")
+        return None
+
+
+def watch(
+    program: Sequence[str],
+    run: Path | None,
+    settings: Mapping[str, object],
+    breaks: Sequence[object] = (),
+    watched: Sequence[object] = (),
+    hang_after: float = 0,
+) -> Ending:
+    """Run a program to its end, recorded into `run`; say so once where nothing happens for `hang_after` seconds."""
+    environment = dict(os.environ) if run is None else injected(run, settings)
+    riders = {"SLEUTH_BREAKS": breaks, "SLEUTH_WATCHES": watched}
+    environment |= {name: json.dumps(asked) for name, asked in riders.items() if asked and run is not None}
+    with child.signals_held() as mask:
+        pid = child.spawn([sys.executable, *program], environment, mask)
+        if run is None:
+            return child.wait(pid)
+        _note(run, pid)
+        hang = HangWatch(run, pid, hang_after)
+        before, words = oom.look(), LastWords()
+        ending = child.wait(pid, hang.every, hang.look)
+        aside("write down how it ended", _write_end, run, pid, ending, before, words)
+    return ending
+
+
+def _write_end(run: Path, pid: int, ending: Ending, before: oom.Memory, words: LastWords) -> None:
+    facts = {"memory": oom.compare(before, oom.look(), pid, ending.peak), "said": words.reasons()}
+    _note(run, ending, facts)
+    drop_empty_faults(run)
+
+
+def injected(run: Path, settings: Mapping[str, object]) -> dict[str, str]:
+    """Our environment, with what makes every Python started in it record into `run`."""
+    paths = [str(INJECT), os.environ.get("PYTHONPATH", "")]
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        "SLEUTH_RUN": str(run),
+        "SLEUTH_SETTINGS": json.dumps(settings),
+    }
+
+
+def drop_empty_faults(run: Path) -> None:
+    """Most processes do not crash."""
+    with contextlib.suppress(OSError):
+        for file in (run / run_folder.FAULTS).iterdir():
+            if not file.stat().st_size:
+                file.unlink()
+        (run / run_folder.FAULTS).rmdir()
+
+
+def _note(run: Path, fact: int | Ending, known: Mapping[str, object] | None = None) -> None:
+    """Write the pid or the end into run.json; a full disk costs a line, not the exit code."""
+    try:
+        if isinstance(fact, int):
+            if not run_folder.read_meta(run).get("joined"):  # its processes are known by their folders
+                run_folder.write_pid(run, fact)
+        else:
+            run_folder.write_end(run, fact.exit_code, fact.signal_name, known)
+    except OSError as error:
+        console.say(f"cannot write {run / run_folder.META} ({error.strerror}).")

@@ -1,0 +1,178 @@
+"""What the rows of a trace refer to: source lines, functions and their nodes, eager ops."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tensorsleuth.core.replay_outcome import Replay
+from tensorsleuth.core.series import LogMessage, Series
+from tensorsleuth.core.texts import TextsSeen
+from tensorsleuth.core.violation import Violation
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One line of a call stack."""
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where in the program an op was made: its stack, outermost first."""
+
+    id: int
+    frames: tuple[Frame, ...]
+    user: int  # index of the frame to show to a person, -1 where there is none
+
+    @property
+    def frame(self) -> Frame | None:
+        """The innermost line that is the user's own."""
+        return self.frames[self.user] if self.user >= 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """The op that a gradient op differentiates."""
+
+    graph: int  # key of the graph it lives in, -1 for an eager op
+    name: str
+    type: str
+    site: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An op in a function."""
+
+    name: str
+    type: str
+    device: str
+    inputs: tuple[tuple[int, int], ...]  # (node, output), or (-1 - argument, 0)
+    controls: tuple[int, ...]
+    attrs: dict[str, Any]
+    site: int
+    forward: Forward | None
+    dtypes: tuple[int, ...]  # of its outputs
+    first: int  # number of its first output among those of the function's arguments and nodes
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A traced function, as TensorFlow runs it before optimisation."""
+
+    id: int
+    name: str
+    graph: int  # key of the Python graph it was made from, -1 where that is not known
+    arguments: tuple[str, ...]
+    argument_dtypes: tuple[int, ...]
+    captures: dict[int, dict[str, Any]]  # argument -> what is captured there (a variable's name, shape)
+    nodes: tuple[Node, ...]
+    returns: tuple[tuple[int, int], ...]
+    kind: str  # train, backward, write or plain
+    tensors: int  # how many tensor ids an instance takes
+    argument_shapes: tuple[tuple[int, ...] | None, ...] = ()  # that it was traced for; -1 for any size
+
+    def number(self, node: Node) -> int:
+        """The place of a node among `nodes`: they are ordered by their first output."""
+        at = bisect_left(self.nodes, node.first, key=lambda other: other.first)
+        return next(n for n in range(at, len(self.nodes)) if self.nodes[n] is node)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One place where a function is called from; each has its own tensor ids."""
+
+    id: int
+    function: int
+    parent: int  # the instance that calls it, -1 where Python or a dataset does
+    node: int  # the calling node in the parent
+    first: int  # its first tensor id
+
+
+@dataclass(frozen=True, slots=True)
+class EagerOp:
+    """An op, or function, that Python called from one place in the program."""
+
+    id: int
+    type: str
+    site: int
+    first: int  # id of its first output tensor
+    outputs: int
+    instance: int = -1  # where it is a watched function
+    forward: int = -1  # the eager op it differentiates
+    scope: str = ""  # the name scope it was called in, with a slash at its end
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Variables that tapes of eager code watched, and were never asked about, while they were about others."""
+
+    shapes: dict[int, tuple[int, ...]]  # by uid
+    names: dict[int, str]  # TensorFlow's
+    asked: tuple[int, ...]  # uids of the others
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An eager call that raised."""
+
+    call: int
+    op: int
+    type: str
+    message: str
+    inputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """One trace of a tf.function, when it was first called."""
+
+    name: str
+    call: int
+    arguments: tuple[tuple[str, str], ...]  # their names, and what they were, in TensorFlow's words
+    file: str | None  # where the Python function is written
+    line: int | None
+    function: str
+    owner: int  # which tf.function: each instance of a class has its own of a method
+
+
+@dataclass(slots=True)
+class Catalogue:
+    """All of it, by id."""
+
+    meta: dict[str, Any] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    sites: dict[int, Site] = field(default_factory=dict)
+    functions: dict[int, Function] = field(default_factory=dict)
+    instances: dict[int, Instance] = field(default_factory=dict)
+    eager: dict[int, EagerOp] = field(default_factory=dict)
+    datasets: dict[int, tuple[str, int]] = field(
+        default_factory=dict
+    )  # instance -> the dataset op that runs it, its site
+    scopes: dict[int, dict[str, str]] = field(default_factory=dict)  # graph or -1 -> what the program calls its scopes
+    variables: dict[int, tuple[str, str]] = field(default_factory=dict)  # uid -> name and role, as Keras has them
+    left_out: list[LeftOut] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    hidden: list[Failure] = field(default_factory=list)  # what XLA computes without a word, and raises uncompiled
+    violations: list[Violation] = field(default_factory=list)
+    replays: dict[int, Replay] = field(default_factory=dict)  # by call
+    traces: list[Traced] = field(default_factory=list)
+    not_covered: list[dict[str, Any]] = field(default_factory=list)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    series: dict[int, Series] = field(default_factory=dict)  # what is watched
+    logs: list[LogMessage] = field(default_factory=list)
+    texts: dict[int, TextsSeen] = field(default_factory=dict)  # in the order in which they came
+    patterns: set[str] = field(default_factory=set)  # that eager code splits texts by, or replaces
+
+    def running(self) -> Iterator[tuple[Instance, Function]]:
+        """Every place where a function is called from, with the function."""
+        for instance in self.instances.values():
+            function = self.functions.get(instance.function)
+            if function is not None:
+                yield instance, function

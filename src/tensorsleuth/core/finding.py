@@ -1,0 +1,186 @@
+"""What a diagnosis finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from tensorsleuth.core.fit_position import Batch, Phase
+from tensorsleuth.core.last_moments import LastMoments
+from tensorsleuth.core.series import LogMessage
+
+# What is wrong with the tokens, masks and labels that a model is given: rules of `data/tokens/checks/`.
+FED = frozenset(
+    [
+        "all-padding",
+        "empty",
+        "labels-shift",
+        "loss-padding",
+        "mask-covers",
+        "mask-inverted",
+        "mask-of-queries",
+        "mask-open",
+        "overlap",
+        "special-doubled",
+        "special-missing",
+        "stray-characters",
+        "token-dtype",
+        "token-shape",
+        "truncated",
+        "vocabulary",
+    ]
+)
+
+# Causes that need no bad value: what a program does in every step, and should not.
+HABITS = FED | frozenset(
+    [
+        "accidental-broadcast",
+        "chance-loss",
+        "dead-layer",
+        "dropout-in-evaluation",
+        "exploding-gradients",
+        "fed-by-hand",
+        "flat-loss",
+        "frozen-weights",
+        "growing-graph",
+        "heads-mixed",
+        "kept-tensors",
+        "learning-rate-too-high",
+        "logits-as-probabilities",
+        "loss-rose",
+        "loss-scale-collapse",
+        "mask-multiplied",
+        "masked-rows",
+        "missing-scale",
+        "new-variables",
+        "no-causal-mask",
+        "no-warmup",
+        "norm-of-constant",
+        "not-in-optimizer",
+        "outsized-tensor",
+        "padding-unmasked",
+        "probabilities-as-logits",
+        "repeated-cast",
+        "repeated-conversion",
+        "retracing",
+        "saturated-attention",
+        "saturated-layer",
+        "softmax-axis",
+        "still-embedding-rows",
+        "untied-weights",
+        "vanishing-gradients",
+        "zero-gradients",
+    ]
+)
+# Of these, what is read off the graph: nothing had to be counted.
+STRUCTURAL = frozenset(["heads-mixed", "mask-multiplied", "probabilities-as-logits", "softmax-axis"])
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One tensor that speaks for a finding."""
+
+    role: str  # in, out
+    name: str
+    op: str
+    dtype: str
+    shape: tuple[int, ...] | None
+    health: str  # in words
+    line: str | None = None  # file:line where it was computed
+    tensor: int | None = None  # its place among the events of the process
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A problem in the program, in the user's terms."""
+
+    cause: str
+    confidence: float
+    severity: str
+    summary: str
+    file: str | None
+    line: int | None
+    function: str | None
+    code: str | None
+    op: str
+    name: str
+    step: int | None
+    iteration: int | None
+    fix: str | None = None
+    layer: str | None = None
+    phase: str | None = None  # of a Keras model: train, evaluate or predict
+    epoch: int | None = None
+    batch: int | None = None
+    evidence: tuple[Evidence, ...] = ()
+    chain: tuple[str, ...] = ()
+    seen: str | None = None  # how, where that was not when it happened
+    worker: str | None = None  # of a cluster, e.g. `worker 1 of 2`
+    replica: str | None = None  # e.g. `replica 1 of 2 (CPU:1)`
+    others: str | None = None  # what became of the other replicas and workers
+    logged: tuple[LogMessage, ...] = ()  # what `tensorsleuth.log` had said last
+    source: tuple[tuple[int, str], ...] = field(default=())  # the lines around, as they were when it ran
+    call: int | None = None  # the number of the call that it was born in
+    process: int | None = None  # which of the run's
+    tensor: int | None = None  # the place of what was born, among the events of that process
+    hops: tuple[int | None, ...] = ()  # for each entry of the chain the place of its tensor
+    path: tuple[int, ...] = ()  # places of all tensors on the way from birth to symptom
+
+    @property
+    def is_habit(self) -> bool:
+        """Is it found without any bad value."""
+        return self.cause in HABITS
+
+    @property
+    def when(self) -> str:
+        """The step, epoch and batch in words, as far as they are known."""
+        step = f"step {self.step}" if self.step is not None and self.step >= 0 else ""
+        fit = str(Batch(Phase[self.phase.upper()], self.epoch, self.batch)) if self.phase else ""
+        return ", ".join(part for part in (step, fit) if part)
+
+    def to_json(self) -> dict[str, Any]:
+        """As `sleuth why --json` has it: without what only means something beside the trace."""
+        described = asdict(self)
+        for name in ("source", "call", "process", "tensor", "hops", "path"):
+            del described[name]
+        for piece in described["evidence"]:
+            del piece["tensor"]
+        return described
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """All that was found in a run."""
+
+    run: str
+    findings: tuple[Finding, ...]
+    masked: tuple[Finding, ...]  # bad values that came to nothing
+    not_covered: tuple[dict[str, Any], ...]
+    trouble: tuple[str, ...]
+    events: int
+    steps: int
+    blind: str | None = None  # the mode it was recorded in, where that does not look at values
+    end: LastMoments | None = None  # how it ended, and what it was doing then
+    notes: tuple[Finding, ...] = ()  # advice: what costs time or memory, and harms nothing
+    unjudged: str | None = None  # why nothing can be said: nothing was recorded
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    @property
+    def verdict(self) -> str:
+        return "problem" if self.findings else "unknown" if self.unjudged else "healthy"
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "version": 1,
+            "run": self.run,
+            "verdict": self.verdict,
+            "findings": [finding.to_json() for finding in self.findings],
+            "masked": [finding.to_json() for finding in self.masked],
+            "notes": [finding.to_json() for finding in self.notes],
+            "not_covered": list(self.not_covered),
+            "trouble": list(self.trouble),
+            "unjudged": self.unjudged,
+            "end": self.end.to_json() if self.end is not None else None,
+        }

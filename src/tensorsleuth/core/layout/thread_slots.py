@@ -1,0 +1,36 @@
+"""What each thread of a program had begun and not ended: the slots of threads.bin, byte for byte.
+
+`native/src/files/threads.h` states the same layout for C++; a test holds the two equal.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+
+THREADS = "threads.bin"
+HEADER = struct.Struct("<8sIIII")  # magic, version, slots, size of a slot, pid
+MAGIC = b"SLEUTHTH"
+ROWS_AT = 4096
+NESTING = 7
+
+BEGUN = np.dtype(
+    [
+        ("time", "<u8"),  # nanoseconds, monotonic, as in rows
+        ("call", "<u8"),  # of a function; 0 for an op
+        ("step", "<i8"),  # the training step
+        ("op", "<u4"),  # in the catalogue, 0 where its place was not known yet
+        ("more", "<u4"),
+    ]
+)
+
+SLOT = np.dtype(
+    [
+        ("id", "<u4"),  # the kernel's number of the thread, 0 where it has ended
+        ("thread", "<u2"),  # as in rows
+        ("depth", "<u2"),  # how many of `begun` had not ended; those behind are what was begun last
+        ("spare", "<u8", (3,)),
+        ("begun", BEGUN, (NESTING,)),
+    ]
+)

@@ -1,0 +1,71 @@
+"""`tensorsleuth.checked(schema)`: holds a tf.data pipeline to a schema while it runs."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.data.pipeline.actions import BadElement, Verdicts
+from tensorsleuth.data.readers.datasets import DatasetSource
+from tensorsleuth.data.schema import Schema
+
+
+class Checked:
+    """What `checked` makes: pass it to `dataset.apply`, and ask it afterwards what it saw."""
+
+    def __init__(self, schema: Schema, verdicts: Verdicts) -> None:
+        self.schema = schema
+        self._verdicts = verdicts
+
+    def __call__(self, dataset: Any) -> Any:
+        from tensorsleuth.data.pipeline.graph import attach
+
+        missing = [
+            name for name in self.schema if name not in _bound(dataset, self.schema) and not self.schema[name].optional
+        ]
+        if missing:
+            there = ", ".join(column.name for column in DatasetSource(dataset, self.schema).columns)
+            raise SleuthError(
+                f"the data set has no {missing[0]}, which the schema expects: it has {there}. Name its parts alike."
+            )
+        return attach(dataset, self.schema, self._verdicts)
+
+    @property
+    def bad(self) -> list[BadElement]:
+        """The first elements that broke the schema: index, violations, and of the first few the content."""
+        return list(self._verdicts.elements)
+
+    @property
+    def violations(self) -> list[Violation]:
+        return [violation for element in self.bad for violation in element.violations]
+
+    @property
+    def count(self) -> int:
+        """How many elements broke it, in all passes together."""
+        return self._verdicts.count
+
+    def __repr__(self) -> str:
+        return f"<checked: {self.count:,} elements broke the schema; {self._verdicts.action}>"
+
+
+def checked(schema: Schema, on_violation: str = "raise", aside: str | PathLike[str] | None = None) -> Checked:
+    """Hold every element of a pipeline to a schema, as it passes: `dataset.apply(tensorsleuth.checked(schema))`.
+
+    on_violation: "raise" (the iterator raises a DataError), "warn", "record", "skip" the
+    element, or "set_aside" in the .npz file `aside`. What was bad is kept: `bad` has index, violations and content of
+    the first few.
+    """
+    if not isinstance(schema, Schema):
+        raise SleuthError(
+            f"checked() takes a Schema, not {type(schema).__name__}: Schema.load(path) reads one from a file."
+        )
+    return Checked(schema, Verdicts(on_violation, aside))
+
+
+def _bound(dataset: Any, schema: Schema) -> list[str]:
+    from tensorsleuth.data.part_names import bind, parts
+    from tensorsleuth.data.readers.datasets import columns_of
+
+    return list(bind(schema, columns_of(list(parts(dataset.element_spec)))).values())

@@ -1,0 +1,32 @@
+"""What comes out of an iterator whose element breaks the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from tensorsleuth.core.errors import ExpectationError
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.data.report import DataError
+
+
+class ElementError(DataError, ExpectationError):
+    """A DataError that is also what `expect` raises."""
+
+    def __init__(self, message: str, violations: Sequence[Violation] = ()) -> None:
+        ExpectationError.__init__(self, message, violations[0] if violations else None)
+        self.report, self.violations = None, tuple(violations)
+
+
+@cache
+def _tensorflows() -> type[ElementError]:
+    from tensorsleuth.recording.violations.error_types import as_tensorflows
+
+    kind = as_tensorflows(ElementError)
+    kind.__name__ = kind.__qualname__ = DataError.__name__
+    return kind
+
+
+def element_error(found: Sequence[Violation]) -> ElementError:
+    """One of TensorFlow's errors as well."""
+    return _tensorflows()("\n".join(one.told for one in found), found)

@@ -1,0 +1,136 @@
+"""Puts the look at each element into a pipeline: our native op where there is the library, else a call of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tensorsleuth.core.gc_pause import no_collection
+from tensorsleuth.data.part_names import bind, parts
+from tensorsleuth.data.pipeline.actions import Verdicts
+from tensorsleuth.data.pipeline.element import violations
+from tensorsleuth.data.pipeline.native import NativeWay
+from tensorsleuth.data.readers.datasets import columns_of, is_batched
+from tensorsleuth.data.schema import Schema
+from tensorsleuth.recording.harmless import complain
+from tensorsleuth.recording.tensorflow.custom_ops import watch_failures
+from tensorsleuth.recording.violations.pending_errors import alarm_in, marked
+
+PASS, FAIL, DROP = 0, 1, 2
+
+
+class Looker:
+    """Which parts of an element are looked at, and what is done with one that may be bad."""
+
+    def __init__(self, spec: Any, schema: Schema, verdicts: Verdicts) -> None:
+        self.schema, self.verdicts = schema, verdicts
+        leaves = list(parts(spec))
+        columns = columns_of(leaves)
+        self.batched, bound = is_batched(columns, schema), bind(schema, columns)
+        self.names: list[str] = []  # of the tensors that are looked at
+        self.places: list[int] = []  # among all tensors of an element
+        self.loose: set[str] = set()  # values of ragged and sparse parts
+        self._take(spec, bound)
+        flat = tf.nest.flatten(spec, expand_composites=True)
+        self.specs = [flat[place] for place in self.places]
+
+    def _take(self, spec: Any, bound: dict[str, str]) -> None:
+        """Tensors lie as TensorFlow flattens the structure; of a ragged or sparse part, its values are looked at."""
+        flat = tf.nest.flatten(spec)
+        numbered = parts(tf.nest.pack_sequence_as(spec, list(range(len(flat)))))
+        names = {number: bound.get(name) for name, number, _ in numbered}
+        place = 0
+        for number, leaf in enumerate(flat):
+            inner, name = tf.nest.flatten(leaf, expand_composites=True), names[number]
+            if name is not None and isinstance(inner[0], tf.TensorSpec):
+                sparse, plain = isinstance(leaf, tf.SparseTensorSpec), isinstance(leaf, tf.TensorSpec)
+                self.names.append(name)
+                self.places.append(place + (1 if sparse else 0))
+                self.loose |= set() if plain else {name}
+            place += len(inner)
+
+    def judge(self, index: int, arrays: list[Any]) -> tuple[int, str]:
+        """What to do with an element, and what to say of it. A mistake of ours lets it pass."""
+        try:
+            with no_collection():
+                return self._judge(index, arrays)
+        except Warning as warning:  # the program turns warnings into errors
+            return FAIL, marked(warning, str(warning))
+        except Exception as error:
+            complain(
+                f"an element of a pipeline was not checked ({type(error).__name__}: {error}); the program goes on."
+            )
+            return PASS, ""
+
+    def _judge(self, index: int, arrays: list[Any]) -> tuple[int, str]:
+        element = {name: _array(value) for name, value in zip(self.names, arrays)}
+        found = violations(self.schema, index, element, self.batched, self.loose)
+        if not found:
+            return PASS, ""
+        text = self.verdicts.note(index, element, found)
+        return (FAIL, text) if text else (DROP if self.verdicts.drops else PASS, "")
+
+
+def _array(value: Any) -> Any:
+    """A scalar comes as itself; text as objects, which keep their length."""
+    return np.array(value, object) if isinstance(value, (bytes, str)) else np.asarray(value)
+
+
+def attach(dataset: Any, schema: Schema, verdicts: Verdicts) -> Any:
+    """The same data set, looked at as it runs; its structure, order and types stay."""
+    looker = Looker(dataset.element_spec, schema, verdicts)
+    watch_failures(alarm_in)
+    texts = any(spec.dtype == tf.string for spec in looker.specs)
+    native = None if texts else NativeWay.make(looker)
+    if verdicts.drops:
+        keeps = native.keeps if native is not None else _python_keeps(looker)
+        kept = dataset.enumerate().filter(lambda index, element: keeps(index, _flat(element, looker)))
+        return kept.map(lambda index, element: element)
+    passes = native.passes if native is not None else _python_passes(looker)
+    spec = dataset.element_spec
+    looked = dataset.enumerate().map(
+        lambda index, element: _replaced(element, looker, passes(index, _flat(element, looker)), spec)
+    )
+    endless = dataset.cardinality() == tf.data.INFINITE_CARDINALITY
+    return looked.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)) if endless else looked
+
+
+def _flat(element: Any, looker: Looker) -> list[Any]:
+    flat = tf.nest.flatten(element, expand_composites=True)
+    return [flat[place] for place in looker.places]
+
+
+def _replaced(element: Any, looker: Looker, looked: list[Any], spec: Any) -> Any:
+    """The element with the tensors that came through the look in the place of those that went in."""
+    flat = tf.nest.flatten(element, expand_composites=True)
+    for place, tensor, before in zip(looker.places, looked, looker.specs):
+        tensor.set_shape(before.shape)
+        flat[place] = tensor
+    return tf.nest.pack_sequence_as(spec, flat, expand_composites=True)
+
+
+def _python_passes(looker: Looker) -> Callable[[Any, list[Any]], list[Any]]:
+    def passes(index: Any, tensors: list[Any]) -> list[Any]:
+        kept = _python_keeps(looker)(index, tensors)
+        with tf.control_dependencies([kept]):
+            return [tf.identity(tensor) for tensor in tensors]
+
+    return passes
+
+
+def _python_keeps(looker: Looker) -> Callable[[Any, list[Any]], Any]:
+    def look(index: Any, *arrays: Any) -> bool:
+        answer, text = looker.judge(int(index), list(arrays))
+        if answer == FAIL:
+            raise ValueError(text)
+        return answer != DROP
+
+    def keeps(index: Any, tensors: list[Any]) -> Any:
+        keep = tf.numpy_function(look, [index, *tensors], tf.bool)
+        keep.set_shape([])
+        return keep
+
+    return keeps

@@ -1,0 +1,132 @@
+"""The native look at elements: rules for the op, and the one function through which it asks Python."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.dtypes import Kind, dtype_of
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.data.checks.ranges import bounds
+from tensorsleuth.data.feature import Feature, Label
+from tensorsleuth.native import loader
+from tensorsleuth.recording.tensorflow import internals as tf
+
+if TYPE_CHECKING:
+    from tensorsleuth.data.pipeline.graph import Looker
+
+_lookers: dict[int, Looker] = {}  # by number of their plan: pipelines may run as long as the process
+_kept: list[Any] = []  # what the library points to
+
+
+class NativeWay:
+    """The ops of checked.cc, for one pipeline."""
+
+    def __init__(self, plan: int) -> None:
+        self._plan = plan
+
+    @classmethod
+    def make(cls, looker: Looker) -> NativeWay | None:
+        native = loader.load()
+        if native is None or any(_numpy_dtype(spec) is None for spec in looker.specs):
+            return None
+        if not _kept:
+            told = loader.Tell(_told)
+            _kept.append(told)
+            native.checked_tell(told)
+            atexit.register(native.checked_drain, 500)
+        names: dict[str, int] = {}
+        rules = (loader.Rule * len(looker.names))()
+        for place, (name, spec) in enumerate(zip(looker.names, looker.specs)):
+            rules[place] = rule(looker.schema[name], spec, looker.batched, name in looker.loose, names)
+        plan = int(native.checked_plan(rules, len(rules)))
+        _lookers[plan] = looker
+        return cls(plan)
+
+    def passes(self, index: Any, tensors: list[Any]) -> list[Any]:
+        return list(tf.apply_op("SleuthChecked", index=index, values=tensors, plan=self._plan))
+
+    def keeps(self, index: Any, tensors: list[Any]) -> Any:
+        keep = tf.apply_op("SleuthKeeps", index=index, values=tensors, plan=self._plan)
+        keep.set_shape([])
+        return keep
+
+
+def rule(feature: Feature, spec: Any, batched: bool, loose: bool, names: dict[str, int]) -> loader.Rule:
+    """What the op looks for. It may ask about an element that is fine, but never let one pass that is not."""
+    made = loader.Rule(rank=-1, look=int(Mode.FULL_HEALTH), nan=int(feature.missing > 0), inf=int(not feature.finite))
+    made.low, made.high = _bounds(feature, spec)
+    if feature.shape is not None and not loose:
+        shape = feature.shape if batched else feature.shape[1:]
+        made.rank = len(shape)
+        for place, size in enumerate(shape[:8]):
+            made.dims[place] = _dimension(size, names)
+    values = feature.one_of or (
+        feature.classes if isinstance(feature, Label) and isinstance(feature.classes, tuple) else None
+    )
+    if values is not None:
+        made.known, made.known_count = _known(values)
+    if _wrong_type(feature, spec):
+        made.rank = 99  # no element has it: every one is told
+    return made
+
+
+def _dimension(size: Any, names: dict[str, int]) -> int:
+    if isinstance(size, str):
+        return -2 - names.setdefault(size, len(names))
+    return -1 if size is None else int(size)
+
+
+def _bounds(feature: Feature, spec: Any) -> tuple[float, float]:
+    from tensorsleuth.data.block import Piece
+
+    low, high = -np.inf, np.inf
+    if feature.between is not None:
+        low, high = bounds(feature, Piece(np.zeros(0, _numpy_dtype(spec))))
+    if isinstance(feature, Label) and isinstance(feature.classes, int) and _numpy_dtype(spec).kind in "iu":
+        hot = spec.shape.rank is not None and spec.shape.rank > 0 and spec.shape[-1] == feature.classes
+        low, high = max(low, 0), min(high, 1 if hot else feature.classes - 1)
+    return low, high
+
+
+def _known(values: tuple[Any, ...]) -> tuple[Any, int]:
+    numbers = sorted(float(value) for value in values if isinstance(value, (int, float)))
+    array = (ctypes.c_double * max(1, len(numbers)))(*numbers)
+    _kept.append(array)
+    return ctypes.cast(array, ctypes.POINTER(ctypes.c_double)), len(numbers)
+
+
+def _wrong_type(feature: Feature, spec: Any) -> bool:
+    from tensorsleuth.data.block import Piece
+    from tensorsleuth.data.checks.types import fits
+
+    return feature.dtype is not None and not fits(feature.dtype, Piece(np.zeros(0, _numpy_dtype(spec))))
+
+
+def _numpy_dtype(spec: Any) -> Any:
+    kind = dtype_of(spec.dtype.as_datatype_enum).kind
+    return np.dtype(spec.dtype.as_numpy_dtype) if kind is not Kind.OTHER else None
+
+
+def _told(plan: int, index: int, count: int, views: Any, message: int, room: int) -> int:
+    """Called by the op, on a thread of the pipeline."""
+    answer, text = _lookers[plan].judge(index, [_array(views[place]) for place in range(count)])
+    if text:
+        said = text.encode()[: room - 1] + b"\0"
+        ctypes.memmove(message, said, len(said))
+    return answer
+
+
+def _array(view: Any) -> Array:
+    """The op's input, where it lies."""
+    kind: Any = tf.as_dtype(view.dtype)
+    dtype = np.dtype(kind.as_numpy_dtype)
+    shape = tuple(view.dims[place] for place in range(min(view.rank, 8)))
+    if not view.bytes:
+        return np.zeros(shape, dtype)
+    memory = (ctypes.c_char * view.bytes).from_address(view.data)
+    return np.frombuffer(memory, dtype).reshape(shape if view.rank <= 8 else (-1,))

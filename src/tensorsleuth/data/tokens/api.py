@@ -1,0 +1,91 @@
+"""`tensorsleuth.check_batch`: looks at ids, masks and labels before a model is trained on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.data.block import Column
+from tensorsleuth.data.check import DATA, VALIDATION
+from tensorsleuth.data.schema import Progress
+from tensorsleuth.data.tokens.judging import report
+from tensorsleuth.data.tokens.reading import source_of
+from tensorsleuth.data.tokens.report import TokenReport
+from tensorsleuth.data.tokens.roles import NAMED
+from tensorsleuth.data.tokens.setting import Setting
+from tensorsleuth.data.tokens.tokenizers import vocabulary_of
+
+ACTIONS = ("raise", "warn", "record")
+
+
+def check_batch(
+    inputs: Any,
+    labels: Any = None,
+    tokenizer: Any = None,
+    *,
+    vocabulary: Any = None,
+    pad: int | None = None,
+    mask: Any = None,
+    sample_weight: Any = None,
+    validation: Any = None,
+    ignore: int = -100,
+    causal: bool | None = None,
+    shifted_by: str | None = None,
+    max_length: int | None = None,
+    on_violation: str | None = None,
+    progress: Progress | None = None,
+) -> TokenReport:
+    """Say what is wrong with a batch of tokens, or a data set of them, before a model is trained on it.
+
+    Args:
+        inputs: ids; a dict as tokenizers of Hugging Face and keras-hub give it (input_ids or token_ids,
+            attention_mask or padding_mask, labels…); a tuple (x, y, sample_weight); texts; a tf.data.Dataset; a file.
+        labels: where they are not among the inputs: one for each position, or one for each row.
+        tokenizer: of Hugging Face, keras-hub, Keras's TextVectorization; a list or dict of tokens; a file of them.
+        vocabulary: how many ids the model has, where that is not what the tokenizer has; or tokens, as above.
+        pad: the id of padding; where nobody says it, it is guessed, and the report says so.
+        mask: where it is not among the inputs: 1 on tokens, 0 on padding.
+        sample_weight: of each row or each position.
+        validation: a second set, in which there should be no row of the first.
+        ignore: the label that does not count in the loss.
+        causal: does the model predict the next token.
+        shifted_by: "model" where the model moves the labels by one (as Hugging Face's do), "data" where you do.
+        max_length: at how many tokens samples are cut.
+        on_violation: "raise" a DataError, "warn", or "record" in the trace; else the report is all.
+        progress: a function that is told what is read, rows so far, and rows in all.
+    """
+    if on_violation is not None and on_violation not in ACTIONS:
+        raise SleuthError(f"on_violation={on_violation!r}: choose one of {', '.join(ACTIONS)}, or leave it out.")
+    sources = {DATA: source_of(inputs, labels=labels, mask=mask, sample_weight=sample_weight)}
+    setting = Setting(
+        vocabulary_of(tokenizer, vocabulary), pad, ignore=ignore, causal=causal, shifted_by=shifted_by,
+        max_length=max_length, compared=validation is not None,
+        together=labels is None and _together(sources[DATA].columns),
+    )  # fmt: skip
+    if validation is not None:
+        sources[VALIDATION] = source_of(validation)
+    found = report(setting, sources, progress)
+    if on_violation is not None:
+        _act(found, on_violation)
+    return found
+
+
+def _together(columns: Iterable[Column]) -> bool:
+    """Are labels beside the ids in one dict, as models of Hugging Face take them."""
+    names = {column.name for column in columns}
+    return "labels" in names and bool(names & set(NAMED["ids"]))
+
+
+def _act(found: TokenReport, how: str) -> None:
+    """Put what is wrong into the trace, where there is one; then warn, or raise."""
+    from tensorsleuth.recording.caller import calling_place
+    from tensorsleuth.recording.violations.actions import act
+
+    at = calling_place()
+    for one in found.errors:
+        here = replace(one, file=at.file, line=at.line, code=at.code, function=at.function)
+        act(here, "warn" if how == "warn" else "record")
+    if how == "raise":
+        found.raise_if_bad()

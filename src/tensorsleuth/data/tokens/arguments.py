@@ -1,0 +1,38 @@
+"""Judges the arguments of a function that trains, as a recording kept them: ids, masks and labels by their roles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.data.block import Block, Piece
+from tensorsleuth.data.check import DATA
+from tensorsleuth.data.tokens.judging import judge
+from tensorsleuth.data.tokens.reading import Maker
+from tensorsleuth.data.tokens.roles import IDS, LABELS, Argument, find_roles, vocabulary_size
+from tensorsleuth.data.tokens.setting import Setting
+
+
+def judge_arguments(
+    arguments: Sequence[Argument], setting: Setting | None = None, known: Mapping[str, str] | None = None
+) -> list[Violation]:
+    """What is wrong with them, worst first. Nothing where none of them are ids.
+
+    The vocabulary is as large as the variable that ids are looked up in, unless the setting says otherwise; roles are
+    found, unless they are `known`, by name.
+    """
+    roles = dict(known) if known is not None else find_roles(arguments)
+    ids = next((one for one in arguments if roles.get(one.name) == IDS), None)
+    if ids is None or ids.array.ndim < 2:
+        return []
+    setting = setting or Setting()
+    size = vocabulary_size(arguments, roles)
+    if setting.vocabulary.size is None and size is not None:
+        setting = replace(setting, vocabulary=replace(setting.vocabulary, size=size))
+    pieces = {one.name: Piece(one.array if one.array.ndim else np.atleast_1d(one.array)) for one in arguments}
+    together = any(one.end == LABELS for one in arguments) and ids.end == "input_ids"
+    batch = Maker(replace(setting, together=together), roles)
+    return judge(batch.setting, [batch.batch(DATA, Block(0, pieces))])

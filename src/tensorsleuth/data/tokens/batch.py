@@ -1,0 +1,135 @@
+"""A batch as the checks see it: sequences of ids with what belongs to them, and texts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorsleuth.data.block import EXACT
+from tensorsleuth.data.cached import once
+from tensorsleuth.data.tokens.grid import Grid
+from tensorsleuth.data.tokens.padding import Ids, Marks, certain_padding
+from tensorsleuth.data.tokens.setting import Setting
+
+ADDED = -1000  # a mask with numbers below this is one that is added to scores
+
+
+@dataclass
+class Named:
+    """A part of the batch, and what the user calls it."""
+
+    name: str
+    grid: Grid
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        return self.grid.values
+
+
+class Stream:
+    """Ids in rows, with the mask, labels and weights that belong to them."""
+
+    def __init__(
+        self, ids: Named, setting: Setting, start: int = 0, mask: Named | None = None,
+        labels: Named | None = None, weights: Named | None = None, decoder: bool = False,
+    ) -> None:  # fmt: skip
+        self.name, self.given, self.setting, self.start = ids.name, ids, setting, start
+        self.mask, self.labels, self.weights, self.decoder = mask, labels, weights, decoder
+
+    @once
+    def ids(self) -> Ids:
+        """[rows, columns]; of more dimensions, the leading ones are rows."""
+        values = self.given.values
+        if values.dtype.kind not in "iu":
+            numbers = np.nan_to_num(values.astype(np.float64), nan=-1, posinf=-1, neginf=-1)
+            values = np.clip(numbers, -EXACT, EXACT).astype(np.int64)
+        return values.reshape(math.prod(values.shape[:-1]), values.shape[-1]) if values.ndim != 2 else values
+
+    @once
+    def there(self) -> Marks:
+        return self.given.grid.marks().reshape(self.ids.shape)
+
+    @once
+    def padding(self) -> Marks:
+        """What is padding for certain."""
+        return certain_padding(self.ids, self.there, self.setting.pad, self.setting.shared)
+
+    @once
+    def tokens(self) -> Marks:
+        """What is no padding for certain."""
+        return self.there & (self.ids != self.setting.pad) if self.setting.pad is not None else self.there
+
+    @once
+    def all_tokens(self) -> Marks:
+        """Which rows have no padding."""
+        return np.asarray(self.there.all(axis=1) & ~self.padding.any(axis=1))
+
+    @once
+    def kept(self) -> Marks | None:
+        """Where the mask says that there is a token; None where there is none that goes with each position."""
+        return kept_by(self.mask.values, self.ids.shape) if self.mask is not None else None
+
+    @once
+    def ids_of_labels(self) -> Ids | None:
+        """The labels, where there is one for each position; else None."""
+        values = self.labels.values if self.labels is not None else None
+        if values is None or values.dtype.kind not in "iuf" or values.size != self.ids.size or values.ndim < 2:
+            return None
+        same = values.shape in (self.given.values.shape, (*self.given.values.shape, 1))
+        return values.reshape(self.ids.shape) if same else None
+
+    @once
+    def counted(self) -> Marks:
+        """Where labels count: all but where they are `ignore`, or weigh nothing."""
+        labels = self.ids_of_labels
+        marks = self.there if labels is None else self.there & (labels != self.setting.ignore)
+        weights = self.weights.values if self.weights is not None else None
+        if weights is not None and weights.dtype.kind in "iufb":
+            if weights.size == self.ids.size:
+                marks = marks & (weights.reshape(self.ids.shape) != 0)
+            elif weights.size == len(self.ids):
+                marks = marks & (weights.reshape(-1, 1) != 0)
+        return marks
+
+    def at(self, row: int, column: int | None = None) -> tuple[int, ...]:
+        """Where in the user's array that is."""
+        lead = self.given.values.shape[:-1]
+        first, *rest = (int(one) for one in np.unravel_index(row, lead)) if len(lead) > 1 else (int(row),)
+        return (first + self.start, *rest, *(() if column is None else (int(column),)))
+
+
+def kept_by(mask: npt.NDArray[Any], shape: tuple[int, ...]) -> Marks | None:
+    """A mask as True and False for each position, where it has one for each."""
+    one_each = mask.size == shape[0] * shape[1] and mask.shape[-1:] == shape[1:]
+    if mask.dtype.kind not in "biuf" or not one_each:
+        return None
+    values = mask.reshape(shape)
+    if is_triangle(mask):
+        return None
+    if values.dtype.kind == "b":
+        return values
+    added = values.size > 0 and values.max() <= 0 and values.min() <= ADDED
+    return np.asarray(values == 0 if added else values > 0)
+
+
+def is_triangle(mask: npt.NDArray[Any]) -> bool:
+    """Is it the same mask for all rows, of what each position may look at: those before it."""
+    square = mask.ndim == 2 and mask.shape[0] == mask.shape[1] > 1
+    return square and bool(np.array_equal(mask != 0, np.tri(len(mask), dtype=bool)))
+
+
+@dataclass
+class Batch:
+    """The same rows of everything."""
+
+    part: str
+    start: int
+    streams: list[Stream]
+    texts: list[Named] = field(default_factory=list)
+    beside: Mapping[str, Named] = field(default_factory=dict)  # by role: segments, positions
+    rows: int = 0

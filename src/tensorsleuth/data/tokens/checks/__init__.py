@@ -1,0 +1,14 @@
+"""The checks there are, one a file. A new file with a class `CHECK` is found by itself."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from tensorsleuth.data.tokens.check import Check
+
+
+@cache
+def checks() -> tuple[type[Check], ...]:
+    return tuple(import_module(f"{__name__}.{module.name}").CHECK for module in iter_modules(__path__))

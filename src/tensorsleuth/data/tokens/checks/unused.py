@@ -1,0 +1,50 @@
+"""Ids of the vocabulary that never come: their embedding rows never learn. Only with enough data to say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.data.check import DATA
+from tensorsleuth.data.tokens.batch import Batch
+from tensorsleuth.data.tokens.check import Check
+from tensorsleuth.data.tokens.setting import Setting
+
+ENOUGH = 20  # tokens for each id of the vocabulary
+SHARE = 0.5  # of the ids that may be unused: words are rare, most of them
+MOST = 1 << 24  # ids of a vocabulary that is counted
+
+
+class Unused(Check):
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        size = setting.vocabulary.size or 0
+        self._used = np.zeros(size if size <= MOST else 0, bool)
+        self._seen, self._name = 0, ""
+
+    def see(self, batch: Batch) -> None:
+        if batch.part != DATA or not self._used.size:
+            return
+        for stream in batch.streams:
+            ids = stream.ids[stream.tokens]
+            self._used[ids[(ids >= 0) & (ids < self._used.size)]] = True
+            self._seen += len(ids)
+            self._name = self._name or stream.name
+
+    def end(self) -> Iterator[Violation]:
+        size = self._used.size
+        unused = np.flatnonzero(~self._used)
+        if size and self._seen >= ENOUGH * size and len(unused) > SHARE * size:
+            words = tuple(self.setting.vocabulary.word(int(one)) for one in unused[:3])
+            last = int(np.flatnonzero(self._used).max(initial=0))
+            found = f"{len(unused) / size:.0%} never come in {self._seen:,} tokens; the largest id is {last:,}"
+            yield Violation(
+                "unused", self._name, "ids from all over the vocabulary", f"{found}; not there: {', '.join(words)}, …",
+                len(unused), size, change="Is this the tokenizer of the data? Else make the vocabulary smaller.",
+                severity="note",
+            )  # fmt: skip
+
+
+CHECK = Unused

@@ -1,0 +1,151 @@
+"""Turns what users have, arrays, dicts, tuples, data sets, files, into batches of ids, masks, labels and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.data.block import Block, Column, Facts, Piece
+from tensorsleuth.data.part_names import parts
+from tensorsleuth.data.readers import open_source
+from tensorsleuth.data.readers.datasets import piece_of
+from tensorsleuth.data.readers.ragged import ragged_piece
+from tensorsleuth.data.tokens.batch import Batch, Named, Stream
+from tensorsleuth.data.tokens.grid import Grid, grid_of
+from tensorsleuth.data.tokens.roles import (
+    DECODER_IDS,
+    DECODER_MASK,
+    IDS,
+    LABELS,
+    MASK,
+    POSITIONS,
+    SEGMENTS,
+    WEIGHTS,
+    Argument,
+    find_roles,  # fmt: skip
+)
+from tensorsleuth.data.tokens.setting import Setting
+
+ROWS = 8192  # of a structure that are looked at together
+
+
+class StructureSource(Facts):
+    """Arrays, tensors, lists of lists, in dicts and tuples."""
+
+    def __init__(self, structure: Any, named: Mapping[str, Any]) -> None:
+        leaves = {name: leaf for name, leaf, _ in parts(_unlisted(structure))} | dict(named)
+        self._pieces = {name: _piece(name, leaf) for name, leaf in leaves.items() if leaf is not None}
+        if not self._pieces:
+            raise SleuthError("there is nothing in the batch: no array in it. Pass ids, or a dict with input_ids.")
+        columns = tuple(Column(name, piece.dtype, piece.shape) for name, piece in self._pieces.items())
+        super().__init__("the batch", columns, max(_rows(piece) for piece in self._pieces.values()))
+
+    def blocks(self) -> Iterator[Block]:
+        rows = self.rows or 0
+        if any(piece.ragged or not piece.shape for piece in self._pieces.values()) or rows <= ROWS:
+            yield Block(0, self._pieces, count=rows)
+            return
+        for start in range(0, rows, ROWS):
+            cut = {
+                name: Piece(piece.array[start : start + ROWS], piece.shape, start, piece.dtype)
+                for name, piece in self._pieces.items()
+            }
+            yield Block(start, cut)
+
+
+def _unlisted(structure: Any) -> Any:
+    """Lists of numbers and of texts are rows, not parts."""
+    if isinstance(structure, Mapping):
+        return {name: _unlisted(one) for name, one in structure.items()}
+    if isinstance(structure, list) and not any(hasattr(one, "shape") or isinstance(one, Mapping) for one in structure):
+        return _piece("the list", structure)
+    return tuple(_unlisted(one) for one in structure) if type(structure) is tuple else structure
+
+
+def _piece(name: str, leaf: Any) -> Piece:
+    if isinstance(leaf, Piece):
+        return leaf
+    if hasattr(leaf, "flat_values") or hasattr(leaf, "dense_shape"):  # of TensorFlow
+        return piece_of(leaf, 0)
+    if isinstance(leaf, (list, tuple)) and leaf and all(isinstance(row, (list, tuple, np.ndarray)) for row in leaf):
+        lengths = np.array([len(row) for row in leaf])
+        if lengths.min() != lengths.max() or not lengths.max():
+            return ragged_piece(
+                np.concatenate([np.asarray(row, None if len(row) else np.int64) for row in leaf]), lengths, 0
+            )
+    array = np.asarray(leaf)
+    if array.dtype.kind == "O" and array.size and not isinstance(array.reshape(-1)[0], (str, bytes, type(None))):
+        kind = type(array.reshape(-1)[0]).__name__
+        raise SleuthError(f"{name} holds objects of type {kind}: ids, masks, labels and text can be checked.")
+    return Piece(array if array.ndim else array.reshape(1), array.shape)
+
+
+def _rows(piece: Piece) -> int:
+    if piece.places is not None:
+        return int(piece.places[:, 0].max(initial=-1)) + 1
+    return len(piece.array)
+
+
+def source_of(data: Any, **named: Any) -> Any:
+    """What reads it: files and data sets as `Schema.check` does, structures here."""
+    reads = isinstance(data, (str, PathLike)) or type(data).__module__.startswith("pandas")
+    if reads or (hasattr(data, "element_spec") or hasattr(data, "on_epoch_end")):
+        source = open_source(data)
+        if hasattr(source, "batched") and all(_is_row(column) for column in source.columns):
+            source.batched = False
+        return source
+    return StructureSource(data, {name: one for name, one in named.items() if one is not None})
+
+
+def _is_row(column: Column) -> bool:
+    """May it be of a single sample: numbers without a dimension of rows, where ids have two."""
+    return column.dtype != "string" and column.shape is not None and len(column.shape) < 2
+
+
+class Maker:
+    """Makes batches of the blocks of a source. Roles are found in the first and stay."""
+
+    def __init__(self, setting: Setting, roles: Mapping[str, str] | None = None) -> None:
+        self.setting = setting
+        self.roles: dict[str, str] = dict(roles or {})
+
+    def batch(self, part: str, block: Block) -> Batch:
+        grids = {name: grid_of(piece, block.rows) for name, piece in block.pieces.items()}
+        if not self.roles:
+            arguments = [Argument(name, grid.values) for name, grid in grids.items()]
+            self.roles = find_roles(arguments)
+        named = {role: Named(name, grids[name]) for name, role in self.roles.items() if name in grids}
+        if IDS in named and named[IDS].values.ndim == 1 and not named[IDS].grid.text:
+            named = {role: Named(one.name, _as_row(one.grid)) for role, one in named.items()}
+        texts = [Named(name, grid) for name, grid in grids.items() if grid.text]
+        beside = {role: named[role] for role in (SEGMENTS, POSITIONS) if role in named}
+        return Batch(part, block.start, self._streams(named, block.start), texts, beside, block.rows)
+
+    def _streams(self, named: dict[str, Named], start: int) -> list[Stream]:
+        """The labels belong to what the decoder reads, where there is one."""
+        streams = []
+        decodes = DECODER_IDS in named
+        for ids, mask, last in ((IDS, MASK, not decodes), (DECODER_IDS, DECODER_MASK, True)):
+            if ids in named and not named[ids].grid.text:
+                labels, weights = (named.get(role) if last else None for role in (LABELS, WEIGHTS))
+                streams.append(
+                    Stream(named[ids], self.setting, start, named.get(mask), labels, weights, decodes and last)
+                )
+        return streams
+
+
+def _as_row(grid: Grid) -> Grid:
+    """A single sequence is a batch of one."""
+    return Grid(grid.values[None], None if grid.there is None else grid.there[None], (1, *grid.shape), grid.dtype)
+
+
+def nothing_to_check(title: str, columns: Any) -> SleuthError:
+    there = ", ".join(f"{column.name} ({column.dtype or 'unknown'})" for column in columns[:6])
+    return SleuthError(
+        f"{title} has neither token ids nor text: it has {there}. "
+        "Call what holds ids input_ids; they are whole numbers in rows."
+    )

@@ -1,0 +1,35 @@
+"""What a check of tokens came to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.data.report import DataReport
+
+
+@dataclass(frozen=True, repr=False)
+class TokenReport(DataReport):
+    """What was wrong with token batches, worst first: true where nothing is. Iterate it; print it for a table."""
+
+    taken: tuple[str, ...] = ()  # what was taken for what: `ids input_ids`, `padding 0 (guessed: …)`
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    @property
+    def noted(self) -> tuple[Violation, ...]:
+        """What is good to know, and may well be meant."""
+        return tuple(one for one in self.violations if one.severity == "note")
+
+    @property
+    def basis(self) -> str:
+        return " · ".join(self.taken)
+
+    @property
+    def breaks(self) -> str:
+        return "is not fit to train on"
+
+    def to_json(self) -> dict[str, Any]:
+        return super().to_json() | {"taken": list(self.taken)}

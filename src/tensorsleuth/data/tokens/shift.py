@@ -1,0 +1,47 @@
+"""By how much labels are moved against the ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tensorsleuth.data.tokens.padding import Marks
+
+OFFSETS = (0, 1, 2, -1)  # label t is the id at t + offset
+NEEDED = 8  # positions to tell by
+AGREE = 0.95
+
+
+class Agreement:
+    """How often label t is the id at t + offset, for a few offsets, over all batches."""
+
+    def __init__(self) -> None:
+        self.same = dict.fromkeys(OFFSETS, 0)
+        self.total = dict.fromkeys(OFFSETS, 0)
+
+    def add(self, ids: npt.NDArray[Any], labels: npt.NDArray[Any], tokens: Marks, counted: Marks) -> None:
+        """Only what is a token on both sides tells anything."""
+        width = ids.shape[1]
+        for offset in OFFSETS:
+            if width <= abs(offset):
+                continue
+            here = slice(max(0, -offset), width - max(0, offset))
+            there = slice(max(0, offset), width - max(0, -offset))
+            both = counted[:, here] & tokens[:, there] & tokens[:, here]
+            self.total[offset] += int(np.count_nonzero(both))
+            self.same[offset] += int(np.count_nonzero(both & (labels[:, here] == ids[:, there])))
+
+    @property
+    def offset(self) -> int | None:
+        """By how much they are moved: the first that holds; None where they are something else, or too few."""
+        for offset in OFFSETS:
+            if self.total[offset] >= NEEDED and self.same[offset] >= AGREE * self.total[offset]:
+                return offset
+        return None
+
+    @property
+    def unclear(self) -> bool:
+        """Do several hold, as in rows of one token."""
+        return sum(self.total[one] > 0 and self.same[one] >= AGREE * self.total[one] for one in OFFSETS) > 1

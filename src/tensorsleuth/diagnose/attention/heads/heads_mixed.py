@@ -1,0 +1,46 @@
+"""Heads that are split off or put together by a reshape alone, without a transpose: positions and heads are mixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.diagnose.attention.attention_graph import Attending, attention_of
+from tensorsleuth.diagnose.attention.heads.head_axes import HeadAxes, Mixed
+from tensorsleuth.diagnose.graph.training import Training
+from tensorsleuth.diagnose.rule import Habit, once_a_line, piece
+from tensorsleuth.trace.process.process import ProcessTrace
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    training = process.once(Training)
+    found = ((one, mixed) for one in attention_of(training) for mixed in HeadAxes(training, one).mixed())
+    yield from once_a_line(_habit(training, one, mixed, training.frame(mixed.reshape)) for one, mixed in found)
+
+
+def _habit(training: Training, one: Attending, mixed: Mixed, frame: Frame | None) -> Habit:
+    layer = training.layer(one.softmax)
+    named = f" ({layer})" if layer else ""
+    before, after = list(mixed.before), list(mixed.after)
+    if mixed.is_merge:
+        does = f"puts the heads of attention{named} together by a reshape alone, {before} to {after}"
+        so = "each position gets pieces of other positions, later ones too, instead of its own heads"
+    else:
+        does = f"splits features into the heads of attention{named} by a reshape alone, {before} to {after}"
+        so = "each head sees only some of the positions, and takes pieces of their features for positions"
+    why = f"{does}: it keeps the order of the elements, so that {so}"
+    evidence = piece("in", "Reshape", f"{before} to {after}, no transpose on the way", frame)
+    others = {line: None for one in mixed.also if (line := training.frame(one)) is not None and line != frame}
+    also = (piece("also", "Reshape", "does the same", line) for line in others)
+    place = frame, "Reshape", 0.0, False, None, (evidence, *also)
+    fix = _MERGE if mixed.is_merge else _SPLIT
+    return Habit("heads-mixed", 0.93, why, fix, *place, is_wrong=True, about=(one.name,))
+
+
+_MERGE = (
+    "transpose first, so that a position's heads lie beside each other: tf.reshape(tf.transpose(x, (0, 2, 1, 3)), "
+    "(batch, time, heads * depth))"
+)
+_SPLIT = (
+    "split the features, then move the heads: tf.transpose(tf.reshape(x, (batch, time, heads, depth)), (0, 2, 1, 3))"
+)

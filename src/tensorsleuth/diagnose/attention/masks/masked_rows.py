@@ -1,0 +1,79 @@
+"""Queries whose mask covers every key: with a large negative number they attend to all keys alike, the hidden too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.diagnose.attention.attention_graph import MASKS, line_of, seen_in_graph, some_looks
+from tensorsleuth.diagnose.graph.neighbours import Spot
+from tensorsleuth.diagnose.graph.training import Training
+from tensorsleuth.diagnose.rule import Habit, once_a_line, piece
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.series.attention import SHADES, Attention
+from tensorsleuth.trace.series.layer_stats import Inside
+
+FEWEST_LOOKS, FEWEST_KEYS = 4, 4
+EVEN = 1.5 / SHADES  # by which a weight may be off an even share: that is how exactly it is kept
+MOST_SHOWN = 4
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    found = ((one, _masked(one)) for one in process.once(Inside).attention)
+    yield from once_a_line(_habit(process.once(Training), one, rows) for one, rows in found if len(rows))
+
+
+def _masked(one: Attention) -> Array:
+    """The queries that attend to all keys alike at every look, in every head and sample, and are no padding."""
+    looks = [one.weights(look) for look in some_looks(one) if one.scale(look) == (1, 1)]
+    kept = [weights for weights in looks if weights is not None and weights.shape[-1] == weights.shape[-2]]
+    if len(kept) < FEWEST_LOOKS or any(one.shape[1:] != kept[0].shape[1:] for one in kept):
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(_covered(np.concatenate(kept)))
+
+
+def _covered(weights: Array) -> Array:
+    """Of [samples, heads, rows, columns]: rows that are even, in a mask that hides from the others, but not these."""
+    keys = weights.shape[-1]
+    even = (np.abs(weights - 1 / keys) <= EVEN).all(axis=(0, 1, 3))
+    others = weights[:, :, ~even]
+    hides = others.size > 0 and keys >= FEWEST_KEYS and bool((others == 0).any(axis=3).all())
+    seen_by_others = (others > 0).any(axis=(1, 2)).all(axis=0) if hides else np.zeros(keys, bool)
+    covered: Array = even & seen_by_others  # what others never look at is padding, and its own row does not matter
+    return covered
+
+
+def _habit(training: Training, one: Attention, rows: Array) -> Habit:
+    first = ", ".join(str(int(row)) for row in rows[:MOST_SHOWN])
+    which = f"query {first}" if len(rows) == 1 else f"{len(rows)} queries ({first}{', …' * (len(rows) > MOST_SHOWN)})"
+    why = (
+        f"masks every key of {which} of {one.rows} in `{one.name}`: where all scores are as low as each other, softmax "
+        f"gives all {one.columns} keys the same weight ({1 / one.columns:.3g}), those that the mask should hide among "
+        f"them, in every sample and head that was looked at; others do attend to that position, it is no padding"
+    )
+    said = f"weight {1 / one.columns:.3g} on each key"
+    evidence = tuple(piece("also", f"query {int(row)}", said) for row in rows[:MOST_SHOWN])
+    frame = _mask_line(training, one) or line_of(training, one)
+    place = frame, "Softmax", 0.0, False, int(one.steps[0]), evidence
+    return Habit("masked-rows", 0.93, why, _ITSELF, *place, is_wrong=True, about=(one.op or "",))
+
+
+def _mask_line(training: Training, seen: Attention) -> Frame | None:
+    """Where the mask meets the scores."""
+    one = seen_in_graph(training, seen)
+    slots = training.around.inputs(one.softmax) if one is not None else []
+    masks = (source for slot in slots for source in slot if _is_mask(source))
+    return next((training.frame(mask) for mask in masks), None)
+
+
+def _is_mask(spot: Spot) -> bool:
+    return spot.type in MASKS - {"Cast", "Identity"}
+
+
+_ITSELF = (
+    "let each position see itself (query >= key in a causal mask, tf.linalg.band_part(ones, -1, 0)); where a row has "
+    "to be empty, multiply the weights by the mask after the softmax, so that it is zero"
+)

@@ -1,0 +1,235 @@
+"""The end of a program, gathered: how the process ended, what its threads were doing, how much memory there was."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tensorsleuth.analyze.memory.account import Account
+from tensorsleuth.analyze.memory.buffer_rows import part_at_the_end
+from tensorsleuth.core.catalog import Frame, Site
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.core.last_moments import Doing, LastMoments, MemoryAtEnd, ThreadStack
+from tensorsleuth.diagnose.exits.memory_at_end import memory_at_end
+from tensorsleuth.diagnose.exits.thread_activity import Threads, code_at
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.query.query import asked_of
+from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.storage.fault_dumps import stacks_of
+from tensorsleuth.trace.storage.files import open_regular
+from tensorsleuth.trace.storage.run_folder import HANG, is_alive
+
+STOPPED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGPIPE")  # somebody wanted it
+_LONGEST = 10_000
+MOST_ROWS = 100_000  # of tensors' lives that are looked at, the newest
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a kind of end says."""
+
+    cause: str
+    confidence: float
+    sentence: str  # without the place
+    fix: str | None = None
+    frame: Frame | None = None  # the line to look at, where it is not that of the op
+
+
+@dataclass(frozen=True)
+class Uncaught:
+    """An exception that nobody caught."""
+
+    type: str
+    message: str
+    site: Site | None
+
+
+class End:
+    """How one process of a run ended."""
+
+    def __init__(self, trace: Trace, process: ProcessTrace) -> None:
+        self.trace = trace
+        self.process = process
+        ended = trace.meta.get("ended")
+        self.facts: dict[str, Any] = ended if isinstance(ended, dict) else {}
+
+    @classmethod
+    def of(cls, trace: Trace) -> End | None:
+        """The end of the run's program: of the process that `run.json` names, else of one that was cut short."""
+        if not trace.processes:
+            return None
+        pid = trace.meta.get("pid")
+        ranked = sorted(trace.processes, key=lambda one: (_pid(one) != pid, "ended" in one.catalogue.meta))
+        return cls(trace, ranked[0])
+
+    @property
+    def exit(self) -> int | None:
+        value = self.facts.get("exit")
+        return value if isinstance(value, int) else None
+
+    @property
+    def signal(self) -> str | None:
+        value = self.facts.get("signal")
+        return value if isinstance(value, str) else None
+
+    @property
+    def alive(self) -> bool:
+        """Is it running, as far as this machine can tell."""
+        elsewhere = self.process.catalogue.meta.get("host", platform.node()) != platform.node()
+        return not self.facts and (elsewhere or is_alive(self.trace.path))
+
+    @property
+    def cut_short(self) -> bool:
+        """Nobody saw it end, and it is gone."""
+        return not self.facts and not self.closed and not self.alive
+
+    @property
+    def closed(self) -> bool:
+        """Did the recording end before the process did."""
+        return "ended" in self.process.catalogue.meta
+
+    @property
+    def pid(self) -> int:
+        return _pid(self.process)
+
+    @cached_property
+    def now(self) -> int:
+        """The moment of the end, in the time of the rows; 0 where it is not known."""
+        time = self.facts.get("time", self.hang.get("time"))
+        return int(time * 1e9) - self.process.epoch if isinstance(time, float) and abs(time) < 1e10 else 0
+
+    @cached_property
+    def threads(self) -> Threads:
+        return Threads(self.process, self.now, any(stack.called_by_tensorflow for stack in self.stacks))
+
+    @property
+    def doing(self) -> Doing | None:
+        """The op that the program was in: that of the main thread, unless only another was in one."""
+        under_way = [one for one in self.threads.doing if not one.ended]
+        return next((one for one in (*under_way, *self.threads.doing)), None)
+
+    @cached_property
+    def stacks(self) -> list[ThreadStack]:
+        return self._faults[0]
+
+    @property
+    def fault(self) -> str | None:
+        """What Python called it."""
+        return self._faults[1]
+
+    @cached_property
+    def _faults(self) -> tuple[list[ThreadStack], str | None]:
+        return stacks_of(self.trace.path, self.pid)
+
+    @property
+    def crashed_at(self) -> Frame | None:
+        """The program's own line in the thread that crashed."""
+        return next((stack.frame for stack in self.stacks if stack.current and stack.frame is not None), None)
+
+    @cached_property
+    def hang(self) -> dict[str, Any]:
+        """What `sleuth run` wrote down when nothing happened for a time."""
+        try:
+            with open_regular(self.trace.path / HANG) as file:
+                fact = json.loads(file.read(_LONGEST))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return fact if isinstance(fact, dict) and isinstance(fact.get("time"), float) else {}
+
+    @cached_property
+    def quiet(self) -> float | None:
+        """Seconds between the last row and the end."""
+        rows = [part["time"][-1000:].max() for part in (self.process.events, self.process.calls) if len(part)]
+        return max(0.0, (self.now - int(max(rows))) / 1e9) if rows and self.now else None
+
+    @cached_property
+    def account(self) -> Account:
+        """What the process did with its memory."""
+        asked = asked_of(self.trace)[self.trace.processes.index(self.process)]
+        return Account(asked, part_at_the_end(self.process, MOST_ROWS))
+
+    @cached_property
+    def memory(self) -> MemoryAtEnd:
+        return memory_at_end(self.account, self.now, self.kernel, self.exit == 0)
+
+    @property
+    def kernel(self) -> dict[str, Any]:
+        """What `sleuth run` asked the kernel about memory: `cli/program/oom.py` names the fields."""
+        known = self.facts.get("memory")
+        return known if isinstance(known, dict) else {}
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        lines = self.facts.get("said")
+        return tuple(line for line in lines if isinstance(line, str)) if isinstance(lines, list) else ()
+
+    @cached_property
+    def uncaught(self) -> Uncaught | None:
+        found = self.process.catalogue.meta.get("uncaught")
+        if not isinstance(found, dict) or not isinstance(found.get("site"), int):
+            return None
+        site = self.process.catalogue.sites.get(found["site"])
+        return Uncaught(str(found.get("type")), str(found.get("message")), site)
+
+    def frame(self, told: Told) -> Frame | None:
+        """The line to show."""
+        doing = self.doing.innermost if self.doing is not None else None
+        if told.frame is not None or doing is None or doing.file is None or doing.line is None:
+            return told.frame
+        return Frame(doing.file, doing.line, doing.function or "?")
+
+    @property
+    def call(self) -> int:
+        """The number of the newest call."""
+        return int(self.process.calls["call"].max(initial=0)) if len(self.process.calls) else 0
+
+    def moments(self, told: Told | None) -> LastMoments:
+        """All of it, as it is shown."""
+        step = self.threads.step
+        batch = self.process.batches.of_call(self.call)
+        when = ", ".join(part for part in (f"step {step}" if step is not None else "", str(batch or "")) if part)
+        kind = told.cause if told is not None else self._how
+        place = (self.exit, self.signal, step, when, self.quiet)
+        shown = tuple(self.threads.doing), tuple(self.stacks), self.memory, self.said
+        return LastMoments(kind, told.sentence if told is not None else "", *place, *shown)
+
+    @property
+    def _how(self) -> str:
+        if self.alive:
+            return "running"
+        if self.signal is not None:
+            return "stopped"
+        return "unknown" if self.exit is None else "exit" if self.exit else "finished"
+
+    def finding(self, told: Told) -> Finding:
+        frame, doing = self.frame(told), self.doing
+        inner = doing.innermost if doing is not None else None
+        batch = self.process.batches.of_call(self.call)
+        fit = {"phase": batch.phase.name.lower(), "epoch": batch.epoch, "batch": batch.batch} if batch else {}
+        file, line = (frame.file, frame.line) if frame is not None else (None, None)
+        return Finding(
+            cause=told.cause,
+            confidence=told.confidence,
+            severity="error",
+            summary=told.sentence,
+            file=file,
+            line=line,
+            function=frame.function if frame is not None else None,
+            code=code_at(self.process, file, line),
+            op=inner.op if inner is not None else "?",
+            name=inner.name if inner is not None else "?",
+            step=self.threads.step,
+            iteration=None,
+            fix=told.fix,
+            layer=inner.layer if inner is not None else None,
+            call=self.call,
+            **fit,  # type: ignore[arg-type]
+        )
+
+
+def _pid(process: ProcessTrace) -> int:
+    pid = process.catalogue.meta.get("pid")
+    return pid if isinstance(pid, int) else 0

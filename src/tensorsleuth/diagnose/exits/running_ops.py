@@ -1,0 +1,181 @@
+"""In a function that never came back: the ops that had all they need, and had put out nothing yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.catalog import Function, Instance, Node
+from tensorsleuth.core.dtypes import Kind, dtype_of
+from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.core.ops.kinds import BRANCHES
+from tensorsleuth.trace.dataflow.call_graph import Moments
+from tensorsleuth.trace.process.process import ProcessTrace
+
+MOST = 3  # that are told
+MOST_NODES = 50_000  # of a function that is looked through
+PYTHON = frozenset(["EagerPyFunc", "PyFunc", "PyFuncStateless"])
+WAITS = PYTHON | {"IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional", "QueueDequeueV2"}
+_NEVER_SEEN = frozenset(["ReadVariableOp", "VarHandleOp", "Const", "Placeholder", "NoOp", "ReadVariableXlaSplitND"])
+
+Place = tuple[int, int]  # an instance, and a node of its function
+
+
+class UnderWay:
+    """One call, which began and did not end."""
+
+    def __init__(self, moments: Moments, call: int, root: Instance) -> None:
+        self._moments = moments
+        self._process: ProcessTrace = moments.process
+        self._flow = moments.flow
+        self._call = call
+        self._root = root
+
+    def find(self, in_python: bool) -> list[tuple[Instance, Node, int | None]]:
+        """The likeliest first, with the place of its output among the events of an earlier call.
+
+        `in_python`: a stack shows that the function had called Python.
+        """
+        left = [place for place in self._nodes if place not in self._done]
+        called = [place for place in left if self._at(place)[1].type in PYTHON] if in_python else []
+        waiting = called or [place for place in left if self._is_ready(place)]
+        before = self._earlier
+        if before:  # what the optimiser took out has never had a row
+            waiting = [
+                place for place in waiting if self._is_waiter(place) or self._output_in(place, before) is not None
+            ]
+        waiting.sort(key=self._rank, reverse=True)
+        return [(*self._at(place), self._output_in(place, before)) for place in waiting[:MOST]]
+
+    @cached_property
+    def _instances(self) -> list[Instance]:
+        """The function that was called, and all that it calls."""
+        inside = {self._root.id}
+        found = [self._root]
+        for instance in self._process.catalogue.instances.values():  # a caller comes before what it calls
+            if instance.parent in inside:
+                inside.add(instance.id)
+                found.append(instance)
+        return found
+
+    @cached_property
+    def _nodes(self) -> dict[Place, list[list[int]]]:
+        """The nodes that compute, each with the tensors that each input may come from."""
+        nodes: dict[Place, list[list[int]]] = {}
+        for instance in self._instances:
+            for number, node in enumerate(self._function(instance).nodes):
+                if len(nodes) < MOST_NODES and self._computes(instance, number, node):
+                    slots = self._flow.slots(instance, number)
+                    nodes[instance.id, number] = [[one.tensor for one in slot if not one.earlier] for slot in slots]
+        return nodes
+
+    def _computes(self, instance: Instance, number: int, node: Node) -> bool:
+        return not self._flow.looked_into(instance, number) and node.type not in _NEVER_SEEN
+
+    def _function(self, instance: Instance) -> Function:
+        return self._process.catalogue.functions[instance.function]
+
+    def _at(self, place: Place) -> tuple[Instance, Node]:
+        instance = self._process.catalogue.instances[place[0]]
+        return instance, self._function(instance).nodes[place[1]]
+
+    @cached_property
+    def _times(self) -> dict[int, int]:
+        """When each tensor of the call was seen, in the newest iteration of its loop."""
+        rows = self._moments.of_call(self._call).rows
+        newest: dict[int, tuple[int, int]] = {}
+        for tensor, iteration, time in zip(rows["tensor"].tolist(), rows["iteration"].tolist(), rows["time"].tolist()):
+            newest[tensor] = max(newest.get(tensor, (-1, 0)), (iteration, time))
+        last: dict[int, int] = {}
+        for tensor, (iteration, _) in newest.items():
+            owner = self._owner(tensor)
+            if owner is not None:
+                last[owner[0]] = max(last.get(owner[0], 0), iteration)
+        return {
+            tensor: time
+            for tensor, (iteration, time) in newest.items()
+            if (owner := self._owner(tensor)) is not None and iteration == last[owner[0]]
+        }
+
+    def _owner(self, tensor: int) -> Place | None:
+        """The node that puts a tensor out; its number is −1 for an argument."""
+        found = self._process.tensor(tensor)
+        if found is None or found.instance is None or found.function is None:
+            return None
+        return found.instance.id, found.function.number(found.node) if found.node is not None else -1
+
+    @cached_property
+    def _done(self) -> set[Place]:
+        """What was computed: it was seen, or something that was made of it."""
+        todo = [owner for tensor in self._times if (owner := self._owner(tensor)) is not None]
+        done = set(todo)
+        while todo:
+            for tensor in (tensor for slot in self._nodes.get(todo.pop(), []) for tensor in slot):
+                owner = self._owner(tensor)
+                if owner is not None and owner not in done:
+                    done.add(owner)
+                    todo.append(owner)
+        return done
+
+    def _is_ready(self, place: Place) -> bool:
+        """Was there something in each of its inputs; and is it seen when it has run."""
+        if not self._is_waiter(place) and not self._is_seen(place):
+            return False
+        return all(any(self._is_there(tensor) for tensor in slot) or not slot for slot in self._nodes[place])
+
+    def _is_there(self, tensor: int, depth: int = 0) -> bool:
+        owner = self._owner(tensor)
+        if owner is None or owner[1] < 0 or owner in self._done or depth > 50:
+            return True
+        if owner not in self._nodes:  # a constant, a variable
+            return True
+        if self._is_seen(owner) or self._is_waiter(owner):
+            return False
+        return all(any(self._is_there(one, depth + 1) for one in slot) or not slot for slot in self._nodes[owner])
+
+    def _is_seen(self, place: Place) -> bool:
+        _, node = self._at(place)
+        return any(dtype_of(dtype).kind in (Kind.FLOAT, Kind.COMPLEX) for dtype in node.dtypes)
+
+    def _is_waiter(self, place: Place) -> bool:
+        return self._at(place)[1].type in WAITS
+
+    def _rank(self, place: Place) -> tuple[bool, bool, int]:
+        """Python before all, for it is what crashes and hangs; branches that were not begun last; the newest inputs."""
+        instance, _ = self._at(place)
+        newest = max((self._newest(tensor) for slot in self._nodes[place] for tensor in slot), default=0)
+        return self._is_waiter(place) and self._is_seen(place), not self._in_idle_branch(instance), newest
+
+    def _newest(self, tensor: int, depth: int = 0) -> int:
+        owner = self._owner(tensor)
+        if tensor in self._times or owner is None or depth > 20:
+            return self._times.get(tensor, 0)
+        return max((self._newest(one, depth + 1) for slot in self._nodes.get(owner, []) for one in slot), default=0)
+
+    def _in_idle_branch(self, instance: Instance) -> bool:
+        parent = self._process.catalogue.instances.get(instance.parent)
+        if parent is None or self._function(parent).nodes[instance.node].type not in BRANCHES:
+            return False
+        return not any(place[0] == instance.id for place in self._done)
+
+    @cached_property
+    def _earlier(self) -> dict[int, int]:
+        """Places among the events of what the call of the same function before this one computed, by tensor."""
+        calls = self._process.calls
+        ops = [op.id for op in self._process.catalogue.eager.values() if op.instance == self._root.id]
+        ended = calls[(calls["kind"] == CallKind.ENDED) & np.isin(calls["op"], ops) & (calls["call"] < self._call)]
+        if not len(ended):
+            return {}
+        places: Array = self._moments.of_call(int(ended["call"][-1])).places
+        return dict(zip(self._process.events["tensor"][places].tolist(), places.tolist(), strict=True))
+
+    def _output_in(self, place: Place, events: dict[int, int]) -> int | None:
+        instance, node = self._at(place)
+        return next(self._outputs(instance, node, events), None)
+
+    def _outputs(self, instance: Instance, node: Node, events: dict[int, int]) -> Iterator[int]:
+        first = instance.first + node.first
+        yield from (events[tensor] for tensor in range(first, first + len(node.dtypes)) if tensor in events)

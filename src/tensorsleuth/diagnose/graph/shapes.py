@@ -1,0 +1,158 @@
+"""The shapes of what a function computes: as they were seen, else as its ops make them of their inputs."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.catalog import Function, Instance, Node
+from tensorsleuth.core.ops.kinds import READS
+from tensorsleuth.diagnose.graph.constant_folding import folded
+from tensorsleuth.diagnose.graph.neighbours import Spot
+from tensorsleuth.trace.process.process import ProcessTrace
+
+FAR = 20  # ops that are looked through
+SAME = frozenset(["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot", "Softmax", "LogicalNot"])
+BATCHED = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"])
+ONE_BY_ONE = frozenset(["AddV2", "Add", "Sub", "Mul", "RealDiv", "SelectV2", "Maximum", "Minimum"])
+ONE_BY_ONE |= {"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr"}
+Shape = tuple[int, ...]
+
+
+class Sizes:
+    """Of one function, where it is run."""
+
+    def __init__(self, process: ProcessTrace, instance: Instance, function: Function) -> None:
+        self._process, self._instance, self._function = process, instance, function
+
+    def of(self, node: int, depth: int = 0) -> Shape | None:
+        """Of the first output of a node; an argument has a number below 0."""
+        if node < 0:
+            shapes = self._function.argument_shapes
+            known = shapes[-1 - node] if -1 - node < len(shapes) else None
+            return known if known is not None and min(known, default=1) >= 0 else None
+        described = self._function.nodes[node]
+        seen = self._seen.get(self._instance.first + described.first)
+        return seen if seen is not None or depth > FAR else self._made(described, depth + 1)
+
+    def numbers(self, node: int) -> list[int] | None:
+        """Whole numbers that are made of constants and of shapes."""
+        return folded(self._function, node, 0, self.of)
+
+    @cached_property
+    def _seen(self) -> dict[int, Shape]:
+        """By tensor, as it was first seen."""
+        events, first = self._process.events, self._instance.first
+        rows = events[(events["tensor"] >= first) & (events["tensor"] < first + self._function.tensors)]
+        tensors, at = np.unique(rows["tensor"], return_index=True)
+        shapes = ((int(tensor), self._process.shape_of(rows[row])) for tensor, row in zip(tensors, at, strict=True))
+        return {tensor: shape for tensor, shape in shapes if shape is not None}
+
+    def _made(self, node: Node, depth: int) -> Shape | None:
+        given = [self.of(source, depth) for source, _ in node.inputs]
+        if node.type == "Const":
+            shape = node.attrs.get("shape")
+            return tuple(int(size) for size in shape) if isinstance(shape, (list, tuple)) else None
+        if node.type in READS:
+            return self._of_variable(node, given)
+        if node.type in SAME:
+            return given[0]
+        if node.type == "Reshape":
+            return self._reshaped(given[0], folded(self._function, node.inputs[1][0], depth, self.of))
+        if node.type == "Transpose":
+            order = folded(self._function, node.inputs[1][0], depth, self.of)
+            fits = given[0] is not None and order is not None and len(order) == len(given[0])
+            return tuple(given[0][at] for at in order or ()) if fits and given[0] is not None else None
+        if node.type == "ExpandDims":
+            axis = folded(self._function, node.inputs[1][0], depth, self.of)
+            return _widened(given[0], axis[0]) if given[0] is not None and axis else None
+        if node.type == "StridedSlice" and node.attrs.get("new_axis_mask"):
+            return _with_new_axes(node, given[0]) if given[0] is not None else None
+        known = [one for one in given if one is not None]
+        if len(known) != len(given) or not known:
+            return None
+        return _combined(node, known)
+
+    def _of_variable(self, node: Node, given: list[Shape | None]) -> Shape | None:
+        """What is read of a variable that the function captured: all of it, or a row for each id."""
+        captured = self._function.captures.get(-1 - node.inputs[0][0], {}).get("shape")
+        shape = tuple(int(size) for size in captured) if isinstance(captured, (list, tuple)) else None
+        if shape is None or node.type != "ResourceGather":
+            return shape
+        ids = given[1] if len(given) > 1 else None
+        return (*ids, *shape[1:]) if ids is not None else None
+
+    def _reshaped(self, given: Shape | None, target: list[int] | None) -> Shape | None:
+        if target is None or given is None:
+            return tuple(target) if target is not None and min(target, default=1) >= 0 else None
+        others = math.prod(size for size in target if size >= 0)
+        if target.count(-1) == 1 and others:
+            target = [math.prod(given) // others if size < 0 else size for size in target]
+        return tuple(target) if math.prod(target) == math.prod(given) else None
+
+
+class SizesOf:
+    """Of all functions of a process: what was seen of one is looked up once."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._process, self._known = process, dict[int, Sizes]()
+
+    def at(self, spot: Spot) -> Sizes:
+        """Of the function that an op is in."""
+        assert spot.instance is not None
+        assert spot.function is not None
+        if spot.instance.id not in self._known:
+            self._known[spot.instance.id] = Sizes(self._process, spot.instance, spot.function)
+        return self._known[spot.instance.id]
+
+
+def _widened(shape: Shape, axis: int) -> Shape:
+    at = axis if axis >= 0 else len(shape) + 1 + axis
+    return (*shape[:at], 1, *shape[at:])
+
+
+def _with_new_axes(node: Node, shape: Shape) -> Shape | None:
+    """`mask[:, None, :]`, where nothing is cut."""
+    new, begin, end = (int(node.attrs.get(name) or 0) for name in ("new_axis_mask", "begin_mask", "end_mask"))
+    if node.attrs.get("shrink_axis_mask") or node.attrs.get("ellipsis_mask"):
+        return None
+    for at in range(new.bit_length()):
+        if new >> at & 1:
+            shape = _widened(shape, at)
+        elif not begin >> at & end >> at & 1:
+            return None
+    return shape
+
+
+def _combined(node: Node, given: list[Shape]) -> Shape | None:
+    """Of ops that need the shapes of all their inputs."""
+    if node.type in ONE_BY_ONE:
+        try:
+            return tuple(np.broadcast_shapes(*given))
+        except ValueError:
+            return None
+    if node.type in BATCHED and len(given) == 2 and min(map(len, given)) >= 2:
+        left, right = given
+        row = left[-1 if node.attrs.get("adj_x") else -2]
+        return (*max(left[:-2], right[:-2], key=len), row, right[-2 if node.attrs.get("adj_y") else -1])
+    if node.type == "Einsum" and len(given) == 2:
+        taken, made = letters_of(node)
+        sizes = {letter: size for names, shape in zip(taken, given, strict=True) for letter, size in zip(names, shape)}
+        return tuple(sizes[letter] for letter in made) if made and all(letter in sizes for letter in made) else None
+    if node.type == "MatMul" and not node.attrs.get("transpose_a"):
+        return (given[0][0], given[1][0 if node.attrs.get("transpose_b") else -1])
+    if node.type == "GatherV2":
+        return (*given[1], *given[0][1:]) if not node.attrs.get("batch_dims") else None
+    if node.type == "Unpack":
+        at = int(node.attrs.get("axis") or 0) % len(given[0])
+        return given[0][:at] + given[0][at + 1 :]
+    return None
+
+
+def letters_of(node: Node) -> tuple[list[str], str]:
+    """`bqhd,bkhd->bhqk`: what it takes, and what it makes; nothing where dots stand for axes."""
+    taken, _, made = str(node.attrs.get("equation", "")).replace(" ", "").partition("->")
+    names = taken.split(",")
+    return (names, made) if "." not in taken and len(names) == 2 else (["", ""], "")

@@ -1,0 +1,216 @@
+"""The functions that train a model: their ops, and what those put out from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.catalog import Frame, Function, Instance
+from tensorsleuth.core.layout.rows import CallKind, EventFlag
+from tensorsleuth.core.ops.kinds import READS, VIEWS
+from tensorsleuth.diagnose.graph.neighbours import Around, Spot
+from tensorsleuth.diagnose.source_lines import code_at
+from tensorsleuth.trace.dataflow.call_graph import Moments
+from tensorsleuth.trace.dataflow.variables import Variables
+from tensorsleuth.trace.process.layers import Layers
+from tensorsleuth.trace.process.process import ProcessTrace
+
+MAX_NESTING = 100
+NEAR = 8  # ops
+FAR = 30
+COUNTS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
+PRODUCTS = frozenset(
+    ["MatMul", "BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum", "Conv1D", "Conv2D", "Conv3D"]
+)
+CROSS_ENTROPIES = frozenset(["SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"])
+_FORWARD = "__forward_"  # TensorFlow's name of a function that a tape outside of it differentiates
+_KERAS_LOOPS = (".fit(", ".train_on_batch(", ".evaluate(", ".test_on_batch(", ".predict(")
+
+
+class Training:
+    """Asked about one process."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self.process = process
+        self.moments = Moments(process)
+        self.around = Around(self.moments)
+        self.variables = Variables(self.moments)
+        self._layers = Layers(process.catalogue)
+
+    @cached_property
+    def roots(self) -> dict[int, Instance]:
+        """What Python calls to train, by id: functions that hold gradients, or that a tape outside differentiates."""
+        return {
+            self.root(instance).id: self.root(instance)
+            for instance, function in self.process.catalogue.running()
+            if function.kind == "train" or function.name.startswith(_FORWARD)
+        }
+
+    @cached_property
+    def instances(self) -> list[tuple[Instance, Function]]:
+        """The functions that train, and all that they call."""
+        running = self.process.catalogue.running()
+        return [(instance, function) for instance, function in running if self.root(instance).id in self.roots]
+
+    def root(self, instance: Instance) -> Instance:
+        """What Python calls, in which an instance is run."""
+        for _ in range(MAX_NESTING):  # a hostile catalogue may go round in circles
+            if instance.parent not in self.process.catalogue.instances:
+                break
+            instance = self.process.catalogue.instances[instance.parent]
+        return instance
+
+    def forward(self, types: Container[str]) -> Iterator[Spot]:
+        """Their ops of these types, but for those of gradients."""
+        for instance, function in self.instances:
+            for number, node in enumerate(function.nodes):
+                spot = Spot(node.type, instance, function, number)
+                if node.type in types and not spot.is_gradient:
+                    yield spot
+
+    def rows(self, spots: Iterable[Spot]) -> dict[Spot, Array]:
+        """What the first output of each was, oldest first; those that were never seen are left out."""
+        by_tensor = {tensor_of(spot): spot for spot in spots}
+        events = self.process.events
+        rows = events[np.isin(events["tensor"], np.array([*by_tensor], np.uint32))] if by_tensor else events[:0]
+        rows = rows[rows["flags"] & EventFlag.RANGED != 0]
+        rows = rows[np.argsort(rows["tensor"], kind="stable")]
+        tensors, firsts = np.unique(rows["tensor"], return_index=True)
+        parts = np.split(rows, firsts[1:]) if len(tensors) else []
+        return {by_tensor[int(tensor)]: part for tensor, part in zip(tensors, parts, strict=True)}
+
+    # ---- what stands around an op
+
+    def weights_of(self, spot: Spot, depth: int = NEAR) -> list[int]:
+        """Handles of the variables that an op is computed from, the nearest first."""
+        near = (self.handle(one) for one in self.around.before(spot, depth) if one.type in READS)
+        return list(dict.fromkeys(handle for handle in near if handle is not None))
+
+    def takes_weights(self, spot: Spot) -> bool:
+        """Is one of its operands a variable, at most cast or reshaped."""
+        sources = [source for slot in self.around.inputs(spot) for source in slot]
+        sources += [
+            before for one in sources if one.type == "Cast" for slot in self.around.inputs(one) for before in slot
+        ]
+        return any(one.type in READS for one in sources)
+
+    def feeds_weights(self, spot: Spot, through: Container[str]) -> bool:
+        """Do weights take it further: is it the output of a hidden layer, not of the last, nor a part of a loss."""
+        level, seen = {spot}, {spot}
+        for _ in range(NEAR):
+            users = {user for one in level for user in self.around.after(one) if not user.is_gradient} - seen
+            if any(user.type in PRODUCTS and self.takes_weights(user) for user in users):
+                return True
+            seen |= users
+            level = {user for user in users if user.type in through or user.type in VIEWS}
+        return False
+
+    def handle(self, read: Spot) -> int | None:
+        """The variable that an op reads: captured by the function that Python calls."""
+        if read.instance is None:
+            return None
+        slots = self.moments.flow.slots(read.instance, read.node)
+        root = self.process.catalogue.functions.get(self.root(read.instance).function)
+        arguments = [source.argument for source in slots[0]] if slots and root is not None else []
+        uids = [root.captures.get(at, {}).get("uid") for at in arguments] if root is not None else []
+        return next((int(uid) for uid in uids if uid is not None), None)
+
+    def root_of(self, spot: Spot) -> int:
+        """The id of what Python calls, in which an op is run."""
+        return self.root(spot.instance).id if spot.instance is not None else -1
+
+    def calls_of(self, root: int) -> int:
+        """How often Python called a function."""
+        ops = [op.id for op in self.process.catalogue.eager.values() if op.instance == root]
+        calls = self.process.calls
+        return int(((calls["kind"] == CallKind.FUNCTION) & np.isin(calls["op"], ops)).sum())
+
+    def is_differentiated(self, spot: Spot) -> bool:
+        """Does a gradient go through anything that is made of it, in the same function."""
+        level, seen = [spot], {spot}
+        for _ in range(FAR):
+            users = {user for one in level for user in self._users(one)} - seen
+            if any(self._is_in(one, self._differentiated) for one in users):
+                return True
+            seen |= users
+            level = [one for one in users if one.type not in ("StopGradient", "PreventGradient")]
+        return False
+
+    def begins_gradients(self, spot: Spot) -> bool:
+        """Is it differentiated, and nothing that is made of it: a loss, or a part of one."""
+        ends = not any(self._is_in(user, self._differentiated) for user in self._users(spot))
+        return ends and self._is_in(spot, self._differentiated)
+
+    def _users(self, spot: Spot) -> Iterator[Spot]:
+        assert spot.function is not None
+        for number in self.moments.flow.users(spot.function, spot.node):
+            user = Spot(spot.function.nodes[number].type, spot.instance, spot.function, number)
+            if not user.is_gradient:
+                yield user
+
+    def _is_in(self, spot: Spot, names: set[tuple[int, str]]) -> bool:
+        node, function = spot.described, spot.function
+        return node is not None and function is not None and (function.graph, node.name) in names
+
+    @cached_property
+    def _differentiated(self) -> set[tuple[int, str]]:
+        """Graphs and names of the ops that gradients differentiate."""
+        functions = self.process.catalogue.functions.values()
+        forwards = (node.forward for function in functions for node in function.nodes)
+        return {(forward.graph, forward.name) for forward in forwards if forward is not None}
+
+    # ---- in the user's terms
+
+    def layer(self, spot: Spot) -> str | None:
+        node = spot.described
+        return self._layers.of_node(spot.function, node) if spot.function is not None and node is not None else None
+
+    def frame(self, spot: Spot) -> Frame | None:
+        """The user's line of an op; in a loop of Keras's, which runs whole models, that which made its layer."""
+        site = self.around.site(spot)
+        frame = site.frame if site is not None else None
+        if frame is not None and (self.is_loop(frame) or frame in self._calls_of_models):
+            made = (self.variables.made_at(handle) for handle in self.weights_of(spot))
+            return next((one for one in made if one is not None), frame)
+        return frame
+
+    @cached_property
+    def _calls_of_models(self) -> set[Frame]:
+        """Lines from which softmaxes of layers are run that were made in several lines: calls of whole models."""
+        made: dict[Frame, set[Frame]] = {}
+        for spot in self.forward(("Softmax",)):
+            site = self.around.site(spot)
+            lines = (self.variables.made_at(handle) for handle in self.weights_of(spot))
+            line = next((one for one in lines if one is not None), None)
+            if site is not None and site.frame is not None and line is not None:
+                made.setdefault(site.frame, set()).add(line)
+        return {frame for frame, lines in made.items() if len(lines) > 1}
+
+    def is_loop(self, frame: Frame) -> bool:
+        """Is it a line that runs a whole model, as `fit` does."""
+        return any(loop in (code_at(self.process, frame) or "") for loop in _KERAS_LOOPS)
+
+
+def tensor_of(spot: Spot) -> int:
+    """The id of the first tensor that an op in a function puts out."""
+    node = spot.described
+    assert spot.instance is not None
+    assert node is not None
+    return spot.instance.first + node.first
+
+
+def classes_of(training: Training, spot: Spot) -> int:
+    """Of a softmax cross-entropy, whose second output has a column for each; 0 where that was not seen."""
+    events = training.process.events
+    rows = events[events["tensor"] == tensor_of(spot) + 1][:1] if spot.type in CROSS_ENTROPIES else events[:0]
+    shape = training.process.shape_of(rows[0]) if len(rows) else None
+    return shape[-1] if shape else 0
+
+
+def elements_of(rows: Array) -> Array:
+    """How many numbers each row's tensor has."""
+    counted: Array = sum((rows[name].astype(np.int64) for name in COUNTS), np.zeros(len(rows), np.int64))
+    return counted

@@ -1,0 +1,41 @@
+"""Parts of what is given to a function: what was kept of them, and what the program calls them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorsleuth.analyze.attention.input_names import called as called
+from tensorsleuth.core.array import Array
+from tensorsleuth.diagnose.graph.constant_folding import folded
+from tensorsleuth.diagnose.graph.neighbours import Spot
+from tensorsleuth.trace.series.watched import WatchedSeries
+
+SLICE, RESHAPING = "StridedSlice", ("ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+Cut = tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is given, or what is cut out of it: `tokens[:, :-1]`."""
+
+    series: WatchedSeries
+    cut: Cut = ()
+
+    def values(self) -> dict[int, Array]:
+        """What was kept of it, by step."""
+        kept = ((int(step), self.series.value(look)) for look, step in enumerate(self.series.steps))
+        cut = {step: value[self.cut] for step, value in kept if value is not None and value.ndim >= len(self.cut)}
+        return {step: value for step, value in cut.items() if value.size}
+
+
+def cut_of(spot: Spot) -> Cut | None:
+    """What a slice takes, where that is known before it runs and no dimension comes or goes."""
+    node, function = spot.described, spot.function
+    if node is None or function is None or any(node.attrs.get(mask) for mask in RESHAPING):
+        return None
+    begin, end, stride = (folded(function, source) for source, _ in node.inputs[1:4])
+    if begin is None or end is None or stride is None:
+        return None
+    first, last = int(node.attrs.get("begin_mask") or 0), int(node.attrs.get("end_mask") or 0)
+    numbers = enumerate(zip(begin, end, stride, strict=True))
+    return tuple(slice(None if first >> at & 1 else a, None if last >> at & 1 else b, c) for at, (a, b, c) in numbers)

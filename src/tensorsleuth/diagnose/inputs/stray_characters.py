@@ -1,0 +1,54 @@
+"""Texts with control characters, byte order marks, or what stands for bytes that could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.texts import TextsSeen, listed
+from tensorsleuth.data.tokens.checks.text import FEW, change_for
+from tensorsleuth.diagnose.inputs.text_ops import TextOps
+from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.trace.process.process import ProcessTrace
+
+CAUSE = "stray-characters"
+KNOWN = 0.5  # of the bad texts, that came in at another line before: it is the same source
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    ops = process.once(TextOps)
+    seen = [_left(one, ops) for one in process.catalogue.texts.values()] if ops.is_any else []
+    for frame, one in _sources(process, [one for one in seen if one.kinds]):
+        yield _habit(frame, one)
+
+
+def _left(one: TextsSeen, ops: TextOps) -> TextsSeen:
+    """Less what the program takes out by itself."""
+    return replace(one, kinds={letter: count for letter, count in one.kinds.items() if not ops.takes_out(letter)})
+
+
+def _sources(process: ProcessTrace, seen: list[TextsSeen]) -> Iterator[tuple[Frame | None, TextsSeen]]:
+    """One for each line where texts come in, and not again where they pass by later."""
+    lines: dict[Frame | None, TextsSeen] = {}
+    came_in: set[str] = {letter for one in seen if not one.drawn for letter in one.kinds}
+    for one in seen:
+        again = one.known > KNOWN * one.broken or (one.drawn and came_in.issuperset(one.kinds))
+        site = process.catalogue.sites.get(one.site)
+        frame = site.frame if site is not None else None
+        if not again and one.texts > getattr(lines.get(frame), "texts", 0):
+            lines[frame] = one
+    yield from lines.items()
+
+
+def _habit(frame: Frame | None, one: TextsSeen) -> Habit:
+    is_note = one.broken < FEW * one.texts
+    why = (
+        f"hands texts to TensorFlow: expected text without control characters, found {one.broken:,} of {one.texts:,} "
+        f"that were looked at with {listed(one.kinds)}"
+    )
+    change = change_for(one.kinds)
+    first = ", ".join(f"text {row} ({around})" for row, around in one.examples)
+    evidence = (piece("in", "texts", f"first in {first}"),) if first else ()
+    fix = (change[:1].lower() + change[1:]).rstrip(".")
+    return Habit(CAUSE, 0.6 if is_note else 0.9, why, fix, frame, one.by, 0.0, is_note, None, evidence, is_wrong=True)

@@ -1,0 +1,74 @@
+"""A finding about tokens, masks or labels in the words of `sleuth why`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any
+
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.violation import SHOWN, Violation, shown
+from tensorsleuth.diagnose.inputs.token_samples import Held
+from tensorsleuth.diagnose.rule import Habit, piece
+
+CONFIDENCE = 0.9
+EXPECTED = {"loss-padding": "padding to weigh nothing in the loss"}
+NOUNS = {"mask": "token", "label": "label", "loss": "label"}  # what the value at a position is, by how the rule begins
+CHANGES = {
+    "mask-covers": "make the mask of the same ids that the model reads, after truncation: ids != the id of padding",
+    "mask-inverted": "turn the mask round: Keras takes 1, or True, where there is a token; what is added to scores is "
+    "far below 0 where there is padding",
+    "special-missing": "rows that were cut lost what the others begin with: cut their end (pad_sequences(…, "
+    "truncating='post'): it cuts the beginning unless told otherwise), or add special tokens after cutting",
+    "loss-padding": "weigh what is padding with 0: sample_weight, or tf.reduce_sum(losses * real) / "
+    "tf.reduce_sum(real); Keras does it by itself with Embedding(mask_zero=True)",
+}
+
+
+def habit_of(
+    found: Held, does: str, frame: Frame | None, op: str, sure: bool = True, change: str | None = None
+) -> Habit:
+    """`does` continues "<line> …" and ends before what is wrong; `change` where the rule's own words do not fit."""
+    one = found.violation
+    why = f"{does}: {sentence(one)}{_looks(found)}"
+    is_note = not sure or one.severity != "error"
+    evidence = (piece("in", one.name, where(one)),) if one.first else ()
+    confidence = CONFIDENCE if not is_note else 0.6
+    place = frame, op, 0.0, is_note, found.step, evidence
+    return Habit(one.rule, confidence, why, change or change_of(one), *place, is_wrong=True)
+
+
+def sentence(one: Violation) -> str:
+    """`expected 0 where there is padding, found 12 of 40: padding with 1`; where first, the evidence has."""
+    amount = f"{one.amount}: " if one.amount else ""
+    return f"expected {EXPECTED.get(one.rule, one.expected)}, found {amount}{one.found}"
+
+
+def where(one: Violation) -> str:
+    """`first in sample 0 at position 6 (token 0), 7 (token 0), …`; a row alone with what it holds."""
+    pairs = list(zip(one.positions, one.values, strict=False))[:SHOWN]
+    if any(len(at) != 2 for at, _ in pairs):
+        told = [f"sample {', '.join(map(str, at))} ({shown(value)})" for at, value in pairs]
+    else:
+        samples = groupby(pairs, key=lambda pair: pair[0][0])
+        told = [f"sample {sample} at position {_positions(one.rule, places)}" for sample, places in samples]
+    more = (one.broken or 0) > len(pairs) or len(one.positions) > len(pairs)
+    return f"first in {', '.join([*told, *(['…'] if more else [])])}"
+
+
+def _positions(rule: str, places: Iterable[tuple[tuple[int, ...], Any]]) -> str:
+    noun = next((noun for start, noun in NOUNS.items() if rule.startswith(start)), "id")
+    return ", ".join(f"{at[1]} ({noun} {shown(value)})" for at, value in places)
+
+
+def _looks(found: Held) -> str:
+    """Of single looks nothing is said."""
+    if found.total < 2:
+        return ""
+    return f", in {found.looks} of the {found.total} batches that were looked at"
+
+
+def change_of(one: Violation) -> str:
+    """What `check_batch` says to its caller about its own arguments is left out."""
+    text = CHANGES.get(one.rule, one.change or "")
+    return (text[:1].lower() + text[1:]).rstrip(".")

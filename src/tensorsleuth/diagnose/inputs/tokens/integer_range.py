@@ -1,0 +1,44 @@
+"""Which whole numbers a type holds, and what becomes of those that it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tensorsleuth.core.dtypes import Kind, dtype_of
+
+# How many binary digits of a number a float keeps, the first one included.
+DIGITS = {
+    "float64": 53, "float32": 24, "float16": 11, "bfloat16": 8,
+    "float8_e4m3fn": 4, "float8_e4m3fnuz": 4, "float8_e4m3b11fnuz": 4, "float8_e5m2": 3, "float8_e5m2fnuz": 3,
+}  # fmt: skip
+Whole = NDArray[np.int64]
+
+
+def last_held(dtype: int) -> int | None:
+    """The largest number up to which a type has every whole one; None where it holds no numbers, or complex ones."""
+    known = dtype_of(dtype)
+    if known.kind is Kind.FLOAT and known.name in DIGITS:
+        return int(2 ** DIGITS[known.name])
+    if known.kind in (Kind.INT, Kind.UINT):
+        return int(2 ** (8 * known.itemsize - (known.kind is Kind.INT)) - 1)
+    return None
+
+
+def cast_to(dtype: int, numbers: NDArray[Any]) -> Whole:
+    """What whole numbers from 0 on become: floats take the nearest that they have, integers start over."""
+    known, whole = dtype_of(dtype), np.asarray(numbers).astype(np.int64)
+    if known.kind is Kind.FLOAT:
+        return _rounded(whole, DIGITS[known.name])
+    below = 2 ** (8 * known.itemsize - 1) if known.kind is Kind.INT else 0
+    span = 2 ** (8 * known.itemsize) if known.itemsize < 8 else 0
+    return (whole + below) % span - below if span else whole
+
+
+def _rounded(whole: Whole, digits: int) -> Whole:
+    """To that many digits; of two that are as near, the even one."""
+    apart = np.maximum(np.floor(np.log2(np.maximum(np.abs(whole), 1))).astype(np.int64) + 1 - digits, 0)
+    step = np.int64(1) << apart
+    return (np.round(whole / step) * step).astype(np.int64)

@@ -1,0 +1,57 @@
+"""The tokens that texts begin and end with, learned from ids alone: nobody says what is special."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.diagnose.inputs.token_samples import Sequences
+
+PADDED_ROWS = 32  # of which all begin, or end, alike: of these one can be sure, they are whole
+
+
+@dataclass(frozen=True)
+class Specials:
+    """Ids, where they are certain."""
+
+    start: int | None = None
+    end: int | None = None
+
+    def named(self) -> dict[str, int]:
+        """As vocabularies have them."""
+        known = {"bos": self.start, "eos": self.end}
+        return {name: number for name, number in known.items() if number is not None}
+
+
+def specials_of(one: Sequences) -> Specials:
+    """What every padded row begins with, and ends with, if no row has it anywhere else."""
+    if one.padding is None:
+        return Specials()
+    rows = [_row(ids, one.padding) for ids in one.at.values()]
+    firsts, lasts = (np.concatenate([row[edge] for row in rows]) for edge in (0, 1))
+    return Specials(_alike(one, firsts, 0), _alike(one, lasts, 1))
+
+
+def _row(ids: Array, padding: int) -> tuple[Array, Array]:
+    """The first and the last token of each padded row."""
+    real = ids != padding
+    padded = real.any(axis=1) & ~real.all(axis=1)
+    ids, real = ids[padded], real[padded]
+    each, width = np.arange(len(ids)), ids.shape[1]
+    return ids[each, real.argmax(axis=1)], ids[each, width - 1 - real[:, ::-1].argmax(axis=1)]
+
+
+def _alike(one: Sequences, tokens: Array, edge: int) -> int | None:
+    if len(tokens) < PADDED_ROWS or (tokens != tokens[0]).any():
+        return None
+    token = int(tokens[0])
+    return None if any(_comes_inside(ids, token, one.padding, edge) for ids in one.at.values()) else token
+
+
+def _comes_inside(ids: Array, token: int, padding: int | None, edge: int) -> bool:
+    """Is it anywhere but at the beginning, or the end, of a row."""
+    at, real = ids == token, ids != padding
+    before = np.cumsum(real, axis=1) if edge == 0 else np.cumsum(real[:, ::-1], axis=1)[:, ::-1]
+    return bool((at & (before > 1)).any())

@@ -1,0 +1,120 @@
+"""Data that is copied in every step: fed from NumPy by hand, or cast over and over."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.dtypes import dtype_of
+from tensorsleuth.core.ops.kinds import ARRIVALS, FEED, LITERALS
+from tensorsleuth.diagnose.graph.training import Training
+from tensorsleuth.diagnose.health_words import in_bytes
+from tensorsleuth.diagnose.leaks.lifetimes import FEWEST_STEPS
+from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.process.process import ProcessTrace
+
+MUCH = 1_000_000  # bytes a step; less is not worth a line
+MOST_ROWS = 500  # of one place: enough for a mean
+CAST, HALF = "Cast", ("float16", "bfloat16")
+STATISTICS = ["min", "max", "mean", "std"]
+
+
+@dataclass
+class Line:
+    """What one line copies."""
+
+    bytes: int = 0
+    steps: set[int] = field(default_factory=set)
+    values: set[tuple[float, ...]] = field(default_factory=set)
+    dtypes: set[str] = field(default_factory=set)
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    rows = process.early_events()
+    for op, told in ((FEED, _fed), (CAST, _cast)):
+        for frame, line in _lines(process, rows, op).items():
+            if len(line.steps) >= FEWEST_STEPS and line.bytes >= MUCH * len(line.steps):
+                yield told(frame, line)
+
+
+def _lines(process: ProcessTrace, rows: Array, op: str) -> dict[Frame, Line]:
+    lines: dict[Frame, Line] = defaultdict(Line)
+    for first, frame in _places(process, op).items():
+        mine = rows[rows["tensor"] == first]
+        if len(mine) >= FEWEST_STEPS and (op != CAST or _is_of_data(process, mine[0])):
+            _add(process, lines[frame], mine)
+    return lines
+
+
+def _places(process: ProcessTrace, op: str) -> dict[int, Frame]:
+    """Tensor id -> the line, for all outputs of the ops of a type that are the program's own."""
+    sites, found = process.catalogue.sites, dict[int, Frame]()
+    for eager in process.catalogue.eager.values():
+        site = sites.get(eager.site)
+        if eager.type == op and eager.forward <= 0 and site is not None and site.frame is not None:
+            found |= {eager.first + output: site.frame for output in range(eager.outputs)}
+    for instance, function in process.catalogue.running():
+        for node in function.nodes:
+            site = sites.get(node.site)
+            if node.type == op and node.forward is None and site is not None and site.frame is not None:
+                found[instance.first + node.first] = site.frame
+    return found
+
+
+def _is_of_data(process: ProcessTrace, row: Array) -> bool:
+    """What was computed, or is a weight, cannot be cast before; nor is it the data's fault that a policy of mixed
+    precision has layers cast what they take."""
+    tensor, call = process.tensor(int(row["tensor"])), process.call_of(row)
+    if tensor is None or call is None or dtype_of(int(row["dtype"])).name in HALF:
+        return False
+    around = process.once(Training).around
+    cast = around.spot_of(Observed(process, tensor, row, call=call))
+    source = next(around.before(cast), None) if cast is not None else None
+    return source is None or source.type in ARRIVALS | LITERALS
+
+
+def _add(process: ProcessTrace, line: Line, rows: Array) -> None:
+    for row in rows[:MOST_ROWS]:
+        step, shape = process.step_of(row), process.shape_of(row)
+        if step is None or step < 0 or shape is None:
+            continue
+        dtype = dtype_of(int(row["dtype"]))
+        line.bytes += int(np.prod(shape)) * dtype.itemsize
+        line.steps.add(step)
+        line.dtypes.add(dtype.name)
+        if len(line.values) < 2:
+            line.values.add(tuple(float(row[name]) for name in STATISTICS))
+
+
+def _fed(frame: Frame, line: Line) -> Habit:
+    a_step = line.bytes / len(line.steps)
+    if len(line.values) == 1:
+        why = f"makes a tensor of the same values in every step: {in_bytes(a_step)} are copied each time"
+        return _note("repeated-conversion", why, _BEFORE, frame, line)
+    why = f"copies {in_bytes(a_step)} a step from NumPy into tensors, while the program waits"
+    return _note("fed-by-hand", why, _PIPELINE, frame, line)
+
+
+def _cast(frame: Frame, line: Line) -> Habit:
+    why = f"casts {in_bytes(line.bytes / len(line.steps))} a step to {' and '.join(sorted(line.dtypes))}"
+    return _note("repeated-cast", why, _CAST_BEFORE, frame, line)
+
+
+def _note(cause: str, why: str, fix: str, frame: Frame, line: Line) -> Habit:
+    said = f"{in_bytes(line.bytes)} in {len(line.steps):,} steps"
+    evidence = (piece("copied", cause, said, frame),)
+    return Habit(cause, 0.8, why, fix, frame, FEED, line.bytes / len(line.steps), True, min(line.steps), evidence)
+
+
+_BEFORE = "convert it once, before the loop"
+_PIPELINE = (
+    "let tf.data copy while the model computes: Dataset.from_tensor_slices(arrays).batch(n).prefetch(2), or "
+    "Dataset.from_generator"
+)
+_CAST_BEFORE = "cast once, where the data is loaded (array.astype), or in the dataset's map"

@@ -1,0 +1,85 @@
+"""TensorFlow 1: ops that are added to the graph in every step, each of which a session optimises anew and keeps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.core.catalog import EagerOp, Function
+from tensorsleuth.diagnose.health_words import many
+from tensorsleuth.diagnose.leaks.lifetimes import FEWEST_KEPT, FEWEST_STEPS, keeps_growing
+from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.trace.process.process import ProcessTrace
+
+SESSION = "Session.run"
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    graphs = [one for one in process.catalogue.functions.values() if one.name.startswith(SESSION)]
+    if len(graphs) < FEWEST_KEPT:
+        return
+    steps = _first_steps(process)
+    for site, new in _new_nodes(graphs).items():
+        at = [(steps[function], count) for function, count in new if function in steps]
+        if len({step for step, _ in at}) >= FEWEST_KEPT and _goes_on(at, max(steps.values())):
+            yield _habit(process, site, at)
+
+
+def _first_steps(process: ProcessTrace) -> dict[int, int]:
+    """Function -> the step in which it was first run."""
+    instances = process.catalogue.instances
+    functions = {op.id: instances[op.instance].function for op in _runs(process) if op.instance in instances}
+    calls = process.calls[np.isin(process.calls["op"], list(functions))]
+    steps: dict[int, int] = {}
+    for op, step in zip(calls["op"].tolist(), calls["step"].tolist(), strict=True):
+        steps.setdefault(functions[op], max(step, 0))
+    return steps
+
+
+def _runs(process: ProcessTrace) -> Iterator[EagerOp]:
+    return (op for op in process.catalogue.eager.values() if op.type == SESSION)
+
+
+def _new_nodes(graphs: list[Function]) -> dict[int, list[tuple[int, int]]]:
+    """Line -> the functions that have nodes of that line that none had before, and how many."""
+    known: dict[tuple[int, int], set[str]] = defaultdict(set)
+    new: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for function in graphs:
+        names: dict[int, set[str]] = defaultdict(set)
+        for node in function.nodes:
+            names[node.site].add(node.name)
+        for site, found in names.items():
+            fresh = found - known[function.graph, site]
+            known[function.graph, site] |= found
+            if fresh:
+                new[site].append((function.id, len(fresh)))
+    return new
+
+
+def _goes_on(at: list[tuple[int, int]], last: int) -> bool:
+    first = min(step for step, _ in at)
+    if last - first + 1 < FEWEST_STEPS:
+        return False
+    added = np.zeros(last - first + 1, np.int64)
+    for step, count in at:
+        added[step - first] += count
+    return keeps_growing(np.cumsum(added))
+
+
+def _habit(process: ProcessTrace, site: int, at: list[tuple[int, int]]) -> Habit:
+    place = process.catalogue.sites.get(site)
+    frame = place.frame if place is not None else None
+    first, ops = min(step for step, _ in at), sum(count for _, count in at)
+    each = ops / len(at)
+    why = (
+        f"adds ops to the graph in every step: {ops:,} by now, about {each:.3g} each step since step {first}; the "
+        f"session optimises the graph anew for each, keeps them all, and gets slower"
+    )
+    said = f"{many(ops, 'op')} of this line, in {many(len(at), 'graph')} that the session ran"
+    evidence = (piece("kept", "graph", said, frame),)
+    return Habit("growing-graph", 0.93, why, _BUILD_ONCE, frame, SESSION, ops, False, first, evidence)
+
+
+_BUILD_ONCE = "build the op once, before the loop, and run that; tf.get_default_graph().finalize() finds such lines"

@@ -1,0 +1,88 @@
+"""Which line keeps what another line made: in the source, by the names that the value goes by."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+
+from tensorsleuth.core.catalog import Catalogue, Frame, Site
+
+KEEPING = frozenset(["append", "appendleft", "extend", "add", "insert", "put", "setdefault", "update", "push"])
+Block = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+
+
+def keeper(catalogue: Catalogue, site: Site) -> Frame | None:
+    """The line that puts away what was made at a site, or what was returned of it; None where none is seen."""
+    for frame in reversed(site.frames[: site.user + 1]):
+        text = catalogue.sources.get(frame.file)
+        line = _keeping_line(text, frame.line) if text is not None else None
+        if line is not None:
+            return Frame(frame.file, line, frame.function)
+    return None
+
+
+@cache
+def _keeping_line(text: str, line: int) -> int | None:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    block = _block_around(tree, line)
+    if _is_cached(block):
+        return block.lineno if isinstance(block, ast.FunctionDef) else None
+    statements = [one for one in _statements(block) if one.lineno <= line <= (one.end_lineno or one.lineno)]
+    if not statements:
+        return None
+    made = statements[-1]  # the innermost
+    if _keeps(made):
+        return made.lineno
+    names = {target.id for target in _targets(made) if isinstance(target, ast.Name)}
+    keeping = (one for one in _statements(block) if _keeps(one) and names & _names(one))
+    return next((one.lineno for one in keeping), None)
+
+
+def _block_around(tree: ast.Module, line: int) -> Block:
+    """The innermost function that a line is in, else the module."""
+    functions = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    around = [one for one in functions if one.lineno <= line <= (one.end_lineno or one.lineno)]
+    return max(around, key=lambda one: one.lineno, default=tree)
+
+
+def _is_cached(block: Block) -> bool:
+    """Does a decorator such as functools.cache keep all that it returns."""
+    decorators = [] if isinstance(block, ast.Module) else block.decorator_list
+    return any("cache" in ast.unparse(one) and "maxsize" not in ast.unparse(one) for one in decorators)
+
+
+def _statements(block: Block) -> Iterator[ast.stmt]:
+    """Those of a block that hold no others, in order; not those of functions in it."""
+    waiting: list[ast.AST] = list(reversed(block.body))
+    while waiting:
+        one = waiting.pop()
+        inner = [child for child in ast.iter_child_nodes(one) if isinstance(child, ast.stmt | ast.excepthandler)]
+        if isinstance(one, ast.stmt) and not inner:
+            yield one
+        if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            waiting.extend(reversed(inner))
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    return [
+        inner for one in targets if one is not None for inner in (one.elts if isinstance(one, ast.Tuple) else [one])
+    ]
+
+
+def _keeps(statement: ast.stmt) -> bool:
+    """Does it put something into a container: `x.append(…)`, `x[…] = …`, `x += […]`."""
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.value, ast.List | ast.Tuple):
+        return True
+    if any(isinstance(target, ast.Subscript) for target in _targets(statement)):
+        return True
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in KEEPING
+
+
+def _names(statement: ast.stmt) -> set[str]:
+    return {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}

@@ -1,0 +1,116 @@
+"""How many of the eager tensors that each line makes are alive, step after step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.catalog import EagerOp
+from tensorsleuth.core.layout.rows import BufferKind, CallKind
+from tensorsleuth.trace.dataflow.observed import uids_of
+from tensorsleuth.trace.process.process import ProcessTrace
+
+FEWEST_STEPS = 10  # fewer may be a warm-up
+FEWEST_KEPT = 8
+_FOREVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The tensors of one place in the program of which ever more are alive."""
+
+    op: EagerOp
+    alive: int  # at the end of the last step
+    bytes: int  # of these
+    first: int  # the step since which they pile up
+    last: int  # the last step
+    uids: Array  # of those that are alive
+
+    @property
+    def steps(self) -> int:
+        return self.last - self.first + 1
+
+    @property
+    def a_step(self) -> float:
+        """Bytes that are added in each."""
+        return self.bytes / self.steps
+
+
+class Lifetimes:
+    """Births and deaths of tensors that were large enough to be noted, and of handles of variables."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._process = process
+        rows = process.buffers
+        self._born = rows[rows["kind"] == BufferKind.EAGER]
+        self._freed = rows[rows["kind"] == BufferKind.FREED]
+
+    def kept(self, ops: set[int]) -> Iterator[Kept]:
+        """Of which of these eager ops results pile up, and do not level off."""
+        tensors = self._born["tensor"]
+        owners = {op.id: (op.first, op.first + op.outputs) for op in self._ops if op.id in ops}
+        for number, (first, end) in owners.items():
+            found = self._kept(self._process.catalogue.eager[number], (tensors >= first) & (tensors < end))
+            if found is not None:
+                yield found
+
+    @property
+    def _ops(self) -> Iterator[EagerOp]:
+        return iter(self._process.catalogue.eager.values())
+
+    def _kept(self, op: EagerOp, mine: Array) -> Kept | None:
+        if int(mine.sum()) < FEWEST_KEPT:
+            return None
+        born, died, last = self._born_in[mine], self._died_in[mine], self._last_step
+        first = int(born.min(initial=last))
+        if last - first + 1 < FEWEST_STEPS:
+            return None
+        steps = np.arange(first, last + 1)
+        alive = np.searchsorted(np.sort(born), steps, "right") - np.searchsorted(np.sort(died), steps, "right")
+        left = died > last
+        if int(left.sum()) < FEWEST_KEPT or not keeps_growing(alive):
+            return None
+        size = int(self._born["bytes"][mine][left].sum())
+        return Kept(op, int(left.sum()), size, first, last, self._uids[mine][left])
+
+    @cached_property
+    def _uids(self) -> Array:
+        return uids_of(self._born)
+
+    @cached_property
+    def _born_in(self) -> Array:
+        """The step of each birth; what was made before the first counts as made in it."""
+        return np.maximum(self._process.steps_of_calls(self._born["step"].astype(np.int64)), 0)
+
+    @cached_property
+    def _died_in(self) -> Array:
+        """The step in which each was freed; none where it is still there."""
+        times, steps = self._clock
+        freed = self._freed
+        at = np.searchsorted(times, freed["time"], "right") - 1
+        died = dict(zip(uids_of(freed).tolist(), np.where(at >= 0, steps[at], 0).tolist(), strict=True))
+        return np.array([died.get(uid, _FOREVER) for uid in self._uids.tolist()], np.int64)
+
+    @cached_property
+    def _clock(self) -> tuple[Array, Array]:
+        """When each step began."""
+        kinds = self._process.calls["kind"]
+        calls = self._process.calls[(kinds == CallKind.OP) | (kinds == CallKind.FUNCTION)]
+        steps, first = np.unique(np.maximum.accumulate(np.maximum(calls["step"], 0)), return_index=True)
+        return calls["time"][first], steps
+
+    @property
+    def _last_step(self) -> int:
+        steps = self._clock[1]
+        return int(steps[-1]) if len(steps) else 0
+
+
+def keeps_growing(counts: Array) -> bool:
+    """Does a curve rise in each quarter after the first, and in the last no slower than half as fast as ever."""
+    marks = counts[np.linspace(0, len(counts) - 1, 5).astype(int)].astype(np.int64)
+    rises = np.diff(marks)
+    return bool((rises[1:] > 0).all() and 2 * rises[-1] >= rises.max())

@@ -1,0 +1,83 @@
+"""A tensor ten times as large as all that goes in and all that is made of it: often one that need not be there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.dtypes import dtype_of
+from tensorsleuth.core.finding import Evidence
+from tensorsleuth.diagnose.graph.neighbours import Around
+from tensorsleuth.diagnose.graph.operands import Operand, first_of_each, operands
+from tensorsleuth.diagnose.health_words import in_bytes
+from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.trace.dataflow.call_graph import Moments
+from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.process.process import ProcessTrace
+
+LARGE = 4_000_000  # bytes
+TIMES = 10
+LEAST = 1_000  # bytes of what goes in: less is a shape or a seed, and what comes out is made of nothing
+MOST_NOTES = 3
+GROWING = frozenset(
+    ["Tile", "BroadcastTo", "OneHot", "Sub", "AddV2", "Add", "Mul", "SquaredDifference", "RealDiv", "MatMul",
+     "BatchMatMulV2", "Einsum", "ExtractImagePatches", "SpaceToBatchND", "Pack", "Equal", "Outer"]
+)  # fmt: skip
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    rows = process.early_events()
+    rows = rows[_bytes(process, rows) >= LARGE]
+    if not len(rows):
+        return
+    moments = Moments(process)
+    found = [habit for one in first_of_each(moments, rows, GROWING) if (habit := _habit(moments, one)) is not None]
+    yield from sorted(found, key=lambda habit: -habit.harm)[:MOST_NOTES]
+
+
+def _bytes(process: ProcessTrace, rows: Array) -> Array:
+    """Of each row's tensor."""
+    elements = np.array([float(np.prod(shape)) if shape else 1.0 for shape in process.shapes])
+    sizes = np.array([dtype_of(number).itemsize for number in range(256)])
+    bytes_of: Array = elements[np.minimum(rows["shape"], len(elements) - 1)] * sizes[rows["dtype"]]
+    return bytes_of
+
+
+def _habit(moments: Moments, out: Observed) -> Habit | None:
+    given = operands(moments, out)
+    size, largest_in = _size(out), max((_size(one.out) for one in given if one.out is not None), default=0)
+    if largest_in < LEAST or size < TIMES * largest_in or size < TIMES * _largest_made_of(moments, out):
+        return None
+    site = out.tensor.site
+    why = (
+        f"makes a tensor of {list(out.shape or ())}, {in_bytes(size)}: {size / largest_in:.3g} times what goes in, "
+        "and what is made of it is small again"
+    )
+    place = site.frame if site is not None else None, out.op, float(size), True, moments.calls.step(out.call)
+    return Habit("outsized-tensor", 0.7, why, _SUM_EARLIER, *place, tuple(_evidence(given, out)))
+
+
+def _size(one: Observed) -> int:
+    return one.elements * dtype_of(int(one.row["dtype"])).itemsize if one.row is not None else 0
+
+
+def _largest_made_of(moments: Moments, out: Observed) -> int:
+    """In bytes, among what the forward pass makes of it directly."""
+    around = Around(moments)
+    spot = around.spot_of(out)
+    users = [user for user in around.after(spot) if not user.is_gradient] if spot is not None else []
+    return max((_size(one) for user in users for one in around.seen(user)), default=0)
+
+
+def _evidence(given: list[Operand], out: Observed) -> Iterator[Evidence]:
+    for role, one in (*(("in", operand.out) for operand in given), ("out", out)):
+        if one is not None:
+            yield Evidence(role, one.tensor.name, one.op, one.dtype, one.shape, in_bytes(_size(one)))
+
+
+_SUM_EARLIER = (
+    "compute what you need of it without it: a matmul or tf.einsum in place of a broadcast and a sum, "
+    "sparse labels in place of one-hot, or in parts"
+)

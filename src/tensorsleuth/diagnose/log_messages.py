@@ -1,0 +1,33 @@
+"""What the program had logged when it went wrong: the context that its author thought worth a line."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.core.series import LogMessage
+from tensorsleuth.diagnose.finding_time import ended
+from tensorsleuth.trace.process.process import ProcessTrace
+
+LAST = 3
+
+
+def with_logs(process: ProcessTrace, found: list[Finding]) -> list[Finding]:
+    """Each finding with the last messages before the end of the call that it came about in."""
+    if not process.catalogue.logs:
+        return found
+    return [
+        replace(one, logged=last_logged(process, ended(process, one), one.step)) if not one.logged else one
+        for one in found
+    ]
+
+
+def last_logged(process: ProcessTrace, end: int | None, step: int | None) -> tuple[LogMessage, ...]:
+    """The last messages until a moment, or where that is not known, until the end of a step."""
+    return tuple([one for one in process.catalogue.logs if _was_before(one, end, step)][-LAST:])
+
+
+def _was_before(message: LogMessage, end: int | None, step: int | None) -> bool:
+    if end is not None and message.clock is not None:
+        return message.clock <= end
+    return step is None or step < 0 or message.step <= step

@@ -1,0 +1,255 @@
+"""What a cause gets to see: the op at which a bad value was born, what went in, and what is around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tensorsleuth.core.catalog import Forward, Frame, Instance, Site
+from tensorsleuth.diagnose.graph.neighbours import Around, Spot
+from tensorsleuth.diagnose.nan.history import Growth, over_iterations, over_steps
+from tensorsleuth.diagnose.nan.origins import Birth, BirthFinder
+from tensorsleuth.diagnose.nan.spread import Spread
+from tensorsleuth.trace.dataflow.call_graph import Slots
+from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.dataflow.variables import Write
+from tensorsleuth.trace.process.layers import Layers
+
+ARITHMETIC = ("Mul", "RealDiv", "Div", "DivNoNan", "Xdivy", "Sub", "AddV2", "Add", "Neg", "Abs", "Maximum", "Minimum")
+CURVES = ("Pow", "Exp", "Expm1", "Log", "Log1p", "Sqrt", "Rsqrt", "Square", "Sigmoid", "Tanh", "Softplus", "Cast")
+ELEMENTWISE = frozenset([*ARITHMETIC, *CURVES])
+LARGE = 1e8  # a number that nobody would expect in a network
+LARGE_HALF = 100.0
+
+
+@dataclass(frozen=True)
+class Story:
+    """What a cause says: why it happened, and what to change."""
+
+    cause: str
+    confidence: float
+    why: str  # continues "<line>: …"
+    fix: str
+    site: Site | None = None  # where the line to change is another than that of the op
+    frame: Frame | None = None
+    evidence: tuple[Observed, ...] = ()  # beside what went into the op and came out
+    computed: str | None = None  # the op that TensorFlow's optimiser made of it, where that is what came out
+
+
+class Case:
+    """One birth, with questions that causes ask of it."""
+
+    def __init__(
+        self,
+        finder: BirthFinder,
+        birth: Birth,
+        at: tuple[Instance, int] | None = None,
+        seen_at: Case | None = None,
+    ) -> None:
+        self.finder = finder
+        self.birth = birth
+        self.out = birth.out
+        self.process = finder.process
+        self.around = Around(finder.moments)
+        self._at = at  # an op that was fused into the one that the birth was seen at,
+        self._seen_at = seen_at  # which is this
+
+    @cached_property
+    def spread(self) -> Spread:
+        return self._seen_at.spread if self._seen_at is not None else Spread(self.finder, self.birth)
+
+    @cached_property
+    def candidates(self) -> list[Case]:
+        """The case itself, then those of the ops that TensorFlow fused into it: one of them may explain it better."""
+        hidden = self.birth.moment.hidden(self.out) if self.written is None else []
+        return [self, *(Case(self.finder, self.birth, at, self) for at in reversed(hidden))]
+
+    # ---- the op
+
+    @cached_property
+    def spot(self) -> Spot | None:
+        if self._at is None:
+            return self.around.spot_of(self.out)
+        instance, number = self._at
+        function = self.process.catalogue.functions[instance.function]
+        return Spot(function.nodes[number].type, instance, function, number, call=self.out.call)
+
+    @property
+    def op(self) -> str:
+        if self.written is not None:
+            return self.written.op
+        return self.spot.type if self.spot is not None else self.out.op
+
+    @property
+    def node_name(self) -> str:
+        node = self.spot.described if self.spot is not None else None
+        return node.name if node is not None else self.out.tensor.name
+
+    @cached_property
+    def written(self) -> Write | None:
+        """The write of a variable that made it bad."""
+        if self.birth.moment.call == self.out.call:
+            return None
+        handle = self.finder.variables.handle_of(self.out)
+        return self.finder.variables.last_write(handle, self.out.call) if handle is not None else None
+
+    @cached_property
+    def slots(self) -> Slots:
+        if self._at is None:
+            return self.birth.slots
+        return self.birth.moment.slots_of(*self._at, self.out.row)
+
+    def input(self, slot: int) -> Observed | None:
+        """What went into the op as its input number `slot`, as far as it was seen."""
+        return self.slots[slot][0] if slot < len(self.slots) and self.slots[slot] else None
+
+    @property
+    def inputs(self) -> list[Observed]:
+        return [one for slot in self.slots for one in slot]
+
+    @property
+    def largest_input(self) -> Observed | None:
+        known = [one for one in self.inputs if one.known and one.row is not None and one.largest == one.largest]
+        return max(known, key=lambda one: one.largest, default=None)
+
+    @property
+    def code(self) -> str:
+        """The user's line."""
+        frame = self.site.frame if self.site is not None else None
+        lines = self.process.catalogue.sources.get(frame.file, "").splitlines() if frame is not None else []
+        return lines[frame.line - 1] if frame is not None and 0 < frame.line <= len(lines) else ""
+
+    # ---- gradients
+
+    @property
+    def _forward(self) -> Forward | None:
+        node = self.spot.described if self.spot is not None else None
+        return node.forward if node is not None else None
+
+    @property
+    def differentiates(self) -> str | None:
+        """The type of the op that this one is the gradient of."""
+        if self._forward is not None:
+            return self._forward.type
+        eager = self.out.tensor.eager
+        forward = self.process.catalogue.eager.get(eager.forward) if eager is not None else None
+        return forward.type if forward is not None else None
+
+    @cached_property
+    def forward_spot(self) -> Spot | None:
+        """The op that this one differentiates, where it is in a graph; else the op itself."""
+        forward = self._forward
+        if forward is None:
+            return self.spot
+        for instance in reversed(self.process.catalogue.instances.values()):
+            function = self.process.catalogue.functions.get(instance.function)
+            if function is not None and function.graph == forward.graph:
+                for number, node in enumerate(function.nodes):
+                    if node.name == forward.name:
+                        return Spot(node.type, instance, function, number, call=self.out.call)
+        return self.spot
+
+    @property
+    def name(self) -> str:
+        """The name of the op, or of the one that it differentiates."""
+        return self._forward.name if self._forward is not None else self.node_name
+
+    @property
+    def layer(self) -> str | None:
+        """The layer of the op, or of the one that it differentiates; or the metric whose value it spoiled."""
+        layers, eager = Layers(self.process.catalogue), self.out.tensor.eager
+        node = self.spot.described if self.spot is not None else None
+        if self.spot is not None and self.spot.function is not None and node is not None:
+            instance = self.spot.instance
+            found = layers.of_node(self.spot.function, node)
+            return found or (layers.around(instance) if instance is not None else None) or self._metric
+        return (layers.of_eager(eager) if eager is not None else None) or self._metric
+
+    @property
+    def _metric(self) -> str | None:
+        """Where it was written to variables of one metric, and nowhere else."""
+        known = self.process.catalogue.variables
+        written = {known.get(handle, ("", "")) for handle in self.spread.variables}
+        names = {name.rpartition("/")[0] for name, role in written}
+        return f"metric {names.pop()}" if {role for _, role in written} == {"metric"} and len(names) == 1 else None
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line of the op; for a gradient, of the op that it differentiates."""
+        sites = self.process.catalogue.sites
+        if self.written is not None:
+            return self.written.site
+        if self._forward is not None:
+            return sites.get(self._forward.site, self.out.tensor.site)
+        eager = self.out.tensor.eager
+        if self._computed_in is not None:
+            return self._computed_in
+        if eager is not None and eager.forward > 0 and eager.forward in self.process.catalogue.eager:
+            return sites.get(self.process.catalogue.eager[eager.forward].site, self.out.tensor.site)
+        node = self.spot.described if self.spot is not None else None
+        return sites.get(node.site) if node is not None else self.out.tensor.site
+
+    @property
+    def _computed_in(self) -> Site | None:
+        """Where a function computes what it returned, which was looked at only when it came back."""
+        eager = self.out.tensor.eager
+        instance = self.process.catalogue.instances.get(eager.instance) if eager is not None else None
+        if instance is None or not self.out.looked:
+            return None
+        sources = self.finder.moments.flow.returned(instance, self.out.tensor.output)
+        tensor = self.process.tensor(sources[0].tensor) if sources else None
+        return tensor.site if tensor is not None else None
+
+    # ---- around
+
+    def before(self, *types: str, depth: int = 6) -> str | None:
+        """The nearest of these types among the ops that this op's inputs were computed by."""
+        found = self.spot_before(*types, depth=depth)
+        return found.type if found is not None else None
+
+    def spot_before(self, *types: str, depth: int = 6) -> Spot | None:
+        start = self.forward_spot
+        if start is None:
+            return None
+        return next((one for one in self.around.before(start, depth) if one.type in types), None)
+
+    def leads_to(self, *path: str) -> bool:
+        """Is this op's output (or its forward op's) taken by an op of the first type, that one's by the second, …"""
+        level = {self.forward_spot} if self.forward_spot is not None else set()
+        for kinds in path:
+            level = {user for one in level for user in self._users(one) if user.type in kinds.split("|")}
+        return bool(level)
+
+    def reaches(self, kinds: frozenset[str], depth: int = 5) -> bool:
+        """The same through any arithmetic in between."""
+        level = {self.forward_spot} if self.forward_spot is not None else set()
+        for _ in range(depth):
+            users = {user for one in level for user in self._users(one)}
+            if any(user.type in kinds for user in users):
+                return True
+            level = {user for user in users if user.type in ELEMENTWISE}
+        return False
+
+    def _users(self, spot: Spot) -> Iterator[Spot]:
+        """In the forward pass only: gradients have branches of their own."""
+        return (user for user in self.around.after(spot) if not user.is_gradient)
+
+    # ---- growth
+
+    @property
+    def is_large(self) -> bool:
+        """Were the inputs too large already, so that the op is not to blame."""
+        largest = self.largest_input
+        return largest is not None and largest.largest > (LARGE_HALF if self.out.half else LARGE)
+
+    @cached_property
+    def grew_in_loop(self) -> Growth | None:
+        seen = (over_iterations(one) for one in self.inputs if one.row is not None)
+        return next((growth for growth in seen if growth is not None), None)
+
+    @cached_property
+    def grew_over_steps(self) -> Growth | None:
+        largest = self.largest_input
+        grown = over_steps(largest) if largest is not None else None
+        return grown or over_steps(self.out)  # a variable that an op reads by itself has no rows of its own

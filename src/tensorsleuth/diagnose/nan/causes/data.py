@@ -1,0 +1,92 @@
+"""The value was bad when TensorFlow first saw it: in the data, in a variable's first value, in a checkpoint."""
+
+from __future__ import annotations
+
+from tensorsleuth.diagnose.health_words import in_words
+from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.diagnose.nan.data_source import came_in, reads_csv, source_of
+from tensorsleuth.trace.dataflow.observed import Observed
+
+RESTORES = ("RestoreV2", "ReadFile")
+
+
+def match(case: Case) -> Story | None:
+    if case.written is not None or not (case.birth.arrived or _unwritten(case)):
+        return None
+    what = _what(case.out)
+    where = in_words(case.out.first_bad)
+    if case.op in RESTORES:
+        return Story("nan-in-checkpoint", 0.95, f"restores a value that is {what} ({where})", _CHECKPOINT)
+    if _unwritten(case):
+        return Story(
+            "nan-initial-value", 0.7, f"reads a variable that held {what} before anything wrote it ({where})", _INITIAL
+        )
+    loaded = _loaded_into(case)
+    if loaded is not None:
+        return loaded
+    site = source_of(case)
+    why = f"feeds {what} ({where}): it is in the data{_batch(case)}"
+    return Story("nan-in-data", 0.9, why, _fix(case), site=site)
+
+
+def _fix(case: Case) -> str:
+    if came_in(case) is None and not case.finder.datasets_behind(case.out):
+        return _CLEAN
+    return _CLEAN_FILE if reads_csv(case) else _CLEAN_ELEMENTS
+
+
+def _batch(case: Case) -> str:
+    """In which batch a bad element of a dataset came to the program, and where in that."""
+    batch = came_in(case)
+    if batch is None or batch is case.out:
+        return ""
+    moment = case.finder.moments.of(batch)
+    fit = case.process.batches.of_call(moment.call)
+    told = f" ({fit})" if fit is not None and str(fit) else ""
+    of_step = f" of step {moment.step}{told}" if moment.step is not None else ""
+    return f", and comes in at {in_words(batch.first_bad)} of the batch{of_step}"
+
+
+def _what(one: Observed) -> str:
+    return "NaN" if one.has_nan else "∞" if one.count("pos_inf") else "−∞"
+
+
+def _unwritten(case: Case) -> bool:
+    return case.op == "ReadVariableOp" and not case.inputs
+
+
+def _loaded_into(case: Case) -> Story | None:
+    """It went straight into a variable, with no gradient between: a first value, or one that was loaded."""
+    moments, variables = case.finder.moments, case.finder.variables
+    for handle, key in case.spread.variables.items():
+        if key not in case.spread.forward or not _is_assigned(case, handle):
+            continue
+        call = next((w.call for w in variables.writes_of(handle) if any(v.bad for v in w.values)), -1)
+        earlier = variables.last_write(handle, call)
+        name, where = variables.name(handle), in_words(case.out.first_bad)
+        if earlier is None:
+            why = f"gives {name} a first value that is {_what(case.out)}"
+            return Story("nan-initial-value", 0.9, why, _INITIAL)
+        if moments.calls.step(call) in (None, 0):
+            why = f"loads {_what(case.out)} into {name} ({where}): what was saved is bad"
+            return Story("nan-in-checkpoint", 0.85, why, _CHECKPOINT)
+    return None
+
+
+def _is_assigned(case: Case, handle: int) -> bool:
+    writes = case.finder.variables.writes_of(handle)
+    first_bad = next((write for write in writes if any(value.bad for value in write.values)), None)
+    return first_bad is not None and first_bad.op == "AssignVariableOp" and first_bad.node is None
+
+
+_CLEAN = "check the data before it goes in: np.isfinite(array).all(), and drop or fill what is missing"
+_CLEAN_FILE = (
+    "find it in the file: sleuth data check FILE.csv; drop or fill what is missing, or have the pipeline leave it out: "
+    "dataset.apply(tensorsleuth.checked(schema, on_violation='skip'))"
+)
+_CLEAN_ELEMENTS = (
+    "find it in the files with sleuth data check, or in the pipeline with dataset.apply(tensorsleuth.checked(schema)), "
+    "which can leave it out; drop or fill what is missing"
+)
+_CHECKPOINT = "what was saved had diverged already: load an earlier checkpoint, and check it: np.isfinite(value).all()"
+_INITIAL = "look at how the first value is computed, or at what was loaded into it"

@@ -1,0 +1,29 @@
+"""Functions that are defined on part of the numbers only."""
+
+from __future__ import annotations
+
+from tensorsleuth.diagnose.nan.case import Case, Story
+
+# op: (smallest, largest) argument that gives a finite result, in words
+DOMAINS = {
+    "Acos": (-1.0, 1.0),
+    "Asin": (-1.0, 1.0),
+    "Acosh": (1.0, float("inf")),
+    "Atanh": (-1.0, 1.0),
+    "Erfinv": (-1.0, 1.0),
+    "Ndtri": (0.0, 1.0),
+    "Lgamma": (0.0, float("inf")),
+    "Digamma": (0.0, float("inf")),
+    "Betainc": (0.0, 1.0),
+}
+
+
+def match(case: Case) -> Story | None:
+    x = case.input(0)
+    if case.differentiates is not None or case.op not in DOMAINS or x is None or not x.known:
+        return None
+    low, high = DOMAINS[case.op]
+    name = case.op.lower()
+    seen = f"{x.min:.9g} … {x.max:.9g}"
+    why = f"takes {name} outside of its domain: it wants {low:g} … {high:g} and got {seen}"
+    return Story("out-of-domain", 0.9, why, f"clip what goes in: tf.clip_by_value(x, {low:g} + 1e-7, {high:g} - 1e-7)")

@@ -1,0 +1,33 @@
+"""The slope of sqrt, a norm or a power at zero is infinite, and so is that of log and 1/x.
+
+The forward pass of the first three is fine there. That of the others may be missing: a loss that nobody asks for is not
+computed.
+"""
+
+from __future__ import annotations
+
+from tensorsleuth.diagnose.nan.case import Case, Story
+
+
+def match(case: Case) -> Story | None:
+    kind = case.differentiates
+    if kind not in ("Sqrt", "Rsqrt", "Norm", "EuclideanNorm", "Pow", "Log", "RealDiv"):
+        return None
+    if not any(one.known and one.count("zero") for one in case.inputs):
+        return None
+    if kind == "Log":
+        return Story("log-zero", 0.85, "differentiates log at 0, where it is −∞ and its slope is infinite", _LOG)
+    if kind == "RealDiv":
+        return Story("divide-by-zero", 0.8, "differentiates a division by 0", _DIVISION)
+    if kind == "Pow":
+        return Story("grad-pow-zero", 0.85, "differentiates a power at 0, where its slope is infinite", _POW)
+    if "norm" in case.name.lower() or "norm(" in case.code:
+        return Story("grad-norm-zero", 0.87, "differentiates a norm at the zero vector, where it has no slope", _NORM)
+    return Story("grad-sqrt-zero", 0.86, "differentiates sqrt at 0, where its slope is infinite", _SQRT)
+
+
+_LOG = "keep it away from 0: tf.math.log(tf.maximum(x, 1e-7)), or compute the loss from the logits"
+_DIVISION = "divide with tf.math.divide_no_nan(x, y), or add an epsilon to the divisor"
+_SQRT = "keep the argument away from 0: tf.sqrt(x + 1e-12), or tf.sqrt(tf.maximum(x, 1e-12))"
+_NORM = "add an epsilon under the root: tf.sqrt(tf.reduce_sum(tf.square(x), axis) + 1e-12)"
+_POW = "keep the base away from 0: tf.pow(tf.maximum(x, 1e-7), p)"

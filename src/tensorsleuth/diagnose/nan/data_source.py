@@ -1,0 +1,27 @@
+"""The line that fed a value to the program, and the batch that it came in with."""
+
+from __future__ import annotations
+
+from tensorsleuth.core.catalog import Site
+from tensorsleuth.diagnose.nan.case import Case
+from tensorsleuth.trace.dataflow.observed import Observed
+
+
+def source_of(case: Case) -> Site | None:
+    """The dataset's source, farthest back on a line of the user's; or the call that was given the value."""
+    finder, sites, out = case.finder, case.process.catalogue.sites, case.out
+    if out.op == "Argument" and out.call >= 0:
+        op = finder.moments.calls.op(out.call)
+        return sites.get(op.site) if op is not None else None
+    found = (sites.get(op.site) for op, _ in reversed(finder.datasets_behind(out)))
+    return next((site for site in found if site is not None and site.frame is not None), case.site)
+
+
+def came_in(case: Case) -> Observed | None:
+    """The batch in which an element of a dataset came to the program."""
+    return next((one for one in case.spread.reached.values() if one.op.startswith("IteratorGetNext")), None)
+
+
+def reads_csv(case: Case) -> bool:
+    """Was it read from text: by an op, or by a dataset."""
+    return case.op == "DecodeCSV" or any("csv" in op.type.lower() for op, _ in case.finder.datasets_behind(case.out))

@@ -1,0 +1,100 @@
+"""How the size of a tensor went, step over step or iteration over iteration: slow deaths."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import CallKind, EventFlag, EventKind
+from tensorsleuth.core.ops.kinds import READS
+from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.process.process import ProcessTrace
+
+FEW, MANY = 1e6, 1e3  # how much larger at the end: with one or two points before it, or with more
+MAX_DIPS = 0.2  # of the points may be smaller than the one before
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A tensor that grew until it overflowed."""
+
+    began: int  # the step, or the iteration
+    ended: int
+    first: float
+    last: float
+
+    @property
+    def rate(self) -> float:
+        """By how much, each time."""
+        return float((self.last / self.first) ** (1 / max(self.ended - self.began, 1)))
+
+    def __str__(self) -> str:
+        return f"from {self.first:.3g} to {self.last:.3g}, about {self.rate:.3g}× each"
+
+
+def over_iterations(one: Observed) -> Growth | None:
+    """Did it grow within one run of its loop."""
+    if one.row is None or one.tensor.eager is not None:
+        return None
+    events = one.process.events
+    same = (events["tensor"] == one.row["tensor"]) & (events["step"] == one.row["step"])
+    rows = events[same & (events["frame"] == one.row["frame"]) & (events["iteration"] <= one.row["iteration"])]
+    return _growth(rows["iteration"].astype(np.int64), rows)
+
+
+def over_steps(one: Observed, among: Array | None = None) -> Growth | None:
+    """Did it grow from call to call, up to the one in which it was seen; `among` rows that hold all of its own."""
+    if one.row is None:
+        return None
+    events = one.process.events if among is None else among
+    rows = events[(events["tensor"] == one.row["tensor"]) & (events["time"] <= one.row["time"])]
+    if one.tensor.eager is not None and one.tensor.eager.type in READS:  # a line may read several variables
+        rows = rows[handles_of(one.process, rows) == handles_of(one.process, one.row.reshape(1))]
+    steps = [one.process.step_of(row) for row in rows]
+    numbers = np.array([step if step is not None else at for at, step in enumerate(steps)], np.int64)
+    return _growth(numbers, rows)
+
+
+def handles_of(process: ProcessTrace, rows: Array) -> Array:
+    """What each eager row was read from: the first input of its call; 0 where that is not known."""
+    calls = process.calls[process.calls["kind"] == CallKind.OP]
+    calls = calls[np.argsort(calls["call"], kind="stable")]
+    if not len(calls):
+        return np.zeros(len(rows), np.uint64)
+    places = np.minimum(np.searchsorted(calls["call"], rows["step"]), len(calls) - 1)
+    known = (calls["call"][places] == rows["step"]) & (rows["kind"] == EventKind.EAGER)
+    return np.where(known, calls["inputs"][places, 0], np.uint64(0))
+
+
+def _growth(numbers: Array, rows: Array) -> Growth | None:
+    """The largest value of each number, from its smallest on, where it went up nearly all the way."""
+    ranged = (rows["flags"] & EventFlag.RANGED) != 0
+    size = np.maximum(np.abs(rows["min"]), np.abs(rows["max"]))
+    usable = ranged & np.isfinite(size) & (size > 0)
+    numbers, size = numbers[usable], size[usable]
+    if len(size) < 2:
+        return None
+    unique, places = np.unique(numbers, return_inverse=True)
+    largest = np.zeros(len(unique))
+    np.maximum.at(largest, places, size)
+    began = _began(largest)
+    first, last = float(largest[began]), float(largest[-1])
+    enough = MANY if len(largest) - began > 3 else FEW
+    if not math.isfinite(last) or last / first < enough:
+        return None
+    return Growth(int(unique[began]), int(unique[-1]), first, last)
+
+
+def _began(sizes: Array) -> int:
+    """From where on it went up to the end, but for a few dips."""
+    began, dips = len(sizes) - 1, 0
+    for at in range(len(sizes) - 1, 0, -1):
+        dips += bool(sizes[at - 1] >= sizes[at])
+        if dips > MAX_DIPS * (len(sizes) - at) + 1:
+            break
+        if sizes[at - 1] < sizes[began]:
+            began = at - 1
+    return began

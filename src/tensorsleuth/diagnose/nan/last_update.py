@@ -1,0 +1,94 @@
+"""How the program learns: which variables its last step wrote, where, and with which learning rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.ops.kinds import READS
+from tensorsleuth.diagnose.nan.case import Case
+from tensorsleuth.diagnose.nan.history import Growth, handles_of, over_steps
+from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.dataflow.variables import Write
+
+MAX_READS = 400
+
+
+@dataclass(frozen=True)
+class Update:
+    """The update of the weights that grew most."""
+
+    name: str
+    frame: Frame | None  # of the optimizer, or of the update by hand
+    rate: float | None
+    growth: Growth | None
+    weights: list[Observed]
+
+
+def last_update(case: Case) -> Update | None:
+    """Who wrote the weights that the case depends on; None where nothing did."""
+    variables = case.finder.variables
+    weights = list(_weights(case))
+    grown = sorted(weights, key=lambda pair: -(pair[1].last / pair[1].first if pair[1] else 0))
+    for read, growth in grown:
+        handle = variables.handle_of(read)
+        if handle in variables.fixed:
+            continue
+        write = variables.last_write(handle, read.call) if handle is not None else None
+        if write is None or write.site is None or write.site.frame is None or handle is None:
+            continue
+        optimizer = _optimizer(case, weights)
+        frame = optimizer[0] if optimizer is not None else write.site.frame
+        rate = optimizer[1] if optimizer is not None else _rate(write)
+        return Update(variables.name(handle), frame, rate, growth, [read])
+    return None
+
+
+def _rate(write: Write) -> float | None:
+    """The learning rate that an optimizer of TensorFlow 1 hands to the op which applies the gradient."""
+    rates = [value for value in write.values if value.tensor.name.endswith("learning_rate")]
+    return next((rate.max for rate in rates if rate.known), None)
+
+
+def _weights(case: Case) -> list[tuple[Observed, Growth | None]]:
+    """The variables as the last steps read them, with how they grew."""
+    events, process = case.process.events, case.process
+    time = case.out.row["time"] if case.out.row is not None else 0
+    reads = np.array(sorted(_read_ids(case)), np.uint32)
+    rows: Any = events[np.isin(events["tensor"], reads) & (events["time"] <= time)] if len(reads) else []
+    whose: Any = handles_of(process, rows) if len(rows) else []
+    last = {(int(row["tensor"]), int(handle)): row for row, handle in zip(rows, whose, strict=True)}
+    # what an op reads by itself is noted after what it made
+    found = [(one, over_steps(one)) for one in case.inputs if one.op in READS and one.row is not None]
+    for (number, _), row in list(last.items())[:MAX_READS]:
+        tensor = process.tensor(number)
+        call = process.call_of(row)
+        if tensor is not None and call is not None:
+            one = Observed(process, tensor, row, call=call)
+            found.append((one, over_steps(one, rows)))  # to search all rows for each variable would take seconds
+    return found
+
+
+def _read_ids(case: Case) -> set[int]:
+    catalogue = case.process.catalogue
+    graph = {
+        instance.first + node.first
+        for instance in catalogue.instances.values()
+        for node in (catalogue.functions[instance.function].nodes if instance.function in catalogue.functions else ())
+        if node.type in READS
+    }
+    return graph | {op.first for op in catalogue.eager.values() if op.type in READS}
+
+
+def _optimizer(case: Case, reads: list[tuple[Observed, Growth | None]]) -> tuple[Frame, float | None] | None:
+    """The line that made a Keras optimizer, and its learning rate."""
+    variables = case.finder.variables
+    for handle in variables.called("learning_rate"):
+        frame = variables.made_at(handle)
+        if frame is not None:
+            values = [read.max for read, _ in reads if read.known and variables.handle_of(read) == handle]
+            return frame, values[-1] if values else None
+    return None

@@ -1,0 +1,211 @@
+"""Finds where bad values are born: a bad tensor whose inputs were healthy, or a NaN made of infinities.
+
+An infinity that the program wrote down itself (a mask, a first value for a running minimum) is no birth: it is meant.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.catalog import EagerOp
+from tensorsleuth.core.layout.rows import EventFlag, EventKind
+from tensorsleuth.core.ops.kinds import ARRIVALS, CARRIERS, READS
+from tensorsleuth.trace.dataflow.call_graph import Moment, Moments, Slots
+from tensorsleuth.trace.dataflow.dataset_pipelines import Pipelines
+from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.dataflow.replicas import Replicas
+from tensorsleuth.trace.dataflow.variables import Variables
+from tensorsleuth.trace.process.process import ProcessTrace
+
+HANDS_OUT = ("IteratorGetNext", "OptionalGetValue")  # what a dataset made
+MAX_CALLS = 300  # with something newly bad, that are looked at
+MAX_BIRTHS = 4  # of one tensor
+
+
+@dataclass(frozen=True)
+class Birth:
+    """A bad tensor that was born here."""
+
+    moment: Moment
+    out: Observed
+    slots: Slots
+
+    @property
+    def inputs(self) -> list[Observed]:
+        return [one for slot in self.slots for one in slot]
+
+    @property
+    def arrived(self) -> bool:
+        """It came in from outside of TensorFlow: no op computed it."""
+        return self.out.op in ARRIVALS
+
+    @property
+    def from_infinity(self) -> bool:
+        """A NaN, made of infinities that were there before."""
+        return any(one.bad for one in self.inputs)
+
+
+class BirthFinder:
+    """Looks through the calls of a process, oldest first."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self.process = process
+        self.moments = Moments(process)
+        self.variables = Variables(self.moments)
+        self.pipelines = Pipelines(self.moments)
+        self.replicas = Replicas(process)
+
+    def find(self) -> Iterator[Birth]:
+        """The births of each tensor, in the order of the calls; a few of one that bears many, as in a loop."""
+        born: Counter[int] = Counter()
+        for moment in itertools.islice(self._bad_moments(), MAX_CALLS):
+            for birth in self.births(moment):
+                number = birth.out.key[1]
+                born[number] += 1
+                if born[number] <= MAX_BIRTHS:
+                    yield birth
+
+    @cached_property
+    def bad_batches(self) -> list[Observed]:
+        """The first tensors that a dataset handed to the program with something bad in them."""
+        rows = (row for row in self._first_bad_rows if self._type(row).startswith(HANDS_OUT))
+        calls = (self.process.call_of(row) for row in rows)
+        found = (one for call in calls if call is not None for one in self.moments.of_call(call).bad.values())
+        return [one for one in found if one.op.startswith(HANDS_OUT)]
+
+    @cached_property
+    def handed_on(self) -> set[int]:
+        """Ids of tensors that a function returns to whoever called it from outside."""
+        catalogue = self.process.catalogue
+        roots = [one for one in catalogue.instances.values() if one.parent < 0 and one.function in catalogue.functions]
+        return {
+            source.tensor
+            for root in roots
+            for output in range(len(catalogue.functions[root.function].returns))
+            for source in self.moments.flow.returned(root, output)
+        }
+
+    def datasets_behind(self, one: Observed) -> list[tuple[EagerOp, int]]:
+        """The datasets that a batch, or an argument of a dataset's function, came through; the source last."""
+        if one.op.startswith("IteratorGetNext"):
+            iterator = self.variables.handle_of(one)
+            return self.pipelines.of_batch(iterator) if iterator is not None else []
+        if one.op == "Argument" and one.call < 0 and one.tensor.instance is not None:
+            return self.pipelines.of_function(one.tensor.instance)
+        return []
+
+    def last_step(self, call: int) -> bool:
+        """Does the call belong to the last step of the program."""
+        last = int(self.process.calls["step"].max(initial=-1))
+        return (self.moments.calls.step(call) or 0) >= last
+
+    def _type(self, row: Any) -> str:
+        tensor = self.process.tensor(row["tensor"])
+        return tensor.type if tensor is not None else ""
+
+    def births(self, moment: Moment) -> Iterator[Birth]:
+        for key, one in moment.bad.items():
+            birth = self._birth(moment, one, moment.bad_slots[key])
+            if birth is not None:
+                yield birth
+
+    def _birth(self, moment: Moment, one: Observed, slots: Slots) -> Birth | None:
+        bad = [other for slot in slots for other in slot if other.bad]
+        if not bad:
+            if (
+                one.op in CARRIERS
+                or is_literal(one)
+                or any(fed.bad for fed in self.pipelines.fed(self.datasets_behind(one)))
+            ):
+                return None
+            return self._written(one) if one.op in READS else Birth(moment, one, slots)
+        if _is_new_infinity(one, bad):
+            return Birth(moment, one, slots)
+        if not one.has_nan or any(other.has_nan for other in bad):
+            return None
+        return Birth(moment, one, slots) if all(self._is_meant(other) for other in bad) else None
+
+    def _is_meant(self, one: Observed, depth: int = 0) -> bool:
+        """Does an infinity come from one that the program wrote down."""
+        if depth > 50 or one.has_nan:
+            return False
+        slots = self.moments.of(one).slots(one) if one.row is not None else []
+        bad = [other for slot in slots for other in slot if other.bad]
+        if bad:
+            return not _is_new_infinity(one, bad) and all(self._is_meant(other, depth + 1) for other in bad)
+        if one.op in READS:
+            return self._read_is_meant(one, depth)
+        return is_literal(one) or _is_table(one)
+
+    def _read_is_meant(self, one: Observed, depth: int) -> bool:
+        handle = self.variables.handle_of(one)
+        write = self.variables.last_write(handle, one.call) if handle is not None else None
+        bad = [value for value in write.values if value.bad] if write is not None else []
+        return bool(bad) and all(self._is_meant(value, depth + 1) for value in bad)
+
+    def _written(self, one: Observed) -> Birth | None:
+        """A variable that is read bad: what wrote it last is to blame, be it with finite inputs."""
+        handle = self.variables.handle_of(one)
+        if handle is not None and any(
+            value.bad for write in self.variables.writes(one.call, handle) for value in write.values
+        ):
+            return None  # written by the call itself, before it was read
+        write = self.variables.last_write(handle, one.call) if handle is not None else None
+        if write is None:
+            return Birth(self.moments.of(one), one, [])
+        if any(value.bad for value in write.values):
+            return None  # found, or meant, where that was born
+        return Birth(self.moments.of_call(write.call), one, write.slots)
+
+    def _bad_moments(self) -> Iterator[Moment]:
+        """The calls in which a tensor went bad for the first time, in the order in which that was recorded."""
+        seen: set[int] = set()
+        for row in self._first_bad_rows:
+            step = int(row["step"])
+            call = step if row["kind"] == EventKind.EAGER else self.process.call_of_step.get(step)
+            key = call if call is not None else -1 - step
+            if key not in seen:
+                seen.add(key)
+                yield self.moments.of_call(call) if call is not None else self.moments.of_dataset(step)
+
+    @cached_property
+    def _first_bad_rows(self) -> list[Any]:
+        """Of each tensor, the first row with anything bad, the first with a NaN, and the first with each infinity."""
+        if not self.process.alarm:
+            return []
+        events = self.process.events
+        bad = events[np.flatnonzero(events["flags"] & EventFlag.BAD)]
+        firsts = [np.unique(bad["tensor"], return_index=True)[1]]
+        for kind in ("nan", "pos_inf", "neg_inf"):
+            some = np.flatnonzero(bad[kind])
+            firsts.append(some[np.unique(bad["tensor"][some], return_index=True)[1]])
+        return list(bad[np.unique(np.concatenate(firsts))])
+
+
+def _is_new_infinity(one: Observed, bad: list[Observed]) -> bool:
+    """+∞ from an op that makes 0 of −∞."""
+    return (
+        one.op in ("Exp", "Expm1", "Softplus")
+        and one.count("pos_inf") > 0
+        and not any(o.has_nan or o.count("pos_inf") for o in bad)
+    )
+
+
+def is_literal(one: Observed) -> bool:
+    """An infinity that somebody wrote down: alone, or beside one other number, as in a mask."""
+    if one.has_nan or one.op not in (*ARRIVALS, "Const", "Fill"):
+        return False
+    finite = one.count("neg") + one.count("zero") + one.count("pos")
+    return one.elements == 1 or not finite or one.min == one.max
+
+
+def _is_table(one: Observed) -> bool:
+    """Numbers from outside with −∞ for the impossible among them, as logarithms of probabilities have it."""
+    return one.op in (*ARRIVALS, "Const") and not one.has_nan and not one.count("pos_inf")

@@ -1,0 +1,66 @@
+"""Why there is nothing to judge in a run: what was seen of the program instead, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.run_summary import mode_of
+from tensorsleuth.trace.storage import run_folder
+
+FILTERS = ("op_regex", "tensor_dtypes")
+
+
+def why_nothing(trace: Trace) -> str | None:
+    """A sentence or two; None where something was seen."""
+    calls = sum(process.call_count for process in trace.processes)
+    if any(process.event_count for process in trace.processes) or (calls and mode_of(trace) is Mode.FLIGHT):
+        return None
+    if trace.trouble:
+        return "What was recorded cannot be read."
+    if run_folder.is_alive(trace.path):
+        return "Nothing is recorded yet: the program runs, TensorFlow has computed nothing so far. Ask again later."
+    if not trace.processes:
+        return _not_begun(trace)
+    if calls:
+        return f"Nothing was recorded: ops ran, but none that was asked for{_filters(trace)}. Record without filters."
+    ran = f"TensorFlow was imported, but no op ran until the program {_ended(trace)}"
+    return f"Nothing was recorded: {ran}. {_next(trace)}"
+
+
+def _not_begun(trace: Trace) -> str:
+    if (trace.path / run_folder.TENSORFLOW_SEEN).exists():
+        return (
+            "Nothing was recorded: TensorFlow was imported, but recording did not start. Why is on the program's "
+            f'stderr, in the line "tensorsleuth: not recording: …". The program {_ended(trace)}. '
+            "Look for what is missing: sleuth doctor"
+        )
+    return f"Nothing was recorded: the program {_ended(trace)} and had not imported TensorFlow. {_next(trace)}"
+
+
+def _ended(trace: Trace) -> str:
+    end = trace.meta.get("ended", {})
+    if isinstance(end.get("signal"), str):
+        return f"was killed by {end['signal']}"
+    return f"ended with exit code {end['exit']}" if isinstance(end.get("exit"), int) else "ended, nobody saw how,"
+
+
+def _next(trace: Trace) -> str:
+    end = trace.meta.get("ended", {})
+    if end.get("exit") == 0:
+        return "Name the program that computes: sleuth run train.py"
+    said = [line for line in end.get("said") or () if isinstance(line, str)][-1:]
+    return f"It said last: {said[0]}" if said else "Its own stderr says why: mend that first, then record again."
+
+
+def _filters(trace: Trace) -> str:
+    asked = ", ".join(f"{name}={value!r}" for name, value in _settings(trace) if name in FILTERS and value)
+    return f" ({asked})" if asked else ""
+
+
+def _settings(trace: Trace) -> Iterator[tuple[str, Any]]:
+    for process in trace.processes[:1]:
+        settings = process.catalogue.meta.get("settings")
+        yield from settings.items() if isinstance(settings, dict) else ()

@@ -1,0 +1,28 @@
+"""The program's own lines, as they were when it ran."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.trace.process.process import ProcessTrace
+
+AROUND = 2  # lines of source shown before and after
+
+
+def code_at(process: ProcessTrace, frame: Frame | None) -> str | None:
+    """The line, without its indent."""
+    for number, text in lines_around(process, frame):
+        if frame is not None and number == frame.line:
+            return text.strip()
+    return None
+
+
+def lines_around(process: ProcessTrace, frame: Frame | None) -> Iterator[tuple[int, str]]:
+    """The line and those around it, with their numbers."""
+    text = process.catalogue.sources.get(frame.file) if frame is not None else None
+    if text is None or frame is None:
+        return
+    lines = text.splitlines()
+    for number in range(max(1, frame.line - AROUND), min(len(lines), frame.line + AROUND) + 1):
+        yield number, lines[number - 1]

@@ -1,0 +1,101 @@
+"""Weights that eager code computes its loss with, op by op, and that no tape is asked about."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.catalog import EagerOp, LeftOut
+from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.core.ops.kinds import READS
+from tensorsleuth.diagnose.graph.neighbours import MAX_WIDTH, Spot
+from tensorsleuth.diagnose.graph.training import FAR, Training
+from tensorsleuth.diagnose.training.variable_writes import Written
+
+Shape = tuple[int, ...]
+Left = list[tuple[int, Shape]]
+SAMPLES = 5
+_STOPS = frozenset(
+    ["StopGradient", "PreventGradient", "Sign", "Round", "Rint", "Floor", "Ceil", "ZerosLike", "OnesLike"]
+)
+
+
+class LeftEagerly:
+    """Asked about one process."""
+
+    def __init__(self, training: Training, written: Written) -> None:
+        self._training = training
+        self._written = written
+        self._catalogue = training.process.catalogue
+
+    def found(self, fewest: int) -> Iterator[tuple[Left, Spot, int]]:
+        """Those that stay as they were drawn, what updates the others, and in how many steps; once for an update."""
+        together: dict[Spot, tuple[Left, list[int]]] = defaultdict(lambda: ([], []))
+        for tapes in self._catalogue.left_out:
+            update = self._update(tapes, fewest)
+            for handle, shape in tapes.shapes.items() if update is not None else ():
+                steps = self._steps(handle) if self._written.stays_at_random(handle) else 0
+                if update is not None and steps >= fewest:
+                    together[update][0].append((handle, shape))
+                    together[update][1].append(steps)
+        yield from ((left, update, min(steps)) for update, (left, steps) in together.items())
+
+    def _update(self, tapes: LeftOut, fewest: int) -> Spot | None:
+        """What writes the variables that the tapes were asked about, step for step."""
+        for handle in tapes.asked:
+            calls = self._written.eagerly.get(handle, [])
+            op = self._training.moments.calls.op(calls[-1]) if len(calls) > fewest else None  # the first made it
+            if op is not None:
+                return Spot(op.type, call=calls[-1])
+        in_functions = (spot for handle in tapes.asked for spot in self._written.by_functions.get(handle, ()))
+        return next(in_functions, None)
+
+    def _steps(self, handle: int) -> int:
+        """In how many steps it was read on the way to what was differentiated."""
+        rows = self._reads[self._reads["inputs"][:, 0] == handle]
+        places = [int(op) for op in np.unique(rows["op"])]
+        on_the_way = [op for op in places if self._is_on_the_way(rows["call"][rows["op"] == op])]
+        return len(np.unique(rows["step"][np.isin(rows["op"], on_the_way)]))
+
+    def _is_on_the_way(self, calls: Array) -> bool:
+        """Of one line: some of its calls tell, as evaluation may go through the same."""
+        some = np.unique(np.linspace(0, len(calls) - 1, SAMPLES).astype(int))
+        return any(self._is_differentiated(int(call)) for call in calls[some])
+
+    @cached_property
+    def _reads(self) -> Array:
+        calls = self._training.process.calls
+        ops = [op.id for op in self._catalogue.eager.values() if op.type in READS]
+        found: Array = calls[(calls["kind"] == CallKind.OP) & np.isin(calls["op"], ops)]
+        return found
+
+    def _is_differentiated(self, read: int) -> bool:
+        """Does a gradient go through anything that is made of it: a gradient op takes what went through its op.
+
+        Of one line, the ops of all layers are one op in the catalogue: only the tensors tell which was meant.
+        """
+        calls, level, seen = self._training.moments.calls, [read], {read}
+        for _ in range(FAR):
+            taken = [user for call in level for uid in self._numbers(call) for user in calls.consumers(uid)[:MAX_WIDTH]]
+            users = {call: calls.op(call) for call in taken if call not in seen}
+            if any(op is not None and op.forward > 0 for op in users.values()):
+                return True
+            seen.update(users)
+            level = [call for call, op in users.items() if op is not None and _goes_back(op)][:MAX_WIDTH]
+        return False
+
+    def _numbers(self, call: int) -> list[int]:
+        """What it put out, where that is no index: nothing goes back through one."""
+        moments = self._training.moments
+        uids = [uid for made in moments.of_call(call).returned.values() for uid in made]
+        made = [(uid, moments.by_uid(uid)) for uid in uids]
+        return [uid for uid, one in made if one is not None and "float" in one.dtype]
+
+
+def _goes_back(op: EagerOp) -> bool:
+    """Do gradients, through an op; of functions it is not known."""
+    return op.type not in _STOPS and op.instance < 0

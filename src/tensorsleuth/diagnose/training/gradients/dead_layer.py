@@ -1,0 +1,81 @@
+"""A hidden layer whose ReLU is off: most samples get nothing but zeros through, and no gradient comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.dtypes import dtype_of
+from tensorsleuth.core.finding import Evidence
+from tensorsleuth.core.ops.activations import RELUS
+from tensorsleuth.diagnose.graph.neighbours import Spot
+from tensorsleuth.diagnose.graph.training import Training, elements_of
+from tensorsleuth.diagnose.health_words import describe_health
+from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.trace.process.process import ProcessTrace
+
+FEWEST_STEPS = 10  # that it has to be dead for, up to the end
+LEAST = 64  # numbers: a few may be zero by chance
+FEWEST_UNITS = 0.5  # that are on for a sample, on average: with fewer, half of the samples have none
+THROUGH = frozenset(["Mul", "SelectV2", "Cast", "AddV2", "BiasAdd", "MaxPool", "AvgPool", "Mean", "ConcatV2", "Relu"])
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    training = process.once(Training)
+    for spot, rows in training.rows(training.forward(RELUS)).items():
+        dead = _dead_at_the_end(process, rows, _is_made_of_nan(training, spot, rows))
+        if dead >= FEWEST_STEPS and training.weights_of(spot) and training.feeds_weights(spot, THROUGH):
+            yield _habit(training, spot, rows, dead)
+
+
+def _dead_at_the_end(process: ProcessTrace, rows: Array, made_of_nan: Array) -> int:
+    """In how many of the last rows most samples have no unit that is on."""
+    alive = np.flatnonzero((_units_on(process, rows) >= FEWEST_UNITS) | (elements_of(rows) < LEAST) | made_of_nan)
+    return len(rows) - 1 - int(alive[-1]) if len(alive) else len(rows)
+
+
+def _is_made_of_nan(training: Training, spot: Spot, rows: Array) -> Array:
+    """Return which rows were made of a NaN: a product with bias and ReLU in one op of oneDNN makes zeros of it."""
+    before = [one for one in training.around.before(spot) if one.instance is not None]
+    bad = [part["step"][part["nan"] > 0] for part in training.rows(before).values()]
+    return np.isin(rows["step"], np.concatenate(bad)) if bad else np.zeros(len(rows), bool)
+
+
+def _units_on(process: ProcessTrace, rows: Array) -> Array:
+    """How many are on for a sample, or for a position in one, on average; a NaN is not off."""
+    last = np.array([shape[-1] if shape else 0 for shape in process.shapes])
+    elements = elements_of(rows)
+    on: Array = last[np.minimum(rows["shape"], len(last) - 1)] * (elements - rows["zero"]) / np.maximum(elements, 1)
+    return on
+
+
+def _habit(training: Training, spot: Spot, rows: Array, dead: int) -> Habit:
+    process, last = training.process, rows[-1]
+    layer, shape = training.layer(spot), process.shape_of(last)
+    since, share = process.step_of(rows[len(rows) - dead]), _share(rows[len(rows) - dead :])
+    always = dead == len(rows)
+    when = f"in all {len(rows):,} steps" if always else f"in each of the last {dead:,} of {len(rows):,} steps"
+    why = (
+        f"puts out {share} {when}{f' ({layer})' if layer else ''}: this ReLU is off for nearly every unit of every "
+        "sample, so next to nothing of the input gets through, and next to no gradient back"
+    )
+    evidence = Evidence("out", spot.type, spot.type, dtype_of(int(last["dtype"])).name, shape, describe_health(last))
+    place = training.frame(spot), spot.type, 0.0, False, since, (evidence,)
+    return Habit("dead-layer", 0.94, why, _AT_ONCE if always else _LATER, *place, is_wrong=True)
+
+
+def _share(rows: Array) -> str:
+    zeros = float(rows["zero"].sum() / max(int(elements_of(rows).sum()), 1))
+    return "nothing but zeros" if zeros == 1 else f"zeros, {100 * min(zeros, 0.9999):.2f} %"
+
+
+_AT_ONCE = (
+    "look at what goes in: biases that start far below zero, inputs of one sign that are not normalised, weights of "
+    "one sign; he_normal for the kernel, zeros for the bias, or a leaky ReLU"
+)
+_LATER = (
+    "a step threw all its weights to where the ReLU is off: a smaller learning rate, warm-up, or clipping of the "
+    "gradients; a leaky ReLU or gelu can come back"
+)

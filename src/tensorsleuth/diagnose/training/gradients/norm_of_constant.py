@@ -1,0 +1,61 @@
+"""A normalisation over values that are all the same: nothing of the input is left, only the learned offset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.dtypes import dtype_of
+from tensorsleuth.core.finding import Evidence
+from tensorsleuth.diagnose.graph.neighbours import Spot
+from tensorsleuth.diagnose.graph.training import Training, elements_of
+from tensorsleuth.diagnose.health_words import describe_health
+from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.trace.process.process import ProcessTrace
+
+FEWEST_STEPS = 10
+LEAST = 16  # numbers
+SQUARED = "SquaredDifference"  # from the mean
+ROOTS = frozenset(["Rsqrt", "Sqrt"])
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    training = process.once(Training)
+    for spot, rows in training.rows(training.forward((SQUARED,))).items():
+        root = _root(training, spot) if len(rows) >= FEWEST_STEPS and _is_zero(rows) else None
+        if root is not None:
+            yield _habit(training, spot, root, rows)
+
+
+def _is_zero(rows: Array) -> bool:
+    """Never was any number other than the mean of its group."""
+    elements = elements_of(rows)
+    return bool((rows["zero"] == elements).all() and elements.min() >= LEAST)
+
+
+def _root(training: Training, spot: Spot) -> Spot | None:
+    """The root of its mean and an epsilon: what makes it a normalisation."""
+    around = training.around
+    means = (user for user in around.after(spot) if user.type == "Mean" and not user.is_gradient)
+    sums = (user for mean in means for user in around.after(mean) if user.type in ("AddV2", "Add"))
+    return next((user for one in sums for user in around.after(one) if user.type in ROOTS), None)
+
+
+def _habit(training: Training, spot: Spot, root: Spot, rows: Array) -> Habit:
+    process, last = training.process, rows[-1]
+    layer, shape = training.layer(spot), process.shape_of(last)
+    scaled = next((user for user in training.around.after(root) if not user.is_gradient), root)
+    one = f", of which the last axis has a single number: {list(shape)}" if shape and shape[-1] == 1 else ""
+    why = (
+        f"normalises values that are all alike{f' ({layer})' if layer else ''}{one}: their variance is 0 in all "
+        f"{len(rows):,} steps, so what comes out is the same for every input"
+    )
+    evidence = Evidence("in", spot.type, spot.type, dtype_of(int(last["dtype"])).name, shape, describe_health(last))
+    place = training.frame(scaled), root.type, 0.0, False, process.step_of(rows[0]), (evidence,)
+    return Habit("norm-of-constant", 0.93, why, _AXIS, *place, is_wrong=True)
+
+
+_AXIS = (
+    "normalise over an axis along which values differ: not one of length 1, and not before the features are made of "
+    "it; a single feature is scaled by numbers of the whole data set (keras.layers.Normalization)"
+)

@@ -1,0 +1,76 @@
+"""Gradients that shrink from the last layer to the first until nothing is left of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.trace.dataflow.call_graph import Moments
+from tensorsleuth.trace.dataflow.variables import Variables
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.watched import WatchedSeries
+
+FEWEST_LAYERS, FEWEST_LOOKS = 4, 4
+SMALL = 1e-5  # of the gradient of the last weights, a number of each compared
+TINY = 1e-6  # of a number, by itself: what even optimizers that divide by the size of gradients hardly move by
+TABLE = "embedding"  # most of its rows are asked for by no sample
+MOST_RISES = 0.25  # of the steps from layer to layer may go the other way
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    inside = process.once(Inside)
+    kernels = {one.name for one in inside.variables if len(one.shape()) >= 2 and TABLE not in one.name.lower()}
+    matrices = [one for one in inside.gradients if len(one) >= FEWEST_LOOKS and one.name in kernels]
+    looks = min((len(one) for one in matrices), default=0)
+    if len(matrices) < FEWEST_LAYERS:
+        return
+    sizes = np.array([_size(one)[:looks] for one in matrices])
+    if _vanishes(sizes):
+        yield _habit(process, matrices, sizes)
+
+
+def _size(one: WatchedSeries) -> Array:
+    """Of one number of the gradient, as a root mean square: large matrices are no more than small ones."""
+    size: Array = one.norm / np.sqrt(np.maximum(one.rows["elements"], 1))
+    return size
+
+
+def _vanishes(sizes: Array) -> bool:
+    """At every look: next to nothing at the first weights, less from layer to layer; zero is something else."""
+    if not np.isfinite(sizes).all() or (sizes <= 0).any():
+        return False
+    small = (sizes[0] < SMALL * sizes[-1]) & (sizes[0] < TINY)
+    rises = (np.diff(sizes, axis=0) < 0).mean(axis=0)
+    return bool((small & (rises <= MOST_RISES)).all())
+
+
+def _habit(process: ProcessTrace, matrices: list[WatchedSeries], sizes: Array) -> Habit:
+    first, last, typical = matrices[0], matrices[-1], np.median(sizes, axis=1)
+    each = float((typical[0] / typical[-1]) ** (1 / (len(matrices) - 1)))
+    why = (
+        f"makes weights whose gradients vanish: {typical[-1]:.2g} a weight in `{last.name}`, {typical[0]:.2g} in "
+        f"`{first.name}`, {len(matrices)} layers before, about {each:.2g} times from each to the one before it, at all "
+        f"{sizes.shape[1]} looks up to step {int(first.steps[-1])}: the first layers do not learn"
+    )
+    shown = [0, len(matrices) // 2, len(matrices) - 1]
+    evidence = tuple(piece("also", matrices[at].name, f"gradient {typical[at]:.2g} a weight") for at in shown)
+    place = _frame(process, first.name), "gradient", 0.0, False, int(first.steps[0]), evidence
+    return Habit("vanishing-gradients", 0.88, why, _PATHS, *place, is_wrong=True)
+
+
+def _frame(process: ProcessTrace, name: str) -> Frame | None:
+    """The line that made a variable."""
+    variables = Variables(Moments(process))
+    handles = (handle for handle, known in variables.names.items() if known == name)
+    return next((frame for handle in handles if (frame := variables.made_at(handle)) is not None), None)
+
+
+_PATHS = (
+    "gelu or relu in the place of sigmoid and tanh, he_normal for the first weights, a normalisation in each layer, "
+    "and residual connections (x + layer(x)) around them"
+)

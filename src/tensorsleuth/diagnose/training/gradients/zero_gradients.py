@@ -1,0 +1,93 @@
+"""Gradients of all weights that are exactly zero while the loss has not come down: something lets none through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.diagnose.graph.neighbours import Spot
+from tensorsleuth.diagnose.graph.training import Training
+from tensorsleuth.diagnose.health_words import many
+from tensorsleuth.diagnose.rule import Habit, is_told, piece
+from tensorsleuth.diagnose.training.gradients import dead_layer, saturated_layer
+from tensorsleuth.diagnose.training.gradients.gradient_stops import ENDS, what_stops
+from tensorsleuth.diagnose.training.loss import logits_as_probabilities
+from tensorsleuth.diagnose.training.optimizer import losses_of
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.watched import WatchedSeries
+
+FEWEST_LOOKS, LAST_STEP = 4, 16  # the last looks, all of them, up to a step that is not one of the first
+LEAST_LOSS = 1e-6
+LEFT = 0.5  # of the first loss: with less, the model has learned, and may have met all that the loss asks for
+PART = 10  # of the steps, that the loss is judged by
+MORE_SPECIFIC = (logits_as_probabilities, dead_layer, saturated_layer)
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    inside = process.once(Inside)
+    gradients = inside.gradients or inside.updates  # TensorFlow leaves out what it knows to be zero when it optimises
+    zeros = _zero_looks(gradients)
+    if zeros < FEWEST_LOOKS or int(gradients[0].steps[-1]) < LAST_STEP:
+        return
+    training = process.once(Training)
+    losses = losses_of(training)
+    left = {spot: values for spot, values in losses.items() if _is_left(values)}
+    if left and not is_told(process, MORE_SPECIFIC):
+        spot = max(left, key=lambda one: float(np.abs(left[one]).max()))
+        yield _habit(training, gradients, zeros, spot, left[spot])
+
+
+def _zero_looks(gradients: list[WatchedSeries]) -> int:
+    """At how many of the last looks every gradient was nothing but zeros."""
+    looks = min((len(one) for one in gradients), default=0)
+    if not looks:
+        return 0
+    zero = np.array([one.rows["zero"][-looks:] == one.rows["elements"][-looks:] for one in gradients]).all(axis=0)
+    return looks - 1 - int(np.flatnonzero(~zero)[-1]) if not zero.all() else looks
+
+
+def _is_left(losses: Array) -> bool:
+    """Is there something that could be learned: the loss is not zero, nor has it come down."""
+    size = np.abs(losses[np.isfinite(losses)])
+    last = float(np.median(size[-max(len(size) // PART, 1) :])) if len(size) else 0.0
+    return len(size) == len(losses) and last > LEAST_LOSS and last > LEFT * float(size[0])
+
+
+def _habit(training: Training, gradients: list[WatchedSeries], zeros: int, loss: Spot, losses: Array) -> Habit:
+    stop, step = what_stops(training, loss), int(gradients[0].steps[-zeros])
+    what = f"lets no gradient through ({_said(training, stop)})" if stop else "computes a loss without gradients"
+    why = (
+        f"{what}: those of all {many(len(gradients), 'variable')} are exactly 0 at the last {zeros} looks, from step "
+        f"{step} on, while the loss is {losses[-1]:.4g}, {losses[0]:.4g} in the first step: nothing is learned"
+    )
+    said = [(one.name, f"gradient 0 at {zeros} of {len(one)} looks") for one in gradients[:3]]
+    evidence = tuple(piece("also", name, words) for name, words in said)
+    place = training.frame(stop or loss), (stop or loss).type, 0.0, False, step, evidence
+    return Habit("zero-gradients", 0.92, why, _fix(stop), *place, is_wrong=True)
+
+
+def _said(training: Training, stop: Spot) -> str:
+    """The op; of one that is flat where all of it lies, what it puts out."""
+    rows = training.rows((stop,)).get(stop) if stop.type in ENDS else None
+    return f"{stop.type}, {rows['max'][-1]:.4g} for all of it" if rows is not None else stop.type
+
+
+def _fix(stop: Spot | None) -> str:
+    return _LOOK if stop is None else _BEYOND if stop.type in ENDS else _SMOOTH
+
+
+_BEYOND = (
+    "all that goes in lies where it is flat: scale it to where it is not, clip what is reported and not what is "
+    "learned from, or take a smooth bound (sigmoid, softplus)"
+)
+_SMOOTH = (
+    "steps (sign, round, argmax, comparisons, whole numbers) are for metrics: compute the loss of what goes into them, "
+    "or of something smooth in their place (sigmoid, softmax)"
+)
+_LOOK = (
+    "look for weights or masks of 0 in the loss, for clips and ReLUs beyond whose ends it all lies, and for gradients "
+    "that underflow in float16 (keras.optimizers.LossScaleOptimizer)"
+)

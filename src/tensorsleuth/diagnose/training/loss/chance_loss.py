@@ -1,0 +1,79 @@
+"""A cross-entropy that stays at the logarithm of the number of classes: what a model has that knows nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.diagnose.graph.neighbours import Spot
+from tensorsleuth.diagnose.graph.training import CROSS_ENTROPIES, Training, classes_of
+from tensorsleuth.diagnose.rule import Habit, is_told, piece
+from tensorsleuth.diagnose.training.gradients import zero_gradients
+from tensorsleuth.diagnose.training.loss import flat_loss, probabilities_as_logits
+from tensorsleuth.diagnose.training.loss.probabilities import sigmoid_losses
+from tensorsleuth.diagnose.training.weights import learning_rate_too_high
+from tensorsleuth.trace.process.process import ProcessTrace
+
+AVERAGES = frozenset(["Mean", "Sum", "RealDiv", "DivNoNan", "Mul", "Cast"])
+NEAR = 6  # ops from the losses of the samples to their mean
+FEWEST_STEPS, ENOUGH = 200, 1000  # steps for a note, and for a problem: a slow start is none
+LEAST, MOST = 0.985, 1.2  # of the logarithm, in each quarter of the steps
+MOST_NOISE = 0.02  # by which the last quarter may be below the first
+SAY_WHY = (flat_loss, zero_gradients, probabilities_as_logits, learning_rate_too_high)
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    training = process.once(Training)
+    for spot, classes in _entropies(training):
+        for losses in _averages(training, spot) if classes > 1 else ():
+            if len(losses) < FEWEST_STEPS:
+                continue
+            quarters = [float(np.mean(part)) for part in np.array_split(losses, 4)]
+            if _at_chance(quarters, math.log(classes)) and not is_told(process, SAY_WHY):
+                yield _habit(training, spot, classes, quarters, len(losses))
+                break
+
+
+def _entropies(training: Training) -> list[tuple[Spot, int]]:
+    """Cross-entropies with how many classes each has; where there are several of two, as in a GAN, they are at odds."""
+    of_two = [(spot, 2) for spot in sigmoid_losses(training)]
+    several = [(spot, classes_of(training, spot)) for spot in training.forward(CROSS_ENTROPIES)]
+    return several + (of_two if len(of_two) == 1 else [])
+
+
+def _averages(training: Training, spot: Spot) -> Iterator[Array]:
+    """The single numbers that are made of the samples' losses, from step to step."""
+    level: set[Spot] = {spot}
+    for _ in range(NEAR):
+        users = {user for one in level for user in training.around.after(one) if user.type in AVERAGES}
+        level = {user for user in users if not user.is_gradient}
+        for rows in training.rows(level).values():
+            if training.process.shape_of(rows[0]) == ():
+                yield rows["max"]
+
+
+def _at_chance(quarters: list[float], chance: float) -> bool:
+    bounded = all(LEAST * chance <= one <= MOST * chance for one in quarters)
+    return bounded and quarters[0] - quarters[-1] <= (MOST - 1) * chance and abs(quarters[-1] / chance - 1) < MOST_NOISE
+
+
+def _habit(training: Training, spot: Spot, classes: int, quarters: list[float], steps: int) -> Habit:
+    is_note = steps < ENOUGH or spot.type not in CROSS_ENTROPIES  # of two, labels may lie between 0 and 1
+    why = (
+        f"computes a loss of {quarters[-1]:.4g} in the last quarter of {steps:,} steps, {quarters[0]:.4g} in the "
+        f"first: log({classes:,}) = {math.log(classes):.4g} is what guessing among {classes:,} classes gives, so "
+        f"nothing has been learned{' yet' if is_note else ''}"
+    )
+    said = " → ".join(f"{one:.4g}" for one in quarters)
+    evidence = (piece("also", "loss", f"by quarter of the steps: {said}"),)
+    place = training.frame(spot), spot.type, 0.0, is_note, None, evidence
+    return Habit("chance-loss", 0.8, why, _PAIRS, *place, is_wrong=True)
+
+
+_PAIRS = (
+    "look whether inputs and labels still belong together (shuffled alike, joined by the same key), then at the "
+    "learning rate, and at layers whose gradient is zero; a model should fit ten samples by heart"
+)

@@ -1,0 +1,45 @@
+"""A loss scale that is halved until it is 1 or less: gradients that float16 cannot hold at any scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.diagnose.graph.training import Training
+from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.training.optimizer import readings, updated_at
+from tensorsleuth.trace.process.process import ProcessTrace
+
+SCALES = ("dynamic_scale", "current_loss_scale")  # what Keras 3 and Keras 2 call it
+FEWEST_HALVED = 10  # steps that were thrown away
+COLLAPSED = 1.0  # no gradient is scaled up any more, which is what the scale is for
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    training = process.once(Training)
+    for name in SCALES:
+        scale = readings(training, name)
+        halved = int((np.diff(scale) < 0).sum())
+        if halved >= FEWEST_HALVED and scale[-1] <= COLLAPSED:
+            yield _habit(training, scale, halved)
+
+
+def _habit(training: Training, scale: Array, halved: int) -> Habit:
+    since = int(np.flatnonzero(scale <= COLLAPSED)[0])
+    why = (
+        f"scales the loss for float16, and the scale collapses: {scale[0]:.6g} at the start, {scale[-1]:.3g} after "
+        f"{len(scale):,} steps. In {halved:,} of them a gradient was not finite, and the step was thrown away; from "
+        f"step {since} on they do not fit into float16 even as they are"
+    )
+    shown = sorted({0, since, len(scale) - 1})
+    evidence = tuple(piece("also", f"step {at}", f"loss scale {scale[at]:.3g}") for at in shown)
+    place = updated_at(training), "loss scale", 0.0, False, since, evidence
+    return Habit("loss-scale-collapse", 0.92, why, _FIT, *place, is_wrong=True)
+
+
+_FIT = (
+    "make the loss smaller: targets around 0 with a spread of 1, a mean in the place of a sum; what is listed as "
+    "masked is where gradients stop being finite, and may be NaN at any scale; or mixed_bfloat16, which needs no scale"
+)

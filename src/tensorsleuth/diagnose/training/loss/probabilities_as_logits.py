@@ -1,0 +1,52 @@
+"""A softmax or sigmoid whose output a loss takes for logits: it is squashed twice, and the loss cannot get near 0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.diagnose.graph.neighbours import Spot
+from tensorsleuth.diagnose.graph.training import CROSS_ENTROPIES, Training, classes_of
+from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.training.loss.probabilities import taken_for_logits
+from tensorsleuth.trace.process.process import ProcessTrace
+
+SQUASHES = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
+
+
+def find(process: ProcessTrace) -> Iterator[Habit]:
+    training = process.once(Training)
+    told: set[Frame | None] = set()
+    for loss, logits in taken_for_logits(training):
+        if logits.type in SQUASHES:
+            habit = _habit(training, loss, logits)
+            if habit.frame not in told:
+                told.add(habit.frame)
+                yield habit
+
+
+def _habit(training: Training, loss: Spot, logits: Spot) -> Habit:
+    first, layer, classes = SQUASHES[logits.type], training.layer(logits), classes_of(training, loss)
+    second = "softmax" if loss.type in CROSS_ENTROPIES else "sigmoid"
+    why = (
+        f"computes a cross-entropy of logits, but is given what a {first} put out{f' ({layer})' if layer else ''}, "
+        f"between 0 and 1: the loss takes a {second} of it once more, so that no sample can lose less than "
+        f"{_floor(second, classes)}, however sure the model is, and gradients are small"
+    )
+    evidence = (piece("in", layer or logits.type, f"the output of {logits.type}", training.frame(logits)),)
+    place = training.frame(loss), loss.type, 0.0, False, 0, evidence
+    return Habit("probabilities-as-logits", 0.95, why, _ONCE, *place, is_wrong=True)
+
+
+def _floor(second: str, classes: int) -> str:
+    """What a sample loses at least: with a 1 for its class and 0 for all others."""
+    if second == "sigmoid":
+        return f"{math.log1p(math.exp(-1)):.3g} (0.693 where its label is 0)"
+    return f"{math.log1p((classes - 1) / math.e):.3g}" if classes > 1 else "log(1 + (classes − 1) / e)"
+
+
+_ONCE = (
+    "take the activation out of the last layer, so that it gives logits, or take a loss of probabilities "
+    "(from_logits=False); where probabilities are needed, compute them beside the loss"
+)

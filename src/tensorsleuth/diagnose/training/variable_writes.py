@@ -1,0 +1,100 @@
+"""Which variables a program writes, read off its functions and its eager calls: no call is looked at one by one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.catalog import Frame, Function
+from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.core.ops.kinds import writes_variables
+from tensorsleuth.diagnose.graph.neighbours import Spot
+from tensorsleuth.diagnose.graph.training import Training
+from tensorsleuth.trace.dataflow.unseen_writes import Unseen
+
+INITIALISES = "initialize_variables"  # TensorFlow's function for variables that a traced function made
+
+
+class Written:
+    """By the uids of their handles."""
+
+    def __init__(self, training: Training) -> None:
+        self._training = training
+        self._catalogue = training.process.catalogue
+
+    @cached_property
+    def by_functions(self) -> dict[int, list[Spot]]:
+        """Those that functions write after they were made, and the ops that do."""
+        found: dict[int, list[Spot]] = defaultdict(list)
+        for root, writers in self._training.variables.writers.items():
+            function = self._catalogue.functions[self._catalogue.instances[root].function]
+            for writer in writers if INITIALISES not in function.name else ():
+                uid = function.captures.get(writer.argument, {}).get("uid")
+                inner = self._catalogue.functions[writer.instance.function]
+                if uid is not None:
+                    found[int(uid)].append(Spot(writer.node.type, writer.instance, inner, writer.number))
+        return found
+
+    @cached_property
+    def by_unseen(self) -> set[int]:
+        """Those that functions write into which was not looked: what XLA compiles."""
+        unseen, running = Unseen(self._catalogue), {op.type for op in self._catalogue.eager.values()}
+        functions = [one for one in self._catalogue.functions.values() if one.name in running]
+        return {uid for one in functions for uid in _captured(one, unseen.written_by(one.name))} - self._initialised
+
+    @cached_property
+    def _initialised(self) -> set[int]:
+        made = (one for one in self._catalogue.functions.values() if INITIALISES in one.name)
+        return {uid for one in made for uid in _captured(one, frozenset(one.captures))}
+
+    @cached_property
+    def eagerly(self) -> dict[int, list[int]]:
+        """The eager calls that wrote each, the first value of it among them."""
+        calls = self._training.process.calls
+        ops = [op.id for op in self._catalogue.eager.values() if writes_variables(op.type)]
+        rows = calls[(calls["kind"] == CallKind.OP) & np.isin(calls["op"], ops)]
+        found: dict[int, list[int]] = defaultdict(list)
+        for handle, call in zip(rows["inputs"][:, 0].tolist(), rows["call"].tolist(), strict=True):
+            found[handle].append(call)
+        return found
+
+    def only_made(self, handle: int) -> bool:
+        """Was it given its first value, and nothing was ever written to it again."""
+        if handle in self.by_functions or handle in self.by_unseen:
+            return False
+        return len(self.eagerly.get(handle, [])) + (handle in self._initialised) == 1
+
+    def stays_at_random(self, handle: int) -> bool:
+        """Is it as it was made, and that at random."""
+        return self.only_made(handle) and self.starts_at_random(handle)
+
+    def starts_at_random(self, handle: int) -> bool:
+        """Were its first values drawn: those that were learned before are loaded, and may be meant to stay."""
+        before = (one.type for spot in self._first(handle) for one in self._training.around.before(spot))
+        return any("Random" in kind or "TruncatedNormal" in kind for kind in before)
+
+    def _first(self, handle: int) -> list[Spot]:
+        """The op that gave it its first value."""
+        calls = self.eagerly.get(handle, [])
+        if calls:
+            return [Spot("AssignVariableOp", call=calls[0])]
+        found = []
+        for root, writers in self._training.variables.writers.items():
+            function = self._catalogue.functions[self._catalogue.instances[root].function]
+            for writer in writers:
+                if function.captures.get(writer.argument, {}).get("uid") == handle:
+                    inner = self._catalogue.functions[writer.instance.function]
+                    found.append(Spot(writer.node.type, writer.instance, inner, writer.number))
+        return found
+
+    def updated_at(self, spot: Spot) -> Frame | None:
+        """The user's line of an op that writes."""
+        site = self._training.around.site(spot)
+        return site.frame if site is not None else None
+
+
+def _captured(function: Function, arguments: frozenset[int]) -> set[int]:
+    uids = (function.captures.get(at, {}).get("uid") for at in arguments)
+    return {int(uid) for uid in uids if uid is not None}

@@ -1,0 +1,70 @@
+"""A recording for as long as a session lasts, and what is asked of it while it goes on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.core.finding import Diagnosis
+from tensorsleuth.diagnose.report import diagnose
+from tensorsleuth.recording.api import Recording, is_recording, record
+from tensorsleuth.trace.reader import Trace
+from tensorsleuth.ui.terminal import console
+from tensorsleuth.ui.terminal.verdict import verdict
+
+
+class Span:
+    """Starts a recording, or joins the one that is under way, which is then not its to end."""
+
+    def __init__(self, logdir: str | os.PathLike[str] | None, **settings: Any) -> None:
+        self._logdir = logdir
+        self._settings = settings
+        self._recording: Recording | None = None
+        self._own = False
+        self._bad = 0  # rows that were bad before the run
+        self._most = 0  # bad rows of one run, so far
+
+    @property
+    def run(self) -> Path | None:
+        """Where the recording is."""
+        return self._recording.path if self._recording is not None else None
+
+    def begin(self) -> None:
+        self._own = not is_recording()
+        self._recording = record(self._logdir, **self._settings)
+        self._bad = self._recording.bad_rows()
+        self._most = 0
+
+    def end(self) -> None:
+        if self._recording is not None:
+            self._recording.pause_sessions(False)
+            if self._own:
+                self._recording.close()
+
+    def watch(self, wanted: bool) -> None:
+        """Look at what sessions run from now on, or do not."""
+        if self._recording is not None:
+            self._recording.pause_sessions(not wanted)
+
+    def went_bad(self) -> bool:
+        """Was more bad in this run than in any before: masked infinities come again and again."""
+        if self._recording is None:
+            return False
+        seen = self._recording.bad_rows()
+        fresh, self._bad = seen - self._bad, seen
+        worse, self._most = fresh > self._most, max(fresh, self._most)
+        return worse
+
+    def trace(self) -> Trace | None:
+        """What has been recorded so far."""
+        return Trace(self.run) if self.run is not None else None
+
+    def diagnosis(self) -> Diagnosis | None:
+        trace = self.trace()
+        return diagnose(trace) if trace is not None else None
+
+
+def tell(diagnosis: Diagnosis) -> None:
+    """Print a verdict, on stderr."""
+    console.remark(verdict(diagnosis))

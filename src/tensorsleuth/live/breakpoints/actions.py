@@ -1,0 +1,95 @@
+"""What is done where a condition holds: pause, record closely, save the step, stop, call a function."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.core.errors import BreakError, SleuthError
+from tensorsleuth.live.breakpoints.breakpoint import Breakpoint
+from tensorsleuth.live.breakpoints.hit import Hit
+from tensorsleuth.live.breakpoints.tensor_in_memory import Sight
+from tensorsleuth.recording.guard_protocol import Alarm
+from tensorsleuth.recording.harmless import complain
+from tensorsleuth.recording.recorder import Recorder
+from tensorsleuth.trace.storage.size_plan import VALUE_BYTES
+
+
+class Acting:
+    """Does it, on the thread that computed the tensor."""
+
+    def __init__(self, breaks: Any) -> None:
+        self._breaks = breaks
+        self._pauses: Any = None  # made when first needed
+
+    @property
+    def pauses(self) -> Any:
+        if self._pauses is None:
+            from tensorsleuth.live.breakpoints.pause.pause import Pauses
+
+            self._pauses = Pauses(self._breaks)
+        return self._pauses
+
+    def close(self) -> None:
+        """The program ends."""
+        if self._pauses is not None:
+            self._pauses.close()
+
+    def joined(self, recorder: Recorder) -> None:
+        """What watches the program is another now."""
+        if self._pauses is not None:
+            self._pauses.joined(recorder)
+
+    def act(self, point: Breakpoint, hit: Hit, sight: Sight) -> Alarm:
+        """Do it; what it returns is raised in the program."""
+        action = point.action
+        if callable(action):
+            return _call(action, hit)
+        if action == "stop":
+            return stopped(hit)
+        if action == "record":
+            self._breaks.closely(point.next)
+        elif action == "save":
+            _say_failure(lambda: save_step(self._breaks.recorder, hit))
+        elif action == "pause":
+            return self.pauses.at(hit, sight)  # type: ignore[no-any-return]
+        return None
+
+
+def _call(action: Any, hit: Hit) -> Alarm:
+    """What the user's function raises is meant for the program."""
+    try:
+        action(hit)
+    except Exception as error:
+        return error
+    return None
+
+
+def _say_failure(action: Any) -> None:
+    try:
+        action()
+    except (SleuthError, OSError) as error:
+        complain(str(error))
+
+
+def stopped(hit: Hit) -> BreakError:
+    return BreakError(f"break_when stopped the program: {hit}", hit)
+
+
+def save_step(recorder: Any, hit: Hit) -> None:
+    """Save the step that a hit belongs to, where the recorder can."""
+    if recorder is None or not recorder.save_step(hit.call):
+        raise SleuthError(
+            f"the step at {hit.place} (call {hit.call}) is not saved: only calls of functions are, in a recording on "
+            "disk. Record it (tensorsleuth.record(), or sleuth run); pause there (then='pause') to look at it."
+        )
+
+
+def ready_to_record(recorder: Any) -> None:
+    """Make room for values in the recording that is under way; an error where there is none on disk."""
+    if recorder is None or not isinstance(recorder.folder, Path):
+        raise SleuthError(
+            "then='record' records more closely into a recording, and none is under way: call tensorsleuth.record() "
+            "first, with whatever mode (NO_TENSOR costs least), or use sleuth run."
+        )
+    recorder.keep_values(VALUE_BYTES)

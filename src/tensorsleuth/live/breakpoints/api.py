@@ -1,0 +1,87 @@
+"""What users call to have something done where a condition on a tensor holds."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from typing import Any
+
+from tensorsleuth.live.breakpoints.actions import ready_to_record
+from tensorsleuth.live.breakpoints.breakpoint import Action, Breakpoint, Predicate, make_breakpoint
+from tensorsleuth.live.breakpoints.hit import Hit
+from tensorsleuth.native import loader
+from tensorsleuth.recording import api as recording
+from tensorsleuth.recording.handle import Removable
+from tensorsleuth.recording.harmless import complain
+from tensorsleuth.recording.structure.selector import On
+
+PATIENCE = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
+
+_breaks: Any = None  # Breakpoints, once there has been one
+
+
+class Break(Removable[Breakpoint]):
+    """A break point that is set. Ends with `remove()`, with its `with` block, or with the program."""
+
+    def __init__(self, point: Breakpoint) -> None:
+        super().__init__(point)
+        self._hits = point.hits
+        self.condition = point.text
+
+    @property
+    def hits(self) -> list[Hit]:
+        """Where it held so far, the latest 1,000."""
+        return list(self._hits)
+
+    def _take_away(self, held: Breakpoint) -> None:
+        _remove(held)
+
+    def __repr__(self) -> str:
+        return f"<break point {self.condition}, {len(self._hits)} hits>"
+
+
+def break_when(condition: str | Predicate, on: On = None, then: Action = "pause", times: int | None = None) -> Break:
+    """Do something where a condition on a tensor holds, right where it is computed.
+
+    Args:
+        condition: a text such as "nan > 0", "grad_norm > 100", "dtype == 'float16' and size > 1e6", or a function of
+            (op, value) that says True or False.
+        on: which tensors: names or regular expressions of ops, layers and variables; "layer:…", "op:…", "name:…",
+            "variable:…", "gradient:…" say which. All that are computed where it is left out.
+        then: "pause", "stop" (raises BreakError), "record" or "record:N" (the next N steps in full), "save" (the step),
+            or a function of the hit.
+        times: how often; by default once for pause, record and save, else always.
+    """
+    global _breaks
+    point = make_breakpoint(condition, on, then, times)
+    recording.need_tensorflow()
+    from tensorsleuth.live.breakpoints.breakpoints import Breakpoints
+
+    if point.action == "record":
+        ready_to_record(recording.recorder_now())
+    if _breaks is None:
+        _breaks = Breakpoints()
+        atexit.register(_end)
+        os.register_at_fork(after_in_child=_breaks.abandon)
+    if point.action == "pause":
+        _breaks.acting.pauses.expect()
+    _breaks.add(point)
+    recording.add_rider(_breaks)
+    return Break(point)
+
+
+def _remove(point: Breakpoint) -> None:
+    if _breaks.remove(point):
+        recording.remove_rider(_breaks)
+
+
+def _end() -> None:
+    """The program ends: nothing may call into Python any more."""
+    try:
+        _breaks.acting.close()
+        recording.remove_rider(_breaks)
+        native = loader.load()
+        if native is not None:
+            native.break_drain(PATIENCE)
+    except Exception as error:
+        complain(f"break points did not end cleanly: {error!r}")

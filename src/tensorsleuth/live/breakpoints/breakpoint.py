@@ -1,0 +1,114 @@
+"""One break point: what to ask of which tensors, what to do where it holds, how often."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.dtypes import DTYPES, Kind, is_float
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.ops import kinds as ops
+from tensorsleuth.live.breakpoints.condition import ALWAYS, Condition, parse
+from tensorsleuth.live.breakpoints.hit import KEPT_BYTES, Hit
+from tensorsleuth.live.breakpoints.op_names import OpSeen
+from tensorsleuth.recording.harmless import complain
+from tensorsleuth.recording.structure.selector import On, Selector, Subject, read_selectors
+
+Predicate = Callable[[OpSeen, Array], Any]
+Action = str | Callable[[Hit], Any]
+ACTIONS = ("pause", "stop", "record", "save")
+MOST_HITS = 1000  # that are kept
+
+
+@dataclass(eq=False)
+class Breakpoint:
+    """What break_when was asked for, understood."""
+
+    text: str
+    condition: Condition
+    predicate: Predicate | None
+    selectors: tuple[Selector, ...]
+    selected: bool  # the user said which tensors
+    action: Action
+    next: int  # steps to record
+    left: float  # hits that still count
+    number: int = -1
+    hits: deque[Hit] = field(default_factory=lambda: deque(maxlen=MOST_HITS))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def floats_only(self) -> bool:
+        """Labels and indices are large and mean nothing by it: unless they are selected, values are those of floats."""
+        return not self.selected and self.predicate is None and self.condition.needs >= Mode.CURT_HEALTH
+
+    def asks(self, subject: Subject, dtype: int) -> bool:
+        """Whether it is about a tensor."""
+        known = DTYPES.get(dtype)
+        if known is None or known.kind is Kind.OTHER or subject.type in ops.STATIC:
+            return False
+        if subject.type in ops.CONTROL_FLOW and not subject.is_gradient:
+            return False  # what is in there is looked at
+        if self.floats_only and (not is_float(dtype) or subject.type in ops.VIEWS):
+            return False
+        if self.condition.of_variables and not (subject.first_read and (subject.trainable or self.selected)):
+            return False
+        return any(selector.wants(subject) for selector in self.selectors)
+
+    def takes(self, op: OpSeen, value: Array | None) -> bool:
+        """What the predicate says; one that raises says no, and that is told once."""
+        if self.predicate is None:
+            return True
+        if value is None:
+            complain(f"break_when({self.text}): values that are not on the host are not shown to functions.")
+            return False
+        try:
+            return bool(self.predicate(op, value))
+        except Exception as error:
+            complain(f"break_when({self.text}) raised {type(error).__name__}: {error}; taken as False.")
+            return False
+
+    def count(self) -> bool:
+        """One more hit; False where it was one too many."""
+        with self._lock:
+            self.left -= 1
+            return self.left >= 0
+
+    def keep(self, hit: Hit) -> None:
+        small = hit.value is not None and hit.value.nbytes <= KEPT_BYTES
+        self.hits.append(hit if small else replace(hit, value=None))
+
+
+def make_breakpoint(condition: str | Predicate, on: On, then: Action, times: int | None) -> Breakpoint:
+    """Check what the user gave; say what is wrong with it."""
+    predicate = condition if callable(condition) else None
+    understood = ALWAYS if predicate is not None else parse(condition)  # type: ignore[arg-type]
+    text = condition if isinstance(condition, str) else getattr(condition, "__name__", repr(condition))
+    selectors = read_selectors(on, understood.of_gradients, understood.of_variables)
+    action, steps = read_action(then)
+    return Breakpoint(text, understood, predicate, selectors, on is not None, action, steps, _times(times, action))
+
+
+def read_action(then: Action) -> tuple[Action, int]:
+    """What to do, and how many steps to record."""
+    if callable(then):
+        return then, 0
+    name, _, number = str(then).partition(":")
+    if name not in ACTIONS or (number and (name != "record" or not number.isdigit() or not int(number))):
+        raise SleuthError(
+            f"then is {then!r}; it must be one of {', '.join(ACTIONS)}, 'record:N' for N steps, "
+            "or a function of the hit."
+        )
+    return name, int(number or 1)
+
+
+def _times(times: int | None, action: Action) -> float:
+    if times is None:
+        return 1 if action in ("pause", "record", "save") else float("inf")
+    if not isinstance(times, int) or isinstance(times, bool) or times < 1:
+        raise SleuthError(f"times is {times!r}; it must be a whole number from 1 on, or None.")
+    return times

@@ -1,0 +1,233 @@
+"""Reads a condition, such as `nan > 0 or norm > 100`, into a small program that the native probe runs."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from dataclasses import dataclass
+from typing import NoReturn
+
+from tensorsleuth.core.dtypes import DTYPES
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.live.breakpoints.condition_words import GRAD_NORM, KNOWN, NUMBERS, SHAPE, Code
+
+MOST_CODE = 256  # as in native/src/observers/breaks.cc
+
+Instruction = tuple[Code, float]
+_ARITHMETIC: dict[type[ast.operator], Code] = {
+    ast.Add: Code.ADD,
+    ast.Sub: Code.SUBTRACT,
+    ast.Mult: Code.TIMES,
+    ast.Div: Code.DIVIDE,
+}
+_COMPARISONS: dict[type[ast.cmpop], Code] = {
+    ast.Lt: Code.LESS,
+    ast.LtE: Code.LESS_EQUAL,
+    ast.Gt: Code.GREATER,
+    ast.GtE: Code.GREATER_EQUAL,
+    ast.Eq: Code.EQUAL,
+    ast.NotEq: Code.NOT_EQUAL,
+}
+_DTYPES = {dtype.name: dtype.number for dtype in DTYPES.values()}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that has been understood."""
+
+    text: str
+    code: tuple[Instruction, ...]
+    needs: Mode  # how closely a tensor has to be looked at
+    words: frozenset[str]
+
+    @property
+    def of_gradients(self) -> bool:
+        return GRAD_NORM.name in self.words
+
+    @property
+    def of_variables(self) -> bool:
+        return "change" in self.words
+
+
+ALWAYS = Condition("", ((Code.CONSTANT, 1.0),), Mode.SHAPE, frozenset())
+
+
+def parse(text: str) -> Condition:
+    """Understand a condition, or say what of it is not understood."""
+    if not isinstance(text, str) or not text.strip():
+        raise SleuthError(f"{text!r} is no condition: write one such as 'nan > 0', or give a function of (op, value).")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        reason = getattr(error, "msg", None) or type(error).__name__
+        raise SleuthError(f"the condition {text!r} is not understood: {reason}. Write one such as 'nan > 0'.") from None
+    reader = _Reader(text)
+    reader.read(tree.body)
+    if len(reader.code) > MOST_CODE:
+        raise SleuthError(f"the condition {text!r} is too long: split it into several break_when.")
+    needs = max((KNOWN[word].needs for word in reader.words), default=Mode.NO_TENSOR)
+    return Condition(text, tuple(reader.code), needs, frozenset(reader.words))
+
+
+class _Reader:
+    """Turns an expression into instructions, its parts before the whole."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.code: list[Instruction] = []
+        self.words: set[str] = set()
+
+    def read(self, node: ast.expr) -> None:
+        if isinstance(node, ast.BoolOp):
+            self._all(node.values, Code.AND if isinstance(node.op, ast.And) else Code.OR)
+        elif isinstance(node, ast.UnaryOp):
+            self._unary(node)
+        elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+            self.read(node.left)
+            self.read(node.right)
+            self._do(_ARITHMETIC[type(node.op)])
+        elif isinstance(node, ast.Compare):
+            self._compare(node)
+        elif isinstance(node, ast.Subscript):
+            self._dimension(node)
+        elif isinstance(node, ast.Name):
+            self._word(node.id)
+        else:
+            self._constant(node)
+
+    def _do(self, code: Code, value: float = 0.0) -> None:
+        self.code.append((code, value))
+
+    def _all(self, parts: list[ast.expr], code: Code) -> None:
+        for number, part in enumerate(parts):
+            self.read(part)
+            if number:
+                self._do(code)
+
+    def _unary(self, node: ast.UnaryOp) -> None:
+        if isinstance(node.op, ast.Invert):
+            self._refuse(node, "use `not`")
+        self.read(node.operand)
+        if not isinstance(node.op, ast.UAdd):
+            self._do(Code.NOT if isinstance(node.op, ast.Not) else Code.MINUS)
+
+    def _constant(self, node: ast.expr) -> None:
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, bool | int | float):
+            self._refuse(node, "only words, numbers, comparisons, + - * /, and, or, not are known")
+        try:
+            self._do(Code.CONSTANT, float(node.value))
+        except OverflowError:
+            self._refuse(node, "the number is too large")
+
+    def _word(self, name: str) -> None:
+        if name == SHAPE.name:
+            self._refuse(name, "shape needs an index, shape[0], or to be compared with a whole one, shape == (2, 3)")
+        if name == "dtype":
+            self._refuse(name, "dtype is compared with a name: dtype == 'float16'")
+        self._load(name)
+
+    def _load(self, name: str) -> None:
+        if name not in KNOWN:
+            unknown(self._text, name)
+        self.words.add(name)
+        self._do(Code.WORD, NUMBERS["norm" if name == GRAD_NORM.name else name])
+
+    def _dimension(self, node: ast.Subscript) -> None:
+        if not isinstance(node.value, ast.Name) or node.value.id != SHAPE.name:
+            self._refuse(node, "only shape has an index")
+        try:
+            at = ast.literal_eval(node.slice)
+        except (ValueError, TypeError, SyntaxError):
+            at = None
+        if not isinstance(at, int) or isinstance(at, bool) or not -8 <= at < 8:
+            self._refuse(node, "the index of shape is a whole number from -8 to 7")
+        self.words.add(SHAPE.name)
+        self._do(Code.DIMENSION, float(at))
+
+    # ---- comparisons
+
+    def _compare(self, node: ast.Compare) -> None:
+        sides = [node.left, *node.comparators]
+        for number, op in enumerate(node.ops):
+            self._one_comparison(sides[number], op, sides[number + 1])
+            if number:
+                self._do(Code.AND)
+
+    def _one_comparison(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> None:
+        if _is(right, "dtype") or _is(right, SHAPE.name):
+            left, right = right, left
+        if _is(left, "dtype"):
+            self._compare_dtype(op, right)
+        elif _is(left, SHAPE.name):
+            self._compare_shape(op, right)
+        elif type(op) in _COMPARISONS:
+            self.read(left)
+            self.read(right)
+            self._do(_COMPARISONS[type(op)])
+        else:
+            self._refuse(right, "only dtype can be `in` something")
+
+    def _compare_dtype(self, op: ast.cmpop, right: ast.expr) -> None:
+        several = isinstance(op, ast.In | ast.NotIn)
+        if not several and not isinstance(op, ast.Eq | ast.NotEq):
+            self._refuse(right, "dtype is compared by ==, != or in")
+        names = self._texts(right, several)
+        for number, name in enumerate(names):
+            self._load("dtype")
+            self._do(Code.CONSTANT, float(self._dtype(name)))
+            self._do(Code.EQUAL)
+            if number:
+                self._do(Code.OR)
+        if isinstance(op, ast.NotEq | ast.NotIn):
+            self._do(Code.NOT)
+
+    def _texts(self, node: ast.expr, several: bool) -> list[str]:
+        try:
+            value = ast.literal_eval(node)
+        except (ValueError, TypeError, SyntaxError):
+            value = None
+        values = list(value) if several and isinstance(value, tuple | list | set) else [value]
+        if not values or not all(isinstance(one, str) for one in values):
+            self._refuse(node, "dtype is compared with names: 'float16', or in ('float16', 'bfloat16')")
+        return values
+
+    def _dtype(self, name: str) -> int:
+        if name not in _DTYPES:
+            near = difflib.get_close_matches(name, _DTYPES, 1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"They are {', '.join(sorted(_DTYPES))}."
+            raise SleuthError(f"the condition {self._text!r} has no dtype {name!r}. {hint}")
+        return _DTYPES[name]
+
+    def _compare_shape(self, op: ast.cmpop, right: ast.expr) -> None:
+        try:
+            dims = ast.literal_eval(right)
+        except (ValueError, TypeError, SyntaxError):
+            dims = None
+        whole = isinstance(dims, tuple | list) and len(dims) <= 8 and all(type(dim) is int for dim in dims)
+        if not whole or not isinstance(op, ast.Eq | ast.NotEq):
+            self._refuse(right, "shape is compared by == or != with a whole one: shape == (2, 3)")
+        assert isinstance(dims, tuple | list)
+        self.words.add(SHAPE.name)
+        self._load("rank")
+        self._do(Code.CONSTANT, float(len(dims)))
+        self._do(Code.EQUAL)
+        for at, dim in enumerate(dims):
+            self.code += [(Code.DIMENSION, float(at)), (Code.CONSTANT, float(dim)), (Code.EQUAL, 0.0), (Code.AND, 0.0)]
+        if isinstance(op, ast.NotEq):
+            self._do(Code.NOT)
+
+    def _refuse(self, node: ast.AST | str, why: str) -> NoReturn:
+        part = node if isinstance(node, str) else ast.unparse(node)
+        raise SleuthError(f"the condition {self._text!r} is not understood at {part!r}: {why}.")
+
+
+def _is(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def unknown(text: str, name: str) -> NoReturn:
+    """Name the word that is not known, the nearest that is, and all of them."""
+    near = difflib.get_close_matches(name, KNOWN, 1, 0.5)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise SleuthError(f"the condition {text!r} has an unknown word {name!r}.{hint} The words are {', '.join(KNOWN)}.")

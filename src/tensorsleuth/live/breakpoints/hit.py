@@ -1,0 +1,76 @@
+"""A condition that held of a tensor, once."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.dtypes import DTYPES
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.live.breakpoints.condition_words import WORDS
+from tensorsleuth.live.breakpoints.op_names import OpSeen
+from tensorsleuth.live.breakpoints.tensor_in_memory import Sight
+from tensorsleuth.native.numpy_health import look
+
+KEPT_BYTES = 65_536  # of a value, once what was to be done has been done
+
+
+@dataclass(frozen=True)
+class Hit:
+    """Where it held, and what was seen there."""
+
+    condition: str
+    op: OpSeen
+    call: int | None  # number of the eager call that it was computed in
+    iteration: int | None  # of the innermost loop
+    dtype: str
+    shape: tuple[int, ...]
+    seen: dict[str, float]  # what the words of conditions stand for, as far as it was looked at
+    value: Array | None = field(default=None, repr=False, compare=False)  # later on only of small tensors
+
+    @property
+    def step(self) -> int:
+        return self.op.step
+
+    @property
+    def place(self) -> str:
+        """The line, as seen from here."""
+        return f"{os.path.relpath(self.op.file)}:{self.op.line}" if self.op.file else "a line that is not known"
+
+    def __str__(self) -> str:
+        layer = f" · layer {self.op.layer}" if self.op.layer else ""
+        seen = ", ".join(f"{name} {_number(value)}" for name, value in self.seen.items())
+        return (
+            f"{self.condition} holds of {self.op.tensor} ({self.op.type}), {self.dtype} {list(self.shape)}\n"
+            f"   at    {self.place} · step {self.step}{layer}\n"
+            f"   seen  {seen or 'its shape only'}"
+        )
+
+    def where(self) -> dict[str, Any]:
+        """The place, as JSON can hold it."""
+        op = self.op
+        place = {"name": op.name, "op": op.type, "layer": op.layer, "file": op.file, "line": op.line}
+        return {**place, "step": op.step, "call": self.call, "tensor": op.tensor, "iteration": self.iteration}
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def seen_of(sight: Sight, looked: Mode, value: Array | None) -> dict[str, float]:
+    """What is known, in the order of the words; of counts only those that are not zero."""
+    number = _NUMBERS.get(str(value.dtype)) if value is not None and sight.dtype_name not in _AS_BITS else None
+    if value is not None and number is not None:
+        sight, looked = replace(sight, health=look(value, number, Mode.FULL_NUMERICS)), Mode.FULL_NUMERICS
+    facts = sight.facts(-1)
+    known = {name: facts.word(name) for name, word in WORDS.items() if word.needs <= looked and name in _TOLD}
+    return {name: seen for name, seen in known.items() if not math.isnan(seen) and (seen or name not in _COUNTS)}
+
+
+_COUNTS = ("nan", "pos_inf", "neg_inf", "neg", "zero", "pos")
+_TOLD = frozenset([*_COUNTS, "min", "max", "mean", "std", "norm", "change"])
+_NUMBERS = {dtype.name: dtype.number for dtype in DTYPES.values()}
+_AS_BITS = frozenset(name for name in _NUMBERS if name.startswith("float8"))

@@ -1,0 +1,76 @@
+"""Which op a tensor id stands for, while the catalogue is still being written."""
+
+from __future__ import annotations
+
+import os
+import threading
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.query.ops import Op, OpIndex
+from tensorsleuth.trace.storage.files import Folder
+
+OF_OURS = 1 << 31  # from here on ids name what the catalogue does not: gradients and variables of eager code
+
+
+@dataclass(frozen=True)
+class OpSeen:
+    """The op whose output a condition is about: what a predicate gets to see of it."""
+
+    name: str  # of the node; of an eager op: its type
+    type: str
+    layer: str | None
+    file: str | None
+    line: int | None
+    step: int  # the training step
+    output: int = 0  # which of its outputs
+
+    @property
+    def tensor(self) -> str:
+        return f"{self.name}:{self.output}"
+
+
+class Names:
+    """Looks tensors up in the catalogue of a trace, again when that has grown."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._size = -1
+        self._ops: list[Op] = []
+        self._firsts: list[int] = []
+        self._own: dict[int, OpSeen] = {}
+        self._of_own: dict[tuple[str, str], int] = {}
+
+    def own(self, name: str, kind: str, file: str | None, line: int | None) -> int:
+        """An id for something that has none in the catalogue."""
+        with self._lock:
+            number = self._of_own.setdefault((name, kind), OF_OURS + len(self._of_own))
+            self._own[number] = OpSeen(name, kind, None, file, line, -1)
+            return number
+
+    def of(self, tensor: int, step: int) -> OpSeen:
+        with self._lock:
+            known = self._own.get(tensor)
+            if known is not None:
+                return OpSeen(known.name, known.type, None, known.file, known.line, step)
+            op = self._find(tensor)
+            if op is None and self._reread():
+                op = self._find(tensor)
+        if op is None:
+            return OpSeen("?", "?", None, None, None, step)
+        return OpSeen(op.name, op.type, op.layer, op.file, op.line, step, tensor - op.first)
+
+    def _find(self, tensor: int) -> Op | None:
+        at = bisect_right(self._firsts, tensor) - 1
+        return self._ops[at] if at >= 0 and tensor < self._ops[at].first + self._ops[at].outputs else None
+
+    def _reread(self) -> bool:
+        size = os.stat(self._folder / "catalog.journal").st_size
+        if size == self._size:
+            return False
+        self._size = size
+        self._ops = [op for op in OpIndex(ProcessTrace(self._folder)).ops if op.outputs]
+        self._firsts = [op.first for op in self._ops]
+        return True

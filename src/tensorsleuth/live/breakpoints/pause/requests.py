@@ -1,0 +1,132 @@
+"""What a debugger can ask of a paused program, and tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.live.breakpoints.pause import expressions
+from tensorsleuth.live.breakpoints.pause.pause import CONTINUE, STOP, Paused, Pauses
+from tensorsleuth.live.breakpoints.pause.trace_so_far import Around
+from tensorsleuth.trace.query.tensor_event import TensorEvent
+
+MOST_VALUES = 1000  # of a tensor that are told at once
+
+Asked = dict[str, Any]
+
+
+class Questions:
+    """Answers requests, one at a time while the program is paused."""
+
+    def __init__(self, pauses: Pauses) -> None:
+        self._pauses = pauses
+        self._around: tuple[int, Around] | None = None
+        self._known: dict[str, Callable[[Asked], Asked]] = {
+            "status": self._status,
+            "continue": self._continue,
+            "step": self._step,
+            "until": self._until,
+            "value": self._value,
+            "eval": self._eval,
+            "inputs": lambda asked: {"inputs": self._tensors(lambda event: event.inputs())},
+            "consumers": lambda asked: {"consumers": self._tensors(lambda event: event.consumers())},
+            "source": self._source,
+            "stop": self._stop,
+        }
+
+    def answer(self, asked: Asked) -> Asked:
+        wanted = asked.get("do")
+        if not isinstance(wanted, str) or wanted not in self._known:
+            raise SleuthError(f"there is no request {wanted!r}; do one of {', '.join(self._known)}.")
+        with self._pauses.asking():
+            return self._known[wanted](asked)
+
+    def _paused(self) -> Paused:
+        if self._pauses.current is None or self._pauses.current.decision is not None:
+            raise SleuthError("the program is running: wait until it pauses.")
+        return self._pauses.current
+
+    def _status(self, asked: Asked) -> Asked:
+        paused = self._pauses.current
+        if paused is None or paused.decision is not None:
+            return {"state": "running"}
+        hit = paused.hit
+        seen = {"dtype": hit.dtype, "shape": list(hit.shape), "seen": hit.seen, "pause": paused.number}
+        return {"state": "paused", "where": hit.where(), "why": hit.condition, **seen}
+
+    # ---- going on
+
+    def _continue(self, asked: Asked) -> Asked:
+        self._paused()
+        self._pauses.decide(CONTINUE)
+        return {"state": "running"}
+
+    def _stop(self, asked: Asked) -> Asked:
+        self._paused()
+        self._pauses.decide(STOP)
+        return {"state": "running"}
+
+    def _step(self, asked: Asked) -> Asked:
+        self._paused()
+        self._pauses.next_step()
+        return {"state": "running"}
+
+    def _until(self, asked: Asked) -> Asked:
+        self._paused()
+        self._pauses.until(asked.get("filter") or "")
+        return {"state": "running"}
+
+    # ---- looking
+
+    def _value(self, asked: Asked) -> Asked:
+        value = self._named(asked.get("name"))
+        part = expressions.sliced(value, asked.get("slice") or "")
+        return described(part)
+
+    def _eval(self, asked: Asked) -> Asked:
+        paused = self._paused()
+        result = expressions.evaluate(str(asked.get("expression") or ""), paused.value, self._named)
+        return described(np.asarray(result)) | {"text": repr(result)[:2000]}
+
+    def _named(self, name: str | None) -> Array:
+        paused = self._paused()
+        if name is None or name in (paused.hit.op.tensor, paused.hit.op.name):
+            value = paused.value
+            if value is None:
+                raise SleuthError(f"the value of {paused.hit.op.tensor} is not on the host.")
+            return value
+        return self._look_around().value(name)
+
+    def _look_around(self) -> Around:
+        paused = self._paused()
+        if self._around is None or self._around[0] != paused.number:
+            self._around = paused.number, Around(paused.recorder.folder, paused.sight)
+        return self._around[1]
+
+    def _tensors(self, ask: Callable[[TensorEvent], list[TensorEvent]]) -> list[Asked]:
+        return [_told(event) for event in ask(self._look_around().event)]
+
+    def _source(self, asked: Asked) -> Asked:
+        hit = self._paused().hit
+        lines = self._look_around().source(hit.op.file)
+        return {"file": hit.op.file, "line": hit.op.line, "text": lines}
+
+
+def _told(event: TensorEvent) -> Asked:
+    shape = list(event.shape) if event.shape is not None else None
+    health = {name: value for name, value in event.health.items() if name not in ("process", "step", "dtype")}
+    place = {"layer": event.op.layer, "file": event.op.file, "line": event.op.line}
+    return {"name": event.name, "op": event.op.type, **place, "dtype": event.dtype, "shape": shape,
+            "bad": event.bad, "health": health or None}  # fmt: skip
+
+
+def described(array: Array) -> Asked:
+    """An array as JSON: its first values, by its shape as far as that is whole."""
+    whole = array.size <= MOST_VALUES
+    values = array if whole else array.reshape(-1)[:MOST_VALUES]
+    values = values if values.dtype.kind in "biuf" else values.astype(str)
+    return {"dtype": str(array.dtype), "shape": list(array.shape), "values": values.tolist(), "truncated": not whole}

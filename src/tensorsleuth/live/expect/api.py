@@ -1,0 +1,106 @@
+"""What users call to say what they expect of a tensor."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.violation import OnViolation
+from tensorsleuth.live.expect import arrays
+from tensorsleuth.live.expect.argument_name import written_name
+from tensorsleuth.live.expect.arguments import make_expectation
+from tensorsleuth.live.expect.expectation import Expectation, Increasing
+from tensorsleuth.live.expect.nested import is_structure, map_leaves
+from tensorsleuth.recording.caller import Place, calling_place
+from tensorsleuth.recording.violations.actions import finish
+
+T = TypeVar("T")
+_kept = lru_cache(maxsize=4096, typed=True)(make_expectation)
+
+
+def expect(
+    x: T,
+    *,
+    dtype: Any = None,
+    rank: int | tuple[int, ...] | None = None,
+    shape: Any = None,
+    finite: bool = False,
+    between: tuple[float | None, float | None] | None = None,
+    one_of: Any = None,
+    sums_to: float | None = None,
+    increasing: Increasing = False,
+    max_elements: int | None = None,
+    that: Callable[[Any], Any] | None = None,
+    axis: int = -1,
+    tolerance: float | None = None,
+    name: str | None = None,
+    on_violation: OnViolation = "raise",
+) -> T:
+    """Return `x`, and see to it that it is as expected: now, or wherever it is computed.
+
+    Args:
+        x: an array, a number, a tensor of any kind (also inside of functions, and of Keras), or a structure of such.
+        dtype: a dtype or its name, or several.
+        rank: how many dimensions, or several such numbers.
+        shape: a size for each dimension: a number, None for any, or a name: all dimensions of one name have one size.
+            `...` stands for any dimensions.
+        finite: no NaN and no infinity.
+        between: (low, high), both allowed; None where there is no such end.
+        one_of: the values that there may be.
+        sums_to: what the values along `axis` sum to, give or take `tolerance`.
+        increasing: along `axis` each value is larger than the one before; "or equal": or the same.
+        max_elements: how many elements at most.
+        that: a function of the value that says True or False, for all of it or for each element.
+        name: what to call it in messages.
+        on_violation: "raise" ExpectationError; "warn", once for each place; "record": only put it into the trace.
+    """
+    asked = {
+        "dtype": dtype, "rank": rank, "shape": shape, "finite": finite, "between": between, "one_of": one_of,
+        "sums_to": sums_to, "increasing": increasing, "max_elements": max_elements, "that": that, "axis": axis,
+        "tolerance": tolerance, "name": name, "on_violation": on_violation,
+    }  # fmt: skip
+    try:
+        expected = _kept(**asked)
+    except TypeError:  # lists cannot be looked up
+        expected = make_expectation(**asked)
+    return judged(x, expected, calling_place())
+
+
+expect.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph is not to convert it
+
+
+def judged(x: T, expected: Expectation, place: Place) -> T:
+    """`x`, or what has to be used in its place, judged at a place."""
+    written = written_name(place) if expected.name is None else expected.name
+    name = written if written is not None else "the value"
+    if not is_structure(x):
+        return _judged_leaf(x, name, expected, place)  # type: ignore[no-any-return]
+    return map_leaves(x, lambda leaf, path: _judged_leaf(leaf, name + path, expected, place))  # type: ignore[no-any-return]
+
+
+def _judged_leaf(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
+    if _is_tensorflows(leaf):
+        from tensorsleuth.live.expect.tensors import judged_tensor
+
+        return judged_tensor(leaf, name, expected, place)
+    array = arrays.as_array(leaf)
+    if array is None:
+        raise SleuthError(
+            f"expect(): a {type(leaf).__module__}.{type(leaf).__qualname__} cannot be judged. "
+            "Give it an array, a number, a tensor, or a list, tuple or dict of such."
+        )
+    finish(arrays.judge_array(expected, array, name, place), expected.on_violation)
+    return leaf
+
+
+_FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
+
+
+def _is_tensorflows(leaf: Any) -> bool:
+    """Is it of a class of TensorFlow's or Keras's; such have names of modules that begin so."""
+    if "tensorflow" not in sys.modules:
+        return False
+    return any(kind.__module__.split(".")[0] in _FRAMEWORKS for kind in type(leaf).__mro__)

@@ -1,0 +1,112 @@
+"""Judges what is there already: arrays, numbers, eager tensors, ragged and sparse ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.live.expect.dimension_names import Known, of_this_thread
+from tensorsleuth.live.expect.expectation import RAGGED, Expectation, dtype_name
+from tensorsleuth.live.expect.judge import judge_form, need_numbers
+from tensorsleuth.live.expect.native_judge import judge_values
+from tensorsleuth.live.expect.report import Report, violation
+from tensorsleuth.recording.caller import Place
+
+Sizes = tuple[Any, ...]
+
+
+def judge_array(expected: Expectation, array: Array, name: str, place: Place) -> Violation | None:
+    """The first thing that is not as expected of an array."""
+    dtype, shape = _name_of(array), array.shape
+    report = judge_form(expected, dtype, shape, _names(expected), place)
+    if report is None and expected.of_values:
+        need_numbers(expected, dtype)
+        report = judge_values(expected, array)
+    return violation(expected, report, name, dtype, shape, place) if report is not None else None
+
+
+def _names(expected: Expectation) -> Known:
+    return of_this_thread() if expected.names else {}
+
+
+def _name_of(array: Array) -> str:
+    return "string" if array.dtype.kind in "OSU" else dtype_name(array.dtype)
+
+
+def judge_ragged(
+    expected: Expectation, values: Array, splits: list[Array], name: str, place: Place
+) -> Violation | None:
+    """The values lie one after the other; `splits` say where rows begin, the outermost first."""
+    dtype = _name_of(values)
+    shape = (len(splits[0]) - 1, *(_even(one) for one in splits), *values.shape[1:])
+    report = judge_form(replace(expected, max_elements=None), dtype, shape, _names(expected), place)
+    if report is None and expected.max_elements is not None and values.size > expected.max_elements:
+        report = Report("max_elements", size=values.size)
+    if report is not None or not expected.of_values:
+        return violation(expected, report, name, dtype, shape, place) if report is not None else None
+    need_numbers(expected, dtype)
+    if values.ndim == 1 and (expected.sums_to is not None or expected.increasing):
+        return _judge_rows(expected, values, splits, name, place)
+    found = judge_array(expected.of_values_only(), values, name, place)
+    return (
+        replace(found, positions=tuple(_in_rows(at, splits) for at in found.positions)) if found is not None else None
+    )
+
+
+def _even(splits: Array) -> int:
+    """The length of all rows, where they have one."""
+    lengths = np.diff(splits)
+    return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else RAGGED
+
+
+def _judge_rows(expected: Expectation, values: Array, splits: list[Array], name: str, place: Place) -> Violation | None:
+    """Each row by itself: what is summed, or increases, ends with it."""
+    rows = [values[begin:end] for begin, end in zip(splits[-1], splits[-1][1:])]
+    alone = replace(expected.of_values_only(), axis=-1)
+    for number, row in enumerate(rows):
+        found = judge_array(alone, row, f"{name}[{', '.join(map(str, _row(number, splits)))}]", place)
+        if found is not None:
+            return found
+    return None
+
+
+def _row(number: int, splits: list[Array]) -> tuple[int, ...]:
+    return _in_rows((number,), splits[:-1]) if len(splits) > 1 else (number,)
+
+
+def _in_rows(position: tuple[int, ...], splits: list[Array]) -> tuple[int, ...]:
+    """Where an element of the flat values stands in the rows."""
+    at, found = position[0], list(position[1:])
+    for one in reversed(splits):
+        row = int(np.searchsorted(one, at, side="right")) - 1
+        found.insert(0, int(at - one[row]))
+        at = row
+    return (int(at), *found)
+
+
+def judge_sparse(
+    expected: Expectation, values: Array, indices: Array, sizes: Sizes, name: str, place: Place
+) -> Violation | None:
+    """Only the values that are there are judged; the shape is that of the whole."""
+    dtype = _name_of(values)
+    report: Report | None = judge_form(expected, dtype, sizes, _names(expected), place)
+    if report is not None:
+        return violation(expected, report, name, dtype, sizes, place)
+    found = judge_array(expected.of_values_only(), values, name, place)
+    if found is None:
+        return None
+    places = tuple((*(int(one) for one in indices[at[0]]), *at[1:]) for at in found.positions)
+    return replace(found, positions=places)
+
+
+def as_array(thing: Any) -> Array | None:
+    """A number, a text or an array of NumPy's, or what gives one of itself; None where it is something else."""
+    if isinstance(thing, np.ndarray):
+        return thing
+    if isinstance(thing, bool | int | float | complex | str | bytes | np.generic) or hasattr(thing, "__array__"):
+        return np.asarray(thing)
+    return None

@@ -1,0 +1,106 @@
+"""Expectations in what XLA compiles: judged by plain ops, noted in a variable of ours, looked at when the call is over.
+
+XLA can compile no kernel of ours and drops TensorFlow's assertions. What is noted is the first violation since the
+variable was last empty, as whole numbers (also the floats, by their bits: no NaN of ours is in any variable).
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.live.expect import compiled_rules
+from tensorsleuth.live.expect.dimension_names import Known
+from tensorsleuth.live.expect.expectation import RULES
+from tensorsleuth.live.expect.judge import judge_form
+from tensorsleuth.live.expect.report import Report
+from tensorsleuth.recording.guard_protocol import Alarm
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.tensorflow import custom_ops
+
+Act = Callable[[Any, Report | None, tuple[int, ...] | None], Alarm]
+
+
+class State:
+    """The variable of one expectation in one traced function."""
+
+    def __init__(self, asked: Any, number: int, act: Act) -> None:
+        self._asked = asked
+        self._act = act
+        self._empty = np.zeros(compiled_rules.FIELDS, np.int64)
+        self.variable = custom_ops.make_state(self._empty, number)
+
+    def look(self, names: Known) -> Alarm:
+        """What has been noted since; then it is empty again. `names`: of dimensions, in this call."""
+        noted = custom_ops.value_of_state(self.variable)
+        if not noted[0]:
+            return None
+        noted = np.array(noted)
+        custom_ops.reset_state(self.variable, self._empty)
+        shape, asked = _shape(noted), self._asked
+        report = judge_form(asked.expected, asked.dtype, shape, names, asked.place)
+        if report is None and int(noted[0]) != compiled_rules.FORM:
+            report = _report(noted, shape)
+        return self._act(asked, report, shape)
+
+
+_states: dict[int, State] = {}  # by the number of the handle
+_of_function: dict[Any, tuple[State, ...]] = {}
+_lock = threading.Lock()
+
+
+def insert(tensor: Any, number: int, asked: Any, act: Act, form: bool) -> None:
+    """Have a tensor judged in a function that XLA compiles, or may compile."""
+    found = compiled_rules.judged(tensor, asked.expected, form)
+    if found is None:
+        return
+    state = State(asked, number, act)
+    before = custom_ops.read_state(state.variable)
+    custom_ops.write_state(state.variable, compiled_rules.first_of(before, found))
+    with _lock:
+        _states[state.variable.handle._id] = state
+    custom_ops.watch_ends(_ended)
+
+
+def _ended(name: str, inputs: Sequence[Any]) -> Alarm:
+    """A function has come back: look at what its expectations noted. The first is raised, all are acted on."""
+    states = _of_function.get(name)
+    if states is None:
+        states = tuple(_states[one._id] for one in inputs if getattr(one, "_id", None) in _states)
+        _of_function[name] = states
+    names: Known = {}
+    alarms = [harmless(state.look, names) for state in states]
+    return next((alarm for alarm in alarms if alarm is not None), None)
+
+
+def _report(noted: Any, shape: tuple[int, ...] | None) -> Report:
+    fields = compiled_rules.unpack(noted)
+    if (
+        RULES[int(fields["rule"]) - 1] == "that"
+        and fields["total"] == 1
+        and shape is not None
+        and math.prod(shape) != 1
+    ):
+        return Report("that")  # it spoke for all of the value
+    number = min(int(fields["broken"]), compiled_rules.FIRST)
+    return Report(
+        RULES[int(fields["rule"]) - 1],
+        int(fields["broken"]),
+        int(fields["total"]),
+        tuple(int(at) for at in fields["positions"][:number]),
+        tuple(float(value) for value in fields["values"][:number]),
+        float(fields["low"]),
+        float(fields["high"]),
+        int(fields["nan"]),
+        int(fields["inf"]),
+    )
+
+
+def _shape(noted: Any) -> tuple[int, ...] | None:
+    shape = compiled_rules.unpack(noted)["shape"]
+    rank = int(shape[0])
+    return tuple(int(size) for size in shape[1 : rank + 1]) if 0 <= rank <= compiled_rules.MOST_DIMS else None

@@ -1,0 +1,198 @@
+"""The rules as plain ops, which XLA compiles. What each finds is a row of whole numbers, zeros where all is well.
+
+judge.py says the same in NumPy. Where it is broken is looked for only where it is: in a branch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.live.expect.expectation import RULES, Expectation
+from tensorsleuth.live.expect.judge import in_dtype
+from tensorsleuth.live.expect.native_judge import numpy_dtype
+from tensorsleuth.recording.tensorflow.internals import tf
+
+FIRST, MOST_DIMS = 3, 8
+FORM = len(RULES) + 1  # in the place of a rule: nothing is broken but, maybe, what the shape tells
+_SIZES = {
+    "rule": 1,
+    "broken": 1,
+    "total": 1,
+    "nan": 1,
+    "inf": 1,
+    "low": 1,
+    "high": 1,
+    "positions": FIRST,
+    "values": FIRST,
+}
+_SIZES["shape"] = MOST_DIMS + 1  # the rank, then the sizes
+_FLOATS = ("low", "high", "values")
+FIELDS = sum(_SIZES.values())
+
+
+def unpack(noted: Any) -> dict[str, Any]:
+    """The fields of a row; those of one number as such."""
+    found, at = dict[str, Any](), 0
+    for name, size in _SIZES.items():
+        part = np.asarray(noted[at : at + size])
+        part = part.view(np.float64) if name in _FLOATS else part
+        found[name], at = (part[0] if size == 1 else part), at + size
+    return found
+
+
+def first_of(before: Any, after: Any) -> Any:
+    """What was noted, where anything was; else what is found now."""
+    return tf.where(before[0] > 0, before, after)
+
+
+def judged(tensor: Any, expected: Expectation, form: bool) -> Any | None:
+    """The row of a tensor: of the first rule that is broken. None where nothing is left to be judged.
+
+    form: the shape is to be noted in any case, for only when it runs it is known, and Python judges it.
+    """
+    rows = [_RULES[rule](tensor, expected) for rule in expected.of_values]
+    rows = [row for row in rows if row is not None]
+    rows += [_form(tensor)] if form else []
+    if not rows:
+        return None
+    row = rows[-1]
+    for one in reversed(rows[:-1]):
+        row = first_of(one, row)
+    return row
+
+
+def _form(tensor: Any) -> Any:
+    return _whole(
+        tf.concat([tf.constant([FORM], tf.int64), tf.zeros([FIELDS - MOST_DIMS - 2], tf.int64), _shape_of(tensor)], 0)
+    )
+
+
+def _whole(row: Any) -> Any:
+    row.set_shape([FIELDS])
+    return row
+
+
+def _row(rule: str, shape: Any, bad: Any, values: Any, ranged: bool = False, total: Any = None) -> Any:
+    """What is to be told of elements that are bad."""
+    bad, values = tf.reshape(bad, [-1]), tf.cast(tf.reshape(values, [-1]), tf.float64)
+    broken = tf.reduce_sum(tf.cast(bad, tf.int64))
+
+    def told() -> Any:
+        positions, found = _first(bad, values)
+        of = total if total is not None else tf.size(bad, tf.int64)
+        finite = tf.math.is_finite(values)
+        nan, inf = (tf.reduce_sum(tf.cast(one, tf.int64)) for one in (tf.math.is_nan(values), tf.math.is_inf(values)))
+        low = tf.reduce_min(tf.where(finite, values, math.inf)) if ranged else tf.constant(math.nan, tf.float64)
+        high = tf.reduce_max(tf.where(finite, values, -math.inf)) if ranged else tf.constant(math.nan, tf.float64)
+        any_finite = tf.reduce_any(finite)
+        ends = [tf.where(any_finite, end, tf.constant(math.nan, tf.float64)) for end in (low, high)]
+        floats = [tf.bitcast(one, tf.int64) for one in (*ends, found)]
+        numbers = [tf.constant(RULES.index(rule) + 1, tf.int64), broken, of, nan, inf]
+        return _whole(tf.concat([tf.stack([*numbers, *floats[:2]]), positions, floats[2], shape], 0))
+
+    return tf.cond(broken > 0, told, lambda: tf.zeros([FIELDS], tf.int64))
+
+
+def _first(bad: Any, values: Any) -> tuple[Any, Any]:
+    """Positions and values of the first few that are bad; what comes beyond them says nothing."""
+    positions, left = [], bad
+    numbers = tf.range(tf.size(bad, tf.int64), dtype=tf.int64)
+    for _ in range(FIRST):
+        at = tf.argmax(tf.cast(left, tf.int32), output_type=tf.int64)
+        positions.append(at)
+        left = left & (numbers != at)
+    found = tf.stack(positions)
+    return found, tf.gather(values, found)
+
+
+def _shape_of(tensor: Any) -> Any:
+    rank = tensor.shape.rank
+    if rank is not None and rank > MOST_DIMS:
+        return tf.constant([-1] + [0] * MOST_DIMS, tf.int64)
+    sizes = tf.cast(tf.shape(tensor), tf.int64)
+    known = tf.constant(rank, tf.int64) if rank is not None else tf.cast(tf.rank(tensor), tf.int64)
+    none = tf.zeros([MOST_DIMS - (rank if rank is not None else tf.rank(tensor))], tf.int64)
+    return tf.concat([[known], sizes, none], 0)
+
+
+def _doubles(tensor: Any) -> Any:
+    return tf.cast(tensor, tf.float64)
+
+
+def _finite(tensor: Any, expected: Expectation) -> Any | None:
+    if tensor.dtype.is_complex:
+        values = tf.math.real(tensor) + tf.math.imag(tensor)  # not finite where either is not
+        return _row("finite", _shape_of(tensor), ~tf.math.is_finite(values), values)
+    if not tensor.dtype.is_floating:
+        return None
+    return _row("finite", _shape_of(tensor), ~tf.math.is_finite(tensor), tensor)
+
+
+def _between(tensor: Any, expected: Expectation) -> Any:
+    assert expected.between is not None
+    kind = numpy_dtype(tensor.dtype.name)
+    low, high = (in_dtype(end, kind) for end in expected.between)
+    values = _doubles(tensor)
+    return _row("between", _shape_of(tensor), ~((values >= low) & (values <= high)), values, ranged=True)
+
+
+def _one_of(tensor: Any, expected: Expectation) -> Any:
+    kind, values = numpy_dtype(tensor.dtype.name), _doubles(tensor)
+    choices = [in_dtype(float(one), kind) for one in expected.one_of or ()]
+    known = tf.zeros(tf.shape(values), tf.bool)
+    for choice in choices:
+        known |= values == choice
+    return _row("one_of", _shape_of(tensor), ~known, values)
+
+
+def _line(tensor: Any) -> Any:
+    return tf.reshape(tensor, [1]) if tensor.shape.rank == 0 else tensor
+
+
+def _increasing(tensor: Any, expected: Expectation) -> Any:
+    values = _line(_doubles(tensor))
+    if values.shape.rank is None:
+        raise SleuthError("expect(increasing=…): in what XLA compiles the rank has to be known. Use tf.ensure_shape.")
+    axis = expected.axis % values.shape.rank
+    front = [axis, *(at for at in range(values.shape.rank) if at != axis)]
+    moved = tf.transpose(values, front)
+    rises = moved[1:] > moved[:-1] if expected.increasing is True else moved[1:] >= moved[:-1]
+    bad = tf.concat([tf.zeros_like(moved[:1], tf.bool), ~rises], 0)
+    bad = tf.transpose(bad, list(np.argsort(front)))
+    return _row("increasing", _shape_of(tensor), bad, values, total=tf.size(rises, tf.int64))
+
+
+def _sums(tensor: Any, expected: Expectation) -> Any:
+    assert expected.sums_to is not None
+    sums = tf.reduce_sum(_line(_doubles(tensor)), axis=expected.axis)
+    good = tf.abs(sums - expected.sums_to) <= expected.tolerance_for(tensor.dtype.name)
+    return _row("sums_to", _shape_of(tensor), ~good, sums, ranged=True)
+
+
+def _that(tensor: Any, expected: Expectation) -> Any:
+    """Python cannot be called there: the function has to be one that TensorFlow can trace."""
+    assert expected.that is not None
+    try:
+        said = tf.cast(tf.convert_to_tensor(expected.that(tensor)), tf.bool)
+    except Exception as error:
+        raise SleuthError(
+            f"expect(that=…): in what XLA compiles the function gets a symbolic tensor, and did not take it ({error}). "
+            "Write it with TensorFlow's ops, or expect it outside of the compiled function."
+        ) from error
+    same = said.shape.rank not in (None, 0) and said.shape.rank == tensor.shape.rank
+    return _row("that", _shape_of(tensor), ~said, tensor if same else tf.zeros(tf.shape(said)))
+
+
+_RULES: dict[str, Callable[[Any, Expectation], Any | None]] = {
+    "finite": _finite,
+    "between": _between,
+    "one_of": _one_of,
+    "increasing": _increasing,
+    "sums_to": _sums,
+    "that": _that,
+}

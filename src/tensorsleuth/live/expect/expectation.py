@@ -1,0 +1,143 @@
+"""What is expected of a tensor: the arguments of `expect`, checked at once, in words for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from tensorsleuth.core.dtypes import DTYPES
+from tensorsleuth.core.violation import OnViolation, shown
+
+Increasing = bool | Literal["or equal"]
+Dim = Any  # int, str, None or ...
+ON_VIOLATION = ("raise", "warn", "record")
+# In the order in which they are judged; where several are broken, the first is told.
+RULES = ("dtype", "rank", "shape", "max_elements", "finite", "between", "one_of", "increasing", "sums_to", "that")
+OF_VALUES = RULES[4:]
+MOST_DIMS, MOST_RANKS = 16, 8
+RAGGED = -1  # the size of a dimension whose rows differ in length
+TOLERANCE, COARSE = 1e-4, 1e-2  # for sums: of what is summed, relative to it where that is more than 1
+COARSE_DTYPES = ("float16", "bfloat16", "float8")
+_DTYPES = {dtype.name for dtype in DTYPES.values()}
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What is expected. Hashable: one and the same wherever the same is asked for."""
+
+    dtype: tuple[str, ...] = ()
+    rank: tuple[int, ...] = ()
+    shape: tuple[Dim, ...] | None = None
+    finite: bool = False
+    between: tuple[float, float] | None = None
+    one_of: tuple[Any, ...] | None = None
+    sums_to: float | None = None
+    increasing: Increasing = False
+    max_elements: int | None = None
+    that: Callable[[Any], Any] | None = None
+    axis: int = -1
+    tolerance: float | None = None
+    name: str | None = None
+    on_violation: OnViolation = "raise"
+
+    @cached_property
+    def rules(self) -> tuple[str, ...]:
+        """What it asks for, in the order of RULES."""
+        return tuple(rule for rule in RULES if getattr(self, rule) != getattr(_NOTHING, rule))
+
+    @cached_property
+    def of_values(self) -> tuple[str, ...]:
+        """What of it can only be told from the values."""
+        return tuple(rule for rule in self.rules if rule in OF_VALUES)
+
+    def of_values_only(self) -> Expectation:
+        """Without what dtype and shape tell."""
+        return replace(self, dtype=(), rank=(), shape=None, max_elements=None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The dimensions that have names."""
+        return tuple(dim for dim in self.shape or () if isinstance(dim, str))
+
+    @property
+    def least_rank(self) -> int:
+        """How many dimensions there must be for the axis to be one of them."""
+        if self.sums_to is None and not self.increasing:
+            return 0
+        needed = self.axis + 1 if self.axis >= 0 else -self.axis
+        return needed if needed > 1 else 0  # a single value is a line of one
+
+    def tolerance_for(self, dtype: str) -> float:
+        """By how much a sum may be off."""
+        if self.tolerance is not None:
+            return self.tolerance
+        close = COARSE if dtype.startswith(COARSE_DTYPES) else TOLERANCE
+        return close * max(1.0, abs(self.sums_to or 0.0))
+
+    def words(self, rule: str) -> str:
+        """What follows "expected"."""
+        return str(_WORDS[rule](self))
+
+
+_NOTHING = Expectation()
+
+
+def _along(expected: Expectation) -> str:
+    return "" if expected.axis == -1 else f" along axis {expected.axis}"
+
+
+def _between(expected: Expectation) -> str:
+    low, high = expected.between or (-math.inf, math.inf)
+    if math.isinf(high):
+        return f"values of {shown(low)} or more"
+    return f"values of {shown(high)} or less" if math.isinf(low) else f"values between {shown(low)} and {shown(high)}"
+
+
+def _one_of(expected: Expectation) -> str:
+    choices = [shown(choice) for choice in expected.one_of or ()]
+    return f"one of {', '.join(choices[:8])}{', …' if len(choices) > 8 else ''}"
+
+
+def dims_words(shape: Iterable[Dim]) -> str:
+    """`[batch, 128, …]`; a dimension that may have any size is a star."""
+    words = ("…" if dim is ... else "*" if dim is None else "ragged" if dim == RAGGED else str(dim) for dim in shape)
+    return f"[{', '.join(words)}]"
+
+
+_WORDS: dict[str, Callable[[Expectation], str]] = {
+    "dtype": lambda expected: " or ".join(expected.dtype),
+    "rank": lambda expected: f"rank {' or '.join(map(str, expected.rank))}" if expected.rank else _axis(expected),
+    "shape": lambda expected: f"shape {dims_words(expected.shape or ())}",
+    "max_elements": lambda expected: f"at most {expected.max_elements:,} element{'s' * (expected.max_elements != 1)}",
+    "finite": lambda expected: "finite values",
+    "between": _between,
+    "one_of": _one_of,
+    "increasing": lambda expected: (
+        f"values that increase{' or stay' if expected.increasing == 'or equal' else ''}{_along(expected)}"
+    ),
+    "sums_to": lambda expected: f"sums of {shown(expected.sums_to)}{_along(expected)}",
+    "that": lambda expected: f"{_called(expected.that)} to be True",
+}
+
+
+def _axis(expected: Expectation) -> str:
+    return f"rank {expected.least_rank} or more, to have an axis {expected.axis}"
+
+
+def _called(function: Any) -> str:
+    name = getattr(function, "__name__", type(function).__name__)
+    return "what `that` says" if name == "<lambda>" else f"{name}(x)"
+
+
+@lru_cache(maxsize=256)
+def dtype_name(dtype: Any) -> str:
+    """What TensorFlow calls a dtype of TensorFlow, NumPy or Python, or the name of one; raises TypeError."""
+    if isinstance(dtype, str):
+        return dtype if dtype in _DTYPES else np.dtype(dtype).name
+    name = getattr(dtype, "name", None)  # of TensorFlow and NumPy
+    return name if isinstance(name, str) else np.dtype(dtype).name

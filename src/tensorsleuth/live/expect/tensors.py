@@ -1,0 +1,97 @@
+"""Judges what is TensorFlow's or Keras's: at once where the values are there, else wherever they will be computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.live.expect import arrays, graphs
+from tensorsleuth.live.expect.expectation import Expectation
+from tensorsleuth.recording.caller import Place
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow import tracing
+from tensorsleuth.recording.violations.actions import finish
+
+
+def judged_tensor(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
+    """What to use in the place of a tensor: itself, but in graphs."""
+    if isinstance(leaf, tf.EagerTensor):
+        finish(arrays.judge_array(expected, tf.array_of(leaf), name, place), expected.on_violation)
+        return leaf
+    if tracing.is_symbolic(leaf):
+        return graphs.judged(leaf, name, expected, place)
+    if type(leaf).__name__ == "KerasTensor":
+        from tensorsleuth.live.expect.keras_layer import judged_by_layer
+
+        return judged_by_layer(leaf, name, expected, place)
+    return _judged_composite(leaf, name, expected, place)
+
+
+def _judged_composite(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
+    kind = type(leaf).__name__
+    if kind == "RaggedTensor":
+        return _judged_ragged(leaf, name, expected, place)
+    if kind in ("SparseTensor", "IndexedSlices"):
+        return _judged_sparse(leaf, name, expected, place)
+    value = _value_of_variable(leaf)
+    if value is None:
+        raise SleuthError(
+            f"expect(): a {type(leaf).__module__}.{kind} cannot be judged. "
+            "Give it a tensor, a variable, a ragged or sparse tensor, or a list, tuple or dict of such."
+        )
+    judged_tensor(value, name, expected, place)
+    return leaf
+
+
+def _value_of_variable(leaf: Any) -> Any | None:
+    """What a variable of TensorFlow's, or of Keras's, holds."""
+    inner = getattr(leaf, "_value", leaf) if not isinstance(leaf, tf.Variable) else leaf
+    if isinstance(inner, tf.Variable) or hasattr(inner, "read_value"):
+        return tf.convert(inner)
+    return None
+
+
+def _judged_ragged(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
+    if isinstance(leaf.flat_values, tf.EagerTensor):
+        splits = [np.asarray(one) for one in leaf.nested_row_splits]
+        found = arrays.judge_ragged(expected, tf.array_of(leaf.flat_values), splits, name, place)
+        finish(found, expected.on_violation)
+        return leaf
+    if expected.sums_to is not None or expected.increasing:
+        raise SleuthError(
+            "expect(sums_to=… or increasing=…): rows of a ragged tensor in a graph cannot be judged by that. "
+            "Expect it of tf.reduce_sum(x, axis=-1), or of x.to_tensor()."
+        )
+    graphs.judge_static(leaf.dtype.name, _static(leaf), name, expected, place)
+    values = graphs.judged(leaf.flat_values, f"{name}.flat_values", expected.of_values_only(), place)
+    return leaf.with_flat_values(values)
+
+
+def _judged_sparse(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
+    if expected.sums_to is not None or expected.increasing:
+        raise SleuthError(
+            "expect(sums_to=… or increasing=…): sparse tensors cannot be judged by that. Use tf.sparse.to_dense(x)."
+        )
+    if isinstance(leaf.values, tf.EagerTensor):
+        found = arrays.judge_sparse(expected, tf.array_of(leaf.values), *_indices_and_sizes(leaf), name, place)
+        finish(found, expected.on_violation)
+        return leaf
+    graphs.judge_static(leaf.dtype.name, _static(leaf), name, expected, place)
+    values = graphs.judged(leaf.values, f"{name}.values", expected.of_values_only(), place)
+    rest = (leaf.indices, values, leaf.dense_shape) if type(leaf).__name__ == "SparseTensor" else None
+    return type(leaf)(*rest) if rest else type(leaf)(values, leaf.indices, leaf.dense_shape)
+
+
+def _indices_and_sizes(leaf: Any) -> tuple[Any, tuple[Any, ...]]:
+    indices = np.asarray(leaf.indices)
+    if type(leaf).__name__ == "IndexedSlices":
+        sizes = tuple(np.asarray(leaf.dense_shape)) if leaf.dense_shape is not None else (None, *leaf.values.shape[1:])
+        return indices[:, None], sizes
+    return indices, tuple(int(size) for size in np.asarray(leaf.dense_shape))
+
+
+def _static(leaf: Any) -> list[int | None] | None:
+    shape = leaf.shape
+    return list(shape.as_list()) if shape.rank is not None else None

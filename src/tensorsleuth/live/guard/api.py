@@ -1,0 +1,88 @@
+"""What users call to have their program stopped where a bad value begins to matter."""
+
+from __future__ import annotations
+
+import atexit
+from typing import Any
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.recording import api as recording
+from tensorsleuth.recording.handle import Ending
+from tensorsleuth.recording.harmless import complain
+
+_active: Guard | None = None
+
+
+class Guard(Ending):
+    """A guard on duty. Ends with `close()`, with its `with` block, or with the program."""
+
+    def __init__(self, strict: bool, guardian: Any) -> None:
+        self.strict = strict
+        self._guardian = guardian
+
+    def close(self) -> None:
+        """Stop watching. Closing twice does nothing."""
+        global _active
+        guardian, self._guardian = self._guardian, None
+        if guardian is None:
+            return
+        _active = None
+        with recording.changing_recorder():
+            recording.set_guardian(None)
+            try:
+                guardian.stand_back()
+            except Exception as error:
+                complain(f"the guard did not end cleanly: {error!r}")
+
+    def _end(self) -> None:
+        self.close()
+
+
+def guard(strict: bool = False) -> Guard:
+    """Raise `NumericsError`, with an explanation, as soon as a NaN or an infinity matters; writes no files.
+
+    It matters when it gets into a variable, a loss whose gradient is taken, an output of a function, or a number of
+    Python. What is masked on the way does not raise, nor do infinities that the program wrote down itself.
+
+    Args:
+        strict: raise where a bad value is born, whatever becomes of it.
+    """
+    global _active
+    if _active is not None:
+        if _active.strict != strict:
+            raise SleuthError(
+                f"A guard is on duty with other settings: strict is {_active.strict}, not {strict}. "
+                "Close it first (disable_check_numerics(), or the guard's close())."
+            )
+        return _active
+    recording.need_tensorflow()
+    from tensorsleuth.live.guard.guardian import Guardian, in_child
+
+    guardian = Guardian(strict)
+    with recording.changing_recorder():
+        running = recording.set_guardian(guardian)
+        try:
+            guardian.join(running) if running is not None else guardian.stand_alone()
+        except BaseException:
+            recording.set_guardian(None)
+            raise
+    _active = Guard(strict, guardian)
+    in_child(guardian)
+    atexit.register(_active.close)
+    return _active
+
+
+def enable_check_numerics(stack_height_limit: int = 30, path_length_limit: int = 50) -> None:
+    """`tf.debugging.enable_check_numerics`, with our explanation: `guard(strict=True)`.
+
+    Args:
+        stack_height_limit: taken for compatibility; the explanation shows the one line that is the user's.
+        path_length_limit: taken for compatibility; paths are shown as seen from the current directory.
+    """
+    guard(strict=True)
+
+
+def disable_check_numerics() -> None:
+    """Take the guard off; does nothing where there is none."""
+    if _active is not None:
+        _active.close()

@@ -1,0 +1,94 @@
+"""The part of a trace that has to do with one alarm: small enough to be asked at once, while the program waits."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.catalog import Catalogue
+from tensorsleuth.core.layout.rows import NO_UID, CallKind, EventFlag, EventKind
+from tensorsleuth.trace.dataflow.observed import uids_of
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.storage.files import Folder
+
+Described = tuple[Catalogue, list[str]]
+
+
+class Catalogues:
+    """Reads the catalogue of a trace that is being written, again when it has grown."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._size = -1
+        self._described: Described = Catalogue(), []
+
+    def latest(self) -> Described:
+        size = os.stat(self._folder / "catalog.journal").st_size
+        if size != self._size:
+            self._size, self._described = size, ProcessTrace(self._folder)._read_catalogue()
+        return self._described
+
+
+class Excerpt(ProcessTrace):
+    """The rows of some calls and of those that made what went into them.
+
+    `since` is a time from which on also what ran for no call is wanted: datasets, and a call that was cut short.
+    """
+
+    def __init__(
+        self, folder: Folder, catalogues: Catalogues, calls: set[int], uids: set[int], since: int | None = None
+    ) -> None:
+        super().__init__(folder)
+        self._catalogues = catalogues
+        self._wanted = calls
+        self._uids = np.array(sorted(uids), np.uint64)
+        self._since = since
+
+    def with_datasets(self, since: int) -> Excerpt:
+        """The same, and what datasets have computed since then."""
+        return Excerpt(self.folder, self._catalogues, self._wanted, set(self._uids.tolist()), since)
+
+    def _read_catalogue(self) -> Described:
+        return self._catalogues.latest()
+
+    @cached_property
+    def _rows(self) -> tuple[Array, Array]:
+        events, calls = self._array("events"), self._array("calls")
+        eager = events["kind"] == EventKind.EAGER
+        uids = uids_of(events)
+        given = eager & np.isin(uids, np.concatenate([self._uids, self._taken(calls)]))
+        wanted = np.unique([*self._wanted, *events["step"][given].tolist()]).astype(np.uint64)
+        kept_calls = calls[np.isin(calls["call"], wanted) | (calls["kind"] == CallKind.BATCH)]
+        steps = kept_calls["tf_step"][kept_calls["kind"] == CallKind.JOIN]
+        joined = calls["tf_step"][calls["kind"] == CallKind.JOIN]
+        stray = _stray_steps(events, joined, self._since)
+        inside = ~eager & np.isin(events["step"], np.concatenate([steps, stray]))
+        return events[given | inside | (eager & np.isin(events["step"], wanted))], kept_calls
+
+    def _taken(self, calls: Array) -> Array:
+        """The uids of all that went into the calls, as recorded: also of variables, which ops read by themselves."""
+        rows = calls[np.isin(calls["call"], np.array(sorted(self._wanted), np.uint64))]
+        used = np.arange(rows["inputs"].shape[1]) < rows["inputs_count"][:, None]
+        taken: Array = np.unique(rows["inputs"][used])
+        known: Array = taken[taken != NO_UID]
+        return known
+
+    @cached_property
+    def events(self) -> Array:
+        return self._rows[0]
+
+    @cached_property
+    def calls(self) -> Array:
+        return self._rows[1]
+
+
+def _stray_steps(events: Array, joined: Array, since: int | None) -> Array:
+    """Step ids under which something bad was computed for no call."""
+    if since is None:
+        return np.empty(0, np.uint64)
+    bad = (events["flags"] & EventFlag.BAD != 0) & (events["kind"] == EventKind.GRAPH) & (events["time"] >= since)
+    steps = events["step"][bad]
+    return np.setdiff1d(steps[steps != 0], joined)

@@ -1,0 +1,51 @@
+"""What the user reads: the explanation that `sleuth why` would give, as the text of an exception."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection
+from dataclasses import replace
+
+from tensorsleuth.core.errors import NumericsError
+from tensorsleuth.core.finding import Diagnosis, Finding
+from tensorsleuth.diagnose.report import findings_of
+from tensorsleuth.recording.violations.error_types import as_tensorflows
+from tensorsleuth.trace.process.process import ProcessTrace
+
+WIDTH = 120
+_Raised = as_tensorflows(NumericsError)
+
+
+def explanation(process: ProcessTrace, reached: str, born: Collection[str] = ()) -> NumericsError:
+    """The error to raise when a bad value has reached something.
+
+    `process` holds what led to it, and nothing else; `born` names the tensors in which it began, where that is known.
+    """
+    findings = tuple(_findings(process, born))
+    return _Raised(_text(findings, reached), findings)
+
+
+def _findings(process: ProcessTrace, born: Collection[str]) -> list[Finding]:
+    """What has to do with it, likeliest first. Harm is not in question any more, so none counts as masked."""
+    found = sorted(findings_of(process), key=lambda finding: _rank(finding, born))
+    best = _rank(found[0], born)[0] if found else False
+    return [replace(finding, severity="error") for finding in found if _rank(finding, born)[0] == best]
+
+
+def _rank(finding: Finding, born: Collection[str]) -> tuple[bool, bool]:
+    return finding.name not in born if born else finding.severity != "error", finding.op == "ReadVariableOp"
+
+
+def _text(findings: tuple[Finding, ...], reached: str) -> str:
+    if not findings:
+        return f"A value that is not finite got to {reached}. Where it was born is not known; `sleuth run` may tell."
+    from rich.console import Console
+
+    from tensorsleuth.ui.terminal.verdict import verdict
+
+    written = io.StringIO()
+    diagnosis = Diagnosis("", findings[:1], (), (), (), 1, 0)
+    Console(file=written, width=WIDTH, no_color=True, force_terminal=False).print(verdict(diagnosis))
+    lines = [line.rstrip() for line in written.getvalue().splitlines()]
+    text = "\n".join(lines).strip().removeprefix("PROBLEM").strip()
+    return f"{text}\n   Got to  {reached}"

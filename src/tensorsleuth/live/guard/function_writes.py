@@ -1,0 +1,147 @@
+"""Inside a function that was called: did something bad get into a variable, and where did it come from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tensorsleuth.core.catalog import Catalogue, Instance
+from tensorsleuth.core.layout.rows import EventKind
+from tensorsleuth.core.ops.kinds import ARRIVALS, BRANCHES, KEEP_BAD, LITERALS, writes_variables
+from tensorsleuth.live.guard.suspects import Reason, Suspects
+from tensorsleuth.trace.dataflow.call_graph import Moment
+from tensorsleuth.trace.dataflow.observed import Key, Observed, uid_of
+from tensorsleuth.trace.dataflow.value_flow import Flow, Source
+from tensorsleuth.trace.process.process import ProcessTrace
+
+MAX_DEPTH = 100
+UNCONDITIONAL = -1
+
+
+class Writes:
+    """The tensors that a function writes to variables, with all that it calls: known once it has been traced."""
+
+    def __init__(self, process: ProcessTrace, root: int) -> None:
+        self._process = process
+        self._catalogue: Catalogue = process.catalogue
+        self._flow = Flow(process)
+        self.family = set(self._family(root))
+        self.written = self._written()
+
+    def _family(self, root: int) -> Iterator[int]:
+        """The instances that belong to a call of the root."""
+        children: dict[int, list[int]] = defaultdict(list)
+        for instance in self._catalogue.instances.values():
+            children[instance.parent].append(instance.id)
+        todo = [root]
+        while todo:
+            one = todo.pop()
+            yield one
+            todo += children[one]
+
+    def _written(self) -> dict[int, set[int]]:
+        """Id of a tensor -> the branches in which it is written, UNCONDITIONAL where in none."""
+        written: dict[int, set[int]] = defaultdict(set)
+        for number in self.family:
+            instance = self._catalogue.instances[number]
+            function = self._catalogue.functions[instance.function]
+            branch = self._branch(instance)
+            for at, node in enumerate(function.nodes):
+                if writes_variables(node.type):
+                    for tensor in self._sources(self._flow.slots(instance, at)):
+                        written[tensor].add(branch)
+        return written
+
+    def _branch(self, instance: Instance) -> int:
+        """The branch of a conditional that an instance runs in."""
+        for _ in range(MAX_DEPTH):
+            if instance.parent < 0:
+                break
+            parent = self._catalogue.instances[instance.parent]
+            if self._catalogue.functions[parent.function].nodes[instance.node].type in BRANCHES:
+                return instance.id
+            instance = parent
+        return UNCONDITIONAL
+
+    def _sources(self, slots: list[list[Source]], depth: int = 0) -> Iterator[int]:
+        """The tensors that decide whether these are bad: what only moves values about has no rows of its own."""
+        for source in (source for slot in slots for source in slot):
+            yield source.tensor
+            tensor = self._process.tensor(source.tensor)
+            node = tensor.node if tensor is not None else None
+            if tensor is None or node is None or node.type not in KEEP_BAD or depth > MAX_DEPTH:
+                continue
+            if tensor.instance is not None and tensor.function is not None:
+                yield from self._sources(self._flow.slots(tensor.instance, tensor.function.number(node)), depth + 1)
+
+    def reached(self, bad: Iterable[int], rows: Any) -> list[int]:
+        """Those of the bad tensors that were written. A branch was taken where anything in it was computed."""
+        return [
+            tensor
+            for tensor in bad
+            if any(branch == UNCONDITIONAL or self._taken(branch, rows) for branch in self.written.get(tensor, ()))
+        ]
+
+    def _taken(self, branch: int, rows: Any) -> bool:
+        for number in self._family(branch):
+            instance = self._catalogue.instances[number]
+            tensors = self._catalogue.functions[instance.function].tensors
+            if ((rows["tensor"] >= instance.first) & (rows["tensor"] < instance.first + tensors)).any():
+                return True
+        return False
+
+
+class Past:
+    """Walks back from bad tensors of a call to where they were born."""
+
+    def __init__(self, moment: Moment, suspects: Suspects) -> None:
+        self._moment = moment
+        self._suspects = suspects
+
+    def births(self, outputs: Iterable[int], written: Iterable[int], instance: Instance) -> list[Observed]:
+        """Where these outputs, and these tensors that were written, went bad."""
+        wanted = set(written)
+        start = [one for one in self._moment.bad.values() if one.row is not None and int(one.row["tensor"]) in wanted]
+        for output in outputs:
+            start += self._moment.look_through(None, self._moment.moments.flow.returned(instance, output))
+        return list(self._births(start))
+
+    def before_written(self, written: Iterable[int]) -> list[Observed]:
+        """The same for all that the call writes, also where the optimiser has fused away the tensor that is written."""
+        start = self._moment.look_through(None, [Source(tensor) for tensor in written])
+        return list(self._births(one for one in start if one.op != "ReadVariableOp"))
+
+    def reason(self, births: Iterable[Observed]) -> Reason:
+        return min((self._reason_of(one) for one in births), default=Reason.BORN)
+
+    def _births(self, start: Iterable[Observed]) -> Iterator[Observed]:
+        todo, seen = [one for one in start if _is_bad(one)], set[Key]()
+        while todo:
+            one = todo.pop()
+            if one.key in seen:
+                continue
+            seen.add(one.key)
+            slots = [] if _is_eager(one) else self._moment.slots(one)
+            bad = [other for slot in slots for other in slot if _is_bad(other)]
+            if not bad:
+                yield one
+            todo += bad
+
+    def _reason_of(self, born: Observed) -> Reason:
+        if born.op in LITERALS:
+            return Reason.LITERAL
+        if born.row is None or born.row["nan"]:
+            return Reason.BORN
+        if born.op == "ReadVariableOp":
+            return Reason.LITERAL  # had it been computed, writing it would have raised
+        default = Reason.DATA if born.op in ARRIVALS else Reason.BORN
+        return self._suspects.reason([uid_of(born.row)], default) if _is_eager(born) else default
+
+
+def _is_bad(one: Observed) -> bool:
+    return one.bad or (one.tensor.node is not None and bool(one.tensor.node.attrs.get("infinite")))
+
+
+def _is_eager(one: Observed) -> bool:
+    return one.row is not None and one.row["kind"] == EventKind.EAGER

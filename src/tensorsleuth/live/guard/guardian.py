@@ -1,0 +1,73 @@
+"""Has the judge watch through the recording that is under way, or through one of the guard's own, in memory."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.live.guard.judge import Judge
+from tensorsleuth.live.guard.selection import GuardSelection, guard_settings
+from tensorsleuth.recording.functions.minimal_probes import selection_for
+from tensorsleuth.recording.functions.probes import Selection
+from tensorsleuth.recording.recorder import Recorder
+from tensorsleuth.recording.settings import Settings, make_settings
+from tensorsleuth.trace.storage.memory_folder import MemoryFolder, PrivateFolder, memory_folder
+from tensorsleuth.trace.storage.size_plan import memory_plan
+
+SMALL = 4096  # elements: a look in full costs no more than noting it
+ON, STRICT = 1, 2
+
+
+class Guardian:
+    """Where the guard looks through, which changes when recordings begin and end."""
+
+    def __init__(self, strict: bool) -> None:
+        self._strict = strict
+        self._lock = threading.RLock()
+        self._folder: MemoryFolder | PrivateFolder | None = None  # of its own recording
+        self._settings = guard_settings(make_settings(".").probe)
+        self.recorder: Recorder | None = None
+
+    def selection(self, settings: Settings) -> Selection:
+        return GuardSelection(settings, selection_for(settings), self._strict)
+
+    def join(self, recorder: Recorder) -> None:
+        if recorder.settings.mode < Mode.CURT_HEALTH and not isinstance(recorder.selection, GuardSelection):
+            raise SleuthError(
+                f"The recording under way does not look at values (mode {recorder.settings.mode.name}): the guard "
+                "would see nothing. Start the guard before the recording, or record with CURT_HEALTH or more."
+            )
+        self._watch(recorder)
+
+    def stand_alone(self) -> None:
+        with self._lock:
+            self._folder = memory_folder()
+            selection = GuardSelection(self._settings, None, self._strict)
+            self._watch(Recorder(self._folder, self._settings, selection, memory_plan()))
+
+    def _watch(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        recorder.tell(Judge(recorder, self._strict), STRICT if self._strict else ON, SMALL)
+
+    def stand_back(self) -> None:
+        """Stop watching; what was its own is given up."""
+        with self._lock:
+            recorder, self.recorder = self.recorder, None
+            folder, self._folder = self._folder, None
+            if recorder is not None and folder is not None:
+                recorder.close()
+                folder.close()
+            elif recorder is not None:
+                recorder.tell_nobody()
+
+    def abandon(self) -> None:
+        """In a forked child: the memory is shared with the parent, and is not written to."""
+        if self.recorder is not None and self._folder is not None:
+            self.recorder.abandon()
+        self.recorder = self._folder = None
+
+
+def in_child(guardian: Guardian) -> None:
+    os.register_at_fork(after_in_child=guardian.abandon)

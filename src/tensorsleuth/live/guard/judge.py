@@ -1,0 +1,268 @@
+"""Decides whether a bad value matters: it has got into a variable, a loss, an output, or a number of Python."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.dtypes import DTYPES, Kind
+from tensorsleuth.core.errors import NumericsError
+from tensorsleuth.core.ops import kinds as ops
+from tensorsleuth.core.ops.function_names import program_name
+from tensorsleuth.live.guard.excerpt import Catalogues, Excerpt
+from tensorsleuth.live.guard.explain import explanation
+from tensorsleuth.live.guard.function_writes import Past, Writes
+from tensorsleuth.live.guard.suspects import Reason, Suspect, Suspects
+from tensorsleuth.recording.guard_protocol import Alarm, FunctionCall
+from tensorsleuth.recording.recorder import Recorder
+from tensorsleuth.recording.sessions.values import Value
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow import variables as tf_variables
+from tensorsleuth.trace.dataflow.call_graph import Moments
+from tensorsleuth.trace.process.process import ProcessTrace
+
+MOST_CLEARED = 4096
+_DATA = ("IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue")
+_Tensor = tf.EagerTensor | Value  # the second is what a session is fed, or gives back
+_MOVES_VALUES = ops.HARMLESS | ops.VIEWS | ops.KEEP_BAD | ops.LITERALS
+Outputs = list[tuple[int, bool]]  # number of an output that is bad, and whether it has a NaN
+
+
+class Judge:
+    """Watches one recording, or one stretch of the guard's own. What it finds it returns, to be raised."""
+
+    def __init__(self, recorder: Recorder, strict: bool) -> None:
+        self._sink = recorder.sink
+        self._folder = recorder.folder
+        self._strict = strict
+        self._catalogues = Catalogues(recorder.folder)
+        self._suspects = Suspects()
+        self._writes: dict[int, Writes] = {}
+        self._cleared: dict[Any, tuple[Outputs, Reason]] = {}  # what has been seen to do no harm
+        self._last_alarm = 0
+
+    # ---- eager
+
+    def made_bad(self, op: str, inputs: Sequence[Any], call: int, outputs: Sequence[Any]) -> Alarm:
+        given = list(_tensors(inputs))
+        self._look_at_strangers(given)
+        uids = tuple(uid for uid, _ in given)
+        for number, tensor in enumerate(outputs):
+            bad, nan = _health(tensor)
+            if bad:
+                reason = Reason.BORN if nan else self._suspects.reason(uids, _reason_of(op, inputs))
+                self._suspect(tensor._id, Suspect(call, nan, reason, uids))
+                if self._strict and op not in _MOVES_VALUES and not (number and op in ops.STATISTICS):
+                    return self._alarm([tensor._id], f"the output of {op} (strict)")
+        return None
+
+    def _look_at_strangers(self, given: Sequence[tuple[int, Any]]) -> None:
+        """What is bad and was made by no op came from outside: that is where it began."""
+        for uid, tensor in given:
+            bad, nan = _health(tensor) if self._suspects.get(uid) is None else (False, False)
+            if bad:
+                reason = Reason.BORN if nan else Reason.LITERAL if is_mask(tf.array_of(tensor)) else Reason.DATA
+                self._suspect(uid, Suspect(0, nan, reason, ()))
+
+    def writes(self, op: str, inputs: Sequence[Any]) -> Alarm:
+        return self._judge([uid for uid, _ in _tensors(inputs)], Reason.DATA, f"a variable ({op})")
+
+    def differentiates(self, targets: Any) -> Alarm:
+        if not self._suspects:
+            return None
+        uids = [tensor._id for tensor in tf.flat_tensors(targets)]
+        return self._judge(uids, Reason.DATA, "the loss that GradientTape.gradient was asked about")
+
+    def becomes_python(self, tensor: Any) -> Alarm:
+        if not self._suspects:
+            return None
+        return self._judge([tensor._id], Reason.BORN, "a value that Python reads")
+
+    def _judge(self, uids: Iterable[int], up_to: Reason, reached: str) -> Alarm:
+        """An alarm where one of the tensors is bad for a reason that counts here."""
+        found = [uid for uid in self._suspects.among(uids) if self._suspects.reason([uid]) <= up_to]
+        return self._alarm(found, reached) if found else None
+
+    def _suspect(self, uid: int, suspect: Suspect) -> None:
+        if not self._suspects:
+            self._sink.set_suspicious(1)
+        self._suspects.add(uid, suspect)
+
+    # ---- functions
+
+    def function_ended(self, call: FunctionCall, outputs: Sequence[Any], seen: bool) -> Alarm:
+        bad = frozenset(self._sink.take_bad(call.number))
+        if seen and not bad:
+            return None
+        key = (call.name, bad)
+        if seen and key in self._cleared:
+            self._suspect_outputs(call, outputs, *self._cleared[key])
+            return None
+        found = list(_bad_among(outputs[: _how_many(call.name)]))
+        written, reason, born = self._look_inside(call, bad, found) if seen else ([], Reason.BORN, [])
+        is_gradient = "__backward_" in call.name  # which matters once it is applied
+        reached = self._reached(call.name, [] if is_gradient else found, written, reason)
+        if reached:
+            return self._raised(self._excerpt_of_call(call), reached, born)
+        self._clear(key, found, reason)
+        self._suspect_outputs(call, outputs, found, reason)
+        return None
+
+    def _look_inside(
+        self, call: FunctionCall, bad: frozenset[tuple[int, bool]], found: Outputs
+    ) -> tuple[Outputs, Reason, list[str]]:
+        """What was written to variables that is bad, why that and the outputs are, and in which tensors that began."""
+        assert call.watched is not None
+        excerpt = self._excerpt_of_call(call)
+        writes = self._writes.get(call.watched.instance)
+        if writes is None:
+            writes = self._writes[call.watched.instance] = Writes(excerpt, call.watched.instance)
+        candidates = {tensor for tensor, _ in bad if tensor in writes.written}
+        if not candidates and not found:
+            return [], Reason.LITERAL, []
+        moment = Moments(excerpt).of_call(call.number)
+        reached = set(writes.reached(candidates, moment.rows))
+        written = [(tensor, nan) for tensor, nan in bad if tensor in reached]
+        instance = excerpt.catalogue.instances[call.watched.instance]
+        past = Past(moment, self._suspects)
+        births = past.births([number for number, _ in found], reached, instance)
+        if all(one.op == "ReadVariableOp" for one in births):  # the call itself may have spoiled it just before
+            births = past.before_written(writes.written) or births
+        has_nan = any(nan for _, nan in [*written, *found])
+        return written, Reason.BORN if has_nan else past.reason(births), [one.tensor.name for one in births]
+
+    def _reached(self, name: str, found: Outputs, written: Outputs, reason: Reason) -> str | None:
+        called = _called(name)
+        if written and reason <= Reason.DATA:
+            return f"a variable, in {called}"
+        if found and (reason is Reason.BORN or any(nan for _, nan in found)):
+            return f"output {found[0][0]} of {called}"
+        return None
+
+    def _suspect_outputs(self, call: FunctionCall, outputs: Sequence[Any], found: Outputs, reason: Reason) -> None:
+        uids = _uids_of(call)
+        for number, nan in found:
+            self._suspect(outputs[number]._id, Suspect(call.number, nan, Reason.BORN if nan else reason, uids))
+
+    def _clear(self, key: Any, found: Outputs, reason: Reason) -> None:
+        if len(self._cleared) > MOST_CLEARED:
+            self._cleared.clear()
+        self._cleared[key] = found, reason
+
+    def function_failed(self, call: FunctionCall, stopped: bool) -> Alarm:
+        self._sink.take_bad(call.number)
+        if not stopped:
+            return None
+        reached = f"the output of an op in {_called(call.name)} (strict)"
+        return self._raised(self._excerpt_of_call(call, max(call.began, self._last_alarm)), reached)
+
+    def op_failed(self, op: str) -> Alarm:
+        return self._raised(self._excerpt(set(), set(), self._last_alarm), f"the output of an op under {op} (strict)")
+
+    # ---- alarms
+
+    def _alarm(self, uids: Sequence[int], reached: str) -> Alarm:
+        return self._raised(self._excerpt(*self._suspects.history(uids)), reached)
+
+    def _excerpt_of_call(self, call: FunctionCall, since: int | None = None) -> Excerpt:
+        uids = _uids_of(call)
+        calls, seen = self._suspects.history(uids)
+        return self._excerpt(calls | {call.number}, seen | set(uids), since)
+
+    def _excerpt(self, calls: set[int], uids: set[int], since: int | None = None) -> Excerpt:
+        return Excerpt(self._folder, self._catalogues, calls, uids, since)
+
+    def _raised(self, excerpt: Excerpt, reached: str, born: Sequence[str] = ()) -> Alarm:
+        error = explanation(excerpt, reached, born)
+        if error.findings and error.findings[0].op in _DATA:  # what did the dataset compute it from?
+            error = explanation(excerpt.with_datasets(self._last_alarm), reached)
+        if not self._last_alarm and _is_weak(error):  # what came long before may tell: growth, a dataset, a checkpoint
+            error = _better(error, explanation(ProcessTrace(self._folder), reached))
+        self._last_alarm = time.monotonic_ns()
+        return error
+
+
+_WEAK = ("origin", "sum-overflow", "product-overflow", "nan-in-data", "nan-initial-value")
+
+
+def _is_weak(error: NumericsError) -> bool:
+    """Does it tell what happened, but hardly why."""
+    return not error.findings or error.findings[0].file is None or error.findings[0].cause in _WEAK
+
+
+def _better(error: NumericsError, other: NumericsError) -> NumericsError:
+    """The other, where it names a line and is not less sure."""
+    if not other.findings or other.findings[0].file is None:
+        return error
+    mine = error.findings[0].confidence if error.findings and error.findings[0].file is not None else 0.0
+    return other if other.findings[0].confidence >= mine else error
+
+
+def _called(name: str) -> str:
+    """A function's name as the user wrote it."""
+    return program_name(name)
+
+
+def _reason_of(op: str, inputs: Sequence[Any]) -> Reason:
+    """Why an op's output is infinite where none of the tensors that went in is."""
+    if op in ops.LITERALS or op == "ReadVariableOp":  # had that been computed, writing it would have raised
+        return Reason.LITERAL
+    if any(_is_infinite(thing) for thing in inputs):
+        return Reason.LITERAL
+    return Reason.DATA if op in ops.ARRIVALS else Reason.BORN
+
+
+def _is_infinite(thing: Any) -> bool:
+    """A number of Python, or a variable, that an op took as it is."""
+    if isinstance(thing, float):
+        return math.isinf(thing)
+    if not isinstance(thing, tf.Variable):
+        return False
+    return _health(tf_variables.read_variable(thing))[0]  # what it has got was let through
+
+
+def is_mask(array: Any) -> bool:
+    """Nothing but infinities and zeros: it was written down, not measured."""
+    return bool((np.isinf(array) | (array == 0)).all())
+
+
+def _tensors(inputs: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+    """The eager tensors among an op's arguments, by themselves or in a list."""
+    for thing in inputs:
+        if isinstance(thing, _Tensor):
+            yield thing._id, thing
+        elif isinstance(thing, list | tuple):
+            yield from ((one._id, one) for one in thing if isinstance(one, tf.EagerTensor))
+
+
+def _uids_of(call: FunctionCall) -> tuple[int, ...]:
+    return tuple(uid for uid, _ in _tensors(call.inputs))
+
+
+def _bad_among(outputs: Sequence[Any]) -> Iterator[tuple[int, bool]]:
+    for number, tensor in enumerate(outputs):
+        bad, nan = _health(tensor)
+        if bad:
+            yield number, nan
+
+
+def _how_many(name: str) -> int | None:
+    """How many outputs of the function that is being called the user gets."""
+    return tf.user_outputs(sys._getframe(2)) if "__forward_" in name else None
+
+
+def _health(tensor: Any) -> tuple[bool, bool]:
+    """Is anything in it not finite, and is anything NaN."""
+    if not isinstance(tensor, _Tensor):
+        return False, False
+    dtype = DTYPES.get(tensor._datatype_enum())
+    if dtype is None or dtype.kind not in (Kind.FLOAT, Kind.COMPLEX):
+        return False, False
+    array = tf.array_of(tensor)
+    bad = not bool(np.isfinite(array).all())
+    return bad, bad and bool(np.isnan(array).any())

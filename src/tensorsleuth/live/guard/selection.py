@@ -1,0 +1,85 @@
+"""What the guard looks at: whether anything is bad, and in full what may turn out to be the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorsleuth.core.dtypes import is_float
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.ops import kinds as ops
+from tensorsleuth.recording.functions.function_def import Definition
+from tensorsleuth.recording.functions.probes import LookInGraph, Selection
+from tensorsleuth.recording.settings import Settings
+
+
+@dataclass(frozen=True)
+class GuardSelection(Selection):
+    """The guard's own looks, and those of a recording that is under way with it: the closer of both."""
+
+    recording: Selection | None = None
+    strict: bool = False
+
+    @property
+    def times(self) -> bool:
+        return self.recording is not None and self.recording.times
+
+    def look(self, op: str, dtype: int) -> Mode | None:
+        own = Mode.CURT_HEALTH if is_float(dtype) else None
+        return _closer(own, self.recording.look(op, dtype) if self.recording else None)
+
+    def in_function(self, definition: Definition) -> LookInGraph:
+        """What cannot make a bad value is looked at where it may hide one, or is what a variable gets."""
+        asked_about, written = _asked_about(definition), _written(definition)
+        recorded = self.recording.in_function(definition) if self.recording else None
+
+        def look(op: str, dtype: int, name: str) -> Mode | None:
+            told_by_inputs = op in ops.HARMLESS - _MASKS and name not in written
+            own = (
+                self._look(op, dtype, name, name in asked_about) if name in asked_about or not told_by_inputs else None
+            )
+            return _closer(own, recorded(op, dtype, name) if recorded else None)
+
+        return look
+
+    def _look(self, op: str, dtype: int, name: str, closely: bool) -> Mode | None:
+        if not is_float(dtype) or op in _NEVER:
+            return None
+        if self.strict and (op in _NOT_BORN or (op in ops.STATISTICS and ":y:" not in name)):
+            return None  # a probe would stop the program
+        return Mode.FULL_HEALTH if closely else Mode.CURT_HEALTH
+
+
+_VIEWS = ops.VIEWS - {"IdentityN"}
+_NEVER = ops.STATIC | ops.CONTROL_FLOW | ops.VIEWS
+_MASKS = frozenset(["Select", "SelectV2", "Maximum", "Minimum", "ClipByValue"])
+# The inputs that say why an op failed; of the others, every input does.
+_TELLING = {"RealDiv": (1,), "Div": (1,), "Xdivy": (1,), "SqrtGrad": (0,), "RsqrtGrad": (0,)}
+_HALVES = (14, 19)  # bfloat16, float16: what a value may be too large for
+_NOT_BORN = ops.HARMLESS | ops.LITERALS  # what is bad in their outputs was so before
+
+
+def guard_settings(probe: str) -> Settings:
+    """How the guard records by itself, into memory."""
+    return Settings("", Mode.CURT_HEALTH, None, None, None, probe)
+
+
+def _asked_about(definition: Definition) -> set[str]:
+    """Names of the tensors that go into ops which can fail, seen through views."""
+    return {
+        definition.behind(name, _VIEWS)
+        for node in definition.proto.node_def
+        if node.op in ops.CAN_FAIL and (node.op != "Cast" or node.attr["DstT"].type in _HALVES)
+        for slot, name in enumerate(node.input)
+        if slot in _TELLING.get(node.op, (slot,)) and not name.startswith("^")
+    }
+
+
+def _written(definition: Definition) -> set[str]:
+    """Names of the tensors that are written to variables, seen through views."""
+    writers = (node for node in definition.proto.node_def if ops.writes_variables(node.op))
+    return {definition.behind(name, _VIEWS) for node in writers for name in node.input if not name.startswith("^")}
+
+
+def _closer(one: Mode | None, other: Mode | None) -> Mode | None:
+    looks = [look for look in (one, other) if look is not None]
+    return max(looks, default=None)

@@ -1,0 +1,48 @@
+"""What is inside of functions that XLA compiles: seen when a call of a step that is due is run again, uncompiled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.live.layer_stats.functions import InsideFunctions
+from tensorsleuth.live.layer_stats.selection import InsideSelection
+from tensorsleuth.live.layer_stats.series import InsideBook
+from tensorsleuth.native import loader
+from tensorsleuth.recording.functions.probes import Placed
+from tensorsleuth.recording.guard_protocol import FunctionCall
+from tensorsleuth.recording.observers import Nothing
+from tensorsleuth.recording.recorder import Recorder
+from tensorsleuth.recording.replay.free_memory import has_room_for_another
+from tensorsleuth.recording.structure.tensor_roles import Subjects
+
+REPLAY = "replay"
+NOT_SEEN = "attention, layers and gradients in what XLA compiles"
+
+
+class InsideCompiled:
+    """Chooses which calls are run again, and what is looked at in them."""
+
+    def __init__(self, recorder: Recorder, native: loader.Native, book: InsideBook, subjects: Subjects) -> None:
+        self._recorder = recorder
+        self._functions = InsideFunctions(recorder, native, book, subjects, REPLAY)
+        self._looked: dict[str, int] = {}  # the last step in which a call of a function was run again
+        self._said = False  # that there is no room for it
+        settings = replace(recorder.settings, mode=Mode.NO_TENSOR)
+        self.selection = InsideSelection(settings, Nothing(settings), self)
+
+    def placed(self, placed: Placed) -> frozenset[str]:
+        return self._functions.placed(placed)
+
+    def wants(self, call: FunctionCall) -> bool:
+        """Is a call looked into that has come back, in a step that is due: the first of its function."""
+        step = self._recorder.steps.number
+        if self._looked.get(call.name) == step:
+            return False
+        self._looked[call.name] = step
+        if has_room_for_another():
+            return True
+        if not self._said:
+            self._said = True
+            self._recorder.catalog.not_covered(NOT_SEEN, "less memory is free than the program takes to run it again")
+        return False

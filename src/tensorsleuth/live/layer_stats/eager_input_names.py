@@ -1,0 +1,59 @@
+"""What the program calls a tensor that it feeds to eager code: by the functions that are under way.
+
+Names are those that a traced function would give: `train_step/labels`, `train_step/batch_token_ids`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable, Mapping
+from types import FrameType
+from typing import Any
+
+from tensorsleuth.recording.call_sites import is_user
+from tensorsleuth.recording.keras import internals as keras
+
+_OF_LAYERS = frozenset(["call", "__call__", "build"])
+_HELD_BY_FRAME = sys.version_info < (3, 13)  # what `f_locals` gives is kept by the frame, and so is all that is in it
+
+
+def input_name(frame: FrameType | None, tensor: Any) -> str | None:
+    """The name of a tensor that an op takes; None where no variable of the program's holds it."""
+    fed = keras.fed(frame, lambda data: _path(data, tensor, "/"))
+    if fed is not None:
+        return fed
+    frames: list[FrameType] = []
+    while frame is not None:
+        if is_user(frame.f_code.co_filename) and frame.f_code.co_name not in _OF_LAYERS:
+            frames.insert(0, frame)
+        frame = frame.f_back
+    found = (_among(one, tensor, arguments) for arguments in (True, False) for one in frames)
+    return next((name for name in found if name is not None), None)
+
+
+def _among(frame: FrameType, tensor: Any, arguments: bool) -> str | None:
+    code, held = frame.f_code, frame.f_locals
+    names: Iterable[str] = code.co_varnames[: code.co_argcount] if arguments else list(held)
+    found = ((name, _path(held.get(name), tensor, "_")) for name in names)
+    path = next(("_".join(filter(None, (name, within))) for name, within in found if within is not None), None)
+    if _HELD_BY_FRAME and code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(held) == 3:
+        held.clear()  # only the frame and we have it: the program's tensors must not live on in it
+    if path is None:
+        return None
+    return path if code.co_name == "<module>" else f"{code.co_name}/{path}"
+
+
+def _path(value: Any, tensor: Any, between: str, depth: int = 0) -> str | None:
+    """Where a tensor is in a value: empty where it is the value itself."""
+    if value is tensor:
+        return ""
+    if isinstance(value, Mapping):
+        items: Iterable[tuple[Any, Any]] = list(value.items())
+    else:
+        items = enumerate(value) if isinstance(value, tuple | list) and len(value) <= 64 else ()
+    for key, item in items if depth < 3 else ():
+        within = _path(item, tensor, between, depth + 1)
+        if within is not None:
+            return between.join(filter(None, (str(key), within)))
+    return None

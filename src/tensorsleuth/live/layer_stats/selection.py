@@ -1,0 +1,52 @@
+"""Has a probe stand behind what is looked at inside of the model, also where a recording does not look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.recording.functions.function_def import Definition
+from tensorsleuth.recording.functions.probes import LookInGraph, Placed, Selection
+from tensorsleuth.recording.observers import RiderSelection
+
+
+@dataclass(frozen=True)
+class InsideSelection(RiderSelection):
+    """The same as `base`, and what is looked at inside. No row of the recording's comes of it."""
+
+    def look(self, op: str, dtype: int) -> Mode | None:
+        return self.base.look(op, dtype)
+
+    def again(self) -> Selection:
+        return self.base.again()
+
+    def in_eager(self, op: str, first: int, outputs: int) -> None:
+        self.base.in_eager(op, first, outputs)
+
+    def refused(self, function: str, why: str) -> None:
+        self.base.refused(function, why)
+
+    @property
+    def times(self) -> bool:
+        return self.base.times
+
+    def in_instance(self, placed: Placed) -> Selection:
+        return _InInstance(self.settings, self.base.in_instance(placed), self.rider.placed(placed))
+
+
+@dataclass(frozen=True)
+class _InInstance(Selection):
+    """The same, in a function at one place."""
+
+    base: Selection
+    sources: frozenset[str]
+
+    @property
+    def times(self) -> bool:
+        return self.base.times
+
+    def has_probe(self, source: str) -> bool:
+        return source in self.sources or self.base.has_probe(source)
+
+    def in_function(self, definition: Definition) -> LookInGraph:
+        return self.base.in_function(definition)

@@ -1,0 +1,121 @@
+"""What users call to have some tensors logged, by name or at a point in the code, and to print from inside graphs."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.live.watch.options import Wanted, checked_every, make_wanted, read_what
+from tensorsleuth.recording import api as recording
+from tensorsleuth.recording.handle import Removable
+
+T = TypeVar("T")
+
+_watches: Any = None  # Watches, once there has been one
+_implied: Any = None  # the recording that was begun for them
+
+
+class Watch(Removable[Wanted]):
+    """Something that is being watched. Ends with `remove()`, with its `with` block, or with the program."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        super().__init__(wanted)
+        self.tensors, self.every = wanted.text, wanted.every
+
+    def _take_away(self, held: Wanted) -> None:
+        if _watches.remove(held):
+            _leave()
+
+    def __repr__(self) -> str:
+        return f"<watch {self.tensors!r} every {self.every} steps>"
+
+
+@overload
+def watch(
+    tensors: str | Sequence[str],
+    *,
+    every: int = 1,
+    what: str | Sequence[str] | None = None,
+    logdir: str | os.PathLike[str] | None = None,
+) -> Watch: ...
+@overload
+def watch(
+    tensors: T,
+    *,
+    name: str,
+    every: int = 1,
+    what: str | Sequence[str] | None = None,
+    logdir: str | os.PathLike[str] | None = None,
+) -> T: ...
+
+
+def watch(
+    tensors: Any,
+    *,
+    name: str | None = None,
+    every: int = 1,
+    what: str | Sequence[str] | None = None,
+    logdir: str | os.PathLike[str] | None = None,
+) -> Any:
+    """Log some tensors, every so many training steps: into the trace, and as event files for TensorBoard.
+
+    Args:
+        tensors: names or regular expressions of ops, layers and variables; "op:…", "name:…", "layer:…", "variable:…",
+            "gradient:…", "update:…" say which. Or, with `name`, one tensor, which is returned.
+        name: what to call the tensor that is watched here.
+        every: how many training steps from one look to the next.
+        what: one or more of "scalar", "norm", "histogram", "quantiles", "image", "text", "value"; by default the value
+            of what has one element, the norm and a histogram of others, and text.
+        logdir: where event files go; by default `tensorboard` in the run.
+    """
+    if name is not None:
+        return _watch_here(tensors, name, checked_every(every), what, logdir)
+    wanted = make_wanted(tensors, every, what)
+    _begin(logdir).add(wanted)
+    return Watch(wanted)
+
+
+watch.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph: do not convert
+
+
+def _watch_here(tensor: T, name: str, every: int, what: Any, logdir: Any) -> T:
+    if not isinstance(name, str) or not name:
+        raise SleuthError(f"watch(name={name!r}): a name is a text, such as name='logits'.")
+    asked = read_what(what)
+    watches = _begin(logdir)
+    from tensorsleuth.live.watch import points
+
+    points.look(watches, tensor, name, every, asked)
+    return tensor
+
+
+def _begin(logdir: Any) -> Any:
+    """The watches of this process, with something to write to."""
+    global _watches, _implied
+    if _watches is None:
+        recording.need_tensorflow()
+        from tensorsleuth.live.watch.watches import Watches
+
+        _watches = Watches()
+        os.register_at_fork(after_in_child=_watches.abandon)
+        atexit.register(_leave)
+    if logdir is not None:
+        _watches.move(Path(logdir))
+    if _watches.recorder is None:
+        _implied = recording.record_lightly() or _implied
+        recording.add_rider(_watches)
+    return _watches
+
+
+def _leave() -> None:
+    """Nothing is watched any more: what was begun for it ends."""
+    global _implied
+    recording.remove_rider(_watches)
+    _watches.logdir = None
+    implied, _implied = _implied, None
+    if implied is not None:
+        implied.close()

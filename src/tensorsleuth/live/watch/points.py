@@ -1,0 +1,57 @@
+"""A tensor that is watched at a point in the code: eager, in a graph, in a graph that XLA compiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.layout.rows import What
+from tensorsleuth.live.watch.options import Wanted
+from tensorsleuth.live.watch.series import Entry
+from tensorsleuth.live.watch.watches import Watches
+from tensorsleuth.native import loader
+from tensorsleuth.recording.call_sites import caller_line
+from tensorsleuth.recording.harmless import complain, harmless
+from tensorsleuth.recording.tensorflow import graph_points, tracing
+from tensorsleuth.recording.tensorflow import internals as tf
+
+MOST_TEXTS, MOST_BYTES = 64, 4096  # native/src/observers/watches.cc
+
+_wanted: dict[tuple[str, int, What], Wanted] = {}
+
+
+def look(watches: Watches, value: Any, name: str, every: int, what: What) -> None:
+    """Look at it now, where code is eager; else whenever the graph runs."""
+    if graph_points.is_keras_input(value):
+        raise SleuthError(
+            f"watch(name={name!r}): this is a stand-in of Keras, which has no value until the model is called. Watch "
+            "it in the call() of a layer, or by the layer's name: watch('layer:…')."
+        )
+    wanted = _wanted.setdefault((name, every, what), Wanted(name, (), every, what))
+    entry = watches.series("point", name, [wanted], *caller_line())
+    if entry is None:
+        return
+    if graph_points.in_function() and graph_points.is_tensor(value):
+        harmless(_in_graph, watches, entry, graph_points.as_tensor(value))
+    else:
+        harmless(_eager, watches, entry, value)
+
+
+def _in_graph(watches: Watches, entry: Entry, tensor: Any) -> None:
+    if loader.load() is None or tracing.is_saving():
+        return
+    if not tracing.is_compiled():
+        graph_points.put_op("SleuthPoint", [tensor], entry.series.number)
+    elif tensor.dtype.name == "string":
+        complain(f"watch(name={entry.series.name!r}): XLA has no texts; it is not watched there.")
+    else:
+        graph_points.post([tensor], lambda count, values: watches.saw(entry, values[0]))
+
+
+def _eager(watches: Watches, entry: Entry, value: Any) -> None:
+    tensor = graph_points.as_tensor(value)
+    if tensor.dtype.name == "string":
+        flat = tf.array_of(tensor).reshape(-1)[:MOST_TEXTS]
+        watches.saw_texts(entry, [bytes(text)[:MOST_BYTES] for text in flat.tolist()], tensor.shape.as_list())
+    else:
+        watches.saw(entry, tensor)

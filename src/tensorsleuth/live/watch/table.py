@@ -1,0 +1,130 @@
+"""A table of tensors, one line each: for the terminal, for a notebook, for pandas."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.ops.activations import RELUS, STEEPEST, slope
+
+COLUMNS = ("name", "shape", "health", "mean", "std", "norm", "zero", "dead", "saturated")
+MOST = 48  # letters of a name in a terminal; of a longer one the end
+
+
+@dataclass(frozen=True)
+class Line:
+    """What one tensor was."""
+
+    name: str  # of the layer, or the variable
+    shape: tuple[int, ...]
+    health: str  # "ok", or how many values are NaN or infinite
+    mean: float  # these of the finite values
+    std: float
+    norm: float
+    zero: float  # the share that is zero
+    dead: int | None  # units of a ReLU, along the last axis, that are zero for all; None of others
+    saturated: float | None  # how much of the slope of a tanh or sigmoid is lost; None of others
+
+
+def line_of(name: str, value: Any, activation: str | None = None) -> Line:
+    """The line of a tensor."""
+    values = np.asarray(value)
+    numbers = values.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    mean, std = (float(finite.mean()), float(finite.std())) if finite.size else (math.nan, math.nan)
+    zero = float((numbers == 0).mean()) if numbers.size else math.nan
+    norm = float(np.linalg.norm(finite))
+    saturated = 1.0 - float(slope(str(activation), mean, mean**2 + std**2)) if activation in STEEPEST else None
+    dead = _dead(numbers) if activation in RELUS else None
+    return Line(name, values.shape, _health(numbers), mean, std, norm, zero, dead, saturated)
+
+
+def _dead(numbers: Any) -> int | None:
+    return int((numbers == 0).all(tuple(range(numbers.ndim - 1))).sum()) if numbers.ndim > 1 else None
+
+
+def _health(numbers: Any) -> str:
+    nan, infinite = int(np.isnan(numbers).sum()), int(np.isinf(numbers).sum())
+    bad = [f"{count:,} {word}" for count, word in ((nan, "NaN"), (infinite, "infinite")) if count]
+    return ", ".join(bad) or "ok"
+
+
+class Table(Sequence[Line]):
+    """Lines, in the order of the model."""
+
+    def __init__(self, title: str, lines: Sequence[Line]) -> None:
+        self.title = title
+        self._lines = list(lines)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._lines[at]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __iter__(self) -> Iterator[Line]:
+        return iter(self._lines)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Columns, for pandas: pandas.DataFrame(table.to_dict())."""
+        rows = [asdict(line) for line in self._lines]
+        return {name: [row[name] for row in rows] for name in COLUMNS}
+
+    def __str__(self) -> str:
+        rows = [COLUMNS, *(_cells(line) for line in self._lines)]
+        rows = [(_shortened(row[0]), *row[1:]) for row in rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join([self.title, *(_text_row(row, widths) for row in rows)])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in COLUMNS)
+        body = "".join(f"<tr>{_html_cells(line)}</tr>" for line in self._lines)
+        title = html.escape(self.title)
+        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def plot(self, column: str = "norm") -> Any:
+        """Bars of one column, by matplotlib; returns its axes."""
+        if column not in COLUMNS[3:]:
+            raise SleuthError(f"plot({column!r}): there is no such column of numbers; take {', '.join(COLUMNS[3:])}.")
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            raise SleuthError("plot needs matplotlib: pip install matplotlib. Or take to_dict().") from None
+        _, axes = pyplot.subplots(figsize=(8, 1 + 0.25 * len(self)), layout="constrained")
+        places = range(len(self))  # not the names: two lines may have the same
+        axes.barh(places, [getattr(line, column) or 0 for line in self], tick_label=[line.name for line in self])
+        axes.invert_yaxis()
+        axes.set(title=self.title, xlabel=column)
+        return axes
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    shape = "×".join(map(str, line.shape)) or "scalar"
+    numbers = (f"{number:.3g}" for number in (line.mean, line.std, line.norm))
+    zero = "–" if math.isnan(line.zero) else f"{line.zero:.0%}"
+    dead = "–" if line.dead is None else f"{line.dead:,}"
+    saturated = "–" if line.saturated is None or math.isnan(line.saturated) else f"{line.saturated:.0%}"
+    return line.name, shape, line.health, *numbers, zero, dead, saturated
+
+
+def _text_row(row: Sequence[str], widths: Sequence[int]) -> str:
+    """Words to the left, numbers to the right."""
+    pairs = zip(row, widths, strict=True)
+    return "  ".join(cell.ljust(w) if at < 3 else cell.rjust(w) for at, (cell, w) in enumerate(pairs)).rstrip()
+
+
+def _html_cells(line: Line) -> str:
+    bad = ' style="color: #c0392b"' if line.health != "ok" else ""
+    return "".join(f"<td{bad}>{html.escape(cell)}</td>" for cell in _cells(line))
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= MOST else f"…{name[1 - MOST :]}"

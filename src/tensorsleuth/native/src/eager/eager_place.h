@@ -1,0 +1,158 @@
+// An op called from one place in the program: how the place is known again, and what Python has said of it.
+// Part of eager_hook.cc, and included there alone: what runs for every op is compiled into it.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <unordered_map>
+
+#include "eager/python_abi.h"
+#include "recording.h"
+
+namespace sleuth {
+namespace {
+
+using namespace py;
+
+constexpr int kDtypes = 64;
+
+enum Callback {
+  kIntern,
+  kSubstitute,
+  kFunctionCall,
+  kFailed,
+  kLookSlowly,
+  kStrangers,
+  kMadeBad,
+  kWrites,
+  kBegins,
+  kLookInside,
+  kCallbacks
+};
+
+// An op called from one place in the program.
+struct Place {
+  uint32_t op, first, outputs, type;  // `type` is a hash of the op's type
+  uint8_t looks[kDtypes];             // how closely to look at an output of each dtype
+  uint32_t inputs;                    // how many of its arguments are tensors; the rest are attributes
+  bool writes;                        // a variable
+};
+
+struct Hook {
+  Object* real[3] = {};
+  Object* callbacks[kCallbacks] = {};
+  Object *tensor_type = nullptr, *list_type = nullptr, *tuple_type = nullptr;
+  Object *ops_with_functions = nullptr, *known_ops = nullptr, *writing_ops = nullptr;
+  Object *id = nullptr, *datatype_enum = nullptr, *handle = nullptr;
+  uint64_t session = 0;
+  bool slow_tensors = false;  // tensors may live on an accelerator: let Python look at them
+  std::unordered_map<uint64_t, Place> places;
+  std::unordered_map<Object*, bool> has_handle;  // by type
+} hook;
+
+thread_local uint32_t scope = 0;    // the name scope that Python is in: one line may run in several layers
+thread_local uint32_t forward = 0;  // while a gradient function runs: the op that it differentiates
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15ull;
+  return hash ^ (hash >> 29);
+}
+
+// Names the stack by its code objects and positions; the callback keeps the code objects alive.
+uint64_t place_key(Object* op) {
+  uint64_t key = mix(mix(0x51E07Bull + forward, scope), reinterpret_cast<uint64_t>(op));
+  Object* frame = PyEval_GetFrame();
+  if (frame) Py_IncRef(frame);
+  while (frame) {
+    Object* code = PyFrame_GetCode(frame);
+    int position = PyFrame_GetLasti ? PyFrame_GetLasti(frame) : PyFrame_GetLineNumber(frame);
+    key = mix(mix(key, reinterpret_cast<uint64_t>(code)), uint64_t(position));
+    Py_DecRef(code);
+    Object* back = PyFrame_GetBack(frame);
+    Py_DecRef(frame);
+    frame = back;
+  }
+  return key;
+}
+
+bool is_a(Object* thing, Object* type) {
+  Object* its = PyObject_Type(thing);
+  Py_DecRef(its);
+  return its == type;
+}
+
+Object* tuple_of(Object* const* items, Size count) {
+  Object* tuple = PyTuple_New(count);
+  for (Size i = 0; i < count; ++i) {
+    Py_IncRef(items[i]);
+    PyTuple_SetItem(tuple, i, items[i]);
+  }
+  return tuple;
+}
+
+bool read_place(Object* described, Place* place) {
+  if (!described) return PyErr_Clear(), false;
+  place->op = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 0)));
+  place->first = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 1)));
+  place->outputs = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 2)));
+  place->type = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 3)));
+  memcpy(place->looks, PyBytes_AsString(PyTuple_GetItem(described, 4)), kDtypes);
+  place->inputs = uint32_t(PyLong_AsUnsignedLongLong(PyTuple_GetItem(described, 5)));
+  Py_DecRef(described);
+  return true;
+}
+
+bool known_place(uint64_t key, Place* place) {
+  auto known = hook.places.find(key);
+  return known != hook.places.end() && (*place = known->second, true);
+}
+
+// Asks Python for a place that is new; `given`: how many outputs there are, or the arguments, where it has not run yet.
+bool new_place(Callback callback, uint64_t key, Object* op, Object* given, Place* place) {
+  uint64_t session = hook.session;
+  Object* arguments[] = {op, given, PyLong_FromUnsignedLongLong(forward)};
+  busy = true;
+  Object* described = PyObject_Vectorcall(hook.callbacks[callback], arguments, 3, nullptr);
+  busy = false;
+  Py_DecRef(arguments[2]);
+  // None: it cannot be told yet.
+  if (described && !is_a(described, hook.tuple_type)) return Py_DecRef(described), false;
+  if (!read_place(described, place) || hook.session != session) return false;  // a new recording began meanwhile
+  place->writes = PySet_Contains(hook.writing_ops, op) == 1;
+  hook.places[key] = *place;
+  return true;
+}
+
+bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
+  if (known_place(key, place)) return true;
+  Object* count = PyLong_FromUnsignedLongLong(outputs);
+  bool found = new_place(kIntern, key, op, count, place);
+  Py_DecRef(count);
+  return found;
+}
+
+struct Beginning {  // an op that is about to run
+  uint64_t key, session;
+  Place place;
+  bool found;  // else it is known what the place is when it has run
+};
+
+// Its place is named before it runs: it may be the last that the program runs.
+void find_beginning(Object* op, Object* const* args, Size count, Beginning* begins) {
+  begins->key = place_key(op);
+  begins->session = hook.session;
+  begins->found = known_place(begins->key, &begins->place);
+  if (begins->found) return;
+  Object* given = tuple_of(args, count);
+  begins->found = new_place(kBegins, begins->key, op, given, &begins->place);
+  Py_DecRef(given);
+}
+
+// The same place once it has run; a new recording may have begun meanwhile.
+bool place_after(const Beginning& began, Object* op, uint32_t outputs, Place* place) {
+  if (began.found && began.session == hook.session) return *place = began.place, true;
+  return find_place(began.key, op, outputs, place);
+}
+
+}  // namespace
+}  // namespace sleuth

@@ -1,0 +1,68 @@
+// A graph as TensorFlow hands it to its optimiser: views into the bytes of a GraphDef.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "graph/wire.h"
+
+namespace sleuth {
+
+inline bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+struct Node {
+  std::string_view whole, name, op, device, label, function;  // label: the node's name in its function
+  std::vector<std::string_view> inputs;
+};
+
+inline void read_debug_info(std::string_view bytes, Node* node) {
+  wire::Reader reader(bytes);
+  wire::Field field;
+  while (reader.next(&field)) {
+    if (field.number == 1) node->label = field.bytes;
+    if (field.number == 2) node->function = field.bytes;
+  }
+}
+
+inline bool read_node(std::string_view bytes, Node* node) {
+  wire::Reader reader(bytes);
+  wire::Field field;
+  node->whole = bytes;
+  while (reader.next(&field)) {
+    if (field.number == 1) node->name = field.bytes;
+    else if (field.number == 2) node->op = field.bytes;
+    else if (field.number == 3) node->inputs.push_back(field.bytes);
+    else if (field.number == 4) node->device = field.bytes;
+    else if (field.number == 6) read_debug_info(field.bytes, node);
+  }
+  return !reader.failed();
+}
+
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<std::string_view> others;  // library, versions: copied as they are
+};
+
+inline bool read_graph(std::string_view bytes, Graph* graph) {
+  wire::Reader reader(bytes);
+  wire::Field field;
+  while (reader.next(&field)) {
+    if (field.number != 1) {
+      graph->others.push_back(field.whole);
+      continue;
+    }
+    graph->nodes.emplace_back();
+    if (!read_node(field.bytes, &graph->nodes.back())) return false;
+  }
+  return !reader.failed();
+}
+
+// A session's graph gets its arguments and results only after it was optimised; those of functions have them.
+inline bool is_function(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (node.op == "_Arg" || node.op == "_Retval") return true;
+  return false;
+}
+
+}  // namespace sleuth

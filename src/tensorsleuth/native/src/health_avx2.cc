@@ -1,6 +1,0 @@
-#if defined(__x86_64__)
-#define SLEUTH_ISA avx2
-#define SLEUTH_TARGET __attribute__((target("avx2,fma")))
-#define SLEUTH_WIDTH 32
-#include "health_look.h"
-#endif

@@ -1,4 +1,0 @@
-#define SLEUTH_ISA portable
-#define SLEUTH_TARGET
-#define SLEUTH_WIDTH 16
-#include "health_look.h"

@@ -1,0 +1,46 @@
+#include "kernels/health.h"
+
+#include "kernels/plain_floats.h"
+
+namespace sleuth {
+
+namespace portable {
+void look_at(const char* data, int tf_dtype, int look, Health& all);
+}
+namespace avx2 {
+void look_at(const char* data, int tf_dtype, int look, Health& all);
+}
+
+int best_isa() {
+#if defined(__x86_64__)
+  static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return avx2 ? kAvx2 : kPortable;
+#else
+  return kPortable;
+#endif
+}
+
+void look_with([[maybe_unused]] int isa, const void* data, uint64_t n, int tf_dtype, int look, Health* out) {
+  *out = Health{};
+  out->elements = n;
+  if (look < kCurt) return;
+  PlainFloats plain;
+#if defined(__x86_64__)
+  if (isa == kAvx2) return avx2::look_at(static_cast<const char*>(data), tf_dtype, look, *out);
+#endif
+  portable::look_at(static_cast<const char*>(data), tf_dtype, look, *out);
+}
+
+void look(const void* data, uint64_t n, int tf_dtype, int look, Health* out) {
+  look_with(best_isa(), data, n, tf_dtype, look, out);
+}
+
+}  // namespace sleuth
+
+#define SLEUTH_DOOR __attribute__((visibility("default")))
+
+SLEUTH_DOOR void sleuth_health(const void* data, uint64_t n, int tf_dtype, int look, int isa, sleuth::Health* out) {
+  sleuth::look_with(isa < 0 ? sleuth::best_isa() : isa, data, n, tf_dtype, look, out);
+}
+
+SLEUTH_DOOR int sleuth_isa() { return sleuth::best_isa(); }

@@ -1,0 +1,17 @@
+// What the guard needs to know at once: which tensors of a call were bad. The rest it reads from the rows.
+#pragma once
+#include <cstdint>
+
+#include "recording.h"
+
+namespace sleuth::guard {
+
+bool on();
+bool strict();                            // a probe that sees a bad value fails
+int closer(int look, uint64_t elements);  // how closely to look: small tensors cost no more in full
+void saw_bad(const Where& where, bool nan);
+void joined(uint64_t tf_step, uint64_t call);
+void forget();
+void abandon();  // in a forked child
+
+}  // namespace sleuth::guard

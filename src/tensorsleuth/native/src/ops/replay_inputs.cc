@@ -1,0 +1,143 @@
+#include "ops/replay_inputs.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace sleuth::held {
+namespace {
+
+using Queue = std::vector<TF_Tensor*>;
+
+struct Step {
+  uint64_t call = 0, order = 0;
+  std::map<uint32_t, Queue> slots;
+  std::map<uint32_t, size_t> taken;  // how many of each slot have been handed out again
+
+  Step() = default;
+  Step(Step&& other) = default;
+  Step& operator=(Step&& other) {
+    std::swap(call, other.call), std::swap(order, other.order), std::swap(slots, other.slots),
+        std::swap(taken, other.taken);
+    return *this;
+  }
+  ~Step() {
+    for (auto& slot : slots)
+      for (TF_Tensor* tensor : slot.second) TF_DeleteTensor(tensor);
+  }
+};
+
+constexpr size_t kMostSteps = 256;  // under way at the same time, or kept for a later one
+std::mutex mutex;
+std::map<uint64_t, Step> steps;  // by TensorFlow's step id
+Step again;                      // the one that is being run again
+uint64_t steps_begun = 0;
+
+// TensorFlow's step ids say nothing of their order.
+Step& step_of(uint64_t tf_step) {
+  Step& step = steps[tf_step];
+  if (!step.order) step.order = ++steps_begun;
+  if (steps.size() <= kMostSteps) return step;
+  auto older = [](const auto& one, const auto& other) { return one.second.order < other.second.order; };
+  steps.erase(std::min_element(steps.begin(), steps.end(), older));
+  return step;
+}
+
+}  // namespace
+
+void keep(uint64_t tf_step, uint32_t slot, TF_Tensor* tensor) {
+  std::lock_guard<std::mutex> lock(mutex);
+  step_of(tf_step).slots[slot].push_back(tensor);
+}
+
+void joined(uint64_t tf_step, uint64_t call) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = steps.find(tf_step);
+  if (found != steps.end()) found->second.call = call;
+  else if (call) step_of(tf_step).call = call;
+}
+
+const TF_Tensor* next(uint32_t slot) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = again.slots.find(slot);
+  size_t& taken = again.taken[slot];
+  return found == again.slots.end() || taken >= found->second.size() ? nullptr : found->second[taken++];
+}
+
+// A forked child may not wait for a thread that it has not got, nor use what that was changing. It frees nothing.
+__attribute__((constructor)) void watch_forks() {
+  pthread_atfork(nullptr, nullptr, [] {
+    new (&mutex) std::mutex();
+    new (&steps) std::map<uint64_t, Step>();
+    new (&again) Step();
+  });
+}
+
+}  // namespace sleuth::held
+
+extern "C" {
+#define SLEUTH_API __attribute__((visibility("default")))
+
+// A call has ended, and all went well.
+SLEUTH_API void sleuth_held_drop(uint64_t call) {
+  using namespace sleuth::held;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto step = steps.begin(); step != steps.end();)
+    if (step->second.call == call) step = steps.erase(step);
+    else ++step;
+}
+
+// A call is to be run again: what it took is handed out from its beginning. 0 goes back to the beginning.
+SLEUTH_API void sleuth_held_again(uint64_t call) {
+  using namespace sleuth::held;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (call && again.call != call) {
+    again = Step{};
+    for (auto& step : steps)
+      if (step.second.call == call) again = std::move(step.second);
+  }
+  again.taken.clear();
+}
+
+// How many values a slot holds in the call that is to be run again.
+SLEUTH_API uint64_t sleuth_held_count(uint32_t slot) {
+  using namespace sleuth::held;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = again.slots.find(slot);
+  return found == again.slots.end() ? 0 : found->second.size();
+}
+
+// How much memory what a call took takes.
+SLEUTH_API uint64_t sleuth_held_bytes(uint64_t call) {
+  using namespace sleuth::held;
+  std::lock_guard<std::mutex> lock(mutex);
+  uint64_t bytes = 0;
+  for (auto& step : steps)
+    if (step.second.call == call)
+      for (auto& slot : step.second.slots)
+        for (TF_Tensor* tensor : slot.second) bytes += TF_TensorByteSize(tensor);
+  return bytes;
+}
+
+// What was kept outside of any step (SleuthHold, for a step that comes from a file) is what a call took.
+SLEUTH_API void sleuth_held_join(uint64_t call) { sleuth::held::joined(0, call); }
+
+// A recording begins or ends: calls are numbered anew.
+SLEUTH_API void sleuth_held_clear() {
+  using namespace sleuth::held;
+  std::lock_guard<std::mutex> lock(mutex);
+  steps.clear();
+  again = Step{};
+}
+
+SLEUTH_API void sleuth_held_forget() {
+  using namespace sleuth::held;
+  std::lock_guard<std::mutex> lock(mutex);
+  again = Step{};
+}
+}

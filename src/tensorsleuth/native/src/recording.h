@@ -1,0 +1,52 @@
+// The recording that is under way in this process: its files, and the one way to note a tensor in them.
+#pragma once
+#include <cstdint>
+
+#include "files/ring.h"
+#include "files/rows.h"
+
+namespace sleuth {
+
+struct TensorView {
+  const void* data;
+  uint64_t elements, bytes;
+  int dtype, rank;
+  int64_t dims[8];  // the first eight
+};
+
+struct Where {  // what identifies an event beside its tensor
+  uint64_t step;
+  uint32_t tensor, iteration, frame;
+  uint8_t kind;
+};
+
+struct SessionPlan {
+  const char *events, *calls, *shapes, *value_rows, *values;  // paths of the files
+  uint64_t session;
+  uint64_t event_chunk_rows, event_chunks, event_window;
+  uint64_t call_chunk_rows, call_chunks;
+  uint64_t value_bytes;  // 0: values are not kept
+};
+
+inline thread_local bool busy = false;  // our own code runs on this thread: its ops are not the program's
+
+// Counts itself, so that closing can wait for those under way.
+struct Writing {
+  bool ok;  // whether there is a recording to write to
+  Writing();
+  ~Writing();
+};
+
+uint64_t current_session();  // 0 if nothing is being recorded
+bool recording(uint64_t session);
+// The training step.
+int64_t step_now();
+bool note(const TensorView& tensor, int look, const Where& where, uint32_t flags = 0);  // true where it is bad
+// `counts`: DebugNumericSummaryV2's FULL_HEALTH: id, device, dtype, rank, elements, -inf, +inf, nan, -, 0, +.
+// `moments`: min, max, mean, std, first_bad.
+void note_summary(const double* counts, const double* moments, const TensorView& tensor, int look, const Where& where);
+uint32_t shape_number(int rank, const int64_t* dims);
+void note_call(const Call& call);
+uint64_t next_call();
+
+}  // namespace sleuth

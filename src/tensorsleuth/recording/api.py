@@ -1,0 +1,308 @@
+"""What users call to record a program from inside."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.modes import DEFAULT_MODE, Mode
+from tensorsleuth.recording import default_observers
+from tensorsleuth.recording.handle import Ending
+from tensorsleuth.recording.harmless import complain, harmless
+from tensorsleuth.recording.settings import DtypeFilter, Settings, make_settings
+from tensorsleuth.recording.uncaught_exceptions import uncaught
+from tensorsleuth.trace.storage import run_folder
+
+_active: Recording | None = None
+_guardian: Guardian | None = None
+_riders: Any = None  # capture.riding.Riders, once there has been one
+
+
+class Guardian(Protocol):
+    """The guard, which watches through the recording where there is one, and by itself where there is none."""
+
+    @property
+    def recorder(self) -> Any: ...
+    def selection(self, settings: Settings) -> Any:
+        """What a recording has to look at so that both see enough."""
+
+    def stand_back(self) -> None:
+        """A recording is about to begin: only one can use the native library."""
+
+    def join(self, recorder: Any) -> None:
+        """A recording has begun."""
+
+    def stand_alone(self) -> None:
+        """It has ended."""
+
+
+class Recording(Ending):
+    """A recording under way. Ends with `close()`, with its `with` block, or with the program."""
+
+    def __init__(
+        self, path: Path | None, settings: Settings, recorder: Any, injected: bool = False, implied: bool = False
+    ) -> None:
+        self.path = path  # of the run, None where it could not be made
+        self._settings = settings
+        self._recorder = recorder
+        self._injected = injected
+        self._implied = implied  # nobody asked for it: something else needed one
+
+    @property
+    def recorder(self) -> Any:
+        """What does the work; None where the recording could not be made, or has ended."""
+        return self._recorder
+
+    def close(self) -> None:
+        """Stop recording; the trace is complete. Closing twice does nothing."""
+        global _active
+        recorder, self._recorder = self._recorder, None
+        if recorder is None:
+            return
+        with changing_recorder():
+            _active = None
+            try:
+                recorder.close()
+            except Exception as error:
+                complain(f"the recording did not end cleanly: {error!r}")
+            if self.path is not None and not self._injected:
+                with contextlib.suppress(OSError):
+                    run_folder.write_end(self.path, 1 if uncaught() is not None else 0)
+            if _guardian is not None:
+                harmless(_guardian.stand_alone)
+
+    def bad_rows(self) -> int:
+        """How many bad tensors have been recorded so far."""
+        return int(self._recorder.sink.bad()) if self._recorder is not None else 0
+
+    def pause_sessions(self, paused: bool) -> None:
+        """Look at nothing that sessions run, or at all again."""
+        if self._recorder is not None:
+            self._recorder.pause_sessions(paused)
+
+    def _end(self) -> None:
+        self.close()
+
+
+def record(
+    logdir: str | os.PathLike[str] | None = None,
+    mode: str | Mode = DEFAULT_MODE,
+    circular_buffer_size: int | None = None,
+    op_regex: str | None = None,
+    tensor_dtypes: DtypeFilter = None,
+    inside_every: int | None = None,
+) -> Recording:
+    """Record this program from here on, as a new run in `logdir`.
+
+    Args:
+        logdir: where runs go; by default SLEUTH_LOGDIR, or `sleuth_runs` in the current directory.
+        mode: how closely to look at each tensor; see `tensorsleuth.core.modes.Mode`.
+        circular_buffer_size: keep at least this many of the latest events; 0 or less keeps all; None bounds the disk.
+        op_regex: look only at the outputs of ops whose type matches, from its start.
+        tensor_dtypes: look only at these dtypes: a list of dtypes or their names, or a function of a dtype.
+        inside_every: training steps from one look into the model (docs/inside.md) to the next; 0 is none; None is
+            SLEUTH_INSIDE_EVERY, or 100.
+    """
+    folder = run_folder.logdir(os.fspath(logdir) if logdir is not None else None)
+    settings = make_settings(folder, mode, circular_buffer_size, op_regex, tensor_dtypes, inside_every=inside_every)
+    if _active is not None and _active._implied:
+        _active.close()
+    return _active_like(settings) or _start(settings, lambda: run_folder.create(folder, sys.argv or ["python"]))
+
+
+def record_lightly() -> Recording | None:
+    """For what needs a recording to write to where none is under way: one that looks at what leaves functions, no more.
+
+    None where one is under way. A `record()` of the user's takes its place.
+    """
+    if _active is not None:
+        return None
+    from tensorsleuth.recording.functions.minimal_probes import Sentinel
+
+    settings = make_settings(run_folder.logdir(None), Mode.CURT_HEALTH, inside_every=0)
+    make_run = lambda: run_folder.create(Path(settings.logdir), sys.argv or ["python"])  # noqa: E731
+    return _start(settings, make_run, selection=Sentinel(settings, True))
+
+
+def enable_dump_debug_info(
+    dump_root: str,
+    tensor_debug_mode: str = "NO_TENSOR",
+    circular_buffer_size: int = 1000,
+    op_regex: str | None = None,
+    tensor_dtypes: DtypeFilter = None,
+) -> Recording:
+    """`tf.debugging.experimental.enable_dump_debug_info`, recorded by tensorsleuth."""
+    return record(dump_root, tensor_debug_mode, circular_buffer_size, op_regex, tensor_dtypes)
+
+
+def is_recording() -> bool:
+    """Is a recording under way."""
+    return _active is not None
+
+
+def disable_dump_debug_info() -> None:
+    """Stop recording; does nothing where nothing is recorded."""
+    if _active is not None and not _active._injected:
+        _active.close()
+
+
+@contextlib.contextmanager
+def step(number: int) -> Iterator[None]:
+    """Say that what runs in this block is training step `number`."""
+    if not isinstance(number, int):
+        raise SleuthError(f"step({number!r}): a step is a whole number.")
+    recorder = recorder_now()
+    with recorder.steps.said(number) if recorder is not None else contextlib.nullcontext():
+        yield
+
+
+def start_injected(run: Path, settings: Settings) -> None:
+    """Record a program that `sleuth run` started, into its run."""
+    _start(settings, lambda: run, injected=True)
+
+
+def under_way() -> Recording | None:
+    """The recording that is under way."""
+    return _active
+
+
+def recorder_now() -> Any:
+    """What watches the program now: the recording, or else the guard, or what riders have in memory."""
+    recorder = _recorder()
+    return recorder if recorder is not None or _riders is None else _riders.recorder
+
+
+def _recorder() -> Any:
+    if _active is not None:
+        return _active._recorder
+    return _guardian.recorder if _guardian is not None else None
+
+
+def set_guardian(guardian: Guardian | None) -> Any:
+    """Have the guard watch along, or not any more. Returns the recorder of the recording under way."""
+    global _guardian
+    _guardian = guardian
+    return _active._recorder if _active is not None else None
+
+
+def add_rider(rider: Any) -> None:
+    """Have it watch along with whatever recorder there is and will be; where there is none, with one in memory.
+
+    Adding it twice does nothing. See `capture.riding.Rider`.
+    """
+    global _riders
+    if _riders is None:
+        from tensorsleuth.recording.observers import Riders
+
+        _riders = Riders()
+        os.register_at_fork(after_in_child=_riders.abandon)
+    if rider not in _riders:
+        _riders.add(rider, _recorder())
+
+
+def remove_rider(rider: Any) -> None:
+    """Have it watch no more."""
+    if _riders is not None:
+        _riders.remove(rider)
+
+
+@contextlib.contextmanager
+def changing_recorder() -> Iterator[None]:
+    """While what watches the program becomes another."""
+    if _riders is not None:
+        _riders.leave()
+    try:
+        yield
+    finally:
+        if _riders is not None:
+            _riders.settle(_recorder())
+
+
+def _active_like(settings: Settings) -> Recording | None:
+    """The recording under way; an error where it was asked for with other settings."""
+    if _active is None or _active._injected:
+        return _active
+    differences = settings.differences(_active._settings)
+    if differences:
+        raise SleuthError(
+            f"A recording is under way with other settings: {'; '.join(differences)}. "
+            "Close it first (disable_dump_debug_info(), or the recording's close()), or use the same settings."
+        )
+    return _active
+
+
+def _start(settings: Settings, make_run: Any, injected: bool = False, selection: Any = None) -> Recording:
+    need_tensorflow()
+    if settings.inside_every:
+        harmless(_add_default_observers)
+    with changing_recorder():
+        return _start_recorder(settings, make_run, injected, selection)
+
+
+def _add_default_observers() -> None:
+    for make in default_observers.MAKERS:
+        add_rider(make())
+
+
+def _start_recorder(settings: Settings, make_run: Any, injected: bool, light: Any) -> Recording:
+    global _active
+    from tensorsleuth.recording.recorder import Recorder
+
+    guardian = _guardian
+    if guardian is not None:
+        guardian.stand_back()
+    try:
+        run = make_run()
+        selection = guardian.selection(settings) if guardian is not None else light
+        recorder = Recorder(run / f"p-{time.time_ns()}-{os.getpid()}", settings, selection)
+    except Exception as error:  # a disk that is full or read-only, or a mistake of ours
+        if guardian is not None:
+            guardian.stand_alone()
+        if os.environ.get("SLEUTH_DEBUG"):
+            raise
+        complain(f"not recording: {type(error).__name__}: {error}; the program goes on.")
+        return Recording(None, settings, None)
+    _active = Recording(run, settings, recorder, injected, implied=light is not None)
+    if guardian is not None:
+        guardian.join(recorder)
+    atexit.register(_active.close)
+    os.register_at_fork(after_in_parent=_say_fork, after_in_child=_forget)
+    return _active
+
+
+def need_tensorflow() -> None:
+    """An error that says what to do where there is none, or too old a one."""
+    try:
+        import tensorflow
+    except ImportError as error:
+        raise SleuthError(
+            f"TensorFlow cannot be imported by {sys.executable} ({error}). "
+            "Install it there (pip install tensorflow), or run sleuth with the Python that has it."
+        ) from error
+    major, minor = (int(part) for part in tensorflow.__version__.split(".")[:2])
+    if (major, minor) < (2, 15):
+        raise SleuthError(
+            f"TensorFlow {tensorflow.__version__} is too old: tensorsleuth needs 2.15 or newer. "
+            "Upgrade it (pip install -U tensorflow)."
+        )
+
+
+def _say_fork() -> None:
+    if _active is not None and _active._recorder is not None:
+        _active._recorder.forked()
+
+
+def _forget() -> None:
+    """In a forked child: the files are the parent's."""
+    global _active
+    if _active is not None and _active._recorder is not None:
+        _active._recorder.abandon()
+        _active._recorder = None
+    _active = None

@@ -1,0 +1,95 @@
+"""Has tensors inside functions summed up on the device they are on.
+
+The summaries hang beside the data path, each with a node that notes it and that the function keeps alive. They are
+there before TensorFlow optimises the graph, and can keep it from fusing ops whose outputs they look at. Dead ops stay
+dead, except that all results of a function are computed, also those that its caller does not use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorsleuth.core.dtypes import dtype_of
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.recording.backends.device_summary import summary_nodes
+from tensorsleuth.recording.functions.function_def import Definition
+from tensorsleuth.recording.functions.probes import InPlace, Probing, candidates, identify, keep
+from tensorsleuth.recording.tensorflow import internals as tf
+
+_WITH_EFFECTS = {
+    "PartitionedCall": "StatefulPartitionedCall",
+    "StatelessIf": "If",
+    "StatelessCase": "Case",
+    "StatelessWhile": "While",
+}
+
+
+class OnDevice(InPlace):
+    """Puts summaries into the copies of functions."""
+
+    def __init__(self, not_covered: Callable[[str, str], None]) -> None:
+        self._not_covered = not_covered
+
+    def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
+        live = live_tensors(copy)
+        _keep_effects(definition, copy, live)
+        look_at = probing.selection.in_function(definition)
+        for tensor, source, op, dtype, device in candidates(definition, arguments, called):
+            look = look_at(op, dtype, source)
+            if look is None or source not in live:
+                continue
+            nodes = _summary(source, tensor, dtype, device, look, probing)
+            copy.node_def.extend(nodes)
+            if nodes:
+                keep(copy, nodes[-1].name)
+            self._say_what_is_missing(dtype, look, bool(nodes))
+
+    def _say_what_is_missing(self, dtype: int, look: Mode, looked: bool) -> None:
+        name = dtype_of(dtype).name
+        if not looked:
+            self._not_covered(f"{name} tensors inside functions", "TensorFlow has no summary for them on the device")
+        elif look is Mode.FULL_TENSOR:
+            self._not_covered("values of tensors inside functions", "they live on the device; they are summed up there")
+
+
+def live_tensors(function: Any) -> set[str]:
+    """The tensors that the function needs to do its work; a summary must not make it compute any other."""
+    nodes = {node.name: node for node in function.node_def}
+    needed = [*function.ret.values(), *function.control_ret.values()]
+    needed += [node.name for node in function.node_def if tf.is_stateful(node.op)]
+    live: set[str] = set()
+    reached: set[str] = set()
+    while needed:
+        text = needed.pop()
+        live.add(text)
+        name = _node_of(text)
+        if name in nodes and name not in reached:
+            reached.add(name)
+            needed += nodes[name].input
+    return live
+
+
+def _keep_effects(definition: Definition, copy: Any, live: set[str]) -> None:
+    """What is called has effects now: say so, or the optimiser drops them; where the call is dead, let it be."""
+    names = {_node_of(text) for text in live}
+    for node, original in zip(copy.node_def, definition.proto.node_def, strict=True):
+        if node.name not in names:
+            node.CopyFrom(original)
+        elif node.op in _WITH_EFFECTS and node != original:
+            node.op = _WITH_EFFECTS[node.op]
+            keep(copy, node.name)
+
+
+def _node_of(text: str) -> str:
+    return text.lstrip("^").split(":")[0]
+
+
+def _summary(source: str, tensor: int, dtype: int, device: str, look: Mode, probing: Probing) -> list[Any]:
+    name = f"sleuth/{tensor}"
+    nodes, inputs = summary_nodes(name, source, dtype, device, look)
+    if not nodes:
+        return []
+    node = tf.NodeDef(name=name, op="SleuthSummary", input=inputs)
+    identify(node, tensor, dtype, look, probing)
+    return [*nodes, node]

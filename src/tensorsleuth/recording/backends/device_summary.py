@@ -1,0 +1,100 @@
+"""Sums up a tensor with TensorFlow's own ops, where it lives: for accelerators, so that only the summary travels.
+
+The ops are traced once for each dtype and mode into a function, which graphs call by a node, and eager code by name.
+It returns what the op SleuthSummary takes: the counts of DebugNumericSummaryV2, `[min, max, mean, std, first_bad]` of
+the finite values, and the shape. A device that flushes subnormals counts them as zeros.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import tensorflow as tf
+
+from tensorsleuth.core.dtypes import dtype_of
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.recording.tensorflow import internals
+
+COVERED = frozenset(("float16", "bfloat16", "float32", "float64"))  # what DebugNumericSummaryV2 takes
+OUTPUTS = (tf.float64, tf.float64, tf.int64)
+COUNTS = 11  # id, device, dtype, rank, elements, -inf, +inf, NaN, negative, zero, positive
+MOMENTS = 5
+_FULL_HEALTH = 4  # as TensorDebugMode numbers it
+
+
+def covers(dtype: int, look: int) -> bool:
+    """Can tensors of that dtype be summed up where they live; those that are not looked into always can."""
+    return look < Mode.CURT_HEALTH or dtype_of(dtype).name in COVERED
+
+
+def summary_nodes(name: str, source: str, dtype: int, device: str, look: int) -> tuple[list[Any], list[str]]:
+    """The nodes that sum up `source`, and SleuthSummary's inputs; none where the dtype is not covered."""
+    if not covers(dtype, look):
+        return [], []
+    node = internals.NodeDef(name=f"{name}/summary", op="PartitionedCall", input=[source], device=device)
+    node.attr["f"].func.name = summary_function(dtype, look)
+    node.attr["Tin"].list.type.append(dtype)
+    node.attr["Tout"].list.type.extend(output.as_datatype_enum for output in OUTPUTS)
+    return [node], [f"{node.name}:output:{index}" for index in range(len(OUTPUTS))]
+
+
+def summary_function(dtype: int, look: int) -> str:
+    """The name of the function that sums up tensors of that dtype as closely as `look` asks."""
+    return str(_traced(dtype, look).function_def.signature.name)
+
+
+@cache  # and so kept: TensorFlow drops a function with its Python object
+def _traced(dtype: int, look: int) -> Any:
+    with tf.init_scope(), tf.device(None):
+        function = tf.function(_summary(look), autograph=False)
+        return function.get_concrete_function(tf.TensorSpec(None, tf.as_dtype(dtype)))
+
+
+def _summary(look: int) -> Callable[[Any], Any]:
+    def sleuth_summary(tensor: Any) -> Any:
+        shape = tf.shape(tensor, tf.int64)
+        if look < Mode.CURT_HEALTH:
+            return tf.zeros(COUNTS, tf.float64), tf.zeros(MOMENTS, tf.float64), shape
+        counts = tf.raw_ops.DebugNumericSummaryV2(
+            input=tensor, tensor_id=0, tensor_debug_mode=_FULL_HEALTH, output_dtype=tf.float64
+        )
+        return counts, _moments(tf.reshape(tensor, [-1]), tf.reduce_sum(counts[8:]), look), shape
+
+    return sleuth_summary
+
+
+def _moments(flat: Any, count: Any, look: int) -> Any:
+    finite = tf.math.is_finite(flat)
+    first_bad = tf.reduce_min(tf.where(tf.logical_not(finite)))  # not argmax, which has no empty tensors
+    found = [tf.zeros([], tf.float64)] * 4
+    if look >= Mode.FULL_HEALTH:
+        found[:2] = _range(flat, finite, count)
+    if look >= Mode.FULL_NUMERICS:
+        found[2:] = _mean_and_std(flat, finite, count, tf.reduce_max(tf.abs(found[:2])))
+    return tf.stack([*found, tf.cast(first_bad, tf.float64)])
+
+
+def _range(flat: Any, finite: Any, count: Any) -> list[Any]:
+    infinity, nan = tf.constant(float("inf"), flat.dtype), tf.constant(float("nan"), tf.float64)
+    ends = tf.reduce_min(tf.where(finite, flat, infinity)), tf.reduce_max(tf.where(finite, flat, -infinity))
+    return [tf.where(count > 0, tf.cast(end, tf.float64), nan) for end in ends]
+
+
+def _mean_and_std(flat: Any, finite: Any, count: Any, size: Any) -> list[Any]:
+    """Of values scaled by a power of two, so that no sum overflows, and in two passes, so that none cancels."""
+    wide = tf.float64 if flat.dtype == tf.float64 else tf.float32
+    scale = tf.pow(tf.constant(2.0, tf.float64), tf.floor(tf.math.log(size) / math.log(2)))
+    scaled = tf.math.divide_no_nan(tf.cast(flat, wide), tf.cast(scale, wide))
+    zero = tf.zeros([], wide)
+    about = _total(tf.where(finite, scaled, zero)) / count
+    off = tf.where(finite, scaled - tf.cast(about, wide), zero)
+    rest = _total(off) / count
+    variance = tf.maximum(_total(off * off) / count - rest * rest, 0)
+    return [(about + rest) * scale, tf.sqrt(variance) * scale]
+
+
+def _total(values: Any) -> Any:
+    return tf.cast(tf.reduce_sum(values), tf.float64)

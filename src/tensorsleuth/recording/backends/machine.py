@@ -1,0 +1,48 @@
+"""What TensorFlow and the native library say about this machine, as JSON on stdout.
+
+    python -m tensorsleuth.recording.backends.machine
+
+A process of its own, so that a TensorFlow that crashes on import takes nothing with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from pathlib import Path
+from typing import Any
+
+LIBRARY = Path(__file__).absolute().parents[2] / "native" / "libsleuth.so"
+ISAS = ("portable", "avx2")  # the numbers that sleuth_isa() answers
+
+
+def facts() -> dict[str, Any]:
+    """Whatever can be found out; what failed is there as `…_error`."""
+    found: dict[str, Any] = {}
+    for name, look in (("tensorflow", _tensorflow), ("native", _native), ("keras", _keras)):
+        try:
+            found[name] = look()
+        except Exception as error:
+            found[f"{name}_error"] = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+    return found
+
+
+def _tensorflow() -> dict[str, Any]:
+    import tensorflow as tf
+
+    devices = [device.device_type for device in tf.config.list_physical_devices()]
+    return {"version": tf.__version__, "file": tf.__file__, "devices": devices}
+
+
+def _native() -> str:
+    return ISAS[ctypes.CDLL(str(LIBRARY)).sleuth_isa()]
+
+
+def _keras() -> str:
+    import keras
+
+    return str(keras.__version__)
+
+
+if __name__ == "__main__":
+    print(json.dumps(facts()))

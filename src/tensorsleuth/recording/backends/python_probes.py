@@ -1,0 +1,129 @@
+"""Looks at tensors inside functions without the native library: each goes through a Python function and on, unchanged.
+
+A node of type PyFuncStateless stands where the native probe would, and so does not see TensorFlow's step id. What it
+sees is which calls of its function, the one that Python called, are under way. Where that is one, the tensor belongs
+to it, and the call's own number stands in for the step id. Where several threads are in the same function, or eager
+execution is asynchronous, nobody can tell: the step is 0, which belongs to no call. Datasets compute their
+elements whenever they like: 0 too. Iterations of loops are not told apart.
+
+The nodes are there before TensorFlow optimises the graph, and keep it from fusing what they stand between.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from tensorsleuth.core.dtypes import dtype_of
+from tensorsleuth.core.layout.rows import CallKind, EventKind
+from tensorsleuth.recording.backends.python_sink import PlainSink
+from tensorsleuth.recording.functions.function_def import Definition
+from tensorsleuth.recording.functions.probes import InPlace, Probing, candidates, redirect, used_tensors
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.tensorflow import internals as tf
+
+UNJOINED = 0
+# TensorFlow hands them to Python as plain integers, and does not take those back.
+NOT_COVERED = frozenset(("qint8", "quint8", "qint16", "quint16", "qint32"))
+
+
+class Calls:
+    """The function calls that are under way, by the name of the function."""
+
+    def __init__(self, sink: PlainSink) -> None:
+        self.sink = sink
+        self._lock = threading.Lock()
+        self._under_way: dict[str, list[int]] = {}
+
+    @contextlib.contextmanager
+    def running(self, function: str, call: int) -> Iterator[None]:
+        """Join what runs in this block to the call."""
+        if tf.is_async():
+            yield
+            return
+        self.sink.call(CallKind.JOIN, call, 0, time.monotonic_ns(), 0, [], tf_step=call)
+        with self._lock:
+            self._under_way.setdefault(function, []).append(call)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way[function].remove(call)
+
+    def of(self, function: str | None) -> int:
+        """The one call of the function that is under way, else UNJOINED."""
+        under_way = self._under_way.get(function, ()) if function is not None else ()
+        return under_way[0] if len(under_way) == 1 else UNJOINED
+
+
+class _Probe:
+    """What a node calls. A dataset may do so long after the recording has ended: it lives as long as the process."""
+
+    __slots__ = ("__weakref__", "_dtype", "_function", "_look", "_session", "_tensor")
+    recordings: ClassVar[WeakValueDictionary[int, Calls]] = WeakValueDictionary()  # by session
+    alive: ClassVar[list[_Probe]] = []
+
+    def __init__(self, session: int, function: str | None, tensor: int, dtype: int, look: int) -> None:
+        self._session, self._function = session, function
+        self._tensor, self._dtype, self._look = tensor, dtype, look
+
+    def __call__(self, value: Any) -> Any:
+        calls = self.recordings.get(self._session)
+        if calls is not None:
+            bad = harmless(self._note, calls, np.asarray(value))  # a scalar comes as a number
+            hit = calls.sink.bench.take_stop() if calls.sink.bench is not None else 0
+            if hit:
+                raise ArithmeticError(f"tensorsleuth: stopped by hit {hit} of break_when")
+            if bad and calls.sink.strict:
+                raise ArithmeticError("tensorsleuth: a value that is not finite")
+        return value
+
+    def _note(self, calls: Calls, array: Any) -> bool:
+        where = self._tensor, calls.of(self._function), 0, 0
+        return calls.sink.note(array, self._dtype, self._look, where, EventKind.GRAPH)
+
+
+class PlainProber(InPlace):
+    """Puts Python probes into the copies of functions."""
+
+    def __init__(self, calls: Calls, session: int, not_covered: Callable[[str, str], None]) -> None:
+        _Probe.recordings[session] = self._calls = calls
+        self._session = session
+        self._not_covered = not_covered
+
+    def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
+        used = used_tensors(copy)
+        nodes: dict[str, Any] = {}
+        look_at = probing.selection.in_function(definition)
+        for tensor, source, op, dtype, _ in candidates(definition, arguments, called):
+            look = look_at(op, dtype, source)
+            if look is not None and source in used and self._covers(dtype):
+                probe = _Probe(self._session, probing.root, probing.first + tensor, dtype, int(look))
+                nodes[source] = _node(f"sleuth/{tensor}", source, dtype, probe)
+        redirect(copy, {source: f"{node.name}:output:0" for source, node in nodes.items()})
+        copy.node_def.extend(nodes.values())
+
+    def _covers(self, dtype: int) -> bool:
+        name = dtype_of(dtype).name
+        if name in NOT_COVERED:
+            self._not_covered(f"{name} tensors inside functions", "they do not come back from Python as they went in")
+        return name not in NOT_COVERED
+
+    def join(self, copy: Any, session: int) -> None:
+        pass  # `Calls` knows
+
+
+def _node(name: str, source: str, dtype: int, probe: _Probe) -> Any:
+    """The node runs on the host whatever device the tensor is on, hence no device."""
+    _Probe.alive.append(probe)
+    node = tf.NodeDef(name=name, op="PyFuncStateless", input=[source])
+    node.attr["token"].s = tf.register_python(probe)
+    node.attr["Tin"].list.type.append(dtype)
+    node.attr["Tout"].list.type.append(dtype)
+    return node

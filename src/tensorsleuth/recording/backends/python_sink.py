@@ -1,0 +1,255 @@
+"""Writes a trace from Python, with NumPy for a kernel: for where there is no native library. Same files, slower."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.dtypes import dtype_of
+from tensorsleuth.core.layout.rows import CALL, EVENT, CallKind, EventFlag, EventKind
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.native.numpy_health import Health, look
+from tensorsleuth.recording.harmless import complain
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.trace.storage.files import Folder
+from tensorsleuth.trace.storage.ring_writer import Fill, RingWriter
+from tensorsleuth.trace.storage.shape_writer import ShapeWriter
+from tensorsleuth.trace.storage.size_plan import TracePlan
+from tensorsleuth.trace.storage.value_writer import ValueWriter
+
+SEEN = 1 << 16
+INPUTS = CALL["inputs"].shape[0]
+MOST = 0xFFFF_FFFF  # that a count of a row can hold
+
+
+class _Thread(threading.local):
+    """What belongs to the thread that runs."""
+
+    _numbers = itertools.count(1)
+
+    def __init__(self) -> None:
+        self.number = next(self._numbers) & 0xFFFF
+        self.forward = 0  # while a gradient function runs: the op that it differentiates
+        self.scope = 0  # the name scope that Python is in
+
+
+class PlainSink:
+    """Takes calls and tensors; any thread may call."""
+
+    def __init__(self, folder: Folder, plan: TracePlan) -> None:
+        say = _only_once(complain)
+        self._events = RingWriter(folder / "events.bin", EVENT, plan.events, say)
+        self._calls = RingWriter(folder / "calls.bin", CALL, plan.calls, say)
+        self._shapes = ShapeWriter(folder, say)
+        self._values = ValueWriter(folder, plan.value_bytes, say) if plan.value_bytes else None
+        self._numbers = itertools.count(1)
+        self._made: dict[int, tuple[int, int]] = {}  # which op made a tensor, or took it first: bounded, for gradients
+        self._took: dict[int, tuple[int, int]] = {}
+        self._thread = _Thread()
+        self._step = -1
+        self.latest_call = 0
+        self._bad_rows = 0
+        self._level = 0  # of the guard: off, on, strict
+        self._bad: deque[tuple[int, int, bool]] = deque(maxlen=SEEN)  # what graphs computed that was bad
+        self.suspicious = False  # the guard knows of bad tensors: ask it before a variable is written
+        self.recording = True
+        self.native = None
+        self.bench: Any = None  # where conditions are judged, see live/breakpoints/
+        self.forget_places: Callable[[], None] = lambda: None  # the hook's
+
+    def next_call(self) -> int:
+        self.latest_call = next(self._numbers)
+        return self.latest_call
+
+    def call(
+        self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int], tf_step: int = 0
+    ) -> None:
+        row = began, call, self._step, op, self._thread.number
+        for at in range(0, max(len(uids), 1), INPUTS):
+            part = uids[at : at + INPUTS]
+            inputs = (*part, *[0] * (INPUTS - len(part)))
+            whole = (*row, len(part), CallKind.MORE_INPUTS if at else kind, duration, tf_step, inputs)
+            self._calls.append(_always(whole))
+
+    def begin_call(self, op: int, call: int, began: int) -> None:
+        """What is under way is told by native code only."""
+
+    def end_call(self, call: int) -> None:
+        pass
+
+    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
+        """Note a tensor that an eager op made; is it bad?"""
+        array = tf.array_of(tensor) if look else None
+        where = number, call, uid & MOST, uid >> 32 & MOST
+        return self.note(array, tensor._datatype_enum(), look, where, EventKind.EAGER)
+
+    def born(self, tensor: Any, number: int, call: int) -> None:
+        """Where tensors lie is only told by the native library."""
+
+    def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> bool:
+        """Note a tensor; is it bad? `where` is its id, the call or step, and the two numbers beside them in a row."""
+        if mode == Mode.CURT_HEALTH and self._level:
+            mode = Mode.FULL_HEALTH  # the guard asks for it, and it costs no more here
+        if self.bench is not None and array is not None:
+            mode = self.bench.closer(mode, where[0])
+        health = Health(0) if array is None else look(array, dtype, mode)
+        shape = 0 if array is None or not mode else self._shapes.number(array.shape)
+        flags = flags_of(mode, health)
+        tensor, step, iteration, frame = where
+        head = step, tensor, shape, iteration, frame, self._thread.number, dtype, kind
+
+        def fill(number: int) -> tuple[Any, ...]:
+            kept = self._keep(number, array, dtype, mode)
+            return time.monotonic_ns(), *head, flags | kept | saturation_of(health), *_measured(health)
+
+        number = self._events.append(fill)
+        bad = bool(flags & EventFlag.BAD)
+        self._bad_rows += bad
+        if number is not None and bad and not self._events.alarm:
+            self._raise_alarm(number)
+        if bad and self._level and kind is EventKind.GRAPH and step:
+            self._bad.append((step, tensor, health.nan > 0))
+        if self.bench is not None:
+            self.bench.saw(array, dtype, where, kind, health)
+        return bad
+
+    def _keep(self, number: int, array: Any, dtype: int, mode: int) -> EventFlag:
+        if self._values is None or mode != Mode.FULL_TENSOR or not dtype_of(dtype).itemsize:
+            return EventFlag(0)
+        data: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        return EventFlag.VALUE if self._values.keep(number, memoryview(data)) else EventFlag(0)
+
+    def _raise_alarm(self, number: int) -> None:
+        self._events.raise_alarm(number)
+        if self._values is not None:
+            self._values.freeze_soon()
+
+    def made(self, uid: int, op: int) -> None:
+        self._made[uid % SEEN] = uid, op
+
+    def maker(self, uid: int) -> int:
+        key, op = self._made.get(uid % SEEN, (0, 0))
+        return op if key == uid else 0
+
+    def took(self, kind: int, uid: int, op: int) -> None:
+        """An op of that type took the tensor as its first input."""
+        key = hash((kind, uid))
+        self._took[key % SEEN] = key, op
+
+    def taker(self, kind: int, uid: int) -> int:
+        wanted = hash((kind, uid))
+        key, op = self._took.get(wanted % SEEN, (0, 0))
+        return op if key == wanted else 0
+
+    @property
+    def forward(self) -> int:
+        return self._thread.forward
+
+    @property
+    def scope(self) -> int:
+        return self._thread.scope
+
+    def set_scope(self, scope: int) -> None:
+        self._thread.scope = scope
+
+    def set_forward(self, op: int) -> None:
+        self._thread.forward = op
+
+    def set_step(self, step: int) -> None:
+        self._step = step
+
+    @property
+    def step(self) -> int:
+        return self._step
+
+    def keep_values(self, folder: Folder, bound: int) -> None:
+        """Keep values from now on, where that was not planned."""
+        if self._values is None:
+            self._values = ValueWriter(folder, bound, complain)
+
+    @property
+    def strict(self) -> bool:
+        return self._level > 1
+
+    def guard(self, level: int, small: int) -> None:
+        self._level = level
+
+    def take_bad(self, call: int) -> list[tuple[int, bool]]:
+        if not self._bad:
+            return []
+        rows = [self._bad.popleft() for _ in range(len(self._bad))]
+        self._bad.extend(row for row in rows if row[0] != call)
+        return [(tensor, nan) for step, tensor, nan in rows if step == call]
+
+    def set_suspicious(self, suspicious: int) -> None:
+        self.suspicious = bool(suspicious)
+
+    def name_devices(self, devices: Sequence[str]) -> None:
+        """Only the optimiser's pass sees where ops are placed."""
+
+    def events(self) -> int:
+        return self._events.head
+
+    def alarm(self) -> int:
+        return self._events.alarm
+
+    def bad(self) -> int:
+        """How many rows were of something bad."""
+        return self._bad_rows
+
+    def close(self) -> None:
+        self.recording = False
+        for file in (self._events, self._calls, self._shapes, self._values):
+            if file is not None:
+                file.close()
+
+    def abandon(self) -> None:
+        """In a forked child: the files are the parent's."""
+        self.recording = False
+        for file in (self._events, self._calls, self._shapes, self._values):
+            if file is not None:
+                file.abandon()
+
+
+def flags_of(mode: int, health: Health) -> EventFlag:
+    """What a look of that mode finds out; the same as in native/src/recording.cc."""
+    if mode < Mode.CURT_HEALTH:
+        return EventFlag(0)
+    flags = EventFlag.LOOKED
+    if health.first_bad != Health(0).first_bad:
+        flags |= EventFlag.BAD
+    if mode >= Mode.CONCISE_HEALTH:
+        flags |= EventFlag.COUNTED
+    if mode >= Mode.FULL_HEALTH:
+        flags |= EventFlag.RANGED
+    return flags | EventFlag.MOMENTS if mode >= Mode.FULL_NUMERICS else flags
+
+
+def saturation_of(health: Health) -> EventFlag:
+    return EventFlag.SATURATED if max(health[1:7]) > MOST else EventFlag(0)
+
+
+def _measured(health: Health) -> tuple[Any, ...]:
+    """The rest of a row: counts, range, moments, the first bad value."""
+    return (*(min(count, MOST) for count in health[1:7]), *health[7:])
+
+
+def _always(row: tuple[Any, ...]) -> Fill:
+    return lambda _: row
+
+
+def _only_once(say: Callable[[str], None]) -> Callable[[str], None]:
+    """A full disk stops all files of a trace: it is said once."""
+    messages = itertools.count()
+
+    def once(message: str) -> None:
+        if not next(messages):
+            say(message)
+
+    return once

@@ -1,0 +1,173 @@
+"""Where rows go: the native library's files, or the same files written from Python where there is no library."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from tensorsleuth.core.layout.rows import CallKind, EventKind
+from tensorsleuth.core.layout.thread_slots import THREADS
+from tensorsleuth.native import loader
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.trace.storage.files import Folder
+from tensorsleuth.trace.storage.size_plan import TracePlan
+
+FETCHED = 1 << 62  # beyond the step ids that TensorFlow gives out
+MOST_BAD = 65_536  # tensors of one call that were bad
+
+
+class Sink(Protocol):
+    """Takes calls and tensors, and hands out call numbers."""
+
+    @property
+    def native(self) -> loader.Native | None: ...
+
+    def next_call(self) -> int: ...
+    def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None: ...
+    def begin_call(self, op: int, call: int, began: int) -> None: ...
+    def end_call(self, call: int) -> None: ...
+    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool: ...
+    def born(self, tensor: Any, number: int, call: int) -> None: ...
+    def made(self, uid: int, op: int) -> None: ...
+    def maker(self, uid: int) -> int: ...
+    def taker(self, kind: int, uid: int) -> int: ...
+    def set_forward(self, op: int) -> None: ...
+    def set_scope(self, scope: int) -> None: ...
+    def set_step(self, step: int) -> None: ...
+    def events(self) -> int: ...
+    def alarm(self) -> int: ...
+    def bad(self) -> int: ...
+    def name_devices(self, devices: Sequence[str]) -> None: ...
+    def guard(self, level: int, small: int) -> None: ...
+    def take_bad(self, call: int) -> list[tuple[int, bool]]: ...
+    def set_suspicious(self, suspicious: int) -> None: ...
+    def forget_places(self) -> None: ...
+    def keep_values(self, folder: Folder, bound: int) -> None: ...
+    def close(self) -> None: ...
+    def abandon(self) -> None: ...
+
+
+class NativeSink:
+    """Writes through the native library."""
+
+    def __init__(self, native: loader.Native, folder: Folder, session: int, plan: TracePlan) -> None:
+        self.native = self._native = native
+        self._step = -1
+        error = native.open_threads(_threads_file(folder)) or _open_memory(native, folder, plan)
+        error = error or native.open(_native_plan(folder, session, plan))
+        if error:
+            raise OSError(error, "cannot create the trace's files", str(folder))
+        self._bad = (ctypes.c_uint32 * (2 * MOST_BAD))()
+        self._taking = threading.Lock()
+        self.set_suspicious = native.set_suspicious
+        self.next_call = native.next_call
+        self.end_call = native.end_call
+        self.forget_places = native.forget_places
+        self.made = native.made
+        self.maker = native.maker
+        self.taker = native.taker
+        self.set_forward = native.set_forward
+        self.set_scope = native.set_scope
+        self.events = native.events
+        self.alarm = native.alarm
+        self.bad = native.bad
+        self.close = native.close
+
+    def abandon(self) -> None:
+        pass  # the library forgets its files by itself when it finds itself in a forked child
+
+    def keep_values(self, folder: Folder, bound: int) -> None:
+        """Keep values from now on, where that was not planned."""
+        paths = (str(folder / name).encode() for name in ("value_rows.bin", "values.bin"))
+        error = self._native.open_values(*paths, bound)
+        if error:
+            raise OSError(error, "cannot create the files for values", str(folder))
+
+    def set_step(self, step: int) -> None:
+        self._step = step
+        self._native.set_step(step)
+
+    def name_devices(self, devices: Sequence[str]) -> None:
+        self._native.name_devices("\n".join(devices).encode())
+
+    def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None:
+        row = loader.Call(time=began, call=call, step=self._step, op=op, kind=kind, duration=duration)
+        for at in range(0, max(len(uids), 1), 6):
+            part = uids[at : at + 6]
+            row.inputs_count = len(part)
+            row.inputs[: len(part)] = part
+            self._native.call(row)
+            row.kind = CallKind.MORE_INPUTS
+
+    def begin_call(self, op: int, call: int, began: int) -> None:
+        """Say that a function runs on this thread, until `end_call`."""
+        self._native.begin_call(op, call, self._step, began)
+
+    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
+        """Note an eager tensor; True where it is bad."""
+        view, array = tensor_view(tensor) if look else (loader.TensorView(dtype=tensor._datatype_enum()), None)
+        where = loader.Where(call, number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
+        self._native.born(tensor, view.dtype, where)
+        bad = bool(self._native.note(view, look, where))
+        del array  # held its memory until here
+        return bad
+
+    def born(self, tensor: Any, number: int, call: int) -> None:
+        """Note where an eager tensor lies, where it is large; nothing else of it."""
+        where = loader.Where(call, number, tensor._id & 0xFFFF_FFFF, tensor._id >> 32, EventKind.EAGER)
+        self._native.born(tensor, tensor._datatype_enum(), where)
+
+    def look_in_graph(self, value: Any, number: int, call: int, look: int) -> None:
+        """Note a tensor of a graph that came out of it: under a step of its own, joined to the call."""
+        step = FETCHED + call
+        self._native.call(loader.Call(call=call, step=self._step, kind=CallKind.JOIN, tf_step=step))
+        view, array = tensor_view(value)
+        self._native.note(view, look, loader.Where(step, number, 0, 0, EventKind.GRAPH))
+        del array
+
+    def guard(self, level: int, small: int) -> None:
+        self._native.guard(level, small)
+        self._native.set_suspicious(0)
+
+    def take_bad(self, call: int) -> list[tuple[int, bool]]:
+        """The tensors that were bad in a function's call, and whether with a NaN; each once."""
+        with self._taking:
+            taken = self._native.take_bad(call, self._bad, MOST_BAD)
+            numbers = self._bad[: 2 * taken] if taken else []
+        return list(zip(numbers[::2], map(bool, numbers[1::2]), strict=True))
+
+
+def _threads_file(folder: Folder) -> bytes:
+    """Only a recording on disk outlives the program."""
+    return os.fsencode(folder / THREADS) if isinstance(folder, Path) else b""
+
+
+def _open_memory(native: loader.Native, folder: Folder, plan: TracePlan) -> int:
+    """Open the files that say how memory is used, and time, where the plan has them; 0 or errno."""
+    rings = {"memory": plan.samples, "buffers": plan.buffers, "passed": plan.passed}
+    wanted = [(folder / f"{name}.bin", ring) for name, ring in rings.items() if ring is not None]
+    files = [(str(path).encode(), ring.chunk_rows, ring.chunks) for path, ring in wanted]
+    return int(native.open_memory(*chain(*files))) if files else 0
+
+
+def _native_plan(folder: Folder, session: int, plan: TracePlan) -> loader.Plan:
+    events, calls = plan.events, plan.calls
+    return loader.Plan(
+        *loader.files_in(folder), session, events.chunk_rows, events.chunks, events.window,
+        calls.chunk_rows, calls.chunks, plan.value_bytes,
+    )  # fmt: skip
+
+
+def tensor_view(tensor: Any) -> tuple[loader.TensorView, Any]:
+    """An eager tensor as the native library sees it, and what holds its memory meanwhile."""
+    array = np.ascontiguousarray(tf.array_of(tensor))
+    view = loader.TensorView(array.ctypes.data, array.size, array.nbytes, tensor._datatype_enum(), len(tensor.shape))
+    view.dims[: min(len(tensor.shape), 8)] = tensor.shape[:8]
+    return view, array

@@ -1,0 +1,122 @@
+"""Which frames of a call stack are the user's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from functools import cache
+from types import CodeType, FrameType
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from tensorsleuth.recording.tensorflow.autograph import written
+from tensorsleuth.trace.storage.catalog_writer import CatalogWriter, FrameKey
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PROGRAMS_OF_OURS = os.path.join(_PACKAGE, "demo") + os.sep
+_STDLIB = os.path.abspath(sysconfig.get_paths()["stdlib"]) + os.sep
+_FRAMEWORKS = ("tensorflow", "keras", "tf_keras", "tensorflow_estimator", "numpy", "absl", "wrapt", "optree")
+
+
+@cache
+def is_framework(path: str) -> bool:
+    """TensorFlow, Keras, ourselves and the standard library: never shown as the cause."""
+    if path.startswith(_PACKAGE):
+        return not path.startswith(_PROGRAMS_OF_OURS)
+    if path.startswith("<frozen") or (path.startswith(_STDLIB) and not _is_installed(path)):
+        return True
+    return any(f"{os.sep}{part}{os.sep}{name}{os.sep}" in path for part in _INSTALLED for name in _FRAMEWORKS)
+
+
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+def _is_installed(path: str) -> bool:
+    return any(f"{os.sep}{part}{os.sep}" in path for part in _INSTALLED)
+
+
+@cache
+def is_user(path: str) -> bool:
+    """The program's own files; packages it has installed count only where nothing nearer is found."""
+    return not is_framework(path) and not _is_installed(path)
+
+
+class Sites:
+    """Interns call stacks without TensorFlow's frames in the way."""
+
+    def __init__(self, catalog: CatalogWriter) -> None:
+        self._catalog = catalog
+        self._known: dict[tuple[FrameKey, ...], int] = {}
+        self._places: dict[tuple[int, ...], int] = {}  # by the addresses of code objects, and where in them
+        self._alive: dict[int, CodeType] = {}  # so that no address is used again
+        self._starts: WeakKeyDictionary[Any, tuple[FrameKey, ...]] = WeakKeyDictionary()
+
+    def intern(self, frames: Iterable[FrameKey]) -> int:
+        """The id of a stack, outermost frame first; frames of frameworks are left out unless there are no others."""
+        whole = tuple(frames)
+        known = self._known.get(whole)
+        if known is None:
+            kept = tuple(frame for frame in map(written, whole) if frame and not is_framework(frame[0])) or whole[-1:]
+            known = self._known[whole] = self._catalog.site(kept)
+        return known
+
+    def of_graph_op(self, op: object) -> int:
+        """The site of an op in a Python graph, from the stack that TensorFlow kept when it was made."""
+        traceback = op.traceback  # type: ignore[attr-defined]
+        if traceback is None:  # read from a saved model: no Python made it
+            return 0
+        frames = [(frame.filename, frame.lineno, frame.name) for frame in traceback.get_user_frames()]
+        if self._starts and not any(is_user(frame[0]) for frame in frames):
+            started = self._start_of(op.graph)  # type: ignore[attr-defined]
+            if started:
+                return self._catalog.site((*started, *frames[-1:]))
+        return self.intern(frames)
+
+    def threads_start(self, graph: object) -> None:
+        """Other threads are about to make ops in this graph: what calls for them is not on their stacks."""
+        found = (written(frame) for frame in reversed(list(_frames(sys._getframe(1)))))
+        self._starts[graph] = tuple(frame for frame in found if frame and is_user(frame[0]))
+
+    def _start_of(self, graph: Any) -> tuple[FrameKey, ...]:
+        """The line that started the threads in which a graph, or one around it, was made."""
+        while graph is not None and graph not in self._starts:
+            graph = getattr(graph, "outer_graph", None)
+        return self._starts[graph] if graph is not None else ()
+
+    def of_caller(self, depth: int = 1) -> int:
+        """The site of the Python code that is running now."""
+        key: list[int] = []
+        frame: FrameType | None = sys._getframe(depth + 1)
+        while frame is not None:
+            key += (id(frame.f_code), frame.f_lasti)
+            frame = frame.f_back
+        place = tuple(key)
+        known = self._places.get(place)
+        if known is None:
+            known = self._places[place] = self._intern_caller(sys._getframe(depth + 1))
+        return known
+
+    def _intern_caller(self, caller: FrameType) -> int:
+        frame: FrameType | None = caller
+        while frame is not None:
+            self._alive[id(frame.f_code)] = frame.f_code
+            frame = frame.f_back
+        return self.intern(reversed(list(_frames(caller))))
+
+
+def _frames(frame: FrameType | None) -> Iterator[FrameKey]:
+    """A stack, innermost frame first."""
+    while frame is not None:
+        yield frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+        frame = frame.f_back
+
+
+def caller_line() -> tuple[str | None, int | None]:
+    """File and line of the program that is running now."""
+    for frame in _frames(sys._getframe(1)):
+        found = written(frame)
+        if found is not None and is_user(found[0]):
+            return found[0], found[1]
+    return None, None

@@ -1,0 +1,62 @@
+"""Functions that this process has run by others, as a coordinator does: may they be watched there?
+
+A watched copy has ops of ours in it. A process that is recorded into the same run knows them, and writes what they see
+into its own folder, under our numbers; any other would refuse the copy, so the function runs there as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tensorsleuth.recording.cluster.remote_probes import Shared
+from tensorsleuth.recording.functions.probes import InPlace, Prober
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.trace.process.remote_rows import SENDS, serves
+from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
+from tensorsleuth.trace.storage.files import Folder
+from tensorsleuth.trace.storage.run_folder import SHARED
+
+_TASK = re.compile(r"/job:(\w+)/.*?task:(\d+)")
+
+
+class Remote:
+    """Knows which devices are another process's, and which of those processes are watched."""
+
+    def __init__(self, folder: Folder, catalog: CatalogWriter, native: bool) -> None:
+        self._folder = folder if isinstance(folder, Path) and native else None  # the guard has none
+        self._catalog = catalog
+        self._elsewhere: dict[str, tuple[str, int] | None] = {}
+        self._watched: dict[tuple[str, int], bool] = {}
+
+    def task(self, device: str | None) -> tuple[str, int] | None:
+        """The task that a device belongs to, where that is another process."""
+        if not device or "/job:" not in device:
+            return None
+        if device not in self._elsewhere:
+            found = _TASK.search(device)
+            task = (found.group(1), int(found.group(2))) if found is not None else None
+            self._elsewhere[device] = task if task not in (None, tf.own_task(), ("localhost", 0)) else None
+        return self._elsewhere[device]
+
+    def is_watched(self, task: tuple[str, int]) -> bool:
+        """Does that process record into our run; where it does not, that is said."""
+        known = self._watched.get(task)
+        if known is None:
+            known = self._watched[task] = self._serves(task)
+            if not known:
+                why = "that process is not recorded into this run"
+                self._catalog.not_covered(f"the inside of functions that run on {task[0]} {task[1]}", why)
+        return known
+
+    @property
+    def prober(self) -> Prober:
+        """What gets probes into functions that run there: after the graph optimiser, as here."""
+        assert self._folder is not None
+        return Shared(self._folder.parent / SHARED) if tf.optimizer_is_on() else InPlace()
+
+    def _serves(self, task: tuple[str, int]) -> bool:
+        if self._folder is None or not any(self._folder.parent.glob(f"p-*/{serves(*task)}")):
+            return False
+        (self._folder / SENDS).touch()
+        return True

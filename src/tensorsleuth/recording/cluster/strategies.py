@@ -1,0 +1,85 @@
+"""Hears with which strategy the program trains: the devices of its replicas, and which worker of a cluster this is."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from tensorflow.python.distribute import distribute_lib, mirrored_run
+from tensorflow.python.training import server_lib
+
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow.patches import Patches, disguise
+
+Note = Callable[[dict[str, Any]], None]
+EXTENDED: Any = distribute_lib.StrategyExtendedV1
+SERVER: Any = server_lib.Server
+
+
+def watch_strategies(
+    patches: Patches, note: Note, started: Callable[[Any], None], serves: Callable[[str, int], None]
+) -> None:
+    """Have `note` told of each strategy that runs something, `started` of the graph in which its replicas' threads
+    make ops, and `serves` of a server for the functions of others."""
+    told: list[dict[str, Any]] = []
+
+    def used(extended: Any) -> None:
+        if not tf.executing_eagerly():
+            started(tf.ops.get_default_graph())
+        found = _replicas(extended) | _task(extended)
+        if found and found not in told:
+            told.append(found)
+            note(found)
+
+    def call_for_each_replica(self: Any, fn: Any, args: Any = (), kwargs: Any = None) -> Any:
+        harmless(used, self)
+        return real(self, fn, args, kwargs)
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        real_init(self, *args, **kwargs)
+        harmless(lambda: serves(self.server_def.job_name, self.server_def.task_index))
+
+    real = patches.replace(EXTENDED, "call_for_each_replica", call_for_each_replica)
+    disguise(call_for_each_replica, real)
+    real_init = patches.replace(SERVER, "__init__", init)
+    disguise(init, real_init)
+
+
+def is_later_replica() -> bool:
+    """Is this the thread of a replica other than the first: what it runs belongs to the step of the first one."""
+    thread = threading.current_thread()
+    return isinstance(thread, mirrored_run._MirroredReplicaThread) and thread.replica_id > 0
+
+
+def task_of_environment() -> dict[str, Any]:
+    """Which worker this is, as TF_CONFIG has it."""
+    try:
+        config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+        tasks = config["cluster"][config["task"]["type"]]
+        return _task_fields(config["task"]["type"], config["task"]["index"], len(tasks))
+    except (ValueError, KeyError, TypeError):  # there is none, or it is not for us to say that it is wrong
+        return {}
+
+
+def _replicas(extended: Any) -> dict[str, Any]:
+    try:
+        devices = [str(device) for device in extended.worker_devices]
+    except (RuntimeError, NotImplementedError, AttributeError):  # the strategy of a program that has none
+        return {}
+    return {"replicas": devices} if len(devices) > 1 else {}
+
+
+def _task(extended: Any) -> dict[str, Any]:
+    resolver = getattr(extended._container_strategy(), "cluster_resolver", None)
+    if resolver is None or not resolver.task_type:
+        return {}
+    tasks = resolver.cluster_spec().as_dict().get(resolver.task_type, ())
+    return _task_fields(resolver.task_type, resolver.task_id, len(tasks))
+
+
+def _task_fields(kind: Any, index: Any, count: int) -> dict[str, Any]:
+    return {"task": {"type": str(kind), "index": int(index), "of": count}}

@@ -1,0 +1,8 @@
+"""Observers that every recording has. They stand above this folder: `tensorsleuth/__init__.py` adds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+MAKERS: list[Callable[[], Any]] = []  # each makes a rider, see `observers.py`

@@ -1,0 +1,88 @@
+"""Values that come in from Python: arrays and numbers that TensorFlow makes tensors of without running an op."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from tensorsleuth.core.layout.rows import LEAST_BUFFER, NO_UID, CallKind
+from tensorsleuth.core.ops.kinds import FEED
+from tensorsleuth.recording.backends.sink import Sink
+from tensorsleuth.recording.call_sites import Sites
+from tensorsleuth.recording.eager.op_sites import Places
+from tensorsleuth.recording.eager.texts import Texts
+from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow import variables as tf_variables
+
+MAX_LOOKS = 8  # at what went into an op that made something bad, for each place in the program
+
+
+class Feeds:
+    """Notes what the program feeds, where it does."""
+
+    def __init__(self, places: Places, sites: Sites, sink: Sink, texts: Texts | None = None) -> None:
+        self._places = places
+        self._sites = sites
+        self._sink = sink
+        self._texts = texts
+        self._looked: dict[int, int] = {}
+
+    def converted(self, value: Any, tensor: Any) -> None:
+        """Python made a tensor of a value. Numbers are too many to note, unless they are not finite."""
+        if isinstance(value, int | float) and math.isfinite(value):
+            return
+        site = self._sites.of_caller(2)
+        self._note(tensor, site)
+        if self._texts is not None:
+            self._texts.converted(value, tensor, site)
+
+    def _note(self, tensor: Any, site: int, op: str = FEED, inputs: Sequence[int] = ()) -> None:
+        look = self._places.looks(op)[tensor._datatype_enum()]
+        if (look == DO_NOT_LOOK and not _is_large(tensor)) or self._sink.maker(tensor._id):
+            return
+        place = self._places.at(op, site, 1)
+        call = self._sink.next_call()
+        self._sink.call(CallKind.OP, call, place[0], time.monotonic_ns(), 0, inputs)
+        self._sink.made(tensor._id, place[0])
+        if look == DO_NOT_LOOK:
+            self._sink.born(tensor, place[1], call)
+        else:
+            self._sink.look(tensor, place[1], call, tensor._id, look)
+
+    def strangers(self, op: int, inputs: Sequence[Any]) -> list[int]:
+        """An op made something bad: look at what went in that no op made. The uids of all its inputs."""
+        looked = self._looked[op] = self._looked.get(op, 0) + 1
+        return [self._uid(value, op, looked <= MAX_LOOKS) for value in _flat(inputs)]
+
+    def _uid(self, value: Any, op: int, look: bool) -> int:
+        site = self._places.site_of(op)
+        if isinstance(value, tf.EagerTensor):
+            if look:
+                self._note(value, site)
+            return int(value._id)
+        handle = getattr(value, "_handle", None)
+        tensor = (tf.as_tensor(value) if handle is None else tf_variables.read_variable(value)) if look else None
+        if tensor is None:
+            return int(getattr(handle, "_id", NO_UID))
+        if handle is None:
+            self._note(tensor, site)
+        else:  # the op read the variable by itself
+            self._note(tensor, site, tf_variables.READ_VARIABLE, [handle._id])
+        return int(tensor._id)
+
+
+def _is_large(tensor: Any) -> bool:
+    """Is it of a size that is noted for its memory alone."""
+    return int(tensor.shape.num_elements()) * int(tensor.dtype.size or 0) >= LEAST_BUFFER
+
+
+def _flat(inputs: Sequence[Any]) -> Iterator[Any]:
+    """The inputs one by one, as native/src/eager/eager_hook.cc counts them."""
+    for value in inputs:
+        if type(value) in (list, tuple):
+            yield from value
+        else:
+            yield value

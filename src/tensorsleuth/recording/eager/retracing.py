@@ -1,0 +1,53 @@
+"""Notes for which arguments each trace of a tf.function was made, so that retracing can be explained."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from tensorflow.python.eager.polymorphic_function import polymorphic_function
+
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
+
+MOST = 2_000  # traces that are noted: a program that makes more of them has been understood
+MOST_TEXT = 240  # characters of an argument
+MOST_ARGUMENTS = 32
+FRAMES = 16  # between a call of a tf.function and that of the trace it chose
+_BACKWARD = "__backward_"
+
+
+class Traces:
+    """Notes every trace once, at its first call."""
+
+    def __init__(self, catalog: CatalogWriter) -> None:
+        self._catalog = catalog
+        self._known: set[str] = set()
+
+    def called(self, name: str, call: int, frame: Any) -> None:
+        """A trace is about to run, under this number, on this stack."""
+        if name in self._known or len(self._known) >= MOST:
+            return
+        self._known.add(name)
+        function = tf.owner(frame, polymorphic_function.Function, FRAMES)
+        concrete = tf.owner(frame, tf.ConcreteFunction, FRAMES)
+        if function is None or concrete is None or name.startswith(_BACKWARD):
+            return
+        noted = {"name": name, "call": call, "owner": id(function), "arguments": _arguments(concrete)}
+        self._catalog.trace(noted | _code(function))
+
+
+def _arguments(concrete: Any) -> list[list[str]]:
+    """What each argument was when the function was traced: TensorFlow's own words, in which it also compares them."""
+    parameters = list(getattr(concrete.function_type, "parameters", {}).items())[:MOST_ARGUMENTS]
+    return [[name, str(parameter.type_constraint)[:MOST_TEXT]] for name, parameter in parameters]
+
+
+def _code(function: Any) -> dict[str, Any]:
+    """Where the Python function is written."""
+    python = inspect.unwrap(function.python_function)
+    python = getattr(python, "__func__", getattr(python, "func", python))
+    code = getattr(python, "__code__", None)
+    if code is None:
+        return {"file": None, "line": None, "function": type(python).__name__}
+    return {"file": code.co_filename, "line": code.co_firstlineno, "function": code.co_name}

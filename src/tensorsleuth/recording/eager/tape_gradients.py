@@ -1,0 +1,47 @@
+"""Gradients and variables of eager code: seen where a tape is asked for gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow import variables as tf_variables
+
+
+def name_of(source: Any) -> str:
+    """What a tape is asked about: a Keras variable has a path, others a name; a tensor has neither."""
+    name = getattr(source, "path", None)
+    if not isinstance(name, str):
+        name = getattr(source, "name", None) if not isinstance(source, tf.EagerTensor) else None
+    return name.removesuffix(":0") if isinstance(name, str) else "a tensor"
+
+
+def pairs(sources: Any, gradients: Any) -> Iterator[tuple[Any, Any]]:
+    """Each thing that was asked about, with its gradient, where it has one."""
+    for source, gradient in zip(tf.flat(sources), tf.flat(gradients), strict=False):
+        if gradient is not None:
+            yield source, getattr(gradient, "values", gradient)  # of an embedding: the rows that there are
+
+
+def value_of(source: Any) -> Any | None:
+    """The value of a variable, as an eager tensor."""
+    variable = _variable(source)
+    return tf_variables.read_variable(variable) if variable is not None else None
+
+
+def is_variable(source: Any) -> bool:
+    """Is it a variable that a tape is asked about."""
+    return _variable(source) is not None
+
+
+def handle_of(source: Any) -> Any | None:
+    """The handle of a variable, as an eager tensor."""
+    handle = getattr(_variable(source), "handle", None)
+    return handle if isinstance(handle, tf.EagerTensor) else None
+
+
+def _variable(source: Any) -> Any | None:
+    variable = getattr(source, "value", source)  # Keras 3 keeps TensorFlow's in it
+    variable = variable if isinstance(variable, tf.Variable) else source
+    return variable if isinstance(variable, tf.Variable) else None

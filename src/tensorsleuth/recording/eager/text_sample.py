@@ -1,0 +1,72 @@
+"""Takes some of the texts in a value, from all over it, without a copy of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.dtypes import STRING
+from tensorsleuth.recording.tensorflow import internals as tf
+
+INSIDE = 64  # texts of one row, in lists of lists
+_INT32, _INT64 = 3, 9
+_FLAT = ("T", STRING, "Tshape", _INT32)
+_PICKED = ("Tparams", STRING, "Tindices", _INT64, "Taxis", _INT32, "batch_dims", 0)
+
+
+def spread(value: Any, most: int) -> Iterator[tuple[int, bytes]]:
+    """Texts with their rows: of a list, an array, a tensor. Wherever it is stopped, they are from all over it."""
+    if isinstance(value, str | bytes):
+        yield 0, _raw(value)
+    elif isinstance(value, tf.EagerTensor):
+        yield from _of_tensor(value, most)
+    elif isinstance(value, list | tuple):
+        yield from _of_list(value, most)
+    elif hasattr(value, "__array__"):
+        yield from _of_array(np.asarray(value), most)
+
+
+def _of_list(value: Any, most: int) -> Iterator[tuple[int, bytes]]:
+    for row in _places(len(value), most):
+        one = value[row]
+        for text in one[:INSIDE] if isinstance(one, list | tuple) else [one]:
+            if isinstance(text, str | bytes):
+                yield int(row), _raw(text)
+
+
+def _of_array(value: Any, most: int) -> Iterator[tuple[int, bytes]]:
+    flat, each = value.reshape(-1), max(1, value.size // max(1, len(value) if value.ndim else 1))
+    for place in _places(flat.size, most) if value.dtype.kind in "OSU" else ():
+        if isinstance(flat[place], str | bytes):
+            yield int(place) // each, _raw(flat[place])
+
+
+def _of_tensor(tensor: Any, most: int) -> Iterator[tuple[int, bytes]]:
+    """Only what is looked at is copied to Python."""
+    size, rows = int(tensor.shape.num_elements()), int(tensor.shape[0]) if tensor.shape.rank else 1
+    places = _places(size, most)
+    if size > most:
+        (flat,) = tf.run_op("Reshape", [tensor, _numbers([-1], np.int32)], _FLAT, 1)
+        taken = [flat, _numbers(places, np.int64), _numbers(0, np.int32)]
+        (tensor,) = tf.run_op("GatherV2", taken, _PICKED, 1)
+        texts = tf.array_of(tensor).reshape(-1)
+    else:
+        texts = tf.array_of(tensor).reshape(-1)[places]
+    for place, text in zip(places, texts, strict=True):
+        yield int(place) // max(1, size // max(1, rows)), _raw(text)
+
+
+def _numbers(values: Any, dtype: Any) -> Any:
+    return tf.as_tensor(np.asarray(values, dtype))
+
+
+def _places(size: int, most: int) -> Any:
+    """At even distances, in an order that has no order."""
+    count = min(size, max(most, 0))
+    return np.random.default_rng(0).permutation(np.arange(count) * size // max(count, 1))
+
+
+def _raw(text: Any) -> bytes:
+    return text.encode("utf-8", "replace") if isinstance(text, str) else bytes(text)

@@ -1,0 +1,149 @@
+"""Puts a function into words for the catalogue: nodes, lines, what they differentiate, what is captured."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from tensorsleuth.core.ops.kinds import writes_variables
+from tensorsleuth.recording.call_sites import Sites
+from tensorsleuth.recording.functions.function_def import Definition, argument_shapes, describe_attributes
+from tensorsleuth.recording.structure.name_scopes import Scopes
+
+
+class Describer:
+    """Describes functions, with what their Python graphs know."""
+
+    def __init__(self, sites: Sites, scopes: Scopes, frozen: Callable[[], set[int]]) -> None:
+        self._sites = sites
+        self._frozen = frozen
+        self._scopes = scopes
+        self._keys: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+    def function(self, definition: Definition, graph: Any) -> dict[str, Any]:
+        """The fields of a `function` record."""
+        made = {op.name: op for op in graph.get_operations()} if graph is not None else {}
+        captures = _captures(graph)
+        frozen = self._frozen() if captures else set()
+        for captured in captures.values():
+            if captured.get("trainable") and captured["uid"] in frozen:
+                captured["trainable"] = False
+        return self.described(definition, graph, made, captures)
+
+    def described(
+        self, definition: Definition, graph: Any, made: dict[str, Any], captures: dict[str, dict[str, Any]]
+    ) -> dict[str, Any]:
+        """The same where it is known what the nodes are in Python, and what is captured."""
+        nodes = [self._node(definition, number, made) for number in range(len(definition.nodes))]
+        signature = definition.proto.signature
+        self._scopes.describe(graph, self._key(graph), (node[0] for node in nodes))
+        return {
+            "name": signature.name,
+            "graph": self._key(graph),
+            "arguments": [argument.name for argument in signature.input_arg],
+            "argument_dtypes": [argument.type for argument in signature.input_arg],
+            "argument_shapes": argument_shapes(definition.proto),
+            "captures": captures,
+            "nodes": nodes,
+            "returns": [definition.source(definition.proto.ret[out.name]) for out in signature.output_arg],
+            "kind": _kind(definition, nodes),
+            "tensors": definition.tensors,
+        }
+
+    def _node(self, definition: Definition, number: int, made: dict[str, Any]) -> list[Any]:
+        node = definition.proto.node_def[number]
+        op = made_op(made, node)
+        return [
+            node.name,
+            node.op,
+            node.device,
+            [definition.source(text) for text in node.input if not text.startswith("^")],
+            [definition.nodes[text[1:]] for text in node.input if text[:1] == "^" and text[1:] in definition.nodes],
+            describe_attributes(node),
+            self._sites.of_graph_op(op) if op is not None else 0,
+            self._forward(op),
+            [dtype for output in definition.outputs[number] for dtype in output.dtypes],
+        ]
+
+    def _forward(self, op: Any) -> list[Any] | None:
+        """The op that this one differentiates, however many gradients deep."""
+        origin = forward_op(op)
+        if origin is None:
+            return None
+        return [self._key(origin.graph), origin.name, origin.type, self._sites.of_graph_op(origin)]
+
+    def _key(self, graph: Any) -> int:
+        if graph is None:
+            return -1
+        return self._keys.setdefault(graph, len(self._keys) + 1)
+
+
+def forward_op(op: Any) -> Any | None:
+    """The op of a Python graph that a gradient op differentiates."""
+    origin: Any = getattr(op, "_original_op", None)
+    while getattr(origin, "_original_op", None) is not None:
+        origin = origin._original_op
+    return origin
+
+
+def made_op(made: dict[str, Any], node: Any) -> Any | None:
+    """The Python op of a node. TensorFlow puts a number behind the name of one that an output is named after, too."""
+    op = made.get(node.name)
+    if op is None:
+        op = made.get(node.name.rpartition("_")[0])
+        return op if op is not None and op.type == node.op else None
+    return op
+
+
+_BACKWARD = "__backward_"
+_GRADIENT = re.compile("(^|/)gradient(s|_tape)/")  # functions that were traced before we could say
+
+# What TensorFlow adds to a forward pass so that its loops can be differentiated.
+_SAVES = frozenset(["TensorListPushBack", "EmptyTensorList", "TensorListElementShape", "Const", "Placeholder"])
+
+
+def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
+    """What a call of the function means for counting steps.
+
+    train: it has gradients, so it is a step. backward: TensorFlow made it for a tape outside; it ends a step's
+    forward pass. write: it writes variables only, as an optimizer does. plain: anything else.
+    """
+    if _BACKWARD in definition.proto.signature.name:
+        return "backward"
+    if any((node[7] or _GRADIENT.search(node[0])) and node[1] not in _SAVES for node in nodes):
+        return "train"
+    return "write" if any(writes_variables(node.op) for node in definition.proto.node_def) else "plain"
+
+
+def _captures(graph: Any) -> dict[str, dict[str, Any]]:
+    """What comes in without being passed: argument number -> a variable's name, or just the outer tensor's uid."""
+    if graph is None:
+        return {}
+    variables = {id(variable.handle): variable for variable in graph.variables if hasattr(variable, "handle")}
+    places = {id(tensor): number for number, tensor in enumerate(graph.inputs)}
+    captures = {}
+    for outer, inner in graph.captures:
+        number = places.get(id(inner))
+        if number is not None:
+            captures[str(number)] = _captured(outer, variables.get(id(outer)))
+    return captures
+
+
+def captured_variables(graph: Any, path_of: Callable[[int | None], str | None]) -> dict[int, tuple[str, bool]]:
+    """The variables that a graph captures, by number of the argument: their names, and whether they are trainable."""
+    captures = ((int(number), captured) for number, captured in _captures(graph).items())
+    variables = [(number, one) for number, one in captures if "variable" in one]
+    return {number: (path_of(one["uid"]) or one["variable"], one["trainable"]) for number, one in variables}
+
+
+def _captured(outer: Any, variable: Any) -> dict[str, Any]:
+    described: dict[str, Any] = {"uid": getattr(outer, "_id", None)}
+    if variable is not None:
+        described |= {
+            "variable": variable.name,
+            "shape": variable.shape.as_list() if variable.shape.rank is not None else None,
+            "trainable": bool(getattr(variable, "trainable", False)),
+        }
+    return described

@@ -1,0 +1,47 @@
+"""What is looked at while a flight recorder sees nothing wrong: as little as tells that something is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tensorsleuth.core.modes import DEFAULT_MODE, Mode
+from tensorsleuth.core.ops import kinds as ops
+from tensorsleuth.recording.functions.function_def import Definition
+from tensorsleuth.recording.functions.probes import LookInGraph, Selection
+from tensorsleuth.recording.settings import Settings
+
+
+def selection_for(settings: Settings) -> Selection:
+    """What a recording looks at, but in functions that are flown: eager ops cannot be run again."""
+    return Selection(replace(settings, mode=DEFAULT_MODE) if settings.mode is Mode.FLIGHT else settings)
+
+
+def sentinel(selection: Selection, writes: bool) -> Selection:
+    """What is looked at in a function that is flown; `writes`: also what it writes to variables."""
+    return Sentinel(selection.settings, writes)
+
+
+@dataclass(frozen=True)
+class Sentinel(Selection):
+    """In functions only what leaves them otherwise than as a result."""
+
+    writes: bool
+
+    @property
+    def times(self) -> bool:
+        return False
+
+    def in_function(self, definition: Definition) -> LookInGraph:
+        leaving = {definition.behind(text) for text in self._leaving(definition)}
+
+        def look(op: str, dtype: int, name: str) -> Mode | None:
+            return self.look(op, dtype) and Mode.CURT_HEALTH if name in leaving else None
+
+        return look
+
+    def _leaving(self, definition: Definition) -> list[str]:
+        nodes = (node for node in definition.proto.node_def if self._takes_away(node.op))
+        return [text for node in nodes for text in node.input if not text.startswith("^")]
+
+    def _takes_away(self, op: str) -> bool:
+        return op in ops.PUTS_AWAY or (self.writes and ops.writes_variables(op))

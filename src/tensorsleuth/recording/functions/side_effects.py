@@ -1,0 +1,68 @@
+"""Which ops take something from outside their function, or do something there: what must not happen twice.
+
+When a step is run again, such an op is not. What it put out the first time is kept, and put out again; one that puts
+out nothing is left out. Variables are another matter: the step gets its own, with the values from before it.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Any
+
+from tensorsleuth.core.dtypes import RESOURCE
+from tensorsleuth.recording.tensorflow import internals as tf
+
+MOST_OUTPUTS = 64  # of one op that are kept; native/src/ops/probe.cc
+
+# Stateful ops whose state is in variables, in tables that are only read, or in the step itself.
+_OWN = re.compile(
+    "(ReadVariableOp|VariableShape|VarIsInitializedOp|Assign.*VariableOp|DisableCopyOnRead"
+    "|Resource(Apply|SparseApply|Gather|Scatter|StridedSliceAssign|CountUpTo).*"
+    "|(Stateful)?PartitionedCall|(Stateless)?(If|While|Case)|SymbolicGradient|XlaLaunch"
+    "|Assert|TensorArray.*|Stack.*|Rng(ReadAnd)?Skip|Stateful(Uniform|Standard|Truncated|Random|Binomial).*"
+    "|LookupTable(Find|Size|Export).*|.*HashTable.*|Sleuth(?!Log$|Point$).*)$"
+)
+_RANDOM = re.compile("Random|Multinomial|TruncatedNormal|ParameterizedTruncatedNormal")
+
+
+class Fate(Enum):
+    """What becomes of an op when its step is run again."""
+
+    RUN = "run"
+    KEEP = "keep"  # puts out what it did the first time
+    SKIP = "skip"
+    REFUSE = "refuse"  # the step cannot be run again
+
+
+def fate_of(node: Any, dtypes: tuple[int, ...]) -> Fate:
+    """What becomes of a node that puts out these dtypes."""
+    if not tf.is_stateful(node.op) or _OWN.match(node.op):
+        return Fate.RUN
+    if not dtypes:
+        return Fate.SKIP
+    return Fate.REFUSE if RESOURCE in dtypes or len(dtypes) > MOST_OUTPUTS else Fate.KEEP
+
+
+def is_random(op: str) -> bool:
+    """Does a stateful op draw random numbers."""
+    return bool(_RANDOM.search(op))
+
+
+def skip(node: Any) -> None:
+    """Let a node do nothing, but stay where it is in the order of things."""
+    controls = [text for text in node.input if text.startswith("^")]
+    inputs = [f"^{text.split(':')[0]}" for text in node.input if not text.startswith("^")]
+    node.op = "NoOp"
+    node.input[:] = list(dict.fromkeys([*controls, *inputs]))
+    node.attr.clear()
+
+
+def stand_in(node: Any, dtypes: tuple[int, ...], slot: int, needed: int) -> None:
+    """Let a node put out what was kept from `slot` on; `needed` has a bit for each output that somebody takes."""
+    skip(node)
+    node.op = "SleuthHeld"
+    node.attr["Tout"].list.type.extend(dtypes)
+    node.attr["hold"].i = slot
+    node.attr["needed"].i = needed if needed < 1 << 63 else needed - (1 << 64)
+    node.attr["count"].i = len(dtypes)

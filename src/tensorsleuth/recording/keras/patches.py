@@ -1,0 +1,97 @@
+"""What is changed in a running Keras, as soon as the program has imported it; undone with the rest of the patches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tensorsleuth.core.fit_position import Phase
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.keras import internals as keras
+from tensorsleuth.recording.keras.fit_batches import Batches
+from tensorsleuth.recording.keras.variable_paths import KerasVariables
+from tensorsleuth.recording.tensorflow.patches import Patches, disguise, exclude_our_frames
+
+_PHASES = {"train": Phase.TRAIN, "test": Phase.EVALUATE, "predict": Phase.PREDICT}
+
+
+class KerasPatches:
+    """Finds parts of Keras that have been loaded since it looked last, and changes each once."""
+
+    def __init__(
+        self, patches: Patches, batches: Batches, variables: KerasVariables, plan: Callable[[int, int], None]
+    ) -> None:
+        self._patches = patches
+        self._variables = variables
+        self._batches = batches
+        self._plan = plan  # told of the steps that a fit has left, and of all that it takes
+        self._changed: set[int] = set()  # ids of modules and classes, which are never unloaded
+
+    def look(self) -> None:
+        """To be called now and then, before the program can get to `fit`."""
+        for callbacks in keras.callback_lists():
+            self._once(callbacks, self._watch_callbacks)
+        for variable in keras.variable_classes():
+            self._once(variable, self._watch_variables)
+        for module in keras.traceback_modules():
+            self._once(module, lambda module: exclude_our_frames(self._patches, module))
+
+    def _once(self, part: Any, change: Callable[[Any], None]) -> None:
+        if id(part) not in self._changed:
+            self._changed.add(id(part))
+            harmless(change, part)
+
+    def _watch_variables(self, variable: type) -> None:
+        def initialize(self: Any, value: Any) -> None:
+            real(self, value)
+            harmless(made, self)
+
+        made = self._variables.made
+        real = self._patches.replace(variable, "_initialize", initialize)
+        disguise(initialize, real)
+        for begun in keras.being_made(variable):
+            self._variables.begun(begun)
+
+    def _watch_callbacks(self, callbacks: type) -> None:
+        self._before(callbacks, "on_epoch_begin", self._batches.epoch)
+        self._before(callbacks, "on_epoch_begin", self._planned)
+        self._before(callbacks, "on_train_batch_begin", self._built)
+        for name, phase in _PHASES.items():
+            self._watch_loop(callbacks, name, phase)
+
+    def _planned(self, callbacks: Any, epoch: int) -> None:
+        steps = keras.planned_steps(callbacks)
+        if steps is not None:
+            epochs, calls = steps
+            self._plan((epochs - epoch) * calls, epochs * calls)
+
+    def _built(self, callbacks: Any, batch: int) -> None:
+        """After its first batch a model has all of its variables."""
+        if batch == 1:
+            self._variables.trains(callbacks.model)
+
+    def _watch_loop(self, callbacks: type, name: str, phase: Phase) -> None:
+        note = self._batches
+        self._before(callbacks, f"on_{name}_begin", lambda one, _: self._variables.trains(one.model))
+        self._before(callbacks, f"on_{name}_end", lambda one, _: self._variables.trains(one.model))
+        self._before(callbacks, f"on_{name}_begin", lambda one, _: note.begins(one, phase))
+        self._before(callbacks, f"on_{name}_batch_begin", lambda one, batch: note.batch(one, phase, batch))
+        self._after(callbacks, f"on_{name}_end", note.ends)
+
+    def _before(self, owner: type, name: str, note: Callable[[Any, Any], None]) -> None:
+        def begin(self: Any, *args: Any, **kwargs: Any) -> Any:
+            harmless(note, self, *args[:1] or tuple(kwargs.values())[:1] or (None,))
+            return real(self, *args, **kwargs)
+
+        real = self._patches.replace(owner, name, begin)
+        disguise(begin, real)
+
+    def _after(self, owner: type, name: str, note: Callable[[], None]) -> None:
+        def end(self: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return real(self, *args, **kwargs)
+            finally:
+                harmless(note)
+
+        real = self._patches.replace(owner, name, end)
+        disguise(end, real)

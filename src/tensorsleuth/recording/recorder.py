@@ -1,0 +1,292 @@
+"""A recording: everything that watches the program, put together, started and stopped as one."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.version import VERSION
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.recording.backends.backends import Chooser, Means
+from tensorsleuth.recording.backends.sink import NativeSink
+from tensorsleuth.recording.call_sites import Sites, is_user
+from tensorsleuth.recording.cluster.remote_functions import Remote
+from tensorsleuth.recording.cluster.strategies import is_later_replica, task_of_environment, watch_strategies
+from tensorsleuth.recording.eager.callbacks import EagerCallbacks
+from tensorsleuth.recording.eager.op_sites import Places
+from tensorsleuth.recording.eager.texts import Texts
+from tensorsleuth.recording.eager.unused_variables import LeftOut
+from tensorsleuth.recording.functions.descriptions import Describer
+from tensorsleuth.recording.functions.function_library import Library
+from tensorsleuth.recording.functions.minimal_probes import selection_for
+from tensorsleuth.recording.functions.probes import Selection
+from tensorsleuth.recording.functions.watched_functions import Functions
+from tensorsleuth.recording.guard_protocol import Alarm, Watcher
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.keras.fit_batches import Batches
+from tensorsleuth.recording.keras.patches import KerasPatches
+from tensorsleuth.recording.keras.variable_paths import KerasVariables
+from tensorsleuth.recording.replay.replay_buffer import Flights
+from tensorsleuth.recording.replay.replay_inputs import Keeper
+from tensorsleuth.recording.replay.replayer import Replayer
+from tensorsleuth.recording.replay.save_step import Saver
+from tensorsleuth.recording.replay.variable_readings import Readings
+from tensorsleuth.recording.sessions.entry_points import SessionCalls
+from tensorsleuth.recording.sessions.runs import SessionRuns
+from tensorsleuth.recording.sessions.sessions import Sessions, UnwatchedSessions
+from tensorsleuth.recording.sessions.values import SessionValues
+from tensorsleuth.recording.settings import Settings
+from tensorsleuth.recording.steps import Steps
+from tensorsleuth.recording.structure.name_scopes import Scopes
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow import patches
+from tensorsleuth.recording.tensorflow.gradient_marks import GradientTracker
+from tensorsleuth.recording.uncaught_exceptions import ThreadDeaths, describe, uncaught
+from tensorsleuth.trace.process.remote_rows import serves
+from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
+from tensorsleuth.trace.storage.files import Folder
+from tensorsleuth.trace.storage.size_plan import TracePlan, make_plan
+
+_sessions = itertools.count(1)
+
+
+class Recorder:
+    """Watches this process until closed."""
+
+    def __init__(
+        self, folder: Folder, settings: Settings, selection: Selection | None = None, plan: TracePlan | None = None
+    ) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.selection = self._base = selection or selection_for(settings)
+        self._hearing: dict[object, Callable[[Any, Any], Alarm]] = {}
+        self._riding: dict[object, Callable[[Selection], Selection]] = {}
+        self._session = next(_sessions)
+        self._patches = patches.Patches()
+        self._seeing = patches.Patches()  # what comes and goes with pauses
+        self._threads = ThreadDeaths(self._thread_died)
+        self._told = patches.Patches()  # what only a watcher needs
+        self._heard = patches.Patches()  # what only riders need
+        if isinstance(folder, Path):
+            folder.mkdir(parents=True, exist_ok=True)
+        self._plan = plan or make_plan(settings.circular_buffer_size, settings.mode is Mode.FULL_TENSOR)
+        self.catalog = CatalogWriter(folder, is_user, self._plan.catalog_bytes)
+        means = Chooser(settings, folder, self._session, self._plan, self.catalog).choose()
+        self.sink = means.sink
+        self.steps = Steps(self.sink.set_step)
+        self.keeper: Keeper | None = None
+        self.replayer: Replayer | None = None
+        self._catalog_meta(means)
+        self._watch(means)
+
+    def _watch(self, means: Means) -> None:
+        self.sites = sites = Sites(self.catalog)
+        selection = self.selection
+        self.scopes = scopes = Scopes(self.catalog, self.sink)
+        self.variables = KerasVariables(self.catalog)
+        describer = Describer(sites, scopes, self.variables.frozen)
+        flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
+        library = Library(self.catalog, describer, self._session, means.keeper is not None)
+        self.functions = Functions(library, selection, means.prober, flight)
+        keras = KerasPatches(self._patches, Batches(self.sink), self.variables, self.steps.plan)
+        self.places = places = Places(self.catalog, sites, selection, scopes, self._name_devices, keras.look)
+        watching = self.catalog, sites, places, self.functions, self.steps, self.sink
+        remote = Remote(self.folder, self.catalog, means.probe == "host")
+        self.flights = self._flights(means, places)
+        looks = isinstance(self.folder, Path) and Mode.CURT_HEALTH <= self.settings.mode <= Mode.FULL_TENSOR
+        elsewhere = lambda device: remote.task(device) is not None  # noqa: E731
+        self._texts = Texts(self.catalog, self.sink, elsewhere) if looks else None
+        self.callbacks = callbacks = EagerCallbacks(*watching, remote, self.flights, self._texts)
+        patches.watch_removals(self._patches, self.functions.forget)
+        patches.exclude_our_frames(self._patches, tf.traceback_utils)
+        keras.look()
+        patches.watch_gradients(self._patches, GradientTracker(self.sink))
+        self._left_out = LeftOut(self.catalog, self.variables.frozen)
+        patches.watch_tapes(self._patches, self._forward_pass, self._gradients_computed)
+        patches.watch_scopes(self._patches, scopes)
+        if self._texts is not None:
+            patches.watch_python_functions(self._patches, self._texts, sites.of_caller)
+        self._sessions = SessionCalls(self._watch_sessions(means, sites, places, describer))
+        patches.watch_sessions(self._patches, self._sessions)
+        watch_strategies(self._patches, self.catalog.meta, sites.threads_start, self._serves)
+        self._hooks = cache(lambda real: means.hooks(real, callbacks))
+        self.resume()
+
+    def resume(self) -> None:
+        """See what the program runs, from now on."""
+        if not self._seeing:
+            patches.watch_conversions(self._seeing, self.callbacks.feeds.converted)
+            patches.watch_eager(self._seeing, self._hooks)
+
+    def pause(self) -> None:
+        """Let it run unseen for a while: as fast as bare. Scopes and gradients of what it traces are still noted."""
+        if self.callbacks.watcher is None:
+            self._seeing.undo()
+
+    def _flights(self, means: Means, places: Places) -> Flights | None:
+        """What runs calls again; it needs the native library."""
+        if means.keeper is None:
+            return None
+        self.keeper = means.keeper
+        saver = Saver(self.folder, self.functions.library, means.keeper) if isinstance(self.folder, Path) else None
+        readings = Readings(self.catalog, places, means.keeper)
+        watching = self.catalog, self.functions, places, self.sink, means.keeper
+        self.replayer = Replayer(*watching, saver, lambda: self.steps.number)
+        return Flights(self.catalog, self.functions, means.keeper, readings, self.replayer)
+
+    def ride(self, rider: object, wrap: Callable[[Selection], Selection] | None) -> None:
+        """Have what a rider asks for looked at as well, from now on; None: not any more."""
+        self._riding.pop(rider, None)
+        if wrap is not None:
+            self._riding[rider] = wrap
+        selection = self._base
+        for wrapping in self._riding.values():
+            selection = wrapping(selection)
+        self._select(selection)
+
+    def _select(self, selection: Selection) -> None:
+        self.selection = selection
+        self.places.select(selection)
+        self.functions.select(selection)
+        self.sink.forget_places()
+
+    def hear_gradients(self, rider: object, told: Callable[[Any, Any], Alarm] | None) -> None:
+        """Tell a rider of what tapes give, and of what that is the gradient; None: no more."""
+        self._hearing.pop(rider, None)
+        if told is not None:
+            self._hearing[rider] = told
+        if not self._hearing:
+            self._heard.undo()  # riders leave before anything else changes: what they put on last is taken off first
+        elif not self._heard:
+            patches.watch_gradients_of(self._heard, self._tell_gradients)
+
+    def _tell_gradients(self, sources: Any, gradients: Any) -> Alarm:
+        alarms = [harmless(told, sources, gradients) for told in list(self._hearing.values())]
+        return next((alarm for alarm in alarms if alarm is not None), None)
+
+    def keep_steps(self, kept: bool) -> None:
+        """Have every call of a function keep what it begins with, so that it can be saved; before `ride`."""
+        self.functions.keeps = kept
+
+    def save_step(self, call: int) -> bool:
+        """Save a call that is under way when it has ended; False where that cannot be."""
+        return self.flights is not None and isinstance(self.folder, Path) and self.flights.save(call)
+
+    def keep_values(self, bound: int) -> None:
+        """Be able to keep values, in a recording that was not to."""
+        if not self._plan.value_bytes:
+            self.sink.keep_values(self.folder, bound)
+            self.catalog.meta({"value_bytes": bound})
+
+    def _watch_sessions(
+        self, means: Means, sites: Sites, places: Places, describer: Describer
+    ) -> Sessions | UnwatchedSessions:
+        if means.optimizing is None or not isinstance(means.sink, NativeSink):
+            return UnwatchedSessions(self.catalog)
+        values = SessionValues(places, means.sink)
+        watching = self.catalog, sites, describer, self.selection, self._session, means.optimizing
+        return Sessions(self.catalog, sites, places, self.steps, SessionRuns(*watching, values), self.callbacks)
+
+    def tell(self, watcher: Watcher, level: int, small: int) -> None:
+        """From now on let `watcher` know of what matters, and raise in the program what it returns."""
+        self.resume()
+        self.callbacks.watcher = watcher
+        self.sink.guard(level, small)
+        patches.watch_values(self._told, lambda tensor: harmless(watcher.becomes_python, tensor))
+        patches.watch_losses(self._told, lambda target: harmless(watcher.differentiates, target))
+
+    def tell_nobody(self) -> None:
+        self._told.undo()
+        self.callbacks.watcher = None
+        self.sink.guard(0, 0)
+
+    def _gradients_computed(self, tape: Any, sources: Any) -> None:
+        self.steps.gradients_computed()
+        harmless(self._left_out.differentiated, tape, sources)
+
+    def _forward_pass(self) -> None:
+        if not is_later_replica():
+            self.steps.forward_pass()
+
+    def _thread_died(self, error: BaseException) -> None:
+        if isinstance(error, tf.Failures):
+            self.catalog.meta({"thread_died_of": str(getattr(error, "message", error))})
+
+    def note_violation(self, violation: Violation) -> None:
+        """Put it into the trace."""
+        self.catalog.violation(violation.to_json() | {"step": self.steps.number, "clock": time.monotonic_ns()})
+
+    def pause_sessions(self, paused: bool) -> None:
+        """Look at nothing that sessions run, or at all again."""
+        self._sessions.sessions.paused = paused
+
+    def _name_devices(self) -> None:
+        devices = tf.devices()
+        self.catalog.meta({"devices": devices, "pool": tf.pools_memory()} | task_of_environment())
+        self.sink.name_devices([device.rpartition("device:")[2] for device in devices])
+
+    def _serves(self, job: str, index: int) -> None:
+        """This process runs functions for others: it says so, so that they may send it watched ones."""
+        self.catalog.meta({"task": {"type": job, "index": index, "of": 0}})
+        if isinstance(self.folder, Path):
+            (self.folder / serves(job, index)).touch()
+
+    def _catalog_meta(self, means: Means) -> None:
+        self.catalog.meta(
+            {
+                "version": 1,
+                "tensorsleuth": VERSION,
+                "pid": os.getpid(),
+                "host": platform.node(),
+                "argv": list(sys.argv),
+                "python": sys.version.split()[0],
+                "tensorflow": ".".join(map(str, tf.version())),
+                "settings": self.settings.describe(),
+                "started": time.time(),
+                "kernel": means.kernel,
+                "probe": means.probe,
+                "value_bytes": self._plan.value_bytes,
+            }
+        )
+
+    def forked(self) -> None:
+        """The program forked: its child is not recorded, and that is said."""
+        self.catalog.not_covered("processes that the program forks", "TensorFlow does not work across a fork")
+
+    def abandon(self) -> None:
+        """In a forked child: leave TensorFlow as it was, and the parent's files alone."""
+        self._heard.undo()
+        self._told.undo()
+        self._seeing.undo()
+        self._patches.undo()
+        patches.unwatch_gradients()
+        self._threads.close()
+        self.sink.abandon()
+
+    def close(self) -> None:
+        """Stop watching; the trace is complete."""
+        self.tell_nobody()
+        self._seeing.undo()
+        self._patches.undo()
+        patches.unwatch_gradients()
+        if self.flights is not None:
+            self.flights.close()
+        self._threads.close()
+        if self._texts is not None:
+            harmless(self._texts.close)
+        self.sink.close()
+        self.functions.close()
+        self._sessions.close()
+        error = uncaught()
+        if error is not None:
+            harmless(lambda: self.catalog.meta({"uncaught": describe(error, self.sites)}))
+        self.catalog.meta({"ended": time.time(), "steps": self.steps.count})
+        self.catalog.close()

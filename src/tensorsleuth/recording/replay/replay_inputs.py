@@ -1,0 +1,48 @@
+"""The native library as the flight recorder uses it: keeps what a call took from outside, and tells what is bad."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.native import loader
+from tensorsleuth.recording.tensorflow import internals as tf
+
+
+class Keeper:
+    """The native library's store for calls that may have to be run again."""
+
+    def __init__(self, native: loader.Native) -> None:
+        self._native = native
+        self.bad_seen = native.bad_in_functions  # how many bad tensors were seen in functions so far
+        self.drop = native.held_drop
+        self.again = native.held_again
+        self.count = native.held_count
+        self.bytes = native.held_bytes  # of what a call took
+        self.forget = native.held_forget
+        self.clear = native.held_clear
+        self.eager_writes = native.eager_writes  # how many eager ops have written a variable
+        self.join = native.held_join  # what was kept with `hold` is what a call took
+
+    def hold(self, slot: int, tensor: Any) -> None:
+        """Keep a value that comes from elsewhere."""
+        tf.run_op("SleuthHold", [tensor], ("hold", slot, "T", tensor._datatype_enum()), 0)
+
+    def held(self, slot: int, dtype: int) -> list[Any]:
+        """What is kept in a slot for the call that is to be run again."""
+        attrs = ("hold", slot, "Tout", [dtype], "needed", 1, "count", 1)
+        values = [tf.run_op("SleuthHeld", [], attrs, 1)[0] for _ in range(self.count(slot))]
+        self.again(0)
+        return values
+
+    def any_bad(self, tensors: Sequence[Any]) -> bool:
+        return bool(self._native.any_bad(list(tensors)))
+
+    def note_reads(self, values: Sequence[Any], ops: Any, firsts: Any, handles: Any, look: int) -> list[int]:
+        """Note the values of variables as if the program had read them; which of them are bad."""
+        bad = np.zeros(len(values), np.uint8)
+        columns = (column.ctypes.data for column in (ops, firsts, handles))
+        self._native.note_reads(list(values), *columns, look, bad.ctypes.data)
+        return [int(number) for number in np.flatnonzero(bad)]

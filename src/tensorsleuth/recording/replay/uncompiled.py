@@ -1,0 +1,73 @@
+"""What XLA compiles, run uncompiled: the same program, with the same random numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+from tensorsleuth.recording.functions.function_def import MUST_COMPILE
+from tensorsleuth.recording.tensorflow import internals as tf
+
+ALONE = "sleuth_alone_"
+_MARKS = (MUST_COMPILE, "_noinline")  # what `jit_compile=True` puts on a function and its calls
+_DRAWS = re.compile("Stateless(Random(?!Get)|TruncatedNormal|Parameterized|Multinomial|Shuffle)")
+
+
+def uncompile(attrs: Any) -> None:
+    """Take the marks off a function or a call."""
+    for mark in _MARKS:
+        attrs.pop(mark, None)
+
+
+def draws_otherwise(op: str) -> bool:
+    """Does XLA draw other random numbers from the same seed than TensorFlow's kernel does."""
+    return bool(_DRAWS.match(op))
+
+
+def compile_alone(node: Any) -> None:
+    """Make a node the call of a compiled function that holds nothing but it: its numbers are XLA's then."""
+    original = type(node)()
+    original.CopyFrom(node)
+    dtypes = _dtypes(original, _definition(original).output_arg)
+    function = _holding(original, dtypes)
+    node.op = "PartitionedCall"
+    node.attr.clear()
+    node.attr["f"].func.name = function
+    node.attr["Tin"].list.type.extend(_dtypes(original, _definition(original).input_arg))
+    node.attr["Tout"].list.type.extend(dtypes)
+    node.attr[MUST_COMPILE].b = True
+
+
+def _holding(node: Any, dtypes: list[int]) -> str:
+    """The name of a function with just this op in it."""
+    function = tf.FunctionDef()
+    inputs = _dtypes(node, _definition(node).input_arg)
+    attrs = ",".join(f"{name}={value}" for name, value in sorted(node.attr.items()))
+    name = f"{ALONE}{node.op}_{hashlib.sha256(attrs.encode()).hexdigest()[:16]}"
+    if tf.get_function(name) is not None:
+        return name
+    function.signature.name = name
+    function.attr[MUST_COMPILE].b = True
+    inside = function.node_def.add()
+    inside.CopyFrom(node)
+    inside.name = "op"
+    del inside.input[:]
+    for number, dtype in enumerate(inputs):
+        function.signature.input_arg.add(name=f"i{number}", type=dtype)
+        inside.input.append(f"i{number}")
+    outputs = [argument.name for argument in _definition(node).output_arg]
+    for number, dtype in enumerate(dtypes):
+        function.signature.output_arg.add(name=f"o{number}", type=dtype)
+        function.ret[f"o{number}"] = f"op:{outputs[number]}:0"
+    tf.add_helper(function)
+    return name
+
+
+def _dtypes(node: Any, arguments: Any) -> list[int]:
+    """Of the inputs or outputs of an op which are one tensor each."""
+    return [argument.type or node.attr[argument.type_attr].type for argument in arguments]
+
+
+def _definition(node: Any) -> Any:
+    return tf.op_definition(node.op)

@@ -1,0 +1,82 @@
+"""The variables that a call works on: their values before it, and stand-ins for them when it is run again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tensorsleuth.core.dtypes import RESOURCE, is_float
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow import variables as tf_variables
+
+_READ = "sleuth_read_variables"
+WORTH_A_FUNCTION = 8  # variables: from so many on, one call that reads all is faster than a call each
+
+
+@dataclass(frozen=True)
+class Variables:
+    """Which arguments of a function are variables."""
+
+    arguments: tuple[int, ...]
+    dtypes: tuple[int, ...]
+
+    def handles(self, inputs: Sequence[Any]) -> list[Any]:
+        return [inputs[argument] for argument in self.arguments]
+
+    def numbers(self) -> Variables:
+        """Those whose values can be bad."""
+        kept = (number for number, dtype in zip(self.arguments, self.dtypes, strict=True) if is_float(dtype))
+        return self.only(frozenset(kept))
+
+    def only(self, arguments: frozenset[int]) -> Variables:
+        """Those among them."""
+        kept = [pair for pair in zip(self.arguments, self.dtypes, strict=True) if pair[0] in arguments]
+        return Variables(tuple(argument for argument, _ in kept), tuple(dtype for _, dtype in kept))
+
+    def read(self, inputs: Sequence[Any]) -> list[Any]:
+        """Their values. They share the variables' memory: whoever writes those next leaves ours alone."""
+        handles = self.handles(inputs)
+        if len(handles) < WORTH_A_FUNCTION:
+            return [tf_variables.read_handle(handle, dtype) for handle, dtype in zip(handles, self.dtypes, strict=True)]
+        return tf.run_function(_reader(self.dtypes), handles, len(handles), "")
+
+
+def variables_among(inputs: Sequence[Any]) -> Variables:
+    """The arguments of a call that are variables."""
+    found = []
+    for number, one in enumerate(inputs):
+        if isinstance(one, tf.EagerTensor) and one._datatype_enum() == RESOURCE:
+            dtype = tf_variables.variable_dtype(one)
+            if dtype is not None:
+                found.append((number, dtype))
+    return Variables(tuple(number for number, _ in found), tuple(dtype for _, dtype in found))
+
+
+def _reader(dtypes: tuple[int, ...]) -> str:
+    """The name of a function that reads variables of these dtypes."""
+    name = f"{_READ}_{'_'.join(map(str, dtypes))}" if len(dtypes) < 20 else f"{_READ}_{hash(dtypes) & 0xFFFF_FFFF_FFFF}"
+    if tf.get_function(name) is None:
+        tf.add_helper(_reading(name, dtypes))
+    return name
+
+
+def _reading(name: str, dtypes: tuple[int, ...]) -> Any:
+    function = tf.FunctionDef()
+    function.signature.name = name
+    function.signature.is_stateful = True
+    for number, dtype in enumerate(dtypes):
+        function.signature.input_arg.add(name=f"v{number}", type=RESOURCE)
+        function.signature.output_arg.add(name=f"r{number}", type=dtype)
+        node = function.node_def.add(name=f"read{number}", op=tf_variables.READ_VARIABLE, input=[f"v{number}"])
+        node.attr["dtype"].type = dtype
+        function.ret[f"r{number}"] = f"read{number}:value:0"
+    return function
+
+
+def stand_ins(variables: Variables, values: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+    """The arguments of the call with new variables, which hold `values`, in the place of the program's own."""
+    changed = list(inputs)
+    for argument, value in zip(variables.arguments, values, strict=True):
+        changed[argument] = tf_variables.make_variable(value, inputs[argument].device)
+    return changed

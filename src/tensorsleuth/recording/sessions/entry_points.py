@@ -1,0 +1,125 @@
+"""The ways to make a session run: `run`, `make_callable`, a callable made of options, `partial_run`."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Any
+
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.sessions.sessions import Running, Sessions, UnwatchedSessions
+from tensorsleuth.recording.tensorflow import sessions as tf_sessions
+
+
+class Watching:
+    """A run, from before to after; the values that it gave are to be put in."""
+
+    def __init__(self, calls: SessionCalls | None = None, running: Running | None = None) -> None:
+        self._calls = calls
+        self._running = running
+        self.values: Any = None
+
+    def __enter__(self) -> Watching:
+        return self
+
+    def options(self, given: Any) -> Any:
+        """What to run with: the program's own options, or ours where only those let us see inside."""
+        return self._calls.options(self._running, given) if self._calls is not None and self._running else given
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._calls is not None:
+            self._calls.finish(self._running, error, self.values)
+
+
+class _Thread(threading.local):
+    depth = 0  # runs that are under way
+
+
+class SessionCalls:
+    """Tells a session's watcher of what is about to run, and of what came of it."""
+
+    def __init__(self, sessions: Sessions | UnwatchedSessions) -> None:
+        self.sessions = sessions
+        self._thread = _Thread()
+
+    def run(self, session: Any, targets: Any, fetches: Any, feeds: Any) -> Watching:
+        """Ops, tensors, and references of tensors with values, as `Session.run` has found them."""
+        self._thread.depth += 1
+        return Watching(self, self.sessions.began(session, targets, fetches, feeds))
+
+    def run_raw(self, session: Any, targets: Any, fetches: Any, feeds: Any) -> Watching:
+        """The same as the C API has them. What `run` runs comes by here too; what `make_callable` made, only here."""
+        if self._thread.depth:
+            return Watching()
+        found = harmless(tf_sessions.found_in, session.graph, targets, fetches, feeds)
+        return self.run(session, *found) if found is not None else Watching()
+
+    def partial_run(self) -> Watching:
+        self.sessions.passes_by("partial_run")
+        return Watching()
+
+    def preparing(self, session: Any, options: Any) -> Watching:
+        """A callable is being made of options: TensorFlow optimises its graph now."""
+        if options.tensor_connection:
+            self.sessions.passes_by("callables whose tensors are connected")
+            return Watching()
+        self._thread.depth += 1
+        return Watching(self, harmless(self._prepare, session, options))
+
+    def _prepare(self, session: Any, options: Any) -> Running | None:
+        targets, fetches, feeds = _named(session.graph, options)
+        if tf_sessions.why_not_optimized(session):
+            self.sessions.passes_by("callables, where the graph optimiser is off")
+        return self.sessions.prepared(session, targets, fetches, feeds)
+
+    def callable(self, session: Any, options: Any, made: Any) -> Any:
+        """What to give to the program for a callable."""
+        return made if options.tensor_connection else _Callable(self, session, options, made)
+
+    def options(self, running: Running, given: Any) -> Any:
+        ours = running.run.options
+        if ours is not None and given is not None:
+            self.sessions.passes_by("RunOptions, where the graph optimiser is off")
+        return given if ours is None or given is not None else ours
+
+    def finish(self, running: Running | None, error: BaseException | None, values: Any) -> None:
+        """Note how a run ended; raises where the guard has something to say."""
+        self._thread.depth -= 1
+        if running is None:
+            return
+        failed = error is not None
+        alarm = self.sessions.failed(running, error) if failed else self.sessions.ended(running, values)
+        if alarm is not None:
+            raise alarm from None
+
+    def close(self) -> None:
+        self.sessions.close()
+
+
+class _Callable:
+    """Stands for a callable of TensorFlow's, and is all that it is."""
+
+    def __init__(self, calls: SessionCalls, session: Any, options: Any, made: Any) -> None:
+        self._calls = calls
+        self._session = session
+        self._named = _named(session.graph, options)
+        self._made = made
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        targets, fetches, feeds = self._named
+        given = {tensor.ref(): value for tensor, value in zip(feeds, args, strict=False)}
+        with self._calls.run(self._session, targets, fetches, given) as running:
+            running.values = self._made(*args, **kwargs)
+        return running.values
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made, name)
+
+
+def _named(graph: Any, options: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """The ops to run, and the tensors to fetch and to feed, that CallableOptions name."""
+    targets = [graph.get_operation_by_name(name) for name in options.target]
+    fetches = [graph.get_tensor_by_name(name) for name in options.fetch]
+    return targets, fetches, [graph.get_tensor_by_name(name) for name in options.feed]

@@ -1,0 +1,162 @@
+"""What a session runs for certain fetches and feeds, written as a function, so that all that is known of those serves.
+
+TensorFlow prunes a session's graph to what the fetches need, and keeps what it made of that for each set of fetches and
+feeds. So does this: what is fed, and the variables, are the arguments of the function, and what is fetched it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tensorsleuth.core.dtypes import RESOURCE
+from tensorsleuth.core.ops.kinds import CALLS, MERGES, PASSES, VARIABLES, VIEWS
+from tensorsleuth.recording.functions.function_def import Definition, node_outputs, read_definition
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow import sessions as tf_sessions
+
+MAX_NAMED = 3  # fetches, in the name of the function
+_INSIDE = PASSES | MERGES | CALLS
+FETCHED = "/sleuth_fetched"  # behind the name of a variable that is fetched as it is
+
+
+@dataclass
+class RunGraph:
+    """The function that stands for a run."""
+
+    definition: Definition
+    variables: list[Any]  # the ops that hold them, in the order of the first arguments
+    feeds: list[str]  # names of the tensors that are fed: the arguments behind those
+    made: dict[str, Any] = field(default_factory=dict)  # the nodes as ops of Python
+
+    def fetched(self, output: int) -> tuple[int, str, int] | None:
+        """The tensor behind what is fetched, seen through views: its number, op and dtype.
+
+        None for an argument, and for what comes out of a loop, a branch or a call: that was computed inside.
+        """
+        definition = self.definition
+        node, at = definition.source(definition.proto.ret[_result(output)])
+        while node >= 0 and definition.proto.node_def[node].op in VIEWS:
+            inputs = [text for text in definition.proto.node_def[node].input if text[:1] != "^"]
+            node, at = definition.source(inputs[at if len(inputs) > 1 else 0])
+        if node < 0 or definition.proto.node_def[node].op in _INSIDE:
+            return None
+        dtypes = [dtype for out in definition.outputs[node] for dtype in out.dtypes]
+        return definition.firsts[node] + at, definition.proto.node_def[node].op, dtypes[at]
+
+
+def read_run(fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> RunGraph:
+    """The function of a run that fetches and feeds these tensors, and runs these ops."""
+    fed = {tensor.name for tensor in feeds}
+    live = _live(fetches, targets, fed)
+    variables = [op for op in live if op.type in VARIABLES]
+    proto = tf.FunctionDef()
+    proto.signature.name = _name([*fetches, *targets])
+    names = {op.name + ":0": op.name for op in variables}
+    for op in variables:
+        proto.signature.input_arg.add(name=op.name, type=RESOURCE)
+    for tensor in feeds:
+        names[tensor.name] = name = _argument(tensor, names)
+        proto.signature.input_arg.add(name=name, type=tf_sessions.datatype(tensor))
+    writer = _Writer(proto, names, {op.name for op in variables})
+    made = {op.name: op for op in live if op.type not in VARIABLES}
+    for op in made.values():
+        writer.add(op)
+    for number, tensor in enumerate(fetches):
+        made |= writer.result(number, tensor)
+    return RunGraph(read_definition(proto), variables, [tensor.name for tensor in feeds], made)
+
+
+def _live(fetches: Iterable[Any], targets: Iterable[Any], fed: set[str]) -> list[Any]:
+    """The ops that have to run, in the order in which the program made them."""
+    live: dict[str, Any] = {}
+    todo = [*(tensor.op for tensor in fetches if tensor.name not in fed), *targets]
+    while todo:
+        op = todo.pop()
+        if op.name not in live:
+            live[op.name] = op
+            todo += [tensor.op for tensor in op.inputs if tensor.name not in fed]
+            todo += op.control_inputs
+    return sorted(live.values(), key=tf_sessions.op_number)
+
+
+class _Writer:
+    """Puts ops into a function: what the graph calls `node:1`, a function calls `node:output:0`."""
+
+    def __init__(self, proto: Any, names: dict[str, str], variables: set[str]) -> None:
+        self._proto = proto
+        self._names = names
+        self._variables = variables
+        self._outputs: dict[str, list[str]] = {}
+
+    def add(self, op: Any) -> None:
+        node = self._proto.node_def.add()
+        node.CopyFrom(op.node_def)
+        del node.input[:]
+        node.input.extend(self._name(tensor) for tensor in op.inputs)
+        node.input.extend(f"^{control.name}" for control in op.control_inputs)
+        if self._is_read(op):
+            _become_read(node, node.attr["T"].type)
+        elif tf.op_definition(node.op) is None:
+            _become_call(node, op)
+
+    def result(self, number: int, tensor: Any) -> dict[str, Any]:
+        """Return a tensor; a variable that is fetched as it is gets a node that reads it."""
+        name = self._name(tensor)
+        read: dict[str, Any] = {}
+        if name in self._variables:
+            node = self._proto.node_def.add(name=name + FETCHED, input=[name])
+            _become_read(node, tf_sessions.datatype(tensor))
+            name, read = f"{node.name}:value:0", {node.name: tensor.op}
+        self._proto.signature.output_arg.add(name=_result(number), type=tf_sessions.datatype(tensor))
+        self._proto.ret[_result(number)] = name
+        return read
+
+    def _name(self, tensor: Any) -> str:
+        known = self._names.get(tensor.name)
+        if known is not None:
+            return known
+        outputs = self._outputs.get(tensor.op.name)
+        if outputs is None:
+            outputs = self._outputs[tensor.op.name] = self._names_of_outputs(tensor.op)
+        return outputs[int(tensor.value_index)]
+
+    def _names_of_outputs(self, op: Any) -> list[str]:
+        if self._is_read(op):
+            return [f"{op.name}:value:0"]
+        if tf.op_definition(op.type) is None:
+            return [f"{op.name}:output:{at}" for at in range(len(op.outputs))]
+        return [f"{op.name}:{out.name}:{at}" for out in node_outputs(op.node_def) for at in range(len(out.dtypes))]
+
+    def _is_read(self, op: Any) -> bool:
+        return op.type == "Identity" and self._names.get(op.inputs[0].name) in self._variables
+
+
+def _become_read(node: Any, dtype: int) -> None:
+    """Variables of the old kind are read by an Identity: call it what it does."""
+    node.op = "ReadVariableOp"
+    node.attr["dtype"].type = dtype
+
+
+def _become_call(node: Any, op: Any) -> None:
+    """Functions of the old kind are called by nodes of their own name."""
+    node.attr["f"].func.name, node.op = node.op, "PartitionedCall"
+    node.attr["Tin"].list.type.extend(tf_sessions.datatype(tensor) for tensor in op.inputs)
+    node.attr["Tout"].list.type.extend(tf_sessions.datatype(tensor) for tensor in op.outputs)
+
+
+def _argument(tensor: Any, names: dict[str, str]) -> str:
+    name = tensor.op.name if tensor.value_index == 0 else tensor.name.replace(":", "_")
+    while name in names.values():
+        name += "_"
+    return str(name)
+
+
+def _result(number: int) -> str:
+    return f"fetched_{number}"
+
+
+def _name(asked: Sequence[Any]) -> str:
+    names = [one.name.removesuffix(":0") for one in asked[:MAX_NAMED]]
+    return f"Session.run({', '.join(names)}{', …' if len(asked) > MAX_NAMED else ''})"

@@ -1,0 +1,228 @@
+"""What sessions run: a graph for each set of fetches and feeds, made known to the library before it runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.ops import kinds as ops
+from tensorsleuth.native import loader
+from tensorsleuth.recording.call_sites import Sites
+from tensorsleuth.recording.functions.descriptions import Describer
+from tensorsleuth.recording.functions.function_def import Definition, called_functions, is_compiled, read_definition
+from tensorsleuth.recording.functions.function_library import MAX_DEPTH, MAX_NODES, together
+from tensorsleuth.recording.functions.optimizer_probes import describe_looks
+from tensorsleuth.recording.functions.probes import Probing, Selection
+from tensorsleuth.recording.sessions.run_graph import RunGraph, read_run
+from tensorsleuth.recording.sessions.values import SessionValues
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow import sessions as tf_sessions
+from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
+
+INSIDE, BELOW = "\1", "\2"  # kInside and kBelow in native/src/graph/watched_functions.h
+_LOWERED = ops.CALLS | ops.LOOPS | ops.BRANCHES  # what TensorFlow inlines into the graph that calls it
+
+
+@dataclass(slots=True)
+class Fetch:
+    """A fetched tensor that is worth a look."""
+
+    tensor: int
+    dtype: int
+    look: Mode
+    probed: bool = False  # a probe looks at it
+
+
+@dataclass
+class Run:
+    """What a session runs for one set of fetches and feeds."""
+
+    name: str  # under which the library knows its graph
+    title: str
+    instance: int
+    kind: str
+    handles: list[int]  # uids of its variables
+    fetches: list[Fetch | None]
+    dtypes: list[int]  # of what is fetched
+    unseen: bool  # has it tensors that only a probe would see
+    proven: bool = False  # has run
+    watched: list[str] = field(default_factory=list)  # names of its graph, and of the functions in it
+    options: Any = None  # to run it with, where the graph optimiser does not see it
+
+
+@dataclass
+class _Known:
+    """A session as far as it has run."""
+
+    runs: dict[Any, Run | None] = field(default_factory=dict)
+    handles: dict[str, int] = field(default_factory=dict)
+
+
+class SessionRuns:
+    """Finds, or makes, what is known of a run. Any thread may ask."""
+
+    def __init__(
+        self,
+        catalog: CatalogWriter,
+        sites: Sites,
+        describer: Describer,
+        selection: Selection,
+        session: int,
+        native: loader.Native,
+        values: SessionValues,
+    ) -> None:
+        self._catalog = catalog
+        self._sites = sites
+        self._describer = describer
+        self._selection = selection
+        self._session = session
+        self.native = native
+        self.values = values
+        self._lock = threading.RLock()
+        self._sessions: WeakKeyDictionary[Any, _Known] = WeakKeyDictionary()
+        self._nodes = 0
+
+    def of(self, session: Any, fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> Run | None:
+        """The run of a session that fetches, runs and feeds these, in the order of their names."""
+        key = tuple(tuple(one.name for one in some) for some in (fetches, targets, feeds))
+        with self._lock:
+            known = self._sessions.setdefault(session, _Known())
+            if key not in known.runs:
+                known.runs[key] = self._watch(session, known, read_run(fetches, targets, feeds), fetches)
+            return known.runs[key]
+
+    def close(self) -> None:
+        """Take the graphs out of the library."""
+        with self._lock:
+            for run in (run for known in self._sessions.values() for run in known.runs.values() if run is not None):
+                for name in run.watched:
+                    self.native.forget_function(name.encode())
+                if run.options is not None:
+                    tf_sessions.delete_options(run.options)
+
+    def has_probe(self, run: Run, tensor: int) -> bool:
+        return bool(self.native.has_probe(run.name.encode(), tensor))
+
+    def was_probed(self, run: Run) -> bool:
+        return run.options is not None or bool(self.native.was_probed(run.name.encode()))
+
+    def _watch(self, session: Any, known: _Known, graph: RunGraph, fetches: Sequence[Any]) -> Run | None:
+        definition = graph.definition
+        if not self._has_room(definition):
+            return None
+        handles = [self._handle(known, op) for op in graph.variables]
+        trained = tf_sessions.trainable_variables(session.graph)
+        pairs = enumerate(zip(graph.variables, handles, strict=True))
+        captures = {str(at): _captured(op, uid, op.name in trained) for at, (op, uid) in pairs}
+        fields = self._describer.described(definition, session.graph, graph.made, captures)
+        described = {"function": self._catalog.function(fields), "parent": -1, "node": -1}
+        instance, first = self._catalog.instance(described, definition.tensors)
+        inside = _Inside(self, session, f"sleuth_run_{self._session}_{instance}", instance)
+        kinds = inside.watch(definition, session.graph, instance, first)
+        seen = [self._fetch(graph, at, first) for at in range(len(fetches))]
+        dtypes = [tf_sessions.datatype(tensor) for tensor in fetches]
+        kind = together(fields["kind"], kinds)
+        unseen = inside.looked > len({one.tensor for one in seen if one is not None})
+        title = definition.proto.signature.name
+        options = tf_sessions.watch_options(inside.watches()) if tf_sessions.why_not_optimized(session) else None
+        return Run(inside.name, title, instance, kind, handles, seen, dtypes, unseen, False, inside.watched, options)
+
+    def _has_room(self, definition: Definition) -> bool:
+        self._nodes += len(definition.nodes)
+        if self._nodes <= MAX_NODES:
+            return True
+        self._catalog.not_covered(definition.proto.signature.name, f"more than {MAX_NODES:,} nodes are being watched")
+        return False
+
+    def _handle(self, known: _Known, op: Any) -> int:
+        handle = known.handles.get(op.name)
+        if handle is None:
+            handle = known.handles[op.name] = self.values.variable(op, self._sites.of_graph_op(op))
+        return handle
+
+    def _fetch(self, graph: RunGraph, output: int, first: int) -> Fetch | None:
+        found = graph.fetched(output)
+        if found is None:
+            return None
+        tensor, op, dtype = found
+        look = self._selection.look_in_graph(op, dtype % 100)
+        return Fetch(first + tensor, dtype % 100, look) if look is not None else None
+
+
+class _Inside:
+    """Tells the library of one run's graph, and of the functions that TensorFlow will inline into it."""
+
+    def __init__(self, runs: SessionRuns, session: Any, name: str, number: int) -> None:
+        self.name = name
+        self._unoptimized = tf_sessions.why_not_optimized(session)
+        self.watched: list[str] = []
+        self._lines: list[str] = []  # of the graph itself
+        self.looked = 0  # tensors that a probe would look at
+        self._runs = runs
+        self._graph = session.graph
+        self._number = number
+
+    def watch(
+        self, definition: Definition, graph: Any, instance: int, first: int, path: tuple[str, ...] = (), name: str = ""
+    ) -> set[str]:
+        """Watch a graph and what it calls; the kinds of functions that it calls. `path`: the nodes that call it."""
+        kinds: set[str] = set()
+        called: set[int] = set()
+        for number, node in enumerate(definition.proto.node_def):
+            for function in self._callable(node) if len(path) < MAX_DEPTH else ():
+                kinds.add(self._inner(function, graph, instance, number, (*path, node.name)))
+                if node.op in ops.CALLS:
+                    called.add(number)
+        known_by = f"{self.name}{INSIDE}{BELOW.join(path)}{INSIDE}{name}" if path else self.name
+        self._tell(known_by, definition, first, called)
+        return kinds
+
+    def _tell(self, name: str, definition: Definition, first: int, called: set[int]) -> None:
+        runs = self._runs
+        probing = Probing(runs._session, first, runs._selection, None)
+        described = describe_looks(definition, probing, False, called)
+        lines = described.splitlines()
+        self.looked += sum(output != "-" for line in lines for output in line.split("\t")[2].split(","))
+        self.watched.append(name)
+        self._lines = lines  # the graph itself comes last
+        runs.native.watch_run(name.encode(), runs._session, self._number, described.encode())
+
+    def watches(self) -> Iterator[tuple[str, int, str]]:
+        """What to ask TensorFlow's own debugger for, where no probe gets in: node, output, op with its attributes."""
+        run = f"session={self._runs._session};run={self._number}"
+        for line in self._lines:
+            node, first, outputs, _ = line.split("\t")
+            for at, output in enumerate(outputs.split(",")):
+                if output != "-":
+                    dtype, look, _ = output.split(":")
+                    yield node, at, f"SleuthWatch({run};tensor={int(first) + at};dtype={dtype};look={look})"
+
+    def _callable(self, node: Any) -> Iterator[str]:
+        """The functions of a node, where they will be inlined and can be read."""
+        names = [function.name for _, function in called_functions(node)]
+        if not names:
+            return
+        why = "it is compiled by XLA" if is_compiled(node.attr) else self._unoptimized
+        why = why or (None if node.op in _LOWERED else f"{node.op} runs it by itself")
+        if why is not None or any(tf_sessions.function_in(self._graph, name) is None for name in names):
+            self._runs._catalog.not_covered(f"the inside of {names[0]}, in a session", why or "it cannot be read")
+            return
+        yield from names
+
+    def _inner(self, name: str, graph: Any, parent: int, number: int, path: tuple[str, ...]) -> str:
+        runs = self._runs
+        definition = read_definition(tf_sessions.function_in(self._graph, name))
+        inner = dict(tf.inner_graphs(graph)).get(name) if graph is not None else None
+        fields = runs._describer.function(definition, inner)
+        described = {"function": runs._catalog.function(fields), "parent": parent, "node": number}
+        instance, first = runs._catalog.instance(described, definition.tensors)
+        runs._nodes += len(definition.nodes)
+        return together(fields["kind"], self.watch(definition, inner, instance, first, path, name))
+
+
+def _captured(op: Any, uid: int, trainable: bool) -> dict[str, Any]:
+    return {"uid": uid, "variable": op.name, "shape": tf_sessions.variable_shape(op), "trainable": trainable}

@@ -1,0 +1,91 @@
+"""What goes into a session's run and comes out of it: arrays of NumPy that no op of an eager program made."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.dtypes import RESOURCE
+from tensorsleuth.core.layout.rows import NO_UID, CallKind
+from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.ops.kinds import FEED
+from tensorsleuth.recording.backends.sink import NativeSink
+from tensorsleuth.recording.eager.op_sites import Place, Places
+from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
+from tensorsleuth.recording.tensorflow import sessions as tf_sessions
+
+_uids = itertools.count(1 << 62)  # TensorFlow counts its own from 0
+
+
+def new_uid() -> int:
+    """What to know a value by that is no tensor of TensorFlow's."""
+    return next(_uids)
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An array, with as much of a tensor's ways as a sink asks for."""
+
+    array: Any
+    dtype: int
+    uid: int = NO_UID
+
+    @property
+    def _id(self) -> int:
+        return self.uid
+
+    def _datatype_enum(self) -> int:
+        return self.dtype
+
+    def _numpy_internal(self) -> Any:
+        return self.array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.array.shape)
+
+
+class SessionValues:
+    """Notes feeds where they are fed, variables where they are made, and fetches as their ops' outputs."""
+
+    def __init__(self, places: Places, sink: NativeSink) -> None:
+        self._places = places
+        self.sink = sink
+
+    def feed(self, site: int, given: Sequence[tuple[Any, Any]]) -> list[Value]:
+        """What is fed, pairs of a tensor and its value; one that is not looked at has no uid."""
+        if not given:
+            return []
+        place = self._places.at(FEED, site, len(given))
+        call = self.sink.next_call()
+        self.sink.call(CallKind.OP, call, place[0], time.monotonic_ns(), 0, [])
+        return [self._feed(tensor, array, place, at, call) for at, (tensor, array) in enumerate(given)]
+
+    def _feed(self, tensor: Any, array: Any, place: Place, at: int, call: int) -> Value:
+        dtype = tf_sessions.datatype(tensor)
+        look = place[4][dtype]
+        value = Value(np.asarray(array), dtype, NO_UID if look == DO_NOT_LOOK else new_uid())
+        if look != DO_NOT_LOOK:
+            self.sink.look(value, place[1] + at, call, value.uid, look)
+        return value
+
+    def variable(self, op: Any, site: int) -> int:
+        """The uid of a variable that lives in a session."""
+        uid, call = new_uid(), self.sink.next_call()
+        place = self._places.at("VarHandleOp", site, 1)
+        self.sink.call(CallKind.OP, call, place[0], time.monotonic_ns(), 0, [])
+        self.sink.look(Value(None, RESOURCE), place[1], call, uid, Mode.NO_TENSOR)
+        return uid
+
+    def fetched(self, array: Any, dtype: int, tensor: int, look: Mode, call: int) -> None:
+        """What was computed as `tensor`, where no probe has seen it on its way."""
+        self.sink.look_in_graph(Value(np.asarray(array), dtype), tensor, call, look)
+
+    def returned(self, value: Value, number: int, call: int) -> None:
+        """That a value was given to Python; what was in it has been noted."""
+        self.sink.look(value, number, call, value.uid, Mode.NO_TENSOR)

@@ -1,0 +1,210 @@
+"""The ops of one pass of eager code through a model, as a graph that grows while it runs.
+
+No tensor is held: those that were made are known by their numbers, those that nobody has taken yet by weak references.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import ref
+
+from tensorsleuth.core.dtypes import is_float
+from tensorsleuth.recording.structure.graph_edges import Edges, Tensor
+from tensorsleuth.recording.structure.layer_outputs import (
+    activation_of,
+    computed_in,
+    is_computed,
+    is_outside,
+    takes_values,
+)
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow import variables as tf_variables
+
+FIRST_INPUT = 3  # TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
+
+
+@dataclass(slots=True)
+class Attribute:
+    """As a node of a graph has it."""
+
+    s: bytes = b""
+    i: int = 0
+
+
+class Attributes(dict[str, Attribute]):
+    def __missing__(self, name: str) -> Attribute:
+        return Attribute()
+
+
+@dataclass(slots=True)
+class EagerOp:
+    """An op that has run: what it is called is what a graph would call it."""
+
+    op: str
+    name: str
+    attr: Attributes = field(default_factory=Attributes)
+    layer: str | None = None
+
+
+def read_call(entry: int, args: tuple[Any, ...]) -> tuple[str, str | None, list[Any], Attributes]:
+    """Type of the op, the name that was asked for, inputs, attributes: of TFE_Py_FastPathExecute (0) or Execute."""
+    if entry:
+        return tf.text(args[2]), None, list(args[3]), _attributes(args[4] or ())
+    rest = args[FIRST_INPUT:]
+    end = next((at for at, one in enumerate(rest) if isinstance(one, str)), len(rest))
+    inputs = [one for given in rest[:end] for one in (given if isinstance(given, list | tuple) else (given,))]
+    return tf.text(args[1]), args[2], inputs, _attributes(rest[end:])
+
+
+def _attributes(pairs: Sequence[Any]) -> Attributes:
+    found = Attributes()
+    for name, value in zip(pairs[::2], pairs[1::2], strict=False):
+        if isinstance(value, str | bytes):
+            found[name] = Attribute(value.encode() if isinstance(value, str) else value)
+        elif isinstance(value, int):
+            found[name] = Attribute(i=value)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What has left a layer."""
+
+    layer: str
+    op: str
+    value: Any
+    activation: str | None
+
+
+class EagerPass(Edges):
+    """Grows by the op. `backward`: numbers of tensors that are gradients."""
+
+    def __init__(self, trains: bool, backward: set[int]) -> None:
+        self.trains = trains
+        self.nodes: list[EagerOp] = []
+        self.inputs = []
+        self.takers: defaultdict[Tensor, list[int]] = defaultdict(list)
+        self.after_gradients = set()
+        self._backward = backward
+        self._tensors: dict[int, Tensor] = {}  # by their numbers
+        self._names: Counter[str] = Counter()
+        self._left: set[Tensor] = set()
+        self._of_layer: Counter[str] = Counter()
+        self._loose: dict[Tensor, Any] = {}  # what nobody has taken yet
+        self._layers: list[str | None] = []
+        self._places: set[int] = set()
+        self._fixed: set[int] = set()  # nodes that no data goes into
+        self._again: set[int] = set()  # nodes of the model when it is called again
+        self._later: set[int] = set()  # nodes of a loop that goes round
+
+    def add(self, op: EagerOp, taken: Sequence[Any], made: Sequence[Any], place: int, loops: bool = False) -> int:
+        """An op has run, called from a place in the program, which may be in a loop of TensorFlow's; its number."""
+        sources = [self._source(one) for one in taken]
+        number = len(self.nodes)
+        again = self._names[op.name]
+        self._names[op.name] += 1
+        op.name = f"{op.name}_{again}" if again else op.name
+        self._append(op, sources)
+        self._count_round(number, place, loops)
+        if any(at in self.after_gradients for at, _ in sources) or self._takes_gradients(taken):
+            self.after_gradients.add(number)
+        for at, tensor in enumerate(made):
+            self._tensors[tensor._id] = (number, at)
+            if op.layer is not None and is_number(tensor):
+                self._loose[(number, at)] = ref(tensor)
+        return number
+
+    def _count_round(self, number: int, place: int, loops: bool) -> None:
+        """A model that is called again without a tape begins, at a place that is known, with data that nobody made."""
+        data = [at for at, _ in self.inputs[number] if at not in self._fixed]
+        begins = place in self._places and all(at < 0 for at in data)
+        if not data:
+            self._fixed.add(number)
+        elif begins or any(at in self._again for at in data):
+            self._again.add(number)
+        if loops and place in self._places:
+            self._later.add(number)
+        self._places.add(place)
+
+    def is_first(self, number: int) -> bool:
+        """Is it of the first time round: of a loop, and of the model; a tape goes round once."""
+        return number not in self._later and (self.trains or number not in self._again)
+
+    def maker(self, tensor: Any) -> str | None:
+        """The type of the op that made it; None where none did, as far as we saw."""
+        number, _ = self._tensors.get(tensor._id, (-1, 0))
+        return self.nodes[number].op if number >= 0 else None
+
+    def _source(self, one: Any) -> Tensor:
+        if isinstance(one, tf.EagerTensor):
+            return self._tensors.get(one._id) or self._meet(one)
+        handle = getattr(one, "handle", None)
+        of_variable = isinstance(handle, tf.EagerTensor)  # the op reads it by itself
+        op = EagerOp(tf_variables.READ_VARIABLE if of_variable else "Const", "given")
+        number, _ = self._append(op, [self._source(handle)] if of_variable else [])
+        self._fixed.add(number)
+        return number, 0
+
+    def _meet(self, tensor: Any) -> Tensor:
+        """A tensor that no op made, as far as we saw: with two axes it may be a batch, else it is a number or shape."""
+        found = self._tensors[tensor._id] = (-1 - len(self._tensors), 0)
+        if len(tensor._shape_tuple() or ()) < 2:
+            self._fixed.add(found[0])
+        return found
+
+    def _append(self, op: EagerOp, sources: list[Tensor]) -> Tensor:
+        number = len(self.nodes)
+        self.nodes.append(op)
+        self._layers.append(op.layer)
+        self.inputs.append(sources)
+        for source in sources:
+            self.takers[source].append(number)
+        return number, 0
+
+    def _takes_gradients(self, taken: Sequence[Any]) -> bool:
+        return bool(self._backward) and any(getattr(one, "_id", -1) in self._backward for one in taken)
+
+    # ---- what leaves layers
+
+    def keep_out(self, number: int) -> None:
+        """What a node put out is something else than what leaves a layer."""
+        self._left.add((number, 0))
+
+    def leaving(self, number: int, taken: Sequence[Any]) -> Iterator[Left]:
+        """What an op took that had been computed in a layer, where that is not the op's own."""
+        if not takes_values(self, number):
+            return
+        for source, tensor in zip(self.inputs[number], taken, strict=False):
+            self._loose.pop(source, None)
+            node = self.nodes[source[0]] if source[0] >= 0 else None
+            if node is not None and is_outside(node.layer, self.nodes[number].layer):
+                yield from self._leaves(source, tensor)
+
+    def ended(self) -> Iterator[Left]:
+        """What nobody took and the program still holds: what the model returned."""
+        for source, weak in self._loose.items():
+            tensor = weak()
+            if tensor is not None:
+                yield from self._leaves(source, tensor)
+        self._loose.clear()
+
+    def _leaves(self, source: Tensor, tensor: Any) -> Iterator[Left]:
+        if not is_number(tensor) or not is_computed(self, source[0]) or not self.is_first(source[0]):
+            return
+        made = computed_in(self, source, self._layers)
+        layer = self.nodes[source[0]].layer
+        if made is None or made in self._left or layer is None:
+            return
+        self._left.add(made)
+        again, op = self._of_layer[layer], self.nodes[made[0]]
+        self._of_layer[layer] += 1
+        activation = activation_of(op.op) if made == source else None
+        yield Left(f"{layer}:{again}" if again else layer, op.name, tensor, activation)
+
+
+def is_number(tensor: Any) -> bool:
+    """Is it a tensor of floats, with an axis."""
+    return is_float(tensor._datatype_enum()) and bool(tensor._shape_tuple())

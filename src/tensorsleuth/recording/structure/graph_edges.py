@@ -1,0 +1,99 @@
+"""Who takes what in a function: its nodes as a graph that can be walked both ways."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from tensorsleuth.recording.functions.function_def import Definition
+
+GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")
+_FOR_GRADIENTS = re.compile(r"_accumulator(_\d+)*$")  # how the body of a loop calls such a list
+_EMPTY = frozenset(["EmptyTensorList", "Const"])
+Tensor = tuple[int, int]  # node, output; an argument is (-1 - its number, 0)
+
+
+class Edges:
+    """Ops and what each takes; of a function, or of eager code."""
+
+    nodes: Any  # with `op`, `name` and `attr` each
+    inputs: list[list[Tensor]]
+    takers: Mapping[Tensor, list[int]]  # the nodes that take each tensor
+    after_gradients: set[int]  # the nodes of the backward pass, and all that is computed from them: the optimizer
+
+    def back(self, start: Tensor, goes_on: Callable[[int], bool], most: int = 256) -> Iterator[Tensor]:
+        """What a tensor was computed from, nearest first; on through nodes of which `goes_on` says so."""
+        waiting, seen = [start], {start}
+        while waiting and len(seen) < most:
+            tensor = waiting.pop(0)
+            yield tensor
+            if tensor[0] >= 0 and goes_on(tensor[0]):
+                new = [one for one in self.inputs[tensor[0]] if one not in seen]
+                seen.update(new)
+                waiting.extend(new)
+
+    def on(self, start: Tensor, goes_on: Callable[[int], bool], most: int = 256) -> Iterator[tuple[Tensor, int]]:
+        """Who takes a tensor, or what is made of it: tensor and taker, nearest first."""
+        waiting, seen = [start], {start}
+        while waiting and len(seen) < most:
+            tensor = waiting.pop(0)
+            for taker in self.takers.get(tensor, ()):
+                yield tensor, taker
+                if goes_on(taker) and (taker, 0) not in seen:
+                    seen.add((taker, 0))
+                    waiting.append((taker, 0))
+
+
+class Wiring(Edges):
+    """The data edges of a function."""
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+        self.nodes = definition.proto.node_def
+        self.inputs = [
+            [definition.source(text) for text in node.input if not text.startswith("^")] for node in self.nodes
+        ]
+
+    @cached_property
+    def takers(self) -> Mapping[Tensor, list[int]]:  # type: ignore[override]
+        takers: defaultdict[Tensor, list[int]] = defaultdict(list)
+        for number, taken in enumerate(self.inputs):
+            for tensor in taken:
+                takers[tensor].append(number)
+        return takers
+
+    @cached_property
+    def returned(self) -> set[Tensor]:
+        """What the function returns."""
+        return {self.definition.source(text) for text in self.definition.proto.ret.values()}
+
+    @cached_property
+    def after_gradients(self) -> set[int]:  # type: ignore[override]
+        begun = [number for number in range(len(self.nodes)) if self._is_backward(number)]
+        found = set(begun)
+        while begun:
+            number = begun.pop()
+            outputs = sum(len(output.dtypes) for output in self.definition.outputs[number])
+            taking = {taker for at in range(outputs) for taker in self.takers.get((number, at), ())}
+            begun.extend(taking - found)
+            found |= taking
+        return found
+
+    def _is_backward(self, number: int) -> bool:
+        """Is a node made for the backward pass; an empty list that a loop is to fill for it holds no gradient yet."""
+        node = self.nodes[number]
+        if node.op == "TensorListPushBack":  # in the body of such a loop
+            source = self.inputs[number][0][0]
+            return source < 0 and bool(_FOR_GRADIENTS.search(self._arguments[-1 - source]))
+        return GRADIENT_SCOPE.search(node.name) is not None and node.op not in _EMPTY
+
+    @cached_property
+    def _arguments(self) -> list[str]:
+        return [argument.name for argument in self.definition.proto.signature.input_arg]
+
+    def name(self, tensor: Tensor) -> str:
+        """As its takers write it."""
+        return list(self.definition.names(tensor[0]))[tensor[1]][0]

@@ -1,0 +1,113 @@
+"""The name scopes that the program opens, as it named them.
+
+TensorFlow puts a number behind the name of a scope that a graph has already: Keras 3, which goes through a model more
+than once in one graph, ends up with `encoder_1/dense_1_1` for the layer `encoder/dense_1`. In eager code there are no
+node names at all, but the scope is known when a place is first seen.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from tensorsleuth.recording.backends.sink import Sink
+from tensorsleuth.recording.keras import internals as keras
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
+
+EAGER = -1  # in the place of the number of a graph
+MOST = 4096  # scopes of eager code: a program may number its own without end
+
+
+class Scopes:
+    """What scopes are called, of graphs and of eager code."""
+
+    def __init__(self, catalog: CatalogWriter, sink: Sink) -> None:
+        self._catalog = catalog
+        self.tell = sink.set_scope
+        self._graphs: WeakKeyDictionary[Any, dict[str, str]] = WeakKeyDictionary()
+        self.numbers: dict[str | None, int] = {"": 0, None: 0}  # of eager code's
+        self.named_already: set[str] = set()
+        self._eager_paths: dict[str, str] = {}
+
+    # ---- graphs
+
+    def opened(self, asked: str | None, scope: str | None, frame: Any) -> None:
+        """The program asked for a scope in a graph, and got one of maybe another name; `frame` is where."""
+        if not asked or asked.endswith("/") or not scope:
+            return
+        scope, graph = scope.rstrip("/"), tf.ops.get_default_graph()
+        path = _called(asked, scope, frame, self.known(graph))
+        if path != scope:
+            self._graphs.setdefault(graph, {})[scope] = path
+
+    def known(self, graph: Any) -> Mapping[str, str]:
+        """Of a graph and those around it; not copied: a large model has thousands."""
+        maps: list[dict[str, str]] = []
+        while graph is not None:
+            maps += [self._graphs[graph]] if graph in self._graphs else []
+            graph = getattr(graph, "outer_graph", None)
+        return ChainMap(*maps)
+
+    def describe(self, graph: Any, key: int, nodes: Iterable[str]) -> None:
+        """Note the scopes of a graph that its nodes are in."""
+        known = self.known(graph) if graph is not None else {}
+        if known:
+            used = {scope for name in nodes for scope in _prefixes(name)}
+            self._catalog.scopes(key, {scope: known[scope] for scope in used if scope in known})
+
+    # ---- eager code
+
+    def entered(self, scope: str | None) -> None:
+        """Eager code of this thread is in a scope from now on."""
+        scope = scope or ""
+        number = self.numbers.get(scope)
+        if number is None and len(self.numbers) < MOST:
+            number = self.numbers[scope] = len(self.numbers)
+        self.tell(number or 0)
+
+    def named(self, asked: str | None, scope: str | None, frame: Any) -> None:
+        """The same in eager code, where scopes keep the name that was asked for."""
+        if not scope or not asked or asked.endswith("/") or len(self.named_already) >= MOST:
+            return
+        self.named_already.add(scope)
+        scope = scope.rstrip("/")
+        path = _called(asked, scope, frame, self._eager_paths)
+        if path != scope:
+            self._eager_paths[scope] = path
+            self._catalog.scopes(EAGER, {scope: path})
+
+    @property
+    def known_eager(self) -> Mapping[str, str]:
+        """What the program calls scopes of eager code that bear another name."""
+        return self._eager_paths
+
+    @property
+    def eager(self) -> str:
+        """The scope that eager code of this thread is in."""
+        scope = tf.eager_scope()
+        return scope if scope in self.numbers else ""
+
+
+def _called(asked: str, scope: str, frame: Any, known: Mapping[str, str]) -> str:
+    """What the program calls a scope: nothing of its own where TensorFlow opened it, for the parts of an op."""
+    around = _translated("/".join(scope.split("/")[: -asked.count("/") - 1]), known)
+    while frame.f_code.co_name == "__enter__" and frame.f_back is not None:  # scopes of Keras, and older ones
+        frame = frame.f_back
+    if tf.opens_scope_of_op(frame):
+        return around
+    return keras.part(frame, asked) or "/".join(filter(None, (around, asked)))
+
+
+def _translated(scope: str, known: Mapping[str, str]) -> str:
+    """A scope with the longest part of it that is known under another name in that name."""
+    for prefix in reversed(_prefixes(f"{scope}/")):
+        if prefix in known:
+            return known[prefix] + scope[len(prefix) :]
+    return scope
+
+
+def _prefixes(name: str) -> list[str]:
+    return [name[:at] for at, letter in enumerate(name) if letter == "/" and at]

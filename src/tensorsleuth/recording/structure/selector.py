@@ -1,0 +1,116 @@
+"""Which tensors are meant: `"layer:encoder/.*"`, `"gradient:.*kernel"`, `"MatMul"`; of break points, of watches."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tensorsleuth.core.errors import SleuthError
+
+KINDS = {
+    "": "ops, layers and variables of that name",
+    "op": "the outputs of ops of that type",
+    "name": "the outputs of ops of that name",
+    "layer": "the outputs of the ops of a layer",
+    "variable": "the values of variables, where they are read",
+    "gradient": "gradients of variables, of layers",
+}
+WATCHED_KINDS = KINDS | {"update": "what a step adds to variables"}
+On = str | Sequence[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A tensor, as far as it is chosen by it."""
+
+    name: str  # of its op; of an eager op: its type
+    type: str
+    layer: str | None = None
+    variable: str | None = None  # whose value it is
+    trainable: bool = True
+    first_read: bool = True  # of the variable, in its function
+    gradient_of: tuple[str, ...] = ()  # names of what it is the gradient of: a variable, a layer, an op
+
+    @property
+    def is_gradient(self) -> bool:
+        return bool(self.gradient_of)
+
+
+@dataclass(frozen=True)
+class Selector:
+    """One kind of thing, by a regular expression."""
+
+    kind: str
+    pattern: re.Pattern[str]
+
+    def wants(self, subject: Subject) -> bool:
+        if self.kind == "op":
+            return self.pattern.fullmatch(subject.type) is not None
+        return any(self.pattern.fullmatch(name) for name in self._names(subject) if name)
+
+    def _names(self, subject: Subject) -> tuple[str | None, ...]:
+        if self.kind == "gradient":
+            return subject.gradient_of
+        if self.kind == "layer":
+            return (subject.layer,)
+        if self.kind in ("variable", "update"):
+            return (subject.variable,)
+        if self.kind == "name":
+            return (subject.name,)
+        return subject.name, subject.layer, subject.variable
+
+
+def gradients(pattern: str = ".*") -> str:
+    """For `break_when(on=…)`: the gradients of the variables, or layers, whose names match."""
+    return f"gradient:{pattern}"
+
+
+def read_selectors(on: On, of_gradients: bool = False, of_variables: bool = False) -> tuple[Selector, ...]:
+    """Understand `on`. A condition on gradients, or on variables, takes names as theirs."""
+    implied = "gradient" if of_gradients else "variable" if of_variables else ""
+    if on is None:
+        return (_selector(f"{implied}:.*" if implied else ".*", ""),)
+    texts = [on] if isinstance(on, str) else on
+    if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
+        raise SleuthError(f"on is {on!r}; it must be a text such as 'layer:encoder/.*', or a list of such.")
+    return tuple(_selector(text, implied) for text in texts)
+
+
+def read_watched(tensors: str | Sequence[str]) -> tuple[Selector, ...]:
+    """The same for what is to be watched."""
+    texts = [tensors] if isinstance(tensors, str) else tensors
+    if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
+        raise SleuthError(
+            f"watch({tensors!r}): say which tensors by a text such as 'encoder/.*/kernel' or 'gradient:.*', or a list "
+            "of such; to watch one tensor here, give it a name: watch(x, name='x')."
+        )
+    return tuple(_selector(text, "", WATCHED_KINDS, "watch") for text in texts)
+
+
+def _selector(text: str, implied: str, kinds: dict[str, str] = KINDS, word: str = "on") -> Selector:
+    kind, colon, pattern = text.partition(":")
+    if not colon or not kind.isidentifier():
+        kind, pattern = implied, text
+    if kind not in kinds:
+        near = difflib.get_close_matches(kind, [kind for kind in kinds if kind], 1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        named = ", ".join(filter(None, kinds))
+        raise SleuthError(f"{word} {text!r} has no kind {kind!r}.{hint} The kinds are {named}.")
+    if implied and kind != implied:
+        words = {"gradient": "grad_norm is the norm of gradients", "variable": "change is that of variables"}
+        raise SleuthError(f"on is {text!r}, but {words[implied]}: leave the {kind!r} out, or ask for norm.")
+    return Selector(kind, _compiled(kind, pattern, word))
+
+
+def _compiled(kind: str, pattern: str, word: str) -> re.Pattern[str]:
+    """An op's type has to match as a whole; of other names some scopes in a row: `dense` is in `model/dense/MatMul`."""
+    try:
+        re.compile(pattern)
+        return re.compile(pattern if kind == "op" else f"(?:.*/)?(?:{pattern.strip('/')})(?:/.*)?")
+    except re.error as error:
+        raise SleuthError(
+            f"{word} {pattern!r} is not a regular expression: {error}. "
+            f"To take it as it is, pass re.escape({pattern!r})."
+        ) from None

@@ -1,0 +1,213 @@
+"""What `tensorsleuth.expect` needs of TensorFlow's private parts: an op of ours in graphs, errors and ends of calls.
+
+Nothing is replaced until a graph holds an expectation; then it stays, for that graph may run until the program ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from tensorflow.python.eager import context, core, execute
+from tensorflow.python.eager.polymorphic_function import function_context
+from tensorflow.python.framework import op_def_library, ops
+from tensorflow.python.ops import gen_resource_variable_ops, resource_variable_ops
+from tensorflow.python.saved_model import save
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.recording.guard_protocol import Alarm
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow import variables as tf_variables
+from tensorsleuth.recording.tensorflow.patches import Patches, disguise
+from tensorsleuth.recording.tensorflow.strip_ops import EXPECT, leave_out, runnable
+from tensorsleuth.recording.tensorflow.tracing import is_compiled
+
+STATE = "sleuth_expectation"  # how the variables begin that compiled functions note in
+ABOVE = -1  # what functions are traced under where one around them is compiled, in place of the number of that
+
+_patches = Patches()
+
+
+# ---- where we are
+
+
+def may_be_compiled(graph: Any) -> bool:
+    """Will XLA compile what is being traced, or may it choose to: our op is in the data path, and would part clusters.
+
+    Points of `graph_points` have no outputs: they stand beside what XLA chooses by itself.
+    """
+    return is_compiled(graph) or tf.autoclusters()
+
+
+# ---- the op
+
+
+@cache
+def register_gradient() -> None:
+    ops.RegisterGradient(EXPECT)(lambda op, gradient: gradient)
+
+
+def insert(tensor: Any, number: int, name: str) -> Any:
+    """Have a tensor judged where it is computed. It runs also where nobody takes it, and waits for its input only."""
+    register_gradient()
+    _, _, op, outputs = op_def_library._apply_op_helper(EXPECT, x=tensor, expectation=number, name=name)
+    if execute.must_record_gradient():
+        execute.record_gradient(EXPECT, op.inputs, ("T", op._get_attr_type("T"), "expectation", number), outputs)
+    run_independently(op)
+    return outputs[0]
+
+
+def run_independently(op: Any) -> None:
+    manager = getattr(op.graph, "experimental_acd_manager", None)
+    if manager is not None:
+        manager.run_independently(op)
+
+
+# ---- what compiled functions note
+
+
+def make_state(initial: Any, number: int) -> Any:
+    """A variable of ours, outside of all functions, that is nobody else's: no model, tape or checkpoint knows it."""
+    with ops.init_scope(), ops.device("CPU:0"):
+        return resource_variable_ops.ResourceVariable(initial, trainable=False, name=f"{STATE}_{number}")
+
+
+def read_state(state: Any) -> Any:
+    """In the graph that is being traced."""
+    return gen_resource_variable_ops.read_variable_op(state.handle, state.dtype)
+
+
+def write_state(state: Any, value: Any) -> None:
+    gen_resource_variable_ops.assign_variable_op(state.handle, value)
+
+
+def value_of_state(state: Any) -> Any:
+    """Now, as an array; no hook sees it."""
+    return tf.array_of(tf_variables.read_handle(state.handle, state.dtype.as_datatype_enum))
+
+
+def reset_state(state: Any, value: Any) -> None:
+    with ops.init_scope():
+        tf.run_op("AssignVariableOp", [state.handle, tf.as_tensor(value)], ("dtype", state.dtype.as_datatype_enum), 0)
+
+
+# ---- what is replaced
+
+
+@cache
+def watch_failures(find: Callable[[str], Alarm]) -> None:
+    """Let `find` say what to raise in the place of an error with that message; None: the error itself.
+
+    Functions raise TensorFlow's errors as they are, ops by way of a status, sessions in a way of their own.
+    """
+
+    def status_to_exception(status: Any) -> Any:
+        alarm = find(status.message)
+        return alarm if alarm is not None else real(status)
+
+    def call_function(self: Any, name: Any, tensor_inputs: Any, num_outputs: Any) -> Any:
+        try:
+            return real_function(self, name, tensor_inputs, num_outputs)
+        except tf.Failures as error:
+            alarm = find(str(error))
+            if alarm is None:
+                raise
+        raise alarm
+
+    def do_call(self: Any, function: Any, *args: Any) -> Any:
+        try:
+            return real_call(self, function, *args)
+        except tf.Failures as error:
+            alarm = find(str(error))
+            if alarm is None:
+                raise
+        raise alarm
+
+    leave_out_of_compiled_functions()
+    real = _patches.replace(core, "_status_to_exception", status_to_exception)
+    real_function = _patches.replace(context.Context, "call_function", call_function)
+    real_call = _patches.replace(tf.session.BaseSession, "_do_call", do_call)
+    disguise(status_to_exception, real)
+    disguise(call_function, real_function)
+    disguise(do_call, real_call)
+
+
+@cache
+def leave_out_of_compiled_functions() -> None:
+    """Have functions that XLA compiles run without what they cannot hold, where that was traced before them."""
+
+    def call_function(self: Any, name: Any, tensor_inputs: Any, num_outputs: Any) -> Any:
+        ran = harmless(runnable, name.decode() if isinstance(name, bytes) else name) or name
+        return real(self, ran.encode() if isinstance(ran, str) else ran, tensor_inputs, num_outputs)
+
+    real = _patches.replace(context.Context, "call_function", call_function)
+    disguise(call_function, real)
+
+
+@cache
+def watch_ends(ended: Callable[[str, Sequence[Any]], Alarm]) -> None:
+    """Hear of functions that have come back, with what went in; what is returned is raised, unless they have raised."""
+
+    def call_function(self: Any, name: Any, tensor_inputs: Any, num_outputs: Any) -> Any:
+        try:
+            outputs = real(self, name, tensor_inputs, num_outputs)
+        except BaseException:
+            ended(name, tensor_inputs)
+            raise
+        alarm = ended(name, tensor_inputs)
+        if alarm is not None:
+            raise alarm
+        return outputs
+
+    real = _patches.replace(context.Context, "call_function", call_function)
+    disguise(call_function, real)
+
+
+@cache
+def trace_compiled_apart() -> None:
+    """Have functions traced once more where they are called in what XLA compiles: ops of ours look different there."""
+
+    def make_function_context(scope_type: Any = None) -> Any:
+        made = real(scope_type)
+        if context.executing_eagerly() or made.context.xla_context_id or not may_be_compiled(ops.get_default_graph()):
+            return made
+        return type(made)(made.context._replace(xla_context_id=ABOVE), made.scope_type)
+
+    real = _patches.replace(function_context, "make_function_context", make_function_context)
+    disguise(make_function_context, real)
+
+
+@cache
+def leave_out_of_saved_models() -> None:
+    """Have SavedModels hold no op of ours: they are loaded where there is no tensorsleuth."""
+
+    def build_meta_graph(*args: Any, **kwargs: Any) -> Any:
+        try:
+            made = real(*args, **kwargs)
+        except AssertionError as error:
+            if STATE not in str(error):
+                raise
+        else:
+            _without_expectations(made[0])
+            return made
+        raise SleuthError(
+            "A function that XLA compiles holds expectations (tensorsleuth.expect), and cannot be saved with them. "
+            "Save a function of the same body without jit_compile: there they are left out."
+        )
+
+    real = _patches.replace(save, "_build_meta_graph", build_meta_graph)
+    disguise(build_meta_graph, real)
+
+
+def _without_expectations(meta_graph: Any) -> None:
+    """Put what passes its input on, and no more, in the place of our op."""
+    graph = meta_graph.graph_def
+    for nodes in (graph.node, *(function.node_def for function in graph.library.function)):
+        for node in nodes:
+            if node.op == EXPECT:
+                leave_out(node)
+    listed = meta_graph.meta_info_def.stripped_op_list.op
+    for number in reversed([at for at, op in enumerate(listed) if op.name == EXPECT]):
+        del listed[number]

@@ -1,0 +1,81 @@
+"""Which op a gradient op differentiates, for tapes; TensorFlow itself keeps it only for `tf.gradients`."""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from tensorsleuth.recording.backends.sink import Sink
+from tensorsleuth.recording.tensorflow import internals as tf
+
+ARGUMENT = 0xFFFF_FFFF  # made by no op that we saw
+_BEHIND = "\x01"  # cannot occur in a name scope
+
+
+class GradientTracker:
+    """Leads from the gradient function that a tape calls back to the op it is called for."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def mark(self, scope: str, outputs: Any) -> str:
+        """The name scope of an op in a graph, with the op's name behind it."""
+        first = outputs[0] if isinstance(outputs, list | tuple) and outputs else outputs
+        op = getattr(first, "op", None) if not isinstance(first, tf.EagerTensor) else None
+        return f"{scope}{_BEHIND}{op.name}" if op is not None else scope
+
+    def unmark(
+        self, scope: str | None, op_type: str, inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> tuple[str | None, AbstractContextManager[None]]:
+        """The name scope as it was, and a context in which ops know what they differentiate."""
+        if scope and _BEHIND in scope:
+            scope, name = scope.split(_BEHIND, 1)
+            return scope, self._in_graph(name)
+        if tf.executing_eagerly():
+            return scope, self._in_eager(op_type, inputs, outputs)
+        return scope, contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def _in_graph(self, name: str) -> Iterator[None]:
+        graph = tf.ops.get_default_graph()
+        try:
+            original = graph.get_operation_by_name(name)
+        except (KeyError, ValueError):
+            yield
+            return
+        with graph._original_op(original):
+            yield
+
+    @contextlib.contextmanager
+    def _in_eager(self, op_type: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> Iterator[None]:
+        self._sink.set_forward(self._forward(op_type, inputs, outputs))
+        try:
+            yield
+        finally:
+            self._sink.set_forward(0)
+
+    def _forward(self, op_type: str, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+        """The eager op that made the outputs; where the tape dropped those, the one that took the input."""
+        for tensor in _tensors(outputs):
+            maker = self._sink.maker(tensor._id)
+            if maker and maker != ARGUMENT:
+                return maker
+        kind = zlib.crc32(op_type.encode())
+        for tensor in _tensors(inputs):
+            if taker := self._sink.taker(kind, tensor._id):
+                return taker
+        return 0
+
+
+def without_mark(scope: str | None) -> str | None:
+    """A name scope as it was before it was marked."""
+    return scope.split(_BEHIND, 1)[0] if scope else scope
+
+
+def _tensors(values: Any) -> Iterator[Any]:
+    for value in values or ():
+        if isinstance(value, tf.EagerTensor):
+            yield value

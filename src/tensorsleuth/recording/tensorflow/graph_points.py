@@ -1,0 +1,164 @@
+"""Ops of ours that the program itself puts into its graphs; and what stands for them where XLA compiles the graph.
+
+No op of ours can be compiled. There, what it would have been given is assigned to a variable of our own, which is read
+when the function has come back: the last value, where it was assigned several times.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import ref
+
+import tensorflow as tf
+from tensorflow.python.eager import context, record
+from tensorflow.python.framework import auto_control_deps, op_def_library, ops
+from tensorflow.python.ops import resource_variable_ops
+
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.tensorflow import internals as own
+from tensorsleuth.recording.tensorflow import variables as tf_variables
+from tensorsleuth.recording.tensorflow.custom_ops import (
+    leave_out_of_compiled_functions,
+    trace_compiled_apart,
+    watch_ends,
+)
+
+LETTERBOX = "sleuth_letterbox"  # what variables of ours are called
+MOST_UNKNOWN = 1024  # elements that are kept of a tensor whose shape is not known while it is traced
+UNORDERED = frozenset(["SleuthPoint"])  # has to run, in no order with others
+
+
+def is_tensor(value: Any) -> bool:
+    """Is it a tensor or a variable, of TensorFlow or of Keras 3."""
+    return isinstance(value, tf.Tensor | tf.Variable) or isinstance(getattr(value, "value", None), tf.Variable)
+
+
+def as_tensor(value: Any) -> Any:
+    """The tensor that a variable has as its value; a tensor itself."""
+    return value if isinstance(value, tf.Tensor) else tf.convert_to_tensor(value)
+
+
+def is_keras_input(value: Any) -> bool:
+    """Is it a stand-in of Keras, which has no value until the model is called."""
+    return type(value).__name__ == "KerasTensor"
+
+
+def in_function() -> bool:
+    """Is a function being traced, or another graph made."""
+    return not context.executing_eagerly()
+
+
+def put_op(op: str, inputs: Sequence[Any], number: int) -> None:
+    """Have an op of ours run whenever the graph that is being made does; a list of inputs is one argument."""
+    if op in UNORDERED and not auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS >= UNORDERED:
+        auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS |= UNORDERED
+    trace_compiled_apart()
+    leave_out_of_compiled_functions()
+    given = inputs[0] if op in UNORDERED else list(inputs)
+    with record.stop_recording(), tf.device("CPU:0"):
+        op_def_library._apply_op_helper(op, x=given, number=number, name=op)
+
+
+def put_python(function: Callable[..., None], inputs: Sequence[Any]) -> None:
+    """The same with a Python function, where there is no native library."""
+    tf.numpy_function(function, list(inputs), [])
+
+
+_taking = threading.Lock()
+
+
+class Letterbox:
+    """Variables of our own that a compiled function writes; `take` reads what is new in them."""
+
+    def __init__(self, tensors: Sequence[Any]) -> None:
+        with tf.init_scope(), tf.device("CPU:0"):
+            self._count = _variable(tf.zeros([], tf.int64))
+            self._slots = [
+                _Whole(tensor) if tensor.shape.is_fully_defined() else _Beginning(tensor) for tensor in tensors
+            ]
+        self._taken = 0
+
+    def put(self, tensors: Sequence[Any]) -> None:
+        """In the graph that is being made."""
+        with record.stop_recording():
+            for slot, tensor in zip(self._slots, tensors, strict=True):
+                slot.put(tensor)
+            self._count.assign_add(1)
+
+    def take(self) -> tuple[int, list[Any]]:
+        """How often it was written since it was last asked, and the last values as eager tensors."""
+        with _taking:
+            count = int(own.array_of(_read(self._count)))
+            new, self._taken = count - self._taken, count
+        return new, [slot.take() for slot in self._slots] if new else []
+
+
+class _Whole:
+    """A tensor whose shape is known."""
+
+    def __init__(self, tensor: Any) -> None:
+        self._value = _variable(tf.zeros(tensor.shape, tensor.dtype))
+
+    def put(self, tensor: Any) -> None:
+        self._value.assign(tensor)
+
+    def take(self) -> Any:
+        return _read(self._value)
+
+
+class _Beginning:
+    """A tensor whose shape is not known while it is traced: XLA cannot write values of two shapes to a variable.
+
+    So its first elements are kept, flat, and how many they are.
+    """
+
+    def __init__(self, tensor: Any) -> None:
+        self._value = _variable(tf.zeros([MOST_UNKNOWN], tensor.dtype))
+        self._size = _variable(tf.zeros([], tf.int32))
+
+    def put(self, tensor: Any) -> None:
+        flat = tf.reshape(tensor, [-1])[:MOST_UNKNOWN]
+        size = tf.size(flat)
+        self._value.assign(tf.reshape(tf.pad(flat, [[0, MOST_UNKNOWN - size]]), [MOST_UNKNOWN]))
+        self._size.assign(size)
+
+    def take(self) -> Any:
+        return own.as_tensor(own.array_of(_read(self._value))[: int(own.array_of(_read(self._size)))])
+
+
+def _read(variable: Any) -> Any:
+    """Its value, unseen by hooks and tapes."""
+    return tf_variables.read_handle(variable.handle, variable.dtype.as_datatype_enum)
+
+
+def _variable(value: Any) -> Any:
+    return resource_variable_ops.ResourceVariable(value, trainable=False, name=LETTERBOX)
+
+
+_letterboxes: list[tuple[Any, Letterbox, Callable[[int, list[Any]], None]]] = []
+
+
+def post(tensors: Sequence[Any], told: Callable[[int, list[Any]], None]) -> None:
+    """In a graph that XLA compiles: tell of these tensors, and how often they were computed, when it has run."""
+    letterbox = Letterbox(tensors)
+    letterbox.put(tensors)
+    _letterboxes.append((ref(ops.get_default_graph()), letterbox, told))
+    watch_ends(_ended)
+
+
+def _ended(name: str, inputs: Sequence[Any]) -> None:
+    """Also where the call raises: what it said before is often why."""
+    harmless(collect)
+
+
+def collect() -> None:
+    """Read what has been written since."""
+    for entry in list(_letterboxes):
+        graph, letterbox, told = entry
+        new, values = letterbox.take()
+        if new:
+            told(new, values)
+        elif graph() is None and entry in _letterboxes:
+            _letterboxes.remove(entry)  # the function is gone, and so is what it would write

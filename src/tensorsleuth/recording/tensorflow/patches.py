@@ -1,0 +1,284 @@
+"""The one place where a running TensorFlow is changed, and changed back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tensorsleuth.recording.guard_protocol import Alarm
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow.gradient_marks import without_mark
+
+ENTRY_POINTS = ("TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCancelable")
+_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep  # recording/
+
+
+def disguise(stand_in: Any, real: Any) -> None:
+    """Let a function of ours show in tracebacks as part of TensorFlow, which cuts its own frames from them."""
+    code = getattr(real, "__code__", None)
+    if code is not None:
+        stand_in.__code__ = stand_in.__code__.replace(
+            co_filename=code.co_filename, co_firstlineno=code.co_firstlineno, co_name=code.co_name
+        )
+    stand_in.__doc__ = real.__doc__
+
+
+class Patches:
+    """Attributes that were replaced, in order, so that they can be put back."""
+
+    def __init__(self) -> None:
+        self._saved: list[tuple[Any, str, Any, Any]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._saved)
+
+    def replace(self, owner: Any, name: str, new: Any) -> Any:
+        """Put `new` in the place of an attribute; returns the old one."""
+        old = getattr(owner, name)
+        setattr(owner, name, new)
+        self._saved.append((owner, name, old, new))
+        return old
+
+    def undo(self) -> None:
+        """Put everything back, except what somebody else has replaced since."""
+        for owner, name, old, new in reversed(self._saved):
+            if getattr(owner, name) is new:
+                setattr(owner, name, old)
+        self._saved.clear()
+
+
+def watch_removals(patches: Patches, forget: Callable[[str], None]) -> None:
+    """Hear of it when TensorFlow drops a function."""
+
+    def remove(handle: Any, name: Any) -> Any:
+        result = real(handle, name)
+        forget(name.decode() if isinstance(name, bytes) else name)
+        return result
+
+    real = patches.replace(tf.pywrap_tfe, "TFE_ContextRemoveFunction", remove)
+
+
+def exclude_our_frames(patches: Patches, module: Any) -> None:
+    """Let TensorFlow or Keras cut our frames from the user's tracebacks, as they cut their own."""
+    excluded = getattr(module, "_EXCLUDED_PATHS", None)
+    if isinstance(excluded, tuple):
+        patches.replace(module, "_EXCLUDED_PATHS", (*excluded, _FOLDER))
+
+
+def watch_eager(patches: Patches, hooks: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+    """Stand in for the eager entry points; `hooks` makes what does from the real ones."""
+    real = tuple(getattr(tf.pywrap_tfe, name) for name in ENTRY_POINTS)
+    for name, hook in zip(ENTRY_POINTS, hooks(real), strict=True):
+        patches.replace(tf.pywrap_tfe, name, hook)
+
+
+def watch_conversions(patches: Patches, converted: Callable[[Any, Any], None]) -> None:
+    """Hear of it when TensorFlow makes an eager tensor of a Python value: no op runs for that."""
+
+    def convert(value: Any, ctx: Any, dtype: Any = None) -> Any:
+        tensor = real(value, ctx, dtype)
+        if tensor is not value:
+            harmless(converted, value, tensor)
+        return tensor
+
+    real = patches.replace(tf.constant_op, "convert_to_eager_tensor", convert)
+    disguise(convert, real)
+
+
+def watch_python_functions(patches: Patches, texts: Any, site: Callable[[int], int]) -> None:
+    """Hear of functions of Python that are put into graphs, and of what they give: the texts of a generator."""
+
+    def insert(self: Any, func: Any) -> Any:
+        token = real_insert(self, func)
+        harmless(lambda: texts.python_added(token, site(3)))
+        return token
+
+    def call(self: Any, token: Any, device: Any, args: Any) -> Any:
+        try:
+            made = real_call(self, token, device, args)
+        except BaseException as error:
+            trace = error.__traceback__
+            error.__traceback__ = (
+                trace.tb_next if trace is not None else None
+            )  # frames are part of TensorFlow's message
+            raise
+        if asked(token):
+            harmless(texts.python_made, token, made)
+        return made
+
+    asked = texts.is_python_asked
+    real_insert = patches.replace(tf.FuncRegistry, "insert", insert)
+    real_call = patches.replace(tf.FuncRegistry, "__call__", call)
+    disguise(insert, real_insert)
+    disguise(call, real_call)
+
+
+def watch_gradients(patches: Patches, tracker: Any) -> None:
+    """Tell gradient ops which op they differentiate.
+
+    TensorFlow's tape remembers, with each op, the name scope it was made in and hands it back to the function that
+    builds the gradient. The op's own name is put behind that scope on the way in and taken off on the way out.
+    """
+
+    def record_gradient(op_name: Any, inputs: Any, attrs: Any, outputs: Any) -> None:
+        scope = tracker.mark(tf.ops.get_name_scope(), outputs)
+        tf.pywrap_tfe.TFE_Py_RecordGradient(op_name, inputs, attrs, outputs, scope)
+
+    def gradient_function(
+        op_name: Any, attrs: Any, count: Any, inputs: Any, outputs: Any, grads: Any, skip: Any, scope: Any
+    ) -> Any:
+        scope, differentiating = tracker.unmark(scope, op_name, inputs, outputs)
+        with differentiating:
+            return real(op_name, attrs, count, inputs, outputs, grads, skip, scope)
+
+    def maybe_compile(scope: Any, op: Any, func: Any, grad_fn: Any) -> Any:  # tf.gradients, for each op
+        with tf.ops.get_default_graph()._original_op(op):
+            return real_maybe_compile(scope, op, func, grad_fn)
+
+    real = tf.backprop._gradient_function
+    disguise(gradient_function, real)
+    real_maybe_compile = patches.replace(tf.gradients_util, "_MaybeCompile", maybe_compile)
+    disguise(maybe_compile, real_maybe_compile)
+    disguise(record_gradient, patches.replace(tf.execute, "record_gradient", record_gradient))
+    tf.pywrap_tfe.TFE_Py_RegisterGradientFunction(gradient_function)
+
+
+def unwatch_gradients() -> None:
+    """Put the real gradient function back, but for the marks that tapes may still hold."""
+
+    def gradient_function(*args: Any) -> Any:
+        *others, scope = args
+        return real(*others, without_mark(scope))
+
+    real = tf.backprop._gradient_function
+    disguise(gradient_function, real)
+    tf.pywrap_tfe.TFE_Py_RegisterGradientFunction(gradient_function)
+
+
+def watch_scopes(patches: Patches, scopes: Any) -> None:
+    """Hear of name scopes: what the program asked for, what a graph made of it, and where eager code is."""
+
+    def set_scope(self: Any, scope: Any) -> None:
+        set_real(self, scope)
+        number = known.get(scope)
+        if number is not None:
+            tell(number)
+        else:
+            harmless(scopes.entered, scope)
+
+    for kind in (tf.ops.name_scope_v2, tf.ops.internal_name_scope_v1):
+        _watch_entering(patches, kind, scopes)
+    known, tell = scopes.numbers, scopes.tell
+    whole = tf.Context.scope_name
+    set_real = whole.fset
+    patches.replace(tf.Context, "scope_name", property(whole.fget, set_scope, doc=whole.__doc__))
+
+
+def _watch_entering(patches: Patches, kind: type, scopes: Any) -> None:
+    def enter(self: Any) -> Any:
+        scope = real(self)
+        if not tf.executing_eagerly():
+            harmless(scopes.opened, self._name, scope, sys._getframe(1))
+        elif scope not in known:
+            harmless(scopes.named, self._name, scope, sys._getframe(1))
+        return scope
+
+    known = scopes.named_already
+    real = patches.replace(kind, "__enter__", enter)
+    disguise(enter, real)
+
+
+def watch_values(patches: Patches, check: Callable[[Any], Alarm]) -> None:
+    """Hear of eager tensors that are turned into numbers of Python: `numpy()`, `float()`, `print`."""
+
+    def to_numpy(self: Any) -> Any:
+        alarm = check(self)
+        if alarm is not None:
+            raise alarm
+        return real(self)
+
+    real = patches.replace(tf.TensorBase, "_numpy", to_numpy)
+    disguise(to_numpy, real)
+
+
+def watch_losses(patches: Patches, check: Callable[[Any], Alarm]) -> None:
+    """Hear of what tapes are asked to differentiate, outside of functions, before they do."""
+
+    def gradient(self: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        alarm = check(target) if tf.executing_eagerly() else None
+        if alarm is not None:
+            raise alarm
+        return real(self, target, *args, **kwargs)
+
+    real = patches.replace(tf.backprop.GradientTape, "gradient", gradient)
+    disguise(gradient, real)
+
+
+def watch_gradients_of(patches: Patches, told: Callable[[Any, Any], Alarm]) -> None:
+    """Hear of the gradients that tapes give: of what, and they themselves; also while a function is traced."""
+
+    def gradient(self: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
+        result = real(self, target, sources, *args, **kwargs)
+        alarm = told(sources, result)
+        if alarm is not None:
+            raise alarm
+        return result
+
+    real = patches.replace(tf.backprop.GradientTape, "gradient", gradient)
+    disguise(gradient, real)
+
+
+def watch_tapes(
+    patches: Patches, forward_pass: Callable[[], None], gradients_computed: Callable[[Any, Any], None]
+) -> None:
+    """Hear of a tape that starts, and of one that has been asked for gradients of what, outside of functions."""
+    tape = tf.backprop.GradientTape
+
+    def enter(self: Any) -> Any:
+        if tf.executing_eagerly():
+            with contextlib.suppress(Exception):
+                forward_pass()
+        return real_enter(self)
+
+    def gradient(self: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
+        result = real_gradient(self, target, sources, *args, **kwargs)
+        if tf.executing_eagerly():
+            gradients_computed(self, sources)
+        return result
+
+    real_enter = patches.replace(tape, "__enter__", enter)
+    real_gradient = patches.replace(tape, "gradient", gradient)
+    disguise(enter, real_enter)
+    disguise(gradient, real_gradient)
+
+
+def watch_sessions(patches: Patches, sessions: Any) -> None:
+    """Tell `sessions` what sessions of TensorFlow 1 run, in any way there is."""
+    session = tf.session.BaseSession
+
+    def do_run(self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, options: Any, metadata: Any) -> Any:
+        asked = self, handle, targets, fetches, feeds
+        with sessions.run(self, targets, fetches, feeds) if handle is None else sessions.partial_run() as running:
+            running.values = real_run(*asked, running.options(options), metadata)
+        return running.values
+
+    def sessionrun(self: Any, options: Any, feeds: Any, fetches: Any, targets: Any, metadata: Any) -> Any:
+        with sessions.run_raw(self, targets, fetches, feeds) as running:  # of a callable, else of do_run
+            running.values = real_sessionrun(self, running.options(options), feeds, fetches, targets, metadata)
+        return running.values
+
+    def from_options(self: Any, options: Any) -> Any:
+        with sessions.preparing(self, options):
+            made = real_from_options(self, options)
+        return sessions.callable(self, options, made)
+
+    real_run = patches.replace(session, "_do_run", do_run)
+    real_sessionrun = patches.replace(session, "_call_tf_sessionrun", sessionrun)
+    real_from_options = patches.replace(session, "_make_callable_from_options", from_options)
+    disguise(do_run, real_run)
+    disguise(sessionrun, real_sessionrun)
+    disguise(from_options, real_from_options)

@@ -1,0 +1,53 @@
+"""TensorFlow's private parts that variables have: see `recording/tensorflow/internals.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.eager import context, record
+
+from tensorsleuth.recording.tensorflow.internals import execute_unseen
+
+READ_VARIABLE = "ReadVariableOp"
+
+
+def read_variable(variable: Any) -> Any | None:
+    """The value of a variable, read so that no tape hears of it."""
+    try:
+        with record.stop_recording():
+            return variable.read_value()
+    except (TypeError, ValueError, AttributeError, tf.errors.OpError):
+        return None
+
+
+def read_handle(handle: Any, dtype: int) -> Any:
+    """The value of a variable, unseen by hooks and tapes. It shares the variable's memory until that is written."""
+    return execute_unseen(context.context()._handle, handle.device, READ_VARIABLE, [handle], ("dtype", dtype), 1)[0]
+
+
+def variable_dtype(handle: Any) -> int | None:
+    """What a resource holds where it is a variable; None where it is something else."""
+    data = getattr(handle, "_handle_data", None)
+    if data is None or not data.is_set or len(data.shape_and_type) != 1:
+        return None
+    return int(data.shape_and_type[0].dtype)
+
+
+def variable_bytes(handle: Any) -> int:
+    """How large a variable is, as far as its shape is known."""
+    known = handle._handle_data.shape_and_type[0]
+    size = tf.as_dtype(known.dtype).size
+    for dim in known.shape.dim:
+        size *= max(dim.size, 0)
+    return int(size)
+
+
+def make_variable(value: Any, device: str) -> Any:
+    """The handle of a new variable that nobody else knows; it goes when the handle does."""
+    dtype = value._datatype_enum()
+    attrs = ("container", "", "shared_name", context.anonymous_name(), "dtype", dtype, "shape", value.shape)
+    runtime = context.context()._handle
+    handle = execute_unseen(runtime, device, "VarHandleOp", [], attrs, 1)[0]
+    execute_unseen(runtime, device, "AssignVariableOp", [handle, value], ("dtype", dtype), 0)
+    return handle

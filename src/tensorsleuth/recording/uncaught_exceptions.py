@@ -1,0 +1,53 @@
+"""The exception that ends the program, as Python has it when the recording closes; and those that end its threads."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from tensorsleuth.recording.call_sites import Sites
+from tensorsleuth.recording.harmless import harmless
+
+LONGEST = 2000  # characters of a message
+
+
+def uncaught() -> BaseException | None:
+    """What nobody caught: Python keeps it when it has printed it, before it tells anybody that it ends."""
+    if hasattr(sys, "ps1") or sys.flags.interactive:  # there it keeps what went wrong last, and goes on
+        return None
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    return error if isinstance(error, BaseException) else None
+
+
+def describe(error: BaseException, sites: Sites) -> dict[str, Any]:
+    """Its type, message and line."""
+    frames = [(at.f_code.co_filename, line, at.f_code.co_name) for at, line in traceback.walk_tb(error.__traceback__)]
+    site = sites.intern(frames) if frames else 0
+    return {"type": type(error).__name__, "message": str(error)[:LONGEST], "site": site}
+
+
+class ThreadDeaths:
+    """Tells of exceptions that nobody in a thread caught, beside whoever is told already."""
+
+    def __init__(self, tell: Callable[[BaseException], None]) -> None:
+        self._tell = tell
+        self._before = threading.excepthook
+        threading.excepthook = self._hook = self._died  # one object: `close` has to know it again
+
+    def _died(self, what: threading.ExceptHookArgs) -> None:
+        if what.exc_value is not None:
+            harmless(self._tell, what.exc_value)
+        self._before(what)
+
+    def close(self) -> None:
+        """Where somebody came after us, he goes on calling us, and we him who was there before."""
+        self._tell = _nobody
+        if threading.excepthook is self._hook:
+            threading.excepthook = self._before
+
+
+def _nobody(error: BaseException) -> None:
+    return None

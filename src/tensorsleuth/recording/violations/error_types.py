@@ -1,0 +1,25 @@
+"""Errors of ours that are one of TensorFlow's as well: programs that expect its own checks to raise catch them too."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.recording.tensorflow import internals as tf
+
+E = TypeVar("E", bound=SleuthError)
+
+
+def as_tensorflows(kind: type[E]) -> type[E]:
+    """What to raise in the place of `kind`, made in the same way; users know it under the same name."""
+
+    def make(self: Any, message: str, *told: Any) -> None:
+        tf.InvalidArgumentError.__init__(self, None, None, message)
+        kind.__init__(self, message, *told)
+        self._told = told
+
+    def reduce(self: Any) -> Any:  # it has to get from one process to another
+        return kind, (str(self), *self._told)
+
+    members = {"__init__": make, "__reduce__": reduce, "__module__": "tensorsleuth", "__doc__": kind.__doc__}
+    return type(kind.__name__, (kind, tf.InvalidArgumentError), members)

@@ -1,0 +1,36 @@
+"""What is to be raised in the place of an error with which an op of ours stops what runs: by number, in its message."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from tensorsleuth.core.gc_pause import CalmLock
+from tensorsleuth.recording.guard_protocol import Alarm
+
+MOST_ALARMS = 256
+_ALARM = re.compile(r"tensorsleuth: violation (\d+) of an expectation")
+_alarms: dict[int, BaseException] = {}
+_numbers = itertools.count(1)
+_lock = CalmLock()
+
+
+def raise_later(error: BaseException) -> int:
+    """The number that leads to this error, wherever TensorFlow hands our op's own to Python."""
+    with _lock:
+        number = next(_numbers)
+        _alarms[number] = error
+        while len(_alarms) > MOST_ALARMS:
+            _alarms.pop(next(iter(_alarms)))
+    return number
+
+
+def marked(error: BaseException, text: str) -> str:
+    """The text to fail with: it leads to the error in this process, and says what is wrong in any other."""
+    return f"tensorsleuth: violation {raise_later(error)} of an expectation\n{text}"
+
+
+def alarm_in(message: str) -> Alarm:
+    """What to raise for an error with which our op stopped what ran; None where it is another error."""
+    found = _ALARM.search(message)
+    return _alarms.get(int(found[1])) if found is not None else None

@@ -1,0 +1,71 @@
+"""The replicas of a strategy that trains on several devices of one process: which of them a tensor belongs to."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from tensorsleuth.core.catalog import Node
+from tensorsleuth.core.ops.kinds import COLLECTIVES
+from tensorsleuth.core.ops.layer_names import REPLICA
+from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.process.process import ProcessTrace
+
+_SCOPE = re.compile(rf"(?:^|/){REPLICA.pattern}(?=/)")
+
+
+class Replicas:
+    """Told by the scopes that TensorFlow opens for all replicas but the first, and by what they have in common."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._process = process
+
+    def of(self, one: Observed) -> int | None:
+        """The replica that computed a tensor; None where it is not one's own, as the sum of what all gave."""
+        node = one.tensor.node
+        if node is None or self.count < 2:
+            return None
+        if node.type in COLLECTIVES:
+            return self._on(node.device)
+        return self._scoped(node.name) or (0 if (node.site, node.type) in self._common else None)
+
+    @property
+    def count(self) -> int:
+        return max(len(self.devices), self._numbered)
+
+    def name(self, number: int) -> str:
+        """E.g. `replica 1 of 2 (CPU:1)`."""
+        device = f" ({_short(self.devices[number])})" if number < len(self.devices) else ""
+        return f"replica {number} of {self.count}{device}"
+
+    @cached_property
+    def devices(self) -> list[str]:
+        """The device of each."""
+        found = self._process.catalogue.meta.get("replicas")
+        return [str(device) for device in found] if isinstance(found, list) else []
+
+    @cached_property
+    def _nodes(self) -> list[Node]:
+        nodes = (node for function in self._process.catalogue.functions.values() for node in function.nodes)
+        return [node for node in nodes if _SCOPE.search(node.name)]
+
+    @cached_property
+    def _numbered(self) -> int:
+        return max((self._scoped(node.name) or 0 for node in self._nodes), default=-1) + 1
+
+    @cached_property
+    def _common(self) -> set[tuple[int, str]]:
+        """What replicas run on which line: the first one has no scope, but runs the same."""
+        return {(node.site, node.type) for node in self._nodes}
+
+    def _scoped(self, name: str) -> int | None:
+        found = _SCOPE.search(name)
+        return int(found.group(1)) if found is not None else None
+
+    def _on(self, device: str) -> int | None:
+        names = [_short(one) for one in self.devices]
+        return names.index(_short(device)) if _short(device) in names else None
+
+
+def _short(device: str) -> str:
+    return device.rpartition("device:")[2]

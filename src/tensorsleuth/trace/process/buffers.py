@@ -1,0 +1,31 @@
+"""Where large tensors lay: the rows of buffers.bin, and those that events have in the place of mean and deviation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import BUFFER, BufferKind, EventFlag, EventKind
+
+_SHARED = ("time", "step", "tensor", "shape", "iteration", "frame", "thread", "dtype", "flags")
+
+
+def all_buffers(rows: Array, events: Array) -> Array:
+    """Both, oldest first; native/src/recording.cc says which are in events."""
+    if not len(events):
+        return rows
+    has_room = (events["kind"] == EventKind.GRAPH) & (events["flags"] & EventFlag.MOMENTS == 0)
+    told = np.flatnonzero(has_room & (np.ascontiguousarray(events["mean"]).view(np.uint64) != 0))
+    both = np.zeros(len(rows) + len(told), BUFFER)
+    both[: len(rows)] = rows
+    _fill(both[len(rows) :], events, told)
+    return both[np.argsort(both["time"], kind="stable")]
+
+
+def _fill(made: Array, events: Array, told: Array) -> None:
+    """Column by column: whole rows of events would be twice as much memory."""
+    for name in _SHARED:
+        made[name] = events[name][told]
+    made["address"] = np.ascontiguousarray(events["mean"][told]).view(np.uint64)
+    made["bytes"] = np.ascontiguousarray(events["std"][told]).view(np.uint64)
+    made["kind"] = BufferKind.GRAPH

@@ -1,0 +1,28 @@
+"""Finds the values of many keys at once, in two sorted columns: a dictionary of a million calls would take 100 MB."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+
+
+class LookUp:
+    """The value of each key that is asked for, -1 where there is none; of equal keys the last counts."""
+
+    def __init__(self, keys: Array, values: Array) -> None:
+        order = np.argsort(keys, kind="stable")
+        self._keys, self.values = keys[order], values[order]
+
+    def __call__(self, asked: Array) -> Array:
+        """The rows of a call stand together, so that each stretch of equal keys is looked for once."""
+        if not len(self._keys) or not len(asked):
+            return np.full(len(asked), -1, np.int64)
+        first = np.flatnonzero(np.concatenate([[True], asked[1:] != asked[:-1]]))
+        if len(first) > len(asked) // 2:
+            return self._found(asked)
+        return np.repeat(self._found(asked[first]), np.diff(first, append=len(asked)))
+
+    def _found(self, asked: Array) -> Array:
+        at = np.searchsorted(self._keys, asked, "right") - 1
+        return np.where((at >= 0) & (self._keys[at] == asked), self.values[at], -1)

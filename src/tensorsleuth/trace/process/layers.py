@@ -1,0 +1,42 @@
+"""The Keras layer, or name scope, of what a process ran."""
+
+from __future__ import annotations
+
+from tensorsleuth.core.catalog import Catalogue, EagerOp, Function, Instance, Node
+from tensorsleuth.core.ops.layer_names import layer_of
+
+MAX_NESTING = 100
+EAGER = -1  # in the place of the number of a graph
+
+
+class Layers:
+    """Asks names of nodes, and scopes of eager ops."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def of_node(self, function: Function, node: Node) -> str | None:
+        """Of a node by its own name; a gradient has the layer of what it differentiates."""
+        forward = node.forward
+        if forward is not None:
+            return layer_of(forward.name, self._catalogue.scopes.get(forward.graph))
+        return layer_of(node.name, self._catalogue.scopes.get(function.graph))
+
+    def of_eager(self, op: EagerOp) -> str | None:
+        """The scope that Python was in."""
+        forward = self._catalogue.eager.get(op.forward) if op.forward > 0 else None
+        one = forward or op
+        return layer_of(one.scope + one.type, self._catalogue.scopes.get(EAGER)) if one.instance < 0 else None
+
+    def around(self, instance: Instance) -> str | None:
+        """Of the nearest calling node that has one."""
+        for _ in range(MAX_NESTING):
+            parent = self._catalogue.instances.get(instance.parent)
+            caller = self._catalogue.functions.get(parent.function) if parent is not None else None
+            if parent is None or caller is None or not 0 <= instance.node < len(caller.nodes):
+                return None
+            layer = self.of_node(caller, caller.nodes[instance.node])
+            if layer is not None:
+                return layer
+            instance = parent
+        return None

@@ -1,0 +1,363 @@
+"""What one process of a run recorded."""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.catalog import Catalogue, EagerOp, Function, Instance, Node, Site
+from tensorsleuth.core.errors import OtherVersion, TraceError
+from tensorsleuth.core.layout.rows import (
+    BUFFER,
+    CALL,
+    DEVICE_SHIFT,
+    EVENT,
+    MEMORY,
+    PASSED,
+    SHAPE,
+    VALUE,
+    CallKind,
+    EventFlag,
+    EventKind,
+)
+from tensorsleuth.trace.process.buffers import all_buffers
+from tensorsleuth.trace.process.fit_batches import Batches
+from tensorsleuth.trace.process.key_lookup import LookUp
+from tensorsleuth.trace.process.replays import has_replays, merge
+from tensorsleuth.trace.storage.catalog_reader import read_catalogue
+from tensorsleuth.trace.storage.files import Folder
+from tensorsleuth.trace.storage.ring_reader import RingFile, give_back
+from tensorsleuth.trace.storage.values import decode, read_bytes
+from tensorsleuth.trace.storage.versions import written_by_another
+
+MAX_NESTING = 100
+LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
+EARLY_EVENTS = 100_000
+Made = TypeVar("Made")
+_FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE, "memory": MEMORY, "buffers": BUFFER, "passed": PASSED}
+_OPTIONAL = ("memory", "buffers", "passed")  # not in old traces, nor where there is no native library
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """What a tensor id stands for: an output of an op in a function, an argument of one, or of an eager op."""
+
+    name: str
+    type: str  # of the op that computes it
+    output: int
+    site: Site | None
+    instance: Instance | None = None
+    function: Function | None = None
+    node: Node | None = None
+    eager: EagerOp | None = None
+
+
+class ProcessTrace:
+    """One process's rows and catalogue."""
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self._damage: list[str] = []
+        self._other_versions: list[str] = []
+        self._rings = {name: self._open(name, dtype) for name, dtype in _FILES.items()}
+
+    def _open(self, name: str, dtype: np.dtype[Any]) -> RingFile | None:
+        if name in _OPTIONAL and not os.path.exists(self.folder / f"{name}.bin"):
+            return None
+        try:
+            ring = RingFile(self.folder / f"{name}.bin", dtype)
+        except OtherVersion as error:
+            self._other_versions.append(str(error))
+            return None
+        except TraceError as error:
+            self._damage.append(str(error))
+            return None
+        self._damage += ring.damage
+        return ring
+
+    @property
+    def trouble(self) -> list[str]:
+        """What of it is missing or damaged, in words."""
+        catalogue, damage = self._catalogue_and_damage
+        seen = self._other_versions
+        other = [written_by_another(str(self.folder), catalogue.meta, seen)] if seen else []
+        return [*other, *self._damage, *damage]
+
+    def _array(self, name: str) -> Array:
+        ring = self._rings[name]
+        return ring.array if ring is not None else np.empty(0, _FILES[name])
+
+    @cached_property
+    def events(self) -> Array:
+        """One row a tensor that was computed."""
+        return self._calls_and_events[1]
+
+    @cached_property
+    def calls(self) -> Array:
+        """One row an eager call."""
+        return self._calls_and_events[0]
+
+    @cached_property
+    def _calls_and_events(self) -> tuple[Array, Array]:
+        calls, events = self._array("calls"), self._array("events")
+        return merge(calls, events) if has_replays(calls) else (calls, events)
+
+    @cached_property
+    def _made(self) -> dict[Any, Any]:
+        return {}
+
+    def once(self, make: Callable[[ProcessTrace], Made]) -> Made:
+        """What is made of it, made once for all who ask, until it rests."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        made: Made = self._made[make]
+        return made
+
+    def rest(self) -> None:
+        """Nobody asks about it for a while: neither its rows nor what was made of them need be in memory."""
+        self._made.clear()
+        for rows in self._calls_and_events:
+            give_back(rows)
+
+    @cached_property
+    def memory(self) -> Array:
+        """One row a sample of the memory that the process used, oldest first; none in old traces."""
+        return self._array("memory")
+
+    @cached_property
+    def buffers(self) -> Array:
+        """One row for each time that a large tensor was seen, or an eager one freed; none in old traces."""
+        rows = self._array("buffers")
+        return all_buffers(rows, self._array("events")) if self._rings["buffers"] is not None else rows
+
+    @cached_property
+    def passed(self) -> Array:
+        """One row for each time that an op ended that puts nothing out; none in old traces."""
+        return self._array("passed")
+
+    @property
+    def lost_buffers(self) -> int:
+        """Rows of `buffers` that were written over, or never written."""
+        rings = (self._rings["buffers"], self._rings["events"])
+        return sum(ring.lost for ring in rings if ring is not None) if rings[0] is not None else 0
+
+    @cached_property
+    def shapes(self) -> list[tuple[int, ...]]:
+        """The shapes that rows name by number, from 1 on."""
+        rows = self._array("shapes")
+        ranks = np.minimum(rows["rank"], 8).tolist()
+        return [(), *(tuple(dims[:rank]) for rank, dims in zip(ranks, rows["dims"].tolist(), strict=True))]
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What the rows refer to."""
+        return self._catalogue_and_damage[0]
+
+    @cached_property
+    def _catalogue_and_damage(self) -> tuple[Catalogue, list[str]]:
+        return self._read_catalogue()
+
+    def _read_catalogue(self) -> tuple[Catalogue, list[str]]:
+        return read_catalogue(self.folder / "catalog.journal")
+
+    @property
+    def event_count(self) -> int:
+        ring = self._rings["events"]
+        return len(ring) if ring is not None else 0
+
+    @property
+    def call_count(self) -> int:
+        ring = self._rings["calls"]
+        return len(ring) if ring is not None else 0
+
+    @property
+    def epoch(self) -> int:
+        """Nanoseconds to add to a row's time to get the time of day."""
+        return next((ring.epoch for ring in self._rings.values() if ring is not None), 0)
+
+    @property
+    def lost(self) -> int:
+        """Events that were written over, or never written."""
+        ring = self._rings["events"]
+        return ring.lost if ring is not None else 0
+
+    @property
+    def alarm(self) -> bool:
+        """Was anything bad ever seen."""
+        ring = self._rings["events"]
+        return ring is not None and bool(ring.alarm)
+
+    def bad_rows(self) -> Iterator[Any]:
+        """The rows whose tensor holds a NaN or an infinity, oldest first; takes no more memory for a longer trace."""
+        ring = self._rings["events"]
+        if ring is None or not ring.alarm:
+            return
+        for block in [self.events] if has_replays(self._array("calls")) else ring.blocks():
+            yield from block[(block["flags"] & EventFlag.BAD != 0) & (block["kind"] != 0)]
+
+    def early_events(self, most: int = EARLY_EVENTS) -> Array:
+        """The first rows: what a program does in every step is in them, and they take no more memory for more steps."""
+        ring = self._rings["events"]
+        blocks, count = [np.empty(0, EVENT)], 0
+        for block in ring.blocks() if ring is not None else ():
+            blocks.append(block[block["kind"] != 0])
+            count += len(block)
+            if count >= most:
+                break
+        return np.concatenate(blocks)[:most]
+
+    @cached_property
+    def _starts(self) -> tuple[list[int], list[Instance | EagerOp]]:
+        owners: list[Instance | EagerOp] = [
+            *self.catalogue.instances.values(),
+            *self.catalogue.eager.values(),
+        ]
+        owners = sorted((o for o in owners if not isinstance(o, EagerOp) or o.outputs), key=lambda o: o.first)
+        return [owner.first for owner in owners], owners
+
+    def tensor(self, number: int) -> Tensor | None:
+        """What a tensor id stands for; None where the catalogue does not say."""
+        starts, owners = self._starts
+        at = bisect_right(starts, int(number)) - 1
+        if at < 0:
+            return None
+        owner = owners[at]
+        offset = int(number) - owner.first
+        return self._of_eager(owner, offset) if isinstance(owner, EagerOp) else self._of_instance(owner, offset)
+
+    def _of_eager(self, op: EagerOp, offset: int) -> Tensor | None:
+        if offset >= op.outputs:
+            return None
+        return Tensor(op.type, op.type, offset, self.catalogue.sites.get(op.site), eager=op)
+
+    def _of_instance(self, instance: Instance, offset: int) -> Tensor | None:
+        function = self.catalogue.functions.get(instance.function)
+        if function is None or offset >= function.tensors:
+            return None
+        if offset < len(function.arguments):
+            name = function.arguments[offset]
+            return Tensor(f"{function.name}/{name}", "Argument", 0, None, instance, function)
+        at = bisect_right(self._firsts(function), offset) - 1
+        if at < 0 or offset >= function.nodes[at].first + len(function.nodes[at].dtypes):
+            return None
+        node = function.nodes[at]
+        site = self.catalogue.sites.get(node.site)
+        return Tensor(node.name, node.type, offset - node.first, site, instance, function, node)
+
+    def _firsts(self, function: Function) -> list[int]:
+        if function.id not in self._first_cache:
+            self._first_cache[function.id] = [node.first for node in function.nodes]
+        return self._first_cache[function.id]
+
+    @cached_property
+    def _first_cache(self) -> dict[int, list[int]]:
+        return {}
+
+    @cached_property
+    def call_of_step(self) -> dict[int, int]:
+        """TensorFlow's step id -> number of the call it ran for."""
+        joins = self.calls[self.calls["kind"] == CallKind.JOIN]
+        joined = dict(zip(joins["tf_step"].tolist(), joins["call"].tolist(), strict=True))
+        return joined | self._cut_short(joined)
+
+    def _cut_short(self, joined: dict[int, int]) -> dict[int, int]:
+        """A call during which the program died may not have said its step id: it is the one that has none."""
+        last = self.events[-LAST_EVENTS:]
+        last = last[last["kind"] == EventKind.GRAPH]
+        steps, first = np.unique(last["step"], return_index=True)
+        open_steps = [(step, row) for step, row in zip(steps.tolist(), first) if step and step not in joined]
+        tensors = last["tensor"][[row for _, row in open_steps]].tolist()
+        known = {root: self._open_call(root, joined) for root in {self._root(tensor) for tensor in set(tensors)}}
+        calls = ((step, known[self._root(tensor)]) for (step, _), tensor in zip(open_steps, tensors))
+        return {step: call for step, call in calls if call is not None}
+
+    def _root(self, number: int) -> int | None:
+        """The instance that Python or a dataset called, in which a tensor was computed."""
+        tensor = self.tensor(number)
+        instance = tensor.instance if tensor is not None else None
+        for _ in range(MAX_NESTING):  # a hostile catalogue may go round in circles
+            if instance is None or instance.parent < 0:
+                break
+            instance = self.catalogue.instances.get(instance.parent)
+        return instance.id if instance is not None else None
+
+    def _open_call(self, root: int | None, joined: dict[int, int]) -> int | None:
+        """The last call of an instance, where it is joined to no step."""
+        ops = [op.id for op in self.catalogue.eager.values() if op.instance == root]
+        if root is None or not ops:
+            return None
+        calls = self.calls[(self.calls["kind"] == CallKind.FUNCTION) & np.isin(self.calls["op"], ops)]["call"]
+        return int(calls[-1]) if len(calls) and int(calls[-1]) not in joined.values() else None
+
+    @cached_property
+    def steps_of_calls(self) -> LookUp:
+        """Number of a call -> training step."""
+        kinds = self.calls["kind"]
+        real = (kinds == CallKind.OP) | (kinds == CallKind.FUNCTION)
+        return LookUp(self.calls["call"][real].astype(np.int64), self.calls["step"][real])
+
+    @cached_property
+    def batches(self) -> Batches:
+        """Which epoch and batch of a Keras model a call belongs to."""
+        return Batches(self.calls)
+
+    def call_of(self, row: Any) -> int | None:
+        """The eager call that an event belongs to; None for what datasets compute by themselves."""
+        step = int(row["step"])
+        return step if row["kind"] == EventKind.EAGER else self.call_of_step.get(step)
+
+    def step_of(self, row: Any) -> int | None:
+        """The training step that an event belongs to."""
+        call = self.call_of(row)
+        return int(self.steps_of_calls(np.array([call]))[0]) if call is not None else None
+
+    def device_of(self, row: Any) -> str | None:
+        """The logical device that computed an event's tensor, e.g. `/device:CPU:1`."""
+        number = int(row["flags"]) >> DEVICE_SHIFT
+        devices = self.catalogue.meta.get("devices")
+        return str(devices[number - 1]) if isinstance(devices, list) and 0 < number <= len(devices) else None
+
+    def shape_of(self, row: Any) -> tuple[int, ...] | None:
+        number = int(row["shape"])
+        return self.shapes[number] if 0 < number < len(self.shapes) else None
+
+    @cached_property
+    def _values(self) -> tuple[Array, LookUp]:
+        """Rows of the values that have not been written over, and where to find that of an event by its number."""
+        try:
+            rows = RingFile(self.folder / "value_rows.bin", VALUE).array
+        except TraceError:
+            rows = np.empty(0, VALUE)
+        end = int((rows["offset"] + rows["size"]).max(initial=0))
+        kept = rows[rows["offset"] + np.uint64(self._value_bound) >= end]
+        return kept, LookUp(kept["event"].astype(np.int64), np.arange(len(kept)))
+
+    @property
+    def _value_bound(self) -> int:
+        bound = self.catalogue.meta.get("value_bytes")
+        return bound if isinstance(bound, int) and 0 < bound < 1 << 62 else 1 << 30
+
+    def value(self, index: int) -> Array | None:
+        """The value of the tensor of `events[index]`, where it was kept."""
+        ring = self._rings["events"]
+        if ring is None or not 0 <= index < len(self.events):
+            return None
+        rows, at = self._values
+        place = int(at(ring.numbers()[index : index + 1])[0])
+        row = self.events[index]
+        shape = self.shape_of(row)
+        if place < 0 or shape is None:
+            return None
+        kept = rows[place]
+        try:
+            data = read_bytes(self.folder / "values.bin", int(kept["offset"]) % self._value_bound, int(kept["size"]))
+        except OSError as error:
+            raise TraceError(f"{self.folder / 'values.bin'} cannot be read: {error.strerror}.") from error
+        return decode(data, int(row["dtype"]), shape)

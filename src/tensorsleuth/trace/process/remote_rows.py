@@ -1,0 +1,131 @@
+"""Processes that ran functions for another: what they recorded is told in the words of the one that sent them.
+
+A function of a coordinator is watched where it runs. The rows lie in the folder of that worker, under the numbers that
+the coordinator's catalogue explains; the worker has no functions of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import DEVICE_SHIFT, EVENT, CallKind, EventFlag
+from tensorsleuth.trace.process.process import ProcessTrace
+
+SENDS = "sends"  # left by a process in its folder, once it has sent a watched function to another
+_SERVES = re.compile(r"serves-(\w+)-(\d+)")
+
+
+def serves(job: str, index: int) -> str:
+    """The name of the file that a process leaves in its folder, which runs functions for others."""
+    return f"serves-{job}-{index}"
+
+
+def processes_of(folders: list[Path]) -> list[ProcessTrace]:
+    """The processes of a run; those that worked for another are part of it."""
+    senders = [folder for folder in folders if (folder / SENDS).exists()]
+    if len(senders) != 1:
+        return [ProcessTrace(folder) for folder in folders]
+    servers = [Server(folder) for folder in folders if folder not in senders and any(folder.glob("serves-*"))]
+    own = [server for server in servers if not server.has_functions]
+    others = [folder for folder in folders if folder not in [*senders, *(server.folder for server in own)]]
+    return [Coordinator(senders[0], own), *(ProcessTrace(folder) for folder in others)]
+
+
+class Server(ProcessTrace):
+    """A process that runs functions for others."""
+
+    @property
+    def has_functions(self) -> bool:
+        """Does it run functions of its own: then the numbers in its rows are its own, too."""
+        return bool(self.catalogue.instances)
+
+    @property
+    def task(self) -> str:
+        """How the names of its devices begin."""
+        assert isinstance(self.folder, Path)
+        for file in self.folder.glob("serves-*"):
+            found = _SERVES.fullmatch(file.name)
+            if found is not None:
+                return f"/job:{found.group(1)}/replica:0/task:{found.group(2)}/"
+        return "/job:?/"
+
+
+class Coordinator(ProcessTrace):
+    """A process, with what others recorded for it."""
+
+    def __init__(self, folder: Path, servers: list[Server]) -> None:
+        super().__init__(folder)
+        self._servers = servers
+        self._parts = [ProcessTrace(folder), *servers]
+
+    @property
+    def trouble(self) -> list[str]:
+        return [line for part in self._parts for line in part.trouble]
+
+    @cached_property
+    def _order(self) -> tuple[Array, Array]:
+        """In the order of time: of which part each event is, and its number there."""
+        sizes = [len(part.events) for part in self._parts]
+        times = np.concatenate([part.events["time"] for part in self._parts])
+        order = np.argsort(times, kind="stable")
+        parts = np.repeat(np.arange(len(sizes)), sizes)
+        return parts[order], np.concatenate([np.arange(size) for size in sizes])[order]
+
+    @cached_property
+    def events(self) -> Array:
+        events = np.empty(len(self._order[0]), EVENT)
+        for number, part in enumerate(self._parts):
+            here = self._order[0] == number
+            events[here] = self._in_our_numbers(number, part)[self._order[1][here]]
+        return events
+
+    def _in_our_numbers(self, number: int, part: ProcessTrace) -> Array:
+        """A part's events, with our numbers for their shapes and for its device."""
+        if not isinstance(part, Server):
+            return part.events
+        events = np.array(part.events)
+        events["shape"][events["shape"] > 0] += sum(len(other.shapes) - 1 for other in self._parts[:number])
+        events["flags"] = events["flags"] & ((1 << DEVICE_SHIFT) - 1) | (self._device(part) << DEVICE_SHIFT)
+        return events
+
+    def _device(self, server: Server) -> int:
+        devices = self.catalogue.meta.get("devices")
+        names = [str(name) for name in devices] if isinstance(devices, list) else []
+        return next((number for number, name in enumerate(names, 1) if name.startswith(server.task)), 0)
+
+    @cached_property
+    def calls(self) -> Array:
+        joins = [server.calls[server.calls["kind"] == CallKind.JOIN] for server in self._servers]
+        return np.concatenate([self._parts[0].calls, *joins])
+
+    @cached_property
+    def shapes(self) -> list[tuple[int, ...]]:
+        return [(), *(shape for part in self._parts for shape in part.shapes[1:])]
+
+    @property
+    def event_count(self) -> int:
+        return sum(part.event_count for part in self._parts)
+
+    @property
+    def lost(self) -> int:
+        return sum(part.lost for part in self._parts)
+
+    @property
+    def alarm(self) -> bool:
+        return any(part.alarm for part in self._parts)
+
+    def bad_rows(self) -> Iterator[Any]:
+        yield from self.events[(self.events["flags"] & EventFlag.BAD != 0) & (self.events["kind"] != 0)]
+
+    def value(self, index: int) -> Array | None:
+        if not 0 <= index < len(self.events):
+            return None
+        parts, places = self._order
+        return self._parts[int(parts[index])].value(int(places[index]))

@@ -1,0 +1,152 @@
+"""What a question asks for: which ops by type, name, layer and line; which training steps."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import SupportsIndex
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.trace.query.ops import Op
+
+Name = str | re.Pattern[str]
+Steps = SupportsIndex | range | slice
+Test = Callable[[Op], bool]
+_OUTPUT = re.compile(r"(.*):(\d+)")
+_LISTED = 5  # how many files an error message names
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Tests that an op must pass, and the number of the output that is meant."""
+
+    tests: tuple[Test, ...]
+    output: int | None = None
+
+    def __call__(self, op: Op) -> bool:
+        return all(test(op) for test in self.tests)
+
+
+@dataclass(frozen=True)
+class When:
+    """The training steps, and the epochs and batches of a Keras model, that are meant; None for any."""
+
+    steps: range | None = None
+    epochs: range | None = None
+    batches: range | None = None
+
+
+def wanted(
+    type: Name | None = None,
+    name: Name | None = None,
+    layer: Name | None = None,
+    file: str | None = None,
+    line: int | None = None,
+    op: Op | None = None,
+) -> Wanted:
+    """The ops for which all of these hold."""
+    tests: list[Test] = []
+    output = None
+    if type is not None:
+        tests.append(_matching("type", type))
+    if isinstance(name, str) and (numbered := _OUTPUT.fullmatch(name)):
+        name, output = numbered[1], int(numbered[2])
+    if name is not None:
+        tests.append(_matching("name", name))
+    if layer is not None:
+        tests.append(_in_layer(layer))
+    if file is not None:
+        tests.append(lambda op: op.file is not None and same_file(op.file, file))
+    if line is not None:
+        tests.append(lambda op: op.line == line)
+    if op is not None:
+        tests.append(lambda other: other is op or other == op)
+    return Wanted(tuple(tests), output)
+
+
+def _matching(field: str, text: Name) -> Test:
+    """The whole field must match: a plain name is itself, a regular expression may say more."""
+    pattern = _pattern(field, text)
+    get = operator.attrgetter(field)
+    return lambda op: pattern.fullmatch(get(op)) is not None
+
+
+def _in_layer(layer: Name) -> Test:
+    """Some scopes in a row must match: `dense_1` is in `model/dense_1/sub`."""
+    asked = _pattern("layer", layer)
+    pattern = re.compile(f"(?:.*/)?(?:{asked.pattern.strip('/')})(?:/.*)?", asked.flags)
+    return lambda op: op.layer is not None and pattern.fullmatch(op.layer) is not None
+
+
+def _pattern(field: str, text: Name) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        hint = f"To take {text!r} as it is, pass re.escape({text!r})."
+        raise SleuthError(f"{field} {text!r} is not a regular expression: {error}. {hint}") from error
+
+
+def same_file(path: str, asked: str) -> bool:
+    """Whether a path is the one asked for, or ends in it: `train.py`, `models/train.py`."""
+    return path == asked or path.endswith("/" + asked.removeprefix("./"))
+
+
+def find_file(paths: Iterable[str], asked: str) -> str:
+    """The one path that is meant."""
+    paths = sorted(paths)
+    found = [path for path in paths if path == asked] or [path for path in paths if same_file(path, asked)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise SleuthError(f"{asked!r} could be {len(found)} files: {', '.join(found[:_LISTED])}. Say more of the path.")
+    named = ", ".join(paths[:_LISTED]) or "none"
+    raise SleuthError(f"the run has no source of {asked!r}. It kept {len(paths)} files: {named}. Ask for one of them.")
+
+
+def step_range(asked: Steps, recorded: Array) -> range:
+    """The training steps that are asked for; `recorded` has all of the run, in order."""
+    end = int(recorded[-1]) + 1 if len(recorded) else 0
+    if isinstance(asked, slice):
+        asked = range(*asked.indices(end))
+    if isinstance(asked, range):
+        return asked if asked.step > 0 else asked[::-1]
+    step = _known_step(asked, recorded, end)
+    return range(step, step + 1)
+
+
+def number_range(what: str, asked: SupportsIndex | range | None) -> range | None:
+    """The epochs or batches that are asked for."""
+    if asked is None:
+        return None
+    if isinstance(asked, range):
+        return asked if asked.step > 0 else asked[::-1]
+    try:
+        number = operator.index(asked)
+    except TypeError:
+        raise SleuthError(f"{what} is {asked!r}; it must be a number or a range, e.g. range(10).") from None
+    return range(number, number + 1)
+
+
+def in_steps(column: Array, steps: range) -> Array:
+    """Which entries of a column of training steps are in a range that goes up."""
+    inside: Array = (column >= max(steps.start, 0)) & (column < steps.stop) & ((column - steps.start) % steps.step == 0)
+    return inside
+
+
+def _known_step(asked: SupportsIndex, recorded: Array, end: int) -> int:
+    try:
+        number = operator.index(asked)
+    except TypeError:
+        raise SleuthError(f"step is {asked!r}; it must be a number, a range or a slice, e.g. range(10).") from None
+    number = number + end if number < 0 else number
+    if not end:
+        raise SleuthError(f"there is no step {number}: the run has no training steps. Leave step out.")
+    if not np.isin(number, recorded):
+        steps = f"steps from {recorded[0]} to {end - 1}"
+        raise SleuthError(f"there is no step {number}: the run has {steps}. trace.steps lists them.")
+    return number

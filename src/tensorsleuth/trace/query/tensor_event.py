@@ -1,0 +1,219 @@
+"""One tensor at one moment: what was in it, where it came from and where it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.fit_position import Batch
+from tensorsleuth.core.layout.rows import EventFlag, EventKind
+from tensorsleuth.trace.dataflow.call_graph import Moment
+from tensorsleuth.trace.dataflow.observed import Observed, Row
+from tensorsleuth.trace.process.process import Tensor
+from tensorsleuth.trace.query.columns import COLUMNS
+from tensorsleuth.trace.query.ops import ARGUMENT, Op
+from tensorsleuth.trace.query.process_index import Asked
+
+CONSUMERS = 20
+
+
+class SourceLine(NamedTuple):
+    """A line of the program, with its text as it was when it ran."""
+
+    file: str
+    line: int
+    function: str
+    code: str | None
+
+
+class TensorEvent:
+    """A tensor that was computed once. Of one that was fused away, or a constant, there is no row: no health."""
+
+    def __init__(
+        self,
+        asked: Asked,
+        op: Op,
+        output: int,
+        row: Row | None,
+        moment: Moment | None = None,
+        constant: Any = None,
+        number: int | None = None,
+    ) -> None:
+        self.op = op
+        self.output = output
+        self.row = row  # of trace.events; None where the tensor was not seen
+        self._asked = asked
+        self._given_moment = moment
+        self._constant = constant
+        self._given_number = number
+
+    def __repr__(self) -> str:
+        where = f" {self.op.file.rsplit('/', 1)[-1]}:{self.op.line}" if self.op.file else ""
+        step = f" step {self.step}" if self.step is not None else ""
+        state = " not seen" if self.row is None and self._constant is None else " bad" if self.bad else ""
+        return f"<{self.op.type} {self.name}{where}{step}{state}>"
+
+    @property
+    def name(self) -> str:
+        """The op's name and the number of the output: `dense/MatMul:0`."""
+        return f"{self.op.name}:{self.output}"
+
+    @property
+    def layer(self) -> str | None:
+        """The Keras layer, or name scope, of its op."""
+        return self.op.layer
+
+    @property
+    def step(self) -> int | None:
+        """The training step that it was computed in."""
+        if self.row is None:
+            step: int | None = int(self._asked.steps_of(np.array([self._moment.call]))[0])
+        else:
+            step = self._asked.process.step_of(self.row)
+        return step if step is not None and step >= 0 else None
+
+    @property
+    def epoch(self) -> int | None:
+        """The epoch of the Keras model that it was computed in."""
+        return self._batch.epoch if self._batch is not None else None
+
+    @property
+    def batch(self) -> int | None:
+        """The batch in that epoch, or of `evaluate` or `predict`."""
+        return self._batch.batch if self._batch is not None else None
+
+    @property
+    def _batch(self) -> Batch | None:
+        process = self._asked.process
+        call = process.call_of(self.row) if self.row is not None else self._moment.call
+        return process.batches.of_call(call) if call is not None else None
+
+    @property
+    def iteration(self) -> int | None:
+        """The iteration of the innermost loop; None for an eager tensor."""
+        return int(self.row["iteration"]) if self.row is not None and self.row["kind"] == EventKind.GRAPH else None
+
+    @property
+    def dtype(self) -> str | None:
+        """Its type, as TensorFlow names it."""
+        return str(self.health["dtype"]) if self.row is not None else None
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Its shape, where the mode recorded it."""
+        return self._asked.process.shape_of(self.row) if self.row is not None else None
+
+    @property
+    def bad(self) -> bool:
+        """Whether it holds a NaN or an infinity."""
+        if self._constant is not None:
+            return not np.isfinite(self._constant).all()
+        return self.row is not None and bool(self.row["flags"] & EventFlag.BAD)
+
+    @cached_property
+    def health(self) -> dict[str, Any]:
+        """The columns of `Tensors.health` for this one; empty where there is no row."""
+        if self.row is None:
+            return {}
+        rows = np.array([self.row], self._asked.process.events.dtype)
+        when = {name: -1 if (at := getattr(self, name)) is None else at for name in ("step", "epoch", "batch")}
+        made = {name: make(self._asked.process, rows).tolist()[0] for name, make in COLUMNS.items()}
+        return {"process": self._asked.number, **when, **made}
+
+    @property
+    def source(self) -> SourceLine | None:
+        """The line that made it; for a gradient, the line that it differentiates."""
+        op = self.op
+        if op.file is None or op.line is None:
+            return None
+        lines = self._asked.process.catalogue.sources.get(op.file, "").splitlines()
+        code = lines[op.line - 1].strip() if 0 < op.line <= len(lines) else None
+        return SourceLine(op.file, op.line, op.function or "", code)
+
+    @cached_property
+    def value(self) -> Array | None:
+        """What was in it, where that was kept: in mode FULL_TENSOR, and of small constants."""
+        if self._constant is not None:
+            return np.array(self._constant) if len(self._constant) else None
+        if self.row is None or not self.row["flags"] & EventFlag.VALUE:
+            return None
+        return self._asked.process.value(self.number)
+
+    @cached_property
+    def number(self) -> int:
+        """Its place among the events of its process; -1 where it has no row."""
+        if self._given_number is not None or self.row is None:
+            return self._given_number if self._given_number is not None else -1
+        number = self._moment.number(self.row)
+        return number if number is not None else -1
+
+    # ---- around it
+
+    @cached_property
+    def _moment(self) -> Moment:
+        if self._given_moment is not None:
+            return self._given_moment
+        assert self.row is not None
+        call = self._asked.process.call_of(self.row)
+        moments = self._asked.moments
+        return moments.of_call(call) if call is not None else moments.of_dataset(int(self.row["step"]))
+
+    def inputs(self) -> list[TensorEvent]:
+        """What went into its op, seen through views and calls, as far as it was recorded."""
+        if self.op.first < 0:  # the catalogue does not say what it is
+            return []
+        if self.op.type == ARGUMENT:
+            found = self._passed()
+        else:
+            slots = self._moment.slots(Observed(self._asked.process, self._tensor(), self.row))
+            found = [one for slot in slots for one in slot]
+        return [event for one in found for event in self._event(one)]
+
+    def _passed(self) -> list[Observed]:
+        """What Python passed as this argument."""
+        moments = self._asked.moments
+        uids = moments.calls.inputs(self._moment.call)
+        number = self.op.first - moments.process.catalogue.instances[self.op.instance].first
+        found = moments.by_uid(uids[number]) if number < len(uids) else None
+        return [found] if found is not None else []
+
+    def _tensor(self) -> Tensor:
+        catalogue, op = self._asked.process.catalogue, self.op
+        if op.eager >= 0:
+            return Tensor(op.name, op.type, self.output, None, eager=catalogue.eager[op.eager])
+        instance = catalogue.instances[op.instance]
+        function = catalogue.functions[instance.function]
+        return Tensor(op.name, op.type, self.output, None, instance, function, function.nodes[op.node])
+
+    def _event(self, one: Observed) -> Iterator[TensorEvent]:
+        op = self._asked.index.of(one.tensor)
+        if op is not None:
+            moment = self._moment if one.row is None else None
+            yield TensorEvent(self._asked, op, one.tensor.output, one.row, moment, one.constant)
+
+    def consumers(self, limit: int = CONSUMERS) -> list[TensorEvent]:
+        """The outputs of the ops that took it, at most so many; an op that was not seen, or has none, is one too."""
+        tensor = self.op.first + self.output
+        takers = self._asked.takers.of(tensor, self.row, self._moment)
+        return list(islice((event for op, moment in takers for event in self._outputs(op, moment)), limit))
+
+    def _outputs(self, op: Op, moment: Moment) -> Iterator[TensorEvent]:
+        tensors = moment.rows["tensor"].astype(np.int64) - op.first
+        rows = moment.rows[(tensors >= 0) & (tensors < op.outputs)]
+        if self.iteration is not None and moment is self._moment:
+            near = rows[(rows["frame"] == self.row["frame"]) & (rows["iteration"] == self.iteration)]  # type: ignore[index]
+            rows = near if len(near) else rows[-op.outputs :]
+        if not len(rows):
+            yield TensorEvent(self._asked, op, 0, None, moment)
+        for row in rows:
+            yield TensorEvent(self._asked, op, int(row["tensor"]) - op.first, row)
+
+
+def moment_of(event: TensorEvent) -> Moment:
+    """The call, or the run of a dataset's function, that a tensor was computed in."""
+    return event._moment

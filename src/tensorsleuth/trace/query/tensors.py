@@ -1,0 +1,143 @@
+"""Tensors that were selected from a trace: many at once as columns, or one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import EVENT, EventFlag
+from tensorsleuth.trace.query.columns import COLUMNS, Health, UnknownColumn
+from tensorsleuth.trace.query.ops import Op
+from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.tensor_event import TensorEvent
+
+_UNKNOWN = Op("?", "?", None, None, None, None, 0)
+
+
+class Part:
+    """The selected events of one process, by their numbers."""
+
+    def __init__(self, asked: Asked, numbers: Array) -> None:
+        self.asked = asked
+        self.numbers = numbers
+
+    @cached_property
+    def rows(self) -> Array:
+        events = self.asked.process.events
+        return events if len(self.numbers) == len(events) else events[self.numbers]
+
+    def column(self, name: str) -> Array:
+        if name == "process":
+            return np.full(len(self.numbers), self.asked.number)
+        if name in _WHEN:
+            whole: Array = _WHEN[name](self.asked)
+            return whole[self.numbers]
+        return COLUMNS[name](self.asked.process, self.rows)
+
+    def told(self, tell: Callable[[Op], Any]) -> Array:
+        """Something of each event's op."""
+        words = np.empty(len(self.asked.index.ops) + 1, object)
+        words[:] = [*map(tell, self.asked.index.ops), tell(_UNKNOWN)]  # the last is also number -1
+        return words[self.asked.places[self.numbers]]
+
+    def event(self, at: int) -> TensorEvent:
+        number = int(self.numbers[at])
+        place = int(self.asked.places[number])
+        op = self.asked.index.ops[place] if place >= 0 else _UNKNOWN
+        row = self.asked.process.events[number]
+        return TensorEvent(self.asked, op, int(row["tensor"]) - op.first if place >= 0 else 0, row, number=number)
+
+
+# What the process's calls tell of each event.
+_WHEN: dict[str, Callable[[Asked], Array]] = {
+    "step": lambda asked: asked.steps,
+    "epoch": lambda asked: asked.epochs,
+    "batch": lambda asked: asked.batches,
+}
+
+_WORDS: dict[str, Callable[[Op], Any]] = {
+    "name": lambda op: op.name,
+    "op": lambda op: op.type,
+    "layer": lambda op: op.layer,
+    "file": lambda op: op.file,
+    "line": lambda op: op.line,
+    "differentiates": lambda op: op.differentiates,
+}
+_IN_DICT = ("name", "op", "layer", "file", "line")
+
+
+class Tensors(Sequence[TensorEvent]):
+    """A selection, oldest first: `len`, indices, slices, iteration; `health` has its columns."""
+
+    def __init__(self, parts: list[Part]) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return sum(len(part.numbers) for part in self._parts)
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} tensors>"
+
+    def __iter__(self) -> Iterator[TensorEvent]:
+        return (part.event(at) for part in self._parts for at in range(len(part.numbers)))
+
+    @overload
+    def __getitem__(self, at: int) -> TensorEvent: ...
+    @overload
+    def __getitem__(self, at: slice) -> Tensors: ...
+    def __getitem__(self, at: int | slice) -> TensorEvent | Tensors:
+        places = range(len(self))[at]  # raises IndexError as a list does
+        if isinstance(places, int):
+            return next(part.event(int(inside[0])) for part, inside in self._split(np.array([places])) if len(inside))
+        parts = [Part(part.asked, part.numbers[inside]) for part, inside in self._split(np.array(places, np.int64))]
+        return Tensors(parts if places.step > 0 else parts[::-1])
+
+    def _split(self, places: Array) -> Iterator[tuple[Part, Array]]:
+        """Places in the selection as places in each of its parts."""
+        begin = 0
+        for part in self._parts:
+            end = begin + len(part.numbers)
+            yield part, places[(places >= begin) & (places < end)] - begin
+            begin = end
+
+    @cached_property
+    def health(self) -> Health:
+        """NumPy columns: process, step, epoch, batch, iteration, counts, range, mean, std, dtype, elements, bad, …"""
+        names = ("process", *_WHEN, *COLUMNS)
+        return Health({name: self._maker(name) for name in names}, len(self))
+
+    def _maker(self, name: str) -> Callable[[], Array]:
+        return lambda: _joined([part.column(name) for part in self._parts])
+
+    def to_dict(self) -> dict[str, Array]:
+        """Every column and name, op, layer, file, line: `pandas.DataFrame(tensors.to_dict())`."""
+        return {**{name: self.words(name) for name in _IN_DICT}, **self.health}
+
+    def words(self, tell: str | Callable[[Op], Any]) -> Array:
+        """What the op of each says: name, op (the type), layer, file, line, differentiates; or any function of it."""
+        if isinstance(tell, str) and tell not in _WORDS:
+            raise UnknownColumn(f"there is no {tell!r}. Take one of {', '.join(_WORDS)}.")
+        told = _WORDS[tell] if isinstance(tell, str) else tell
+        return _joined([part.told(told) for part in self._parts])
+
+    @property
+    def rows(self) -> Array:
+        """The rows of `trace.events` that were selected."""
+        return np.concatenate([part.rows for part in self._parts]) if self._parts else np.empty(0, EVENT)
+
+    def first_bad(self) -> TensorEvent | None:
+        """The first that holds a NaN or an infinity; None where all are healthy."""
+        found = [(part.rows["time"][bad[0]], part.event(int(bad[0]))) for part in self._parts if len(bad := _bad(part))]
+        return min(found, key=lambda pair: int(pair[0]))[1] if found else None
+
+
+def _bad(part: Part) -> Array:
+    return np.flatnonzero(part.rows["flags"] & EventFlag.BAD)
+
+
+def _joined(columns: list[Array]) -> Array:
+    return columns[0] if len(columns) == 1 else np.concatenate(columns) if columns else np.empty(0)

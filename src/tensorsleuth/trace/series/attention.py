@@ -1,0 +1,137 @@
+"""What was kept of attention weights: numbers a head, and the weights of the first samples, made smaller.
+
+`native/src/kernels/attention.h` draws the same layout; a test holds both equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import TraceError
+from tensorsleuth.core.layout.rows import What
+from tensorsleuth.trace.series.watched import WatchedSeries
+
+# Each over all rows of the batch that have weights, a number a head.
+STATISTICS = (
+    "entropy",  # mean of the rows' entropies, as a share of what all keys alike would have
+    "distance",  # mean |query - key|; NaN where queries and keys are not the same
+    "sink",  # mean weight on the first key
+    "collapse",  # mean weight on the key that has the most
+    "off_sum",  # the largest |sum of a row - 1|
+    "ahead",  # mean weight on later keys than the query; NaN where queries and keys are not the same
+    "nan_rows",  # how many rows are not finite
+    "zero_rows",  # how many rows are zero
+)
+_SIZES = ("version", "numbers", "samples", "heads", "heads_kept", "rows", "columns", "kept_rows", "kept_columns")
+# How weights are kept: 0 is none at all, 1 next to nothing, then whole numbers of shades; the last one is not finite.
+SHADES, NO_SHADE = 65533, 65535
+TINY = np.float32(0.25 / SHADES)
+HEADER = np.dtype([(name, "<u4") for name in (*_SIZES, "row_block", "column_block", "batch")])
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One look at one attention."""
+
+    heads: int
+    rows: int
+    columns: int
+    batch: int  # samples that the numbers are of
+    scale: tuple[int, int]  # how many rows, and columns, are one in `weights`
+    statistics: dict[str, Array]
+    weights: Array  # float32 [samples, heads, rows, columns]
+
+
+def read_kept(data: bytes) -> Kept:
+    """Understand what lies beside a row."""
+    try:
+        header = np.frombuffer(data, HEADER, 1)[0]
+        heads, count = int(header["heads"]), int(header["numbers"])
+        shape = [int(header[name]) for name in ("samples", "heads_kept", "kept_rows", "kept_columns")]
+        numbers = np.frombuffer(data, "<f8", count * heads, HEADER.itemsize).reshape(count, heads)
+        shades = np.frombuffer(data, "<u2", int(np.prod(shape)), HEADER.itemsize + numbers.nbytes).reshape(shape)
+    except ValueError as error:
+        raise TraceError(f"what was kept of an attention cannot be read: {error}.") from None
+    rows, columns, batch = (int(header[name]) for name in ("rows", "columns", "batch"))
+    scale = int(header["row_block"]), int(header["column_block"])
+    return Kept(heads, rows, columns, batch, scale, dict(zip(STATISTICS, numbers, strict=False)), _weights(shades))
+
+
+def _weights(shades: Array) -> Array:
+    weights = np.maximum(shades.astype(np.float32) - 1, 0) / np.float32(SHADES)
+    weights[shades == 1] = TINY
+    weights[shades == NO_SHADE] = np.nan
+    return weights
+
+
+class Attention:
+    """One attention over the steps: its numbers a head, and its weights."""
+
+    def __init__(self, series: WatchedSeries) -> None:
+        self._series = series
+        self.name, self.layer, self.op = series.name, series.name.partition(":")[0], series.op
+        self.file, self.line = series.file, series.line
+        self.by = series.by  # "probe", or "replay" where a call was run again to see it
+        self.trains = series.trains
+        self._read: dict[int, Kept | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._series)
+
+    def __repr__(self) -> str:
+        return f"<attention {self.name}: {self.heads} heads, {self.rows}×{self.columns}, at {len(self):,} steps>"
+
+    @property
+    def steps(self) -> Array:
+        """The training step of each look."""
+        return self._series.steps
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the weights, when they were last looked at."""
+        return self._series.shape()
+
+    @property
+    def heads(self) -> int:
+        """How many heads it has; 0 where no look was kept."""
+        return self._latest("heads")
+
+    @property
+    def rows(self) -> int:
+        """How many queries, at the last look that was kept."""
+        return self._latest("rows")
+
+    @property
+    def columns(self) -> int:
+        """How many keys, at the last look that was kept."""
+        return self._latest("columns")
+
+    def statistics(self, look: int = -1) -> dict[str, Array]:
+        """The numbers of a look, a head each (docs/inside.md); empty where they were not kept, or gave way."""
+        kept = self.kept(look)
+        return kept.statistics if kept is not None else {}
+
+    def weights(self, look: int = -1) -> Array | None:
+        """The weights of the first samples, float32 [samples, heads, rows, columns], made smaller by `scale`."""
+        kept = self.kept(look)
+        return kept.weights if kept is not None else None
+
+    def scale(self, look: int = -1) -> tuple[int, int]:
+        """How many rows, and columns, are one in `weights`."""
+        kept = self.kept(look)
+        return kept.scale if kept is not None else (1, 1)
+
+    def kept(self, look: int = -1) -> Kept | None:
+        """All that there is of a look."""
+        at = range(len(self))[look]
+        if at not in self._read:
+            data = self._series.kept(at, What.ATTENTION)
+            self._read[at] = read_kept(data) if data else None
+        return self._read[at]
+
+    def _latest(self, name: str) -> int:
+        looks = (self.kept(look) for look in range(len(self) - 1, -1, -1))
+        return next((int(getattr(kept, name)) for kept in looks if kept is not None), 0)

@@ -1,0 +1,80 @@
+"""Which rows of ids a model was trained on, and which `fit` validated with: a hash for each, of every step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import TraceError
+from tensorsleuth.core.layout.rows import INPUT_ROW, Long
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.storage.ring_reader import RingFile
+
+ROWS_FILE = "inside_row_hashes.bin"
+Padding = int | None  # the id of padding, where it is known
+_APART = np.uint64(0x9E3779B97F4A7C15)  # so that the same text in two inputs is not nothing
+
+
+class InputRows:
+    """Of one process; what was written over, or cannot be read, is not there."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._path = process.folder / ROWS_FILE
+
+    @cached_property
+    def _rows(self) -> Array:
+        try:
+            rows = RingFile(self._path, INPUT_ROW).array
+        except TraceError:  # an old trace has no such file
+            rows = np.empty(0, INPUT_ROW)
+        return np.asarray(rows[rows["kind"] == 1])
+
+    def fits(self, series: int) -> list[int]:
+        """The calls of `fit` in which a series was seen, by number."""
+        return [int(fit) for fit in np.unique(self._rows["fit"][self._rows["series"] == series])]
+
+    def samples(self, inputs: Mapping[int, Padding], fit: int) -> Array:
+        """The different samples of a fit, as numbers, ascending: what these series had in one row of a batch."""
+        parts = [self._of(series, padding, fit) for series, padding in inputs.items()]
+        if not parts:
+            return np.empty(0, np.uint64)
+        hashes, is_long = _hashes(*parts[0]) if len(parts) == 1 else _joined(parts)
+        return np.unique(hashes[is_long])
+
+    def _of(self, series: int, padding: Padding, fit: int) -> tuple[Array, Padding]:
+        return self._rows[(self._rows["series"] == series) & (self._rows["fit"] == fit)], padding
+
+
+def _hashes(rows: Array, padding: Padding) -> tuple[Array, Array]:
+    """The hash of each row without its padding, and whether what is left is long enough to tell anything."""
+    pad = np.uint32((padding or 0) & 0xFFFFFFFF)
+    ends, begins = ((rows[edge] == pad) & (padding is not None) for edge in ("last", "first"))
+    names = np.select([ends, begins], [1, 2], 0)
+    hashes = np.choose(names, [rows["whole"], rows["tailless"], rows["headless"]])
+    is_long = rows["flags"] & np.choose(names, np.array([Long.WHOLE, Long.TAILLESS, Long.HEADLESS], np.uint8)) != 0
+    return hashes, is_long
+
+
+def _joined(parts: list[tuple[Array, Padding]]) -> tuple[Array, Array]:
+    """Samples of several inputs: a text and its question are seen again where both are."""
+    keyed = [_by_place(rows, padding) for rows, padding in parts]
+    places = keyed[0][0]
+    for known, _, _ in keyed[1:]:
+        places = np.intersect1d(places, known, assume_unique=True)
+    hashes, is_long = np.zeros(len(places), np.uint64), np.zeros(len(places), bool)
+    for known, parts_of, long in keyed:
+        at = np.searchsorted(known, places)
+        hashes = hashes * _APART + parts_of[at]
+        is_long |= long[at]
+    return hashes, is_long
+
+
+def _by_place(rows: Array, padding: Padding) -> tuple[Array, Array, Array]:
+    """Where each row stands, as one number in ascending order; its hash; is it long. Replicas have places twice."""
+    places, first, times = np.unique(rows["batch"] + rows["row"], return_index=True, return_counts=True)
+    hashes, is_long = _hashes(rows[first], padding)
+    once = times == 1
+    return places[once], hashes[once], is_long[once]

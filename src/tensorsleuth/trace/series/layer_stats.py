@@ -1,0 +1,107 @@
+"""What was seen inside of the model (docs/inside.md): attention, layers, gradients, updates, inputs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import TraceError
+from tensorsleuth.core.layout.rows import INSIDE_ROW
+from tensorsleuth.core.series import INSIDE
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.series.attention import Attention
+from tensorsleuth.trace.series.watched import WatchedRows, WatchedSeries, last_of_steps
+from tensorsleuth.trace.storage.size_plan import INSIDE_VALUE_BYTES
+
+INSIDE_KINDS = ("attention", "output", "gradient", "variable", "update", "input")
+
+
+class Inside:
+    """Of one process. What trains comes first: where anything does, the lists hold that alone."""
+
+    def __init__(self, process: ProcessTrace | None, trains: bool | None = None) -> None:
+        self.process = process
+        self._trains = trains
+
+    def __bool__(self) -> bool:
+        return bool(self._all)
+
+    @property
+    def evaluation(self) -> Inside:
+        """The same of functions that do not train."""
+        return Inside(self.process, False)
+
+    @cached_property
+    def attention(self) -> list[Attention]:
+        """Attention, in the order of the graph."""
+        return [Attention(series) for series in self.of("attention")]
+
+    @property
+    def layers(self) -> list[WatchedSeries]:
+        """What leaves each layer, in the order of the graph."""
+        return self.of("output")
+
+    @property
+    def gradients(self) -> list[WatchedSeries]:
+        """Of each variable, in the order in which the program asks for them."""
+        return self.of("gradient")
+
+    @property
+    def updates(self) -> list[WatchedSeries]:
+        """What a step added to each variable."""
+        return self.of("update")
+
+    @property
+    def variables(self) -> list[WatchedSeries]:
+        """Each variable after a step."""
+        return self.of("variable")
+
+    @property
+    def inputs(self) -> list[WatchedSeries]:
+        """Ids, masks and labels: `value(look)` has the first rows."""
+        return self.of("input")
+
+    def of(self, kind: str) -> list[WatchedSeries]:
+        """The series of one kind, one of INSIDE_KINDS."""
+        return [series for series in self._shown if series.kind == kind]
+
+    @cached_property
+    def trouble(self) -> list[str]:
+        """What could not be read, in words."""
+        if self.process is None or not (self.process.folder / "inside.bin").exists():
+            return []
+        try:
+            return WatchedRows(self.process.folder, "inside", INSIDE_VALUE_BYTES, INSIDE_ROW).damage
+        except TraceError as error:
+            return [str(error)]
+
+    @cached_property
+    def _shown(self) -> list[WatchedSeries]:
+        trains = self._trains if self._trains is not None else any(series.trains for series in self._all)
+        return [series for series in self._all if series.trains == trains]
+
+    @cached_property
+    def _all(self) -> list[WatchedSeries]:
+        process = self.process
+        if process is None:
+            return []
+        try:
+            rows = WatchedRows(process.folder, "inside", INSIDE_VALUE_BYTES, INSIDE_ROW)
+        except TraceError:
+            return []  # nothing was seen; or `trouble` says why it cannot be read
+        places = _by_series(rows)
+        known = (one for number, one in sorted(process.catalogue.series.items()) if number in places)
+        return [
+            WatchedSeries(process, one, rows, last_of_steps(places[one.number], rows, one.kind))
+            for one in known
+            if one.of == INSIDE
+        ]
+
+
+def _by_series(rows: WatchedRows) -> dict[int, Array]:
+    """Where the rows of each series are, oldest first."""
+    order = np.argsort(rows.rows["series"], kind="stable")
+    numbers, starts = np.unique(rows.rows["series"][order], return_index=True)
+    return dict(zip(numbers.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}

@@ -1,0 +1,262 @@
+"""What was watched, read back: a series for each thing, with its numbers over the steps as NumPy columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import SleuthError, TraceError
+from tensorsleuth.core.layout.histogram_bins import BINS, bin_edges
+from tensorsleuth.core.layout.rows import QUANTILES, VALUE, WATCHED, What
+from tensorsleuth.core.ops.activations import STEEPEST, slope
+from tensorsleuth.core.series import KINDS, Series
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.storage.ring_reader import RingFile
+from tensorsleuth.trace.storage.size_plan import WATCHED_VALUE_BYTES
+from tensorsleuth.trace.storage.values import decode, read_bytes
+
+COLUMNS = ("step", "time", "iteration", "elements", "nan", "neg_inf", "pos_inf", "zero", "min", "max", "sum", "norm")
+
+
+class WatchedRows:
+    """The rows of one process, and what was kept beside them."""
+
+    def __init__(
+        self,
+        folder: Any,
+        prefix: str = "watched",
+        value_bytes: int = WATCHED_VALUE_BYTES,
+        layout: np.dtype[Any] = WATCHED,
+    ) -> None:
+        self._folder, self._prefix, self._value_bytes = folder, prefix, value_bytes
+        self._ring = RingFile(folder / f"{prefix}.bin", layout)
+        self.rows, self.numbers = self._ring.array, self._ring.numbers()
+        self.epoch = self._ring.epoch
+        self.damage = self._ring.damage
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[int, int]]:
+        """Number of a row -> offset and size of what was kept, where that has not been written over."""
+        try:
+            kept = RingFile(self._folder / f"{self._prefix}_value_rows.bin", VALUE).array
+        except TraceError:
+            return {}
+        end = int((kept["offset"] + kept["size"]).max(initial=0))
+        kept = kept[kept["offset"] + np.uint64(self._value_bytes) >= end]
+        places = zip(kept["offset"].tolist(), kept["size"].tolist(), strict=True)
+        return dict(zip(kept["event"].tolist(), places, strict=True))
+
+    def kept(self, at: int) -> bytes | None:
+        """What was kept of the tensor of a row."""
+        place = self._places.get(int(self.numbers[at]))
+        if place is None:
+            return None
+        return read_bytes(self._folder / f"{self._prefix}_values.bin", place[0] % self._value_bytes, place[1])
+
+
+def last_of_steps(at: Array, rows: WatchedRows, kind: str) -> Array:
+    """Of a variable, the last row of each step: it may have been written again after what trains came back."""
+    if kind not in ("variable", "update"):
+        return at
+    steps = rows.rows["step"][at]
+    return at[np.append(steps[1:] != steps[:-1], True)] if len(at) else at
+
+
+class WatchedSeries:
+    """One watched thing, over the steps."""
+
+    def __init__(self, process: ProcessTrace, series: Series, rows: WatchedRows, at: Array) -> None:
+        self.number = series.number
+        self.name, self.kind, self.tag = series.name, series.kind, series.tag
+        self.file, self.line = series.file, series.line
+        self.trains, self.op, self.by = series.trains, series.op, series.by or "probe"  # of what is seen inside
+        self.activation = series.activation
+        self._process, self._source, self._at = process, rows, at
+        self.rows = rows.rows[at]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}: {', '.join(self.what)} at {len(self):,} steps>"
+
+    @cached_property
+    def what(self) -> tuple[str, ...]:
+        """What there is of it: scalar, norm, histogram, quantiles, image, text, value."""
+        flags = int(np.bitwise_or.reduce(self.rows["flags"], initial=0))
+        return tuple(str(one.name).lower() for one in What if one & flags and one < What.EXACT)
+
+    @property
+    def steps(self) -> Array:
+        """The training step of each look."""
+        return self.rows["step"]
+
+    @property
+    def norm(self) -> Array:
+        """The L2 norm, of the finite values."""
+        return self.rows["norm"]
+
+    @property
+    def scalar(self) -> Array:
+        """The value, where the tensor has one element; else NaN."""
+        rows = self.rows
+        value = np.where((rows["elements"] == 1) & (rows["nan"] == 0), rows["sum"], np.nan)
+        value = np.where((rows["elements"] == 1) & (rows["pos_inf"] > 0), np.inf, value)
+        return np.where((rows["elements"] == 1) & (rows["neg_inf"] > 0), -np.inf, value)
+
+    @property
+    def mean(self) -> Array:
+        """The mean of the finite values; NaN where there are none."""
+        rows = self.rows
+        finite = (rows["elements"] - rows["nan"] - rows["neg_inf"] - rows["pos_inf"]).astype(np.float64)
+        return np.asarray(np.divide(rows["sum"], finite, out=np.full(len(rows), np.nan), where=finite > 0))
+
+    @property
+    def std(self) -> Array:
+        """The standard deviation of the finite values; NaN where there are none."""
+        rows = self.rows
+        finite = (rows["elements"] - rows["nan"] - rows["neg_inf"] - rows["pos_inf"]).astype(np.float64)
+        squares = np.divide(rows["norm"] ** 2, finite, out=np.full(len(rows), np.nan), where=finite > 0)
+        return np.asarray(np.sqrt(np.maximum(squares - self.mean**2, 0.0)))
+
+    @property
+    def dead(self) -> Array:
+        """Of what a Relu puts out: how many units, along the last axis, are zero for all; NaN of others."""
+        return np.where(self.rows["flags"] & What.UNITS != 0, self.rows["before"], np.nan)
+
+    @property
+    def units(self) -> Array:
+        """Of how many units `dead` are."""
+        return np.where(self.rows["flags"] & What.UNITS != 0, self.rows["change"], np.nan)
+
+    @property
+    def saturated(self) -> Array:
+        """Of what a tanh or sigmoid puts out: how much of its slope is lost, 0 … 1; NaN of others."""
+        if self.activation not in STEEPEST:
+            return np.full(len(self), np.nan)
+        return np.asarray(1.0 - slope(self.activation, self.mean, self.mean**2 + self.std**2))
+
+    def shape(self, look: int = -1) -> tuple[int, ...]:
+        """The shape of the tensor at a look."""
+        return tuple(self._process.shape_of(self.rows[look]) or ())
+
+    @property
+    def ratio(self) -> Array:
+        """Of a variable, or an update: ‖what the step added‖ / ‖the value before it‖; NaN where that is not known."""
+        rows = self.rows
+        known = (rows["flags"] & What.COMPARED != 0) & (rows["before"] > 0)
+        return np.asarray(np.divide(rows["change"], rows["before"], out=np.full(len(rows), np.nan), where=known))
+
+    @property
+    def histogram(self) -> Array:
+        """How many values are in each of 64 bins between the smallest and the largest: a row for each look."""
+        return self.rows["bins"]
+
+    @property
+    def edges(self) -> Array:
+        """The 65 edges of the bins, a row for each look."""
+        both = zip(self.rows["min"].tolist(), self.rows["max"].tolist(), strict=True)
+        found = [bin_edges(low, high) for low, high in both]
+        return np.array(found).reshape(len(self), BINS + 1)
+
+    @property
+    def quantiles(self) -> dict[float, Array]:
+        """Quantile -> its values: exact for up to 65,536 elements, else taken from the histogram."""
+        return {at: self.rows["quantiles"][:, number] for number, at in enumerate(QUANTILES)}
+
+    def value(self, look: int = -1) -> Array | None:
+        """The whole tensor, where it was kept."""
+        return self._array(look, What.VALUE)
+
+    def image(self, look: int = -1) -> Array | None:
+        """Images as [N, H, W, C], at most four of a batch, where they were kept."""
+        array = self._array(look, What.IMAGE)
+        if array is None or not 2 <= array.ndim <= 4:
+            return None
+        several = array.ndim == 4 or (array.ndim == 3 and array.shape[2] > 4)
+        array = array if several else array[np.newaxis]
+        return array if array.ndim == 4 else array[..., np.newaxis]
+
+    def texts(self, look: int = -1) -> list[str]:
+        """The texts of a tensor of strings, at most 64, each of at most 4096 bytes."""
+        data, texts, at = self.kept(look, What.TEXT) or b"", [], 0
+        while at + 4 <= len(data):
+            size = int.from_bytes(data[at : at + 4], "little")
+            texts.append(data[at + 4 : at + 4 + size].decode(errors="replace"))
+            at += 4 + size
+        return texts
+
+    def kept(self, look: int, what: What) -> bytes | None:
+        """What was kept of the tensor at a look, where that is what was asked for."""
+        if not -len(self) <= look < len(self):
+            raise SleuthError(f"{self.name} was looked at {len(self):,} times: there is no look {look}.")
+        return self._source.kept(int(self._at[look])) if self.rows["flags"][look] & what else None
+
+    def _array(self, look: int, what: What) -> Array | None:
+        data = self.kept(look, what)
+        shape = self._process.shape_of(self.rows[look])
+        if data is None or shape is None:
+            return None
+        some = _several(shape, self.rows["flags"][look]) or (self.kind == "input" and shape)
+        part = (int(self.rows["kept"][look]), *shape[1:]) if some else shape
+        return decode(data, int(self.rows["dtype"][look]), part)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Columns, for pandas: pandas.DataFrame(series.to_dict())."""
+        columns = {name: self.rows[name] for name in COLUMNS}
+        columns["time"] = (self.rows["time"].astype(np.int64) + self._source.epoch) / 1e9
+        return {"name": np.full(len(self), self.name), "kind": np.full(len(self), self.kind), **columns} | {
+            "mean": self.mean,
+            "scalar": self.scalar,
+            "ratio": self.ratio,
+        }
+
+
+def _several(shape: tuple[int, ...], flags: int) -> bool:
+    """Were only the first images of a batch kept; native/src/observers/watches.cc."""
+    return not flags & What.VALUE and (len(shape) == 4 or (len(shape) == 3 and shape[2] > 4))
+
+
+def trouble_in(process: ProcessTrace) -> list[str]:
+    """What of what was watched could not be read, in words."""
+    if not (process.folder / "watched.bin").exists():
+        return []
+    try:
+        return WatchedRows(process.folder).damage
+    except TraceError as error:
+        return [str(error)]
+
+
+def watched_in(process: ProcessTrace) -> Iterator[WatchedSeries]:
+    """The series of one process, in the order in which they were first met."""
+    try:
+        rows = WatchedRows(process.folder)
+    except TraceError:
+        return  # nothing was watched; or `trouble_in` says why it cannot be read
+    for number, series in sorted(process.catalogue.series.items()):
+        at = last_of_steps(np.flatnonzero(rows.rows["series"] == number), rows, series.kind)
+        if len(at):
+            yield WatchedSeries(process, series, rows, at)
+
+
+def select(processes: list[ProcessTrace], name: str | None, kind: str | None) -> list[WatchedSeries]:
+    """Those of that name (a regular expression that matches in whole, or from scope to scope) and kind."""
+    if kind is not None and kind not in KINDS:
+        raise SleuthError(f"There is no kind {kind!r} of watched things; the kinds are {', '.join(KINDS)}.")
+    is_named = named(name)
+    found = (series for process in processes for series in watched_in(process))
+    return [one for one in found if is_named(one.name) and (kind is None or one.kind == kind)]
+
+
+def named(name: str | None) -> Callable[[str], bool]:
+    """Whether a name is that: a regular expression that matches in whole, or from scope to scope; None is all."""
+    try:
+        pattern = re.compile(f"(?:.*/)?(?:{name})(?:/.*)?") if name is not None else None
+    except re.error as error:
+        raise SleuthError(f"name {name!r} is not a regular expression: {error}.") from None
+    return lambda one: pattern is None or bool(pattern.fullmatch(one)) or one == name

@@ -1,0 +1,227 @@
+"""Reads the catalogue back: what the rows of a trace refer to."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.core.catalog import (
+    Catalogue,
+    EagerOp,
+    Failure,
+    Forward,
+    Frame,
+    Function,
+    Instance,
+    LeftOut,
+    Node,
+    Site,
+    Traced,
+)
+from tensorsleuth.core.replay_outcome import Outcome, Replay
+from tensorsleuth.core.series import LogMessage, Series
+from tensorsleuth.core.texts import TextsSeen
+from tensorsleuth.core.violation import Violation
+from tensorsleuth.trace.storage import journal
+from tensorsleuth.trace.storage.files import open_regular
+
+# What a record may raise that does not hold what its kind says.
+_NONSENSE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
+
+
+def read_catalogue(path: Path) -> tuple[Catalogue, list[str]]:
+    """The catalogue, and in words what of it could not be read."""
+    try:
+        with open_regular(path) as file:
+            if not os.fstat(file.fileno()).st_size:
+                return Catalogue(), [f"{path.name} is empty"]
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                return _read(path.name, data)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        return Catalogue(), [f"{path.name} cannot be read: {reason}"]
+
+
+def _read(name: str, data: mmap.mmap) -> tuple[Catalogue, list[str]]:
+    catalogue, files = Catalogue(), dict[int, str]()
+    lost = left_out = unknown = 0
+    for record in journal.read(data):
+        if isinstance(record, journal.Damage):
+            lost += 0 if record.torn_end or record.too_large else record.bytes
+            left_out += record.bytes if record.too_large else 0
+            continue
+        try:
+            _take(catalogue, files, *record)
+        except _NONSENSE:
+            unknown += 1
+    unknown += _drop_strays(catalogue)
+    catalogue.not_covered = list({tuple(entry.values()): entry for entry in catalogue.not_covered}.values())
+    said = {
+        f"{lost:,} bytes of {name} are damaged": lost,
+        f"{left_out:,} bytes of {name} are left out: they would take too much memory or time": left_out,
+        f"{unknown:,} records of {name} make no sense": unknown,
+    }
+    return catalogue, [line for line, count in said.items() if count]
+
+
+def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[str, Any]) -> None:
+    if kind == "meta":
+        catalogue.meta |= fields
+    elif kind == "file":
+        files[int(fields["id"])] = str(fields["path"])
+        if isinstance(fields["text"], str):
+            catalogue.sources[str(fields["path"])] = fields["text"]
+    elif kind == "site":
+        site = _site(fields, files)
+        catalogue.sites[site.id] = site
+    elif kind == "function":
+        function = _check(_function(fields))
+        catalogue.functions[function.id] = function
+    elif kind == "instance":
+        instance = Instance(*_ints(fields, "id", "function", "parent", "node", "first"))
+        catalogue.instances[instance.id] = instance
+    elif kind == "eager":
+        number, site_id, first, outputs, inside, forward = _ints(
+            fields, "id", "site", "first", "outputs", "instance", "forward"
+        )
+        made = number, str(fields["type"]), site_id, first, outputs, inside, forward, str(fields.get("scope", ""))
+        catalogue.eager[number] = EagerOp(*made)
+    elif kind in ("failure", "hidden"):
+        call, op = _ints(fields, "call", "op")
+        inputs = tuple(str(text) for text in fields["inputs"])
+        failed = Failure(call, op, str(fields["type"]), str(fields["message"]), inputs)
+        (catalogue.failures if kind == "failure" else catalogue.hidden).append(failed)
+    elif kind == "violation":
+        catalogue.violations.append(Violation.from_json(fields))
+    elif kind == "dataset":
+        catalogue.datasets[int(fields["instance"])] = str(fields["type"]), int(fields["site"])
+    elif kind == "replay":
+        why = str(fields["why"]) if fields["why"] is not None else None
+        call = int(fields["call"])
+        catalogue.replays[call] = Replay(call, Outcome(fields["outcome"]), str(fields["function"]), why)
+    elif kind == "scopes":
+        paths = {str(scope): str(path) for scope, path in fields["paths"].items()}
+        catalogue.scopes.setdefault(int(fields["graph"]), {}).update(paths)
+    elif kind == "variable":
+        catalogue.variables[int(fields["uid"])] = str(fields["name"]), str(fields["role"])
+    elif kind == "left_out":
+        catalogue.left_out.append(_left_out(fields))
+    elif kind == "series":
+        place = _place(fields)
+        number, of, trains = int(fields["id"]), _text(fields, "of"), bool(fields.get("trains", True))
+        named = number, str(fields["kind"]), str(fields["name"])
+        more = (_text(fields, name) for name in ("op", "by", "activation"))
+        catalogue.series[number] = Series(*named, *place, of, trains, *more)
+    elif kind == "log":
+        message = float(fields["time"]), int(fields["step"]), str(fields["message"])
+        clock = int(fields["clock"]) if "clock" in fields else None
+        catalogue.logs.append(LogMessage(*message, *_place(fields), clock))
+    elif kind == "texts":
+        catalogue.texts[int(fields["id"])] = TextsSeen.from_json(fields)
+    elif kind == "pattern":
+        catalogue.patterns.add(str(fields["text"]))
+    elif kind == "trace":
+        arguments = tuple((str(name), str(text)) for name, text in fields["arguments"])
+        traced = str(fields["name"]), int(fields["call"]), arguments
+        catalogue.traces.append(Traced(*traced, *_place(fields), str(fields["function"]), int(fields["owner"])))
+    elif kind == "not_covered":
+        entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
+        catalogue.not_covered.append(entry)
+
+
+def _left_out(fields: dict[str, Any]) -> LeftOut:
+    said = fields["variables"]
+    shapes = {int(one["uid"]): tuple(int(size) for size in one["shape"]) for one in said}
+    names = {int(one["uid"]): str(one["name"]) for one in said}
+    return LeftOut(shapes, names, tuple(int(uid) for uid in fields["asked"]))
+
+
+def _text(fields: dict[str, Any], name: str) -> str | None:
+    return str(fields[name]) if fields.get(name) is not None else None
+
+
+def _place(fields: dict[str, Any]) -> tuple[str | None, int | None]:
+    file, line = fields["file"], fields["line"]
+    return (None if file is None else str(file)), (None if line is None else int(line))
+
+
+def _drop_strays(catalogue: Catalogue) -> int:
+    """Take out instances of functions, or in callers, that there are not; a caller comes before what it calls."""
+    functions, kept = catalogue.functions, dict[int, Instance]()
+    for number, one in sorted(catalogue.instances.items()):
+        caller = kept.get(one.parent)
+        nodes = len(functions[caller.function].nodes) if caller is not None else 0
+        if one.function in functions and (one.parent < 0 or (0 <= one.node < nodes and one.parent < number)):
+            kept[number] = one
+    strays = len(catalogue.instances) - len(kept)
+    catalogue.instances = kept
+    return strays
+
+
+def _check(function: Function) -> Function:
+    """Raise where a node or a result refers to what is not there."""
+    sources = [source for node in function.nodes for source in node.inputs]
+    for node, output in (*sources, *function.returns):
+        if node < 0:
+            function.arguments[-1 - node]
+        else:
+            function.nodes[node].dtypes[max(output, 0)]
+    return function
+
+
+def _ints(fields: dict[str, Any], *names: str) -> list[int]:
+    return [int(fields[name]) for name in names]
+
+
+def _site(fields: dict[str, Any], files: dict[int, str]) -> Site:
+    frames = tuple(Frame(files.get(int(file), "?"), int(line), str(name)) for file, line, name in fields["frames"])
+    user = int(fields["user"])
+    return Site(int(fields["id"]), frames, user if -1 <= user < len(frames) else -1)
+
+
+def _function(fields: dict[str, Any]) -> Function:
+    nodes: list[Node] = []
+    first = len(fields["arguments"])
+    for described in fields["nodes"]:
+        node = _node(described, first)
+        nodes.append(node)
+        first += len(node.dtypes)
+    return Function(
+        int(fields["id"]),
+        str(fields["name"]),
+        int(fields["graph"]),
+        tuple(str(name) for name in fields["arguments"]),
+        tuple(int(dtype) for dtype in fields["argument_dtypes"]),
+        {int(number): dict(captured) for number, captured in fields["captures"].items()},
+        tuple(nodes),
+        tuple(_pair(source) for source in fields["returns"]),
+        str(fields["kind"]),
+        int(fields["tensors"]),
+        tuple(_shape(shape) for shape in fields.get("argument_shapes", ())),
+    )
+
+
+def _shape(sizes: list[int] | None) -> tuple[int, ...] | None:
+    return tuple(int(size) for size in sizes) if sizes is not None else None
+
+
+def _node(described: list[Any], first: int) -> Node:
+    name, kind, device, inputs, controls, attrs, site, forward, dtypes = described
+    return Node(
+        str(name),
+        str(kind),
+        str(device),
+        tuple(_pair(source) for source in inputs),
+        tuple(int(control) for control in controls),
+        dict(attrs),
+        int(site),
+        Forward(int(forward[0]), str(forward[1]), str(forward[2]), int(forward[3])) if forward else None,
+        tuple(int(dtype) for dtype in dtypes),
+        first,
+    )
+
+
+def _pair(source: list[int]) -> tuple[int, int]:
+    return int(source[0]), int(source[1])

@@ -1,0 +1,181 @@
+"""Writes the catalogue: what rows refer to, each thing once, before the first row that needs it."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tensorsleuth.core.gc_pause import CalmLock
+from tensorsleuth.trace.storage.files import Folder
+from tensorsleuth.trace.storage.journal import Journal
+from tensorsleuth.trace.storage.size_plan import CATALOG_BYTES
+
+MAX_SOURCE = 4 << 20
+
+FrameKey = tuple[str, int, str]
+
+
+class CatalogWriter:
+    """Interns sites, functions, instances and eager ops, and hands out their ids. Any thread may call."""
+
+    def __init__(self, folder: Folder, is_user: Callable[[str], bool], bound: int = CATALOG_BYTES) -> None:
+        self._journal = Journal(folder / "catalog.journal", bound)
+        self._is_user = is_user
+        self._lock = CalmLock()
+        self._files: dict[str, int] = {}
+        self._sites: dict[tuple[FrameKey, ...], int] = {}
+        self._next: dict[str, int] = {}
+        self._full = False
+
+    def meta(self, fields: dict[str, Any]) -> None:
+        self._write("meta", fields)
+
+    def site(self, frames: Sequence[FrameKey]) -> int:
+        """The id of a stack, outermost frame first."""
+        key = tuple(frames)
+        with self._lock:
+            known = self._sites.get(key)
+            if known is None:
+                numbered = [[self._file(file), line, name] for file, line, name in key]
+                known = self._sites[key] = self._take("site")
+                self._write("site", {"id": known, "frames": numbered, "user": self._user_frame(key)})
+            return known
+
+    def frames(self, site: int) -> Sequence[FrameKey]:
+        """The stack of a site."""
+        with self._lock:
+            return next((frames for frames, known in self._sites.items() if known == site), ())
+
+    def texts(self, files: Iterable[str]) -> dict[str, str]:
+        """The sources of the program's own among these files."""
+        texts = {file: _source(file) for file in files if self._is_user(file)}
+        return {file: text for file, text in texts.items() if text is not None}
+
+    def function(self, fields: dict[str, Any]) -> int:
+        return self._numbered("function", fields)
+
+    def instance(self, fields: dict[str, Any], tensors: int) -> tuple[int, int]:
+        """The ids of a new instance and of its first tensor."""
+        with self._lock:
+            first = self.take_tensors(tensors)
+            return self._numbered("instance", fields | {"first": first}), first
+
+    def eager_op(self, fields: dict[str, Any], outputs: int) -> tuple[int, int]:
+        """The ids of a new eager op and of its first output."""
+        with self._lock:
+            first = self.take_tensors(outputs)
+            return self._numbered("eager", fields | {"first": first, "outputs": outputs}), first
+
+    def take_tensors(self, count: int) -> int:
+        return self._take("tensor", count)
+
+    def failure(self, fields: dict[str, Any]) -> None:
+        self._write("failure", fields)
+
+    def hidden(self, fields: dict[str, Any]) -> None:
+        """A compiled call that went well, and raised when it was run again uncompiled."""
+        self._write("hidden", fields)
+
+    def violation(self, fields: dict[str, Any]) -> None:
+        """Something that is not as the program said it should be; the text of its file goes along."""
+        with self._lock:
+            if isinstance(fields.get("file"), str):
+                self._file(fields["file"])
+            self._write("violation", fields)
+
+    def dataset(self, fields: dict[str, Any]) -> None:
+        """Which dataset runs an instance, and where that was made."""
+        self._write("dataset", fields)
+
+    def scopes(self, graph: int, paths: dict[str, str]) -> None:
+        """What the program called name scopes that bear another name in a graph, or (-1) in eager code."""
+        self._write("scopes", {"graph": graph, "paths": paths})
+
+    def variable(self, uid: int, name: str, role: str) -> None:
+        """What a variable is called, where its own name does not say; `role` is `optimizer`, `metric` or empty."""
+        self._write("variable", {"uid": uid, "name": name, "role": role})
+
+    def left_out(self, fields: dict[str, Any]) -> None:
+        """Variables that tapes watched and were not asked about, and those that they were."""
+        self._write("left_out", fields)
+
+    def series(self, fields: dict[str, Any]) -> None:
+        """Something that is watched."""
+        self._write("series", fields)
+
+    def log(self, fields: dict[str, Any]) -> None:
+        """What the program logged."""
+        self._write("log", fields)
+
+    def incoming(self, fields: dict[str, Any]) -> None:
+        """What was seen of the texts that come in at a line; the latest word counts."""
+        self._write("texts", fields)
+
+    def pattern(self, text: str) -> None:
+        """What eager code splits texts by, or replaces in them."""
+        self._write("pattern", {"text": text})
+
+    def step(self, fields: dict[str, Any]) -> None:
+        self._write("step", fields)
+
+    def trace(self, fields: dict[str, Any]) -> None:
+        """For which arguments a function was traced, at the first call of it; the text of its file goes along."""
+        with self._lock:
+            if isinstance(fields.get("file"), str):
+                self._file(fields["file"])
+            self._write("trace", fields)
+
+    def replay(self, fields: dict[str, Any]) -> None:
+        """A call that was run again, and what came of it."""
+        self._write("replay", fields)
+
+    def not_covered(self, what: str, why: str, site: int = 0) -> None:
+        """List something that is not recorded; never let it go missing silently."""
+        self._write("not_covered", {"what": what, "why": why, "site": site})
+
+    def close(self) -> None:
+        with self._lock:
+            self._full = True
+            self._journal.close()
+
+    def _numbered(self, kind: str, fields: dict[str, Any]) -> int:
+        with self._lock:
+            number = self._take(kind)
+            self._write(kind, fields | {"id": number})
+            return number
+
+    def _take(self, kind: str, count: int = 1) -> int:
+        with self._lock:
+            first = self._next.get(kind, 1)
+            self._next[kind] = first + count
+            return first
+
+    def _file(self, path: str) -> int:
+        known = self._files.get(path)
+        if known is None:
+            known = self._files[path] = self._take("file")
+            text = _source(path) if self._is_user(path) else None
+            self._write("file", {"id": known, "path": path, "text": text})
+        return known
+
+    def _user_frame(self, frames: tuple[FrameKey, ...]) -> int:
+        own = [index for index, frame in enumerate(frames) if self._is_user(frame[0])]
+        return own[-1] if own else len(frames) - 1
+
+    def _write(self, kind: str, fields: dict[str, Any]) -> None:
+        with self._lock:
+            if self._full:
+                return
+            try:
+                self._full = not self._journal.append(kind, fields)
+            except OSError as error:
+                self._full = True
+                raise error
+
+
+def _source(path: str) -> str | None:
+    """The file as Python has it now; also for notebooks, whose cells live in linecache."""
+    linecache.checkcache(path)
+    text = "".join(linecache.getlines(path))
+    return text if text and len(text) <= MAX_SOURCE else None

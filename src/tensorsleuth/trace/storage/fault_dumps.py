@@ -1,0 +1,59 @@
+"""Reads what Python's faulthandler wrote when a process crashed, or when it was asked where it is."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.last_moments import ThreadStack
+from tensorsleuth.trace.storage.files import open_regular
+from tensorsleuth.trace.storage.run_folder import FAULTS
+
+LONGEST = 1 << 20
+_NOT_OWN = re.compile(r"/(site|dist)-packages/|/lib(64)?/python\d|^<(frozen|__array_function)|__autograph_generated")
+_OURS = re.compile(r"/tensorsleuth/(?!demo/)")
+_THREAD = re.compile(r"(Current thread|Thread|Stack) ?(0x[0-9a-f]+)?.*\(most recent call first\):")
+_FRAME = re.compile(r'  File "(.*)", line (\d+|\?\?\?) in (.*)')
+_FATAL = re.compile(r"Fatal Python error: (.+)")
+
+
+def stacks_of(run: Path, pid: int) -> tuple[list[ThreadStack], str | None]:
+    """The stacks that were written last, that of the crashed thread first; and Python's name of the error."""
+    try:
+        with open_regular(run / FAULTS / str(pid)) as file:
+            text = file.read(LONGEST).decode(errors="replace")
+    except OSError:
+        return [], None
+    return read_stacks(text)
+
+
+def read_stacks(text: str) -> tuple[list[ThreadStack], str | None]:
+    """What a file of faulthandler says; where it has several dumps, the last."""
+    errors = list(_FATAL.finditer(text))
+    said = errors[-1].group(1) if errors else None
+    text = text[errors[-1].start() :] if errors else text[_last_dump(text) :]
+    stacks: list[tuple[bool, list[Frame]]] = []
+    for line in text.splitlines():
+        thread, frame = _THREAD.match(line), _FRAME.match(line)
+        if thread is not None:
+            stacks.append((thread.group(1) != "Thread", []))
+        elif frame is not None and stacks and not _OURS.search(line):
+            number = int(frame.group(2)) if frame.group(2).isdigit() else 0
+            stacks[-1][1].append(Frame(frame.group(1), number, frame.group(3)))
+    told = [_stack(current, frames) for current, frames in stacks if frames]
+    return sorted(told, key=lambda stack: not stack.current), said
+
+
+def _last_dump(text: str) -> int:
+    """Where the last dump that was asked for begins: each has one current thread, and lists it last."""
+    ends = [match.start() for match in re.finditer(r"^Current thread", text, re.M)]
+    if len(ends) < 2:
+        return 0
+    following = re.compile(r"^Thread ", re.M).search(text, ends[-2])
+    return following.start() if following is not None and following.start() < ends[-1] else ends[-1]
+
+
+def _stack(current: bool, frames: list[Frame]) -> ThreadStack:
+    user = next((at for at, frame in enumerate(frames) if not _NOT_OWN.search(frame.file)), -1)
+    return ThreadStack(current, tuple(frames), user)

@@ -1,0 +1,205 @@
+"""Writes a file of fixed-width rows: the Python twin of native/src/files/ring.cc, for where there is no native library.
+
+The same file, the same bounds: rows live in chunks, space is allocated before it is mapped, and at the bound the
+oldest chunk that is not pinned is used again. Slower: every row is written under one lock.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.ring_header import HEADER, MAGIC
+from tensorsleuth.trace.storage.memory_folder import PREFIX
+from tensorsleuth.trace.storage.ring_reader import PINNED
+from tensorsleuth.trace.storage.size_plan import RingPlan
+
+EXTENT_BYTES = 8 << 20  # how far ahead the file is allocated
+TABLE = 4096  # where the table of chunks begins
+_HEAD, _CHUNKS, _DROPPED, _ALARM, _TROUBLE, _CLOSED = range(6)  # the header's last words, from byte 48 on
+
+Fill = Callable[[int], tuple[Any, ...]]
+
+
+class RingWriter:
+    """Appends rows to a new file. Any thread may call."""
+
+    def __init__(
+        self,
+        path: Path,
+        dtype: np.dtype[Any],
+        plan: RingPlan,
+        say: Callable[[str], None],
+        keep_all: bool = False,
+    ) -> None:
+        self._path, self._dtype, self._plan, self._say = path, dtype, plan, say
+        self._keep_all = keep_all  # at the bound, drop the newest rows and not the oldest
+        self._limit = plan.chunks
+        self._chunk_bytes = plan.row_size * plan.chunk_rows
+        self._offset = -(-(TABLE + 8 * plan.chunks) // 4096) * 4096
+        self._lock = threading.RLock()
+        self._extents: list[Array] = []  # what has been allocated, mapped, as chunks of rows
+        self._current = (
+            -1,
+            np.empty(0, dtype),
+        )  # the chunk that is being filled: its logical number, its rows
+        self._next_victim = 0
+        new = 0 if str(path).startswith(PREFIX) else os.O_CREAT | os.O_EXCL
+        self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC | new, 0o644)
+        self._write_header()
+
+    def _write_header(self) -> None:
+        try:
+            head = self._map(0, self._offset)
+        except OSError:
+            self.abandon()
+            self._path.unlink()
+            raise
+        plan, epoch = self._plan, time.time_ns() - time.monotonic_ns()
+        fields = (1, plan.row_size, plan.chunk_rows, os.getpid(), self._offset, plan.chunks, epoch)
+        self._words = np.frombuffer(head, "<u8", 6, HEADER.size - 48)
+        self._table = np.frombuffer(head, "<u8", plan.chunks, TABLE)
+        HEADER.pack_into(head, 0, MAGIC, *fields, *[0] * 6)
+
+    def _map(self, offset: int, size: int) -> mmap.mmap:
+        os.posix_fallocate(self._file, offset, size)
+        return mmap.mmap(self._file, size, offset=offset)
+
+    @property
+    def head(self) -> int:
+        """Rows claimed so far."""
+        return int(self._words[_HEAD])
+
+    @property
+    def alarm(self) -> int:
+        """1 + the first row that raised the alarm, 0 where none did."""
+        return int(self._words[_ALARM])
+
+    def append(self, fill: Fill) -> int | None:
+        """Write the row that `fill` makes for its number; the number, or None where it had to be given up.
+
+        A row's `kind` is written last: without it, it was never finished.
+        """
+        with self._lock:
+            if self._file < 0:
+                return None
+            number = self.head
+            self._words[_HEAD] = number + 1
+            rows = self._rows_for(number // self._plan.chunk_rows)
+            if rows is None:
+                self._words[_DROPPED] += 1
+                return None
+            self._finish(rows[number % self._plan.chunk_rows :][:1], fill(number))
+            return number
+
+    def _finish(self, place: Array, values: tuple[Any, ...]) -> None:
+        row = np.array([values], self._dtype)
+        kind = row["kind"].copy()
+        row["kind"] = 0
+        place[:] = row
+        place["kind"] = kind
+
+    def raise_alarm(self, number: int) -> None:
+        """Pin what surrounds the first row that raises it."""
+        with self._lock:
+            if self._file < 0 or self.alarm:
+                return
+            self._words[_ALARM] = number + 1
+            for chunk in range(int(self._words[_CHUNKS])):
+                entry = int(self._table[chunk])
+                if entry and self._is_pinned((entry & ~PINNED) - 1):
+                    self._table[chunk] = entry | PINNED
+
+    def _is_pinned(self, logical: int) -> bool:
+        centre = (self.alarm - 1) // self._plan.chunk_rows
+        return self.alarm > 0 and abs(logical - centre) <= self._plan.window
+
+    def _rows_for(self, logical: int) -> Array | None:
+        if self._current[0] == logical:
+            return self._current[1]
+        chunk = self._take_chunk()
+        if chunk is None:
+            return None
+        self._current = logical, self._rows_of(chunk)
+        self._table[chunk] = (logical + 1) | (PINNED if self._is_pinned(logical) else 0)
+        return self._current[1]
+
+    def _take_chunk(self) -> int | None:
+        have = int(self._words[_CHUNKS])
+        if have < self._limit and (have < self._allocated or self._grow()):
+            self._words[_CHUNKS] = have + 1
+            return have
+        return None if self._keep_all else self._take_oldest(have)
+
+    def _take_oldest(self, have: int) -> int | None:
+        for _ in range(have):
+            chunk = self._next_victim % have
+            self._next_victim += 1
+            if not int(self._table[chunk]) & PINNED:
+                self._table[chunk] = 0  # who dies in the next line leaves no chunk half cleared
+                self._rows_of(chunk)[:] = np.zeros((), self._dtype)
+                return chunk
+        return None
+
+    @property
+    def _allocated(self) -> int:
+        return sum(len(extent) for extent in self._extents)
+
+    def _grow(self) -> bool:
+        first = self._allocated
+        count = min(max(1, min(EXTENT_BYTES // self._chunk_bytes, first)), self._limit - first)
+        try:
+            data = self._map(self._offset + first * self._chunk_bytes, count * self._chunk_bytes)
+        except OSError as error:
+            self._limit = first
+            self._stop_growing(error)
+            return False
+        self._extents.append(np.frombuffer(data, self._dtype).reshape(count, self._plan.chunk_rows))
+        return True
+
+    def _stop_growing(self, error: OSError) -> None:
+        self._words[_TROUBLE] = error.errno or 0
+        replaces = self._words[_CHUNKS] and not self._keep_all
+        then = "the newest rows replace the oldest" if replaces else "no more is kept in it"
+        self._say(f"{self._path} cannot grow ({error.strerror}); {then}, the program goes on.")
+
+    def _rows_of(self, chunk: int) -> Array:
+        for extent in self._extents:
+            if chunk < len(extent):
+                rows: Array = extent[chunk]
+                return rows
+            chunk -= len(extent)
+        raise IndexError(chunk)
+
+    def close(self) -> None:
+        """End the file: give back what was allocated and not used."""
+        with self._lock:
+            if self._file < 0:
+                return
+            self._words[_CLOSED] = 1
+            os.ftruncate(self._file, self._offset + self._used_rows() * self._plan.row_size)
+            self.abandon()
+
+    def _used_rows(self) -> int:
+        """Only where the newest rows lie last in the file is there something to give back behind them."""
+        chunks, rows, head = int(self._words[_CHUNKS]), self._plan.chunk_rows, self.head
+        if not chunks:
+            return 0
+        newest_last = int(self._table[chunks - 1]) & ~PINNED == -(-head // rows)
+        return (chunks - 1) * rows + ((head - 1) % rows + 1 if newest_last else rows)
+
+    def abandon(self) -> None:
+        """Forget the file, as it is; also in a forked child, where it is the parent's."""
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
+        self._extents = []
+        self._current = (-1, np.empty(0, self._dtype))

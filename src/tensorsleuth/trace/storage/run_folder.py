@@ -1,0 +1,276 @@
+"""A run is a folder in a log directory: how it is named, described in run.json, and found again."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import json
+import os
+import re
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.trace.storage.files import open_regular, write_whole
+
+DEFAULT_LOGDIR = "sleuth_runs"
+META = "run.json"
+TENSORFLOW_SEEN = "tensorflow.seen"  # left by live/startup/autostart.py once TensorFlow was imported
+TENSORBOARD = "tensorboard"  # a folder: what is watched, as event files
+FAULTS = "faults"  # a folder: where each thread was when a process crashed or hung, by live/startup/autostart.py
+PAUSED = "paused"  # in a process's folder while it waits at a break point
+HANG = "hang.json"  # that nothing happened for a time, by `sleuth run`
+SHARED = "shared"  # a folder: what processes of the run have to tell each other
+_LONGEST_META = 4_000_000  # bytes; a longer run.json is not ours
+_LATEST = 1e11  # seconds; a run that started later did not
+_LISTED = 5  # how many runs an error message names
+
+_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "version": int,
+    "program": list,
+    "cwd": str,
+    "python": str,
+    "started": (int, float),
+    "pid": int,
+    "ended": dict,
+    "joined": bool,
+}
+
+
+def logdir(option: str | None) -> Path:
+    """Where runs go: the option, else SLEUTH_LOGDIR, else ./sleuth_runs."""
+    return Path(option or os.environ.get("SLEUTH_LOGDIR") or DEFAULT_LOGDIR).expanduser()
+
+
+def create(logdir: Path, program: Sequence[str]) -> Path:
+    """Make the folder of a new run of `program` (its argv); the calling process counts as the program."""
+    started = time.time()
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(started))
+    run = _new_folder(logdir.absolute(), f"{stamp}-{stem(program)}")
+    _describe(run, program, started)
+    return run
+
+
+def join(logdir: Path, name: str, program: Sequence[str]) -> Path:
+    """The run of that name, for several programs that record as one; made by the first of them."""
+    run = logdir.absolute() / name
+    if not re.fullmatch(r"[\w][\w.-]*", name):
+        raise SleuthError(f"{name!r} cannot be the name of a run: use letters, digits, '-', '_' and '.'.")
+    logdir.mkdir(parents=True, exist_ok=True)
+    try:
+        run.mkdir()
+    except FileExistsError:
+        if not run.is_dir() or foreign_files(run):
+            raise SleuthError(f"{run} is there, and is not a run. Choose another name.") from None
+    else:
+        _describe(run, program, joined=True)
+    return run
+
+
+def write_pid(run: Path, pid: int) -> None:
+    """Say which process is the program."""
+    _write_meta(run, {**read_meta(run), "pid": pid})
+
+
+def write_end(
+    run: Path, exit_code: int | None, signal_name: str | None = None, facts: Mapping[str, Any] | None = None
+) -> None:
+    """Say how the program ended: with an exit code, or by a signal; and what else is known of its end."""
+    ended = {"time": time.time(), "exit": exit_code, "signal": signal_name, **(facts or {})}
+    with _only_one(run):
+        meta = read_meta(run)
+        earlier = meta.get("ended", {})
+        if earlier.get("exit") or earlier.get("signal"):
+            ended = earlier  # of another program that joined the run: one that failed is told
+        _write_meta(run, {**meta, "ended": ended})
+
+
+def read_meta(run: Path) -> dict[str, Any]:
+    """What run.json says, less what is missing, corrupt or of another type."""
+    try:
+        with open_regular(run / META) as file:
+            meta = json.loads(file.read(_LONGEST_META))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(meta, dict):
+        return {}
+    known = {key: meta[key] for key, kind in _FIELDS.items() if isinstance(meta.get(key), kind)}
+    if not all(isinstance(word, str) for word in known.get("program", ())):
+        del known["program"]
+    if not 0 <= known.get("started", 0) < _LATEST:
+        del known["started"]
+    return known
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a folder holds a run: its run.json, or what a process recorded."""
+    return (folder / META).is_file() or any(path.is_dir() for path in folder.glob("p-*"))
+
+
+def foreign_files(run: Path) -> list[str]:
+    """What lies in a run folder without belonging to a run."""
+    ours = (META, TENSORFLOW_SEEN, SHARED, TENSORBOARD, FAULTS, HANG)
+    names = [path.name for path in run.iterdir()]
+    return sorted(name for name in names if name not in ours and not name.startswith(("p-", f".{META}.")))
+
+
+def is_alive(run: Path) -> bool:
+    """Whether the program of this run is still going, as far as this machine can tell."""
+    meta = read_meta(run)
+    if meta.get("joined"):
+        return any(is_running(*found) for found in _recorded(run))
+    pid = meta.get("pid")
+    return pid is not None and "ended" not in meta and is_running(pid, meta.get("started", time.time()))
+
+
+def is_running(pid: int, started: float) -> bool:
+    """Whether a process of this machine, which was there at that time (epoch), still is."""
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        pass
+    except (OSError, OverflowError):
+        return False
+    return _process_start(pid) <= started + 60  # else the number was given out again
+
+
+def _recorded(run: Path) -> Iterator[tuple[int, float]]:
+    """The pid of each process that recorded into a run, and since when: its folder is named after them."""
+    for folder in run.glob("p-*"):
+        found = re.fullmatch(r"p-(\d+)-(\d+)", folder.name)
+        if found is not None:
+            yield int(found.group(2)), int(found.group(1)) / 1e9
+
+
+def list_runs(logdir: Path) -> list[Path]:
+    """All runs of a log directory, newest first."""
+    try:
+        folders = [path for path in logdir.absolute().iterdir() if path.is_dir() and is_run(path)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise SleuthError(f"cannot read the log directory {logdir}: {error.strerror}.") from error
+    return sorted(folders, key=_age)
+
+
+def find(logdir: Path, query: str | None) -> Path:
+    """The run that is meant: the latest for None, else a path, a name, or the start of one name."""
+    runs = list_runs(logdir)
+    if query is None:
+        return _latest(logdir, runs)
+    path = Path(query).expanduser()
+    if path.is_dir() and is_run(path):
+        return path.absolute()
+    matches = [run for run in runs if run.name == query] or [run for run in runs if run.name.startswith(query)]
+    if len(matches) == 1 and query:
+        return matches[0]
+    raise SleuthError(_not_found(logdir, query, runs, matches))
+
+
+def stem(program: Sequence[str]) -> str:
+    """A short name for a program, fit for a folder: train for train.py, pkg.mod for -m pkg.mod."""
+    first = program[0] if program else ""
+    if first == "-m" and len(program) > 1:
+        name = program[1]
+    else:
+        name = {"-c": "command", "-": "stdin", "": "python"}.get(first) or Path(os.path.abspath(first)).stem
+    return re.sub(r"[^\w.]+", "-", name).strip("-.")[:60] or "program"
+
+
+def _describe(run: Path, program: Sequence[str], started: float | None = None, joined: bool = False) -> None:
+    meta = {"version": 1, "program": list(program), "cwd": _cwd(), "python": sys.executable, "joined": joined}
+    _write_meta(run, {**meta, "started": started or time.time(), "pid": os.getpid(), "ended": None})
+
+
+def _new_folder(logdir: Path, name: str) -> Path:
+    logdir.mkdir(parents=True, exist_ok=True)
+    for candidate in _numbered(name):
+        try:
+            (logdir / candidate).mkdir()  # fails if another process took the name: no race
+            return logdir / candidate
+        except FileExistsError:
+            continue
+    raise AssertionError("the names never run out")
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    for number in itertools.count(2):
+        yield f"{name}-{number}"
+
+
+@contextlib.contextmanager
+def _only_one(run: Path) -> Iterator[None]:
+    """Until this is left, no other process writes how a program of the run ended."""
+    folder = os.open(run, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _write_meta(run: Path, meta: dict[str, Any]) -> None:
+    write_whole(run / META, json.dumps(meta, indent=1) + "\n")
+
+
+def _cwd() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted under us
+        return ""
+
+
+def _age(run: Path) -> tuple[float, str]:
+    """Sorts newest first; what run.json says counts more than the folder's time, which copying changes."""
+    try:
+        started = float(read_meta(run).get("started") or run.stat().st_mtime)
+    except (OSError, OverflowError):
+        started = 0.0
+    return -started, run.name
+
+
+def _process_start(pid: int) -> float:
+    """When a process was started (epoch), 0 where the machine does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+        uptime = float(Path("/proc/uptime").read_text().split()[0])
+        return time.time() - uptime + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def _latest(logdir: Path, runs: list[Path]) -> Path:
+    if not runs:
+        raise SleuthError(f"no run in {logdir.absolute()} yet. Make one: sleuth run program.py")
+    return runs[0]
+
+
+def _not_found(logdir: Path, query: str, runs: list[Path], matches: list[Path]) -> str:
+    where = logdir.absolute()
+    if matches:
+        return f"{query!r} could be {len(matches)} runs in {where}: {_names(matches)}. Type more of the name."
+    if Path(query).is_dir():
+        return f"{query!r} is a folder but not a run: it has no {META} and no p-* folder. See them: {_listing(logdir)}"
+    if not runs:
+        return f"no run {query!r}: there is no run in {where} yet. Make one: sleuth run program.py"
+    return f"no run {query!r} in {where}; there is {_names(runs)}. See them all: {_listing(logdir)}"
+
+
+def _listing(where: Path) -> str:
+    """The command that lists them, from where the user stands."""
+    is_usual = where.absolute() == logdir(None).absolute()
+    return "sleuth runs" if is_usual else f"sleuth runs --logdir {shlex.quote(os.path.relpath(where))}"
+
+
+def _names(runs: list[Path]) -> str:
+    more = f" and {len(runs) - _LISTED} more" if len(runs) > _LISTED else ""
+    return ", ".join(run.name for run in runs[:_LISTED]) + more

@@ -1,0 +1,46 @@
+"""Steps that were saved with a run: where they are, and what they say of themselves."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tensorsleuth.core.errors import SleuthError
+
+STEPS = "steps"
+FORMAT = 1
+DESCRIPTION = "step.json"
+
+
+@dataclass(frozen=True)
+class SavedStep:
+    """One call of a function that went bad."""
+
+    folder: Path
+    step: int
+    function: str
+    described: dict[str, Any]
+
+
+def read_step(folder: Path) -> SavedStep:
+    """The step that lies in a folder; an error that says what is wrong with it."""
+    try:
+        described = json.loads((folder / DESCRIPTION).read_text())
+        if described["format"] != FORMAT:
+            raise SleuthError(
+                f"{folder} has format {described['format']}, and this sleuth reads {FORMAT}: use a newer one."
+            )
+        return SavedStep(folder, int(described["step"]), str(described["function"]), described)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SleuthError(
+            f"{folder} holds no saved step ({type(error).__name__}: {error}). `sleuth save-step --to FOLDER` makes one."
+        ) from error
+
+
+def steps_of(run: Path) -> list[SavedStep]:
+    """The complete steps that were saved with a run, in the order in which they happened."""
+    folders = [path.parent for path in run.glob(f"p-*/{STEPS}/*/{DESCRIPTION}")]
+    steps = [read_step(folder) for folder in folders]
+    return sorted(steps, key=lambda step: (step.step, int(step.folder.name) if step.folder.name.isdigit() else 0))

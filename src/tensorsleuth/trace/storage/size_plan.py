@@ -1,0 +1,87 @@
+"""How large the files of a trace may grow, and how much of them is kept around the first bad value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tensorsleuth.core.layout.rows import BUFFER, CALL, EVENT, MEMORY, PASSED
+
+EVENT_BYTES = 1 << 30
+CALL_BYTES = 256 << 20
+VALUE_BYTES = 1 << 30
+SAMPLE_BYTES = 64 << 20  # of memory.bin: half a day where something changes all the time
+BUFFER_BYTES = 128 << 20
+PASSED_BYTES = 64 << 20
+CATALOG_BYTES = 1 << 30
+MEMORY_CATALOG_BYTES = 128 << 20
+MEMORY_EVENT_BYTES = 24 << 20  # a quarter of a million tensors
+MEMORY_CALL_BYTES = 8 << 20
+WINDOW_ROWS = 65_536  # pinned before and after the first bad value
+CHUNK_ROWS = 4096
+SMALL_CHUNK_ROWS = 512  # both make chunks of whole pages
+WATCHED_CHUNK_ROWS, WATCHED_CHUNKS = 512, 606  # of what is watched: 128 MiB, 310,000 rows
+WATCHED_VALUE_BYTES = 256 << 20
+INSIDE_CHUNK_ROWS, INSIDE_CHUNKS = 512, 512  # of what is seen inside of the model: 34 MiB, 260,000 rows
+INSIDE_VALUE_BYTES = 256 << 20
+INPUT_ROW_CHUNK_ROWS, INPUT_ROW_CHUNKS = 512, 585  # of rows of ids that the model was given: 16 MiB, 299,520 rows
+UNBOUNDED_CHUNKS = 1 << 17  # half a billion rows
+
+
+@dataclass(frozen=True)
+class RingPlan:
+    """The bound of one file of rows."""
+
+    row_size: int
+    chunk_rows: int
+    chunks: int
+    window: int = 0
+
+
+@dataclass(frozen=True)
+class TracePlan:
+    """The bounds of one process's files."""
+
+    events: RingPlan
+    calls: RingPlan
+    value_bytes: int
+    catalog_bytes: int = CATALOG_BYTES
+    samples: RingPlan | None = None  # these three, or none: nobody asks about memory and time
+    buffers: RingPlan | None = None
+    passed: RingPlan | None = None
+
+
+def make_plan(circular_buffer_size: int | None, keep_values: bool) -> TracePlan:
+    """None: bounded in bytes. Positive: at least that many of the latest events and calls. Else no bound."""
+    return TracePlan(
+        _ring(EVENT.itemsize, circular_buffer_size, EVENT_BYTES, window=True),
+        _ring(CALL.itemsize, circular_buffer_size, CALL_BYTES, window=False),
+        VALUE_BYTES if keep_values else 0,
+        samples=_chunks(MEMORY.itemsize, SAMPLE_BYTES, CHUNK_ROWS),
+        buffers=_chunks(BUFFER.itemsize, BUFFER_BYTES, CHUNK_ROWS),
+        passed=_chunks(PASSED.itemsize, PASSED_BYTES, CHUNK_ROWS),
+    )
+
+
+def memory_plan() -> TracePlan:
+    """For a trace that is only asked about what has just happened."""
+    return TracePlan(
+        _chunks(EVENT.itemsize, MEMORY_EVENT_BYTES, SMALL_CHUNK_ROWS),
+        _chunks(CALL.itemsize, MEMORY_CALL_BYTES, SMALL_CHUNK_ROWS),
+        0,
+        MEMORY_CATALOG_BYTES,
+    )
+
+
+def _chunks(row_size: int, most: int, rows: int) -> RingPlan:
+    return RingPlan(row_size, rows, most // (row_size * rows))
+
+
+def _ring(row_size: int, rows: int | None, default_bytes: int, window: bool) -> RingPlan:
+    if rows is None:
+        window_chunks = WINDOW_ROWS // CHUNK_ROWS if window else 0
+        return replace(_chunks(row_size, default_bytes, CHUNK_ROWS), window=window_chunks)
+    if rows <= 0:
+        return RingPlan(row_size, CHUNK_ROWS, UNBOUNDED_CHUNKS)
+    kept = -(-rows // SMALL_CHUNK_ROWS) + 1
+    window_chunks = min(kept, WINDOW_ROWS // SMALL_CHUNK_ROWS) if window else 0
+    return RingPlan(row_size, SMALL_CHUNK_ROWS, kept + 2 * window_chunks + 1, window_chunks)

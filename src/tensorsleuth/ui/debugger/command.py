@@ -1,0 +1,68 @@
+"""A command: its names, what it takes, what it does."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.ui.debugger.result import Result
+
+if TYPE_CHECKING:
+    from tensorsleuth.ui.debugger.debugger import Debugger
+
+Arguments = argparse.Namespace
+Action = Callable[["Debugger", Arguments], Result]
+
+
+@dataclass(frozen=True)
+class Option:
+    """An argument as `argparse.add_argument` takes it."""
+
+    names: tuple[str, ...]
+    help: str
+    settings: tuple[tuple[str, Any], ...] = ()
+
+
+def option(*names: str, help: str, **settings: Any) -> Option:
+    return Option(names, help, tuple(settings.items()))
+
+
+@dataclass(frozen=True)
+class Command:
+    """One thing that can be typed. `raw` takes the rest of the line as it is, under that name."""
+
+    name: str
+    action: Action
+    summary: str
+    options: tuple[Option, ...] = ()
+    aliases: tuple[str, ...] = ()
+    example: str = ""
+    raw: str | None = None
+
+    @property
+    def parser(self) -> argparse.ArgumentParser:
+        parser = _Parser(prog=self.name, add_help=False, description=self.summary)
+        parser.formatter_class = lambda prog: argparse.HelpFormatter(prog, max_help_position=24, width=78)
+        for one in self.options:
+            parser.add_argument(*one.names, help=one.help, **dict(one.settings))
+        return parser
+
+    @property
+    def help(self) -> str:
+        """What `--help` shows."""
+        aliases = f"\nAlso: {', '.join(self.aliases)}" if self.aliases else ""
+        example = f"\nFor example: {self.example}" if self.example else ""
+        usage = f"usage: {self.name} {self.raw.upper()}\n\n{self.summary}\n" if self.raw else self.parser.format_help()
+        return usage.rstrip() + aliases + example
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises a sentence where argparse would end the program."""
+
+    color = False  # of Python 3.14: help goes through our own renderer
+
+    def error(self, message: str) -> NoReturn:
+        raise SleuthError(f"{self.prog}: {message}. See: {self.prog} --help")

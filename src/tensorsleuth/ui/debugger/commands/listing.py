@@ -1,0 +1,113 @@
+"""Lists of tensors: lt, find, alerts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.ui.debugger.command import Arguments, Command, option
+from tensorsleuth.ui.debugger.debugger import ALERTS, Debugger
+from tensorsleuth.ui.debugger.filters import joined
+from tensorsleuth.ui.debugger.listing import SORTS, Listing, Wish
+from tensorsleuth.ui.debugger.portrait import portrait
+from tensorsleuth.ui.debugger.result import Result, Table, Text, Tone
+
+SHOWN = 50  # rows of a list
+COLUMNS = ("#", "step", "tensor", "op", "type", "health", "line")
+CODE_LINES = 10  # lines of the program that a search shows
+
+
+def list_tensors(debugger: Debugger, arguments: Arguments) -> Result:
+    sort = arguments.sort_by or "time"
+    wish = Wish(joined(arguments.filter), arguments.name, arguments.type, None, arguments.step, sort, arguments.reverse)
+    return as_result(debugger.ask(wish), arguments.limit)
+
+
+def as_result(listing: Listing, limit: int = SHOWN) -> Result:
+    """The first rows of a list as a table."""
+    shown = min(len(listing), max(limit, 0))
+    portraits = [(int(listing.places[at]), portrait(listing.event(at)), listing.event(at)) for at in range(shown)]
+    rows = tuple(
+        (
+            f"#{place}",
+            str(event.step if event.step is not None else "–"),
+            one.name,
+            one.op,
+            one.kind,
+            one.words,
+            one.line or "",
+        )
+        for place, one, event in portraits
+    )
+    tones = tuple(Tone.BAD if one.bad else Tone.PLAIN for _, one, _ in portraits)
+    title = Text(f"{len(listing):,} tensor{'s' * (len(listing) != 1)}: {listing.wish.title}", Tone.TITLE)
+    more = Text(f"{len(listing) - shown:,} more: --limit {len(listing)}", Tone.DIM)
+    blocks = (title, *((Table(COLUMNS, rows, tones),) if rows else ()), *((more,) if shown < len(listing) else ()))
+    return Result(blocks, listing)
+
+
+def find_text(debugger: Debugger, arguments: Arguments) -> Result:
+    if not arguments.text:
+        raise SleuthError("find what? Give a part of a name, a type, a layer or a line: find softmax")
+    listing = debugger.ask(Wish(text=arguments.text))
+    listed = as_result(listing, SHOWN)
+    code = _code(debugger, arguments.text)
+    return Result((*listed.blocks, *((Text("in the program", Tone.TITLE), code) if code else ())), listing)
+
+
+def _code(debugger: Debugger, text: str) -> Table | None:
+    sources = {path: source for one in debugger.trace.processes for path, source in one.catalogue.sources.items()}
+    found = [
+        (f"{path}:{number}", line.strip())
+        for path, source in sorted(sources.items())
+        for number, line in enumerate(source.splitlines(), 1)
+        if text.lower() in line.lower()
+    ]
+    return Table(("line", "code"), tuple(found[:CODE_LINES])) if found else None
+
+
+def alerts(debugger: Debugger, arguments: Arguments) -> Result:
+    """Bad tensors by op, in the order in which they first went bad."""
+    listing = debugger.ask(ALERTS)
+    if not len(listing):
+        return Result((Text("no tensor holds a NaN or an infinity", Tone.GOOD),), listing)
+    names = debugger.everything.words("name")[listing.places].astype(str)
+    _, first, count = np.unique(names, return_index=True, return_counts=True)
+    order = np.argsort(first)[:SHOWN]
+    rows = tuple(_alert(listing, int(first[at]), int(count[at])) for at in order)
+    title = Text(f"{len(listing):,} bad tensors of {len(first):,} ops, first bad first", Tone.TITLE)
+    more = Text(f"{len(first) - SHOWN:,} more ops: lt -f has_inf_or_nan", Tone.DIM)
+    table = Table(("#", "step", "op", "times", "at first", "line"), rows)
+    hint = Text("Threads race: the first in time need not be the cause. The cause: why", Tone.HINT)
+    return Result((title, table, *((more,) if len(first) > SHOWN else ()), hint), listing)
+
+
+def _alert(listing: Listing, at: int, count: int) -> tuple[str, ...]:
+    event = listing.event(at)
+    one = portrait(event)
+    step = str(event.step if event.step is not None else "–")
+    return f"#{listing.places[at]}", step, event.op.name, f"{count:,}", one.words, one.line or ""
+
+
+COMMANDS = (
+    Command(
+        "lt",
+        list_tensors,
+        "List tensors, oldest first.",
+        (
+            option("-f", "--filter", help="only where this holds: has_inf_or_nan, 'max > 1e4'", nargs="+"),
+            option("-n", "--name", help="only names that begin so: a regular expression"),
+            option("-t", "--type", "--op_type_filter", help="only types of op that begin so: a regular expression"),
+            option("--step", help="only this training step", type=int),
+            option("-s", "--sort_by", help=f"one of {', '.join(SORTS)}"),
+            option("-r", "--reverse", help="the other way round", action="store_true"),
+            option("--limit", help="how many to show", type=int, default=SHOWN),
+        ),
+        ("list_tensors",),
+        "lt -f has_inf_or_nan -t Log -s step",
+    ),
+    Command(
+        "find", find_text, "Search names, types, layers and lines; also /TEXT.", raw="text", example="find softmax"
+    ),
+    Command("alerts", alerts, "List the bad tensors by op, the first first."),
+)

@@ -1,0 +1,36 @@
+"""The debugger itself: help, quit."""
+
+from __future__ import annotations
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.ui.debugger.command import Arguments, Command, option
+from tensorsleuth.ui.debugger.debugger import Debugger
+from tensorsleuth.ui.debugger.result import Result, Table, Text, Tone
+
+
+def help_(debugger: Debugger, arguments: Arguments) -> Result:
+    from tensorsleuth.ui.debugger.commands import all_commands, by_name
+
+    if arguments.command:
+        command = by_name().get(arguments.command)
+        if command is None:
+            raise SleuthError(f"there is no command {arguments.command!r}. See: help")
+        return Result((Text(command.help),))
+    rows = tuple((", ".join((one.name, *one.aliases)), one.summary) for one in all_commands())
+    return Result((Table(("command", "what it does"), rows), Text("Each takes --help.", Tone.DIM)))
+
+
+def quit_(debugger: Debugger, arguments: Arguments) -> Result:
+    return Result(quit=True)
+
+
+COMMANDS = (
+    Command(
+        "help",
+        help_,
+        "List the commands, or tell about one.",
+        (option("command", help="its name", nargs="?"),),
+        ("h", "?"),
+    ),
+    Command("quit", quit_, "Leave. A live program that is paused goes on waiting.", aliases=("q", "exit")),
+)

@@ -1,0 +1,78 @@
+"""The program's text: ls, ps."""
+
+from __future__ import annotations
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.trace.query.op_filter import find_file
+from tensorsleuth.ui.debugger.command import Arguments, Command, option
+from tensorsleuth.ui.debugger.debugger import Debugger
+from tensorsleuth.ui.debugger.result import Code, CodeLine, Result, Table, Text, Tone
+
+AROUND = 12  # lines before and after the one that is looked at
+
+
+def list_sources(debugger: Debugger, arguments: Arguments) -> Result:
+    sources = _sources(debugger)
+    rows, tones = [], []
+    for path in sorted({*sources, *debugger.margins.files}):
+        marks = debugger.margins.of(path).values()
+        bad = sum(mark.bad for mark in marks)
+        kept = f"{len(sources[path].splitlines()):,}" if path in sources else "not kept"
+        rows.append((path, kept, f"{sum(mark.tensors for mark in marks):,}", f"{bad:,}"))
+        tones.append(Tone.BAD if bad else Tone.PLAIN)
+    if not rows:
+        return Result((Text("the run kept no source file", Tone.DIM),))
+    return Result((Table(("file", "lines", "tensors", "bad"), tuple(rows), tuple(tones)),))
+
+
+def print_source(debugger: Debugger, arguments: Arguments) -> Result:
+    file, line = _asked(debugger, arguments)
+    path = find_file(_sources(debugger), file)
+    code = code_of(debugger, path, line)
+    around = AROUND if arguments.around is None else arguments.around
+    lines = tuple(one for one in code.lines if line is None or abs(one.number - line) <= around)
+    return Result((Text(path, Tone.TITLE), Code(path, lines)))
+
+
+def _sources(debugger: Debugger) -> dict[str, str]:
+    return {path: text for one in debugger.trace.processes for path, text in one.catalogue.sources.items()}
+
+
+def _asked(debugger: Debugger, arguments: Arguments) -> tuple[str, int | None]:
+    """train.py, train.py:18, or the line of what is looked at."""
+    if arguments.file:
+        file, _, line = arguments.file.rpartition(":")
+        found = (file, int(line)) if file and line.isdecimal() else (arguments.file, None)
+        return found[0], arguments.line if arguments.line is not None else found[1]
+    source = debugger.focus.source if debugger.focus is not None else None
+    if source is None:
+        raise SleuthError("ps which file? What is looked at has no line of the program. See the files: ls")
+    return source.file, source.line
+
+
+def code_of(debugger: Debugger, path: str, here: int | None) -> Code:
+    """A file with how each line did in its margin."""
+    marks = debugger.margins.of(path)
+    lines = []
+    for number, text in enumerate(debugger.trace.source(path).splitlines(), 1):
+        mark = marks.get(number)
+        margin, tone = (mark.text, mark.tone) if mark is not None else ("", Tone.DIM)
+        lines.append(CodeLine(number, text, margin, tone, number == here))
+    return Code(path, tuple(lines))
+
+
+COMMANDS = (
+    Command("ls", list_sources, "List the program's files.", aliases=("list_source",)),
+    Command(
+        "ps",
+        print_source,
+        "Print a file as it was when it ran, with the health of what each line computed.",
+        (
+            option("file", help="a path, its end, or with a line: train.py:18", nargs="?"),
+            option("-l", "--line", "--line_beginning", help="show the lines around this one", type=int),
+            option("--around", help=f"how many lines around, {AROUND}", type=int),
+        ),
+        ("print_source",),
+        "ps train.py:18",
+    ),
+)

@@ -1,0 +1,127 @@
+"""A list of tensors, as the debugger shows it: any length, read a page at a time."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.trace.query.ops import Op
+from tensorsleuth.trace.query.tensor_event import TensorEvent
+from tensorsleuth.trace.query.tensors import Tensors
+from tensorsleuth.ui.debugger import filters
+
+SORTS = ("time", "name", "op", "step", "size", "nan", "inf", "zero", "min", "max", "mean", "std", "abs_max", "norm")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Which tensors are asked for, and in what order: it can be asked again of a longer trace."""
+
+    filter: str | None = None
+    name: str | None = None
+    type: str | None = None
+    text: str | None = None
+    step: int | None = None
+    sort: str = "time"
+    reverse: bool = False
+
+    @property
+    def in_time(self) -> bool:
+        """Whether the order is that of time."""
+        return self.sort == "time" and not self.reverse
+
+    @property
+    def title(self) -> str:
+        """tensors, alerts, or what was asked for."""
+        if self.filter in ("has_inf_or_nan", "bad") and not (self.name or self.type or self.text):
+            return "alerts"
+        asked = (self.filter, self.name and f"name {self.name}", self.type and f"op {self.type}", self.text)
+        step = f"step {self.step}" if self.step is not None else None
+        return ", ".join(part for part in (*asked, step) if part) or "tensors"
+
+
+class Listing:
+    """Places in all tensors of a run, in the order in which they are shown."""
+
+    def __init__(self, everything: Tensors, places: Array, wish: Wish) -> None:
+        self.everything = everything
+        self.places = places
+        self.wish = wish
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def event(self, at: int) -> TensorEvent:
+        return self.everything[int(self.places[at])]
+
+    def find(self, place: int) -> int | None:
+        """Where in the list a tensor stands."""
+        at = np.flatnonzero(self.places == place)
+        return int(at[0]) if len(at) else None
+
+    def near(self, place: int) -> int:
+        """Where in a list by time the first tensor stands that is not before another."""
+        return min(int(np.searchsorted(self.places, place)), max(len(self) - 1, 0))
+
+
+def make(everything: Tensors, wish: Wish) -> Listing:
+    """The tensors that a wish asks for."""
+    keep = np.ones(len(everything), bool)
+    if wish.step is not None:
+        keep &= everything.health["step"] == wish.step
+    for test in _tests(wish):
+        keep &= everything.words(test).astype(bool)
+    if wish.filter:
+        keep &= filters.passing(wish.filter, everything)
+    return Listing(everything, _sorted(everything, np.flatnonzero(keep), wish), wish)
+
+
+def _tests(wish: Wish) -> Iterator[Callable[[Op], object]]:
+    """What must hold of a tensor's op."""
+    if wish.name:
+        by_name = _pattern(re.sub(r":\d+$", "", wish.name))
+        yield lambda op: by_name.match(op.name)
+    if wish.type:
+        by_type = _pattern(wish.type)
+        yield lambda op: by_type.match(op.type)
+    if wish.text:
+        text = wish.text.lower()
+        yield lambda op: text in f"{op.name} {op.type} {op.layer} {op.file}:{op.line}".lower()
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise SleuthError(f"{text!r} is not a regular expression: {error}. Put a \\ before what is meant.") from error
+
+
+def _alphabetical(everything: Tensors, field: str) -> Array:
+    """For each tensor the rank of a word of its op: words themselves are slow to sort."""
+    get = operator.attrgetter({"op": "type"}.get(field, field))
+    words: set[str] = set()
+    everything.words(lambda op: words.add(get(op)))
+    ranks = {word: rank for rank, word in enumerate(sorted(words))}
+    return everything.words(lambda op: ranks[get(op)]).astype(np.int64)
+
+
+def _sorted(everything: Tensors, places: Array, wish: Wish) -> Array:
+    if wish.sort not in SORTS:
+        raise SleuthError(f"tensors cannot be sorted by {wish.sort!r}. Take one of {', '.join(SORTS)}.")
+    if wish.sort != "time":
+        keys = (
+            _alphabetical(everything, wish.sort)
+            if wish.sort in ("name", "op")
+            else filters.NAMES[wish.sort](everything)
+        )
+        keys = keys[places]
+        if wish.reverse and keys.dtype.kind == "f":
+            keys = np.where(np.isnan(keys), -np.inf, keys)  # what is not known stays last
+        places = places[np.argsort(keys, kind="stable")]
+    return places[::-1] if wish.reverse else places

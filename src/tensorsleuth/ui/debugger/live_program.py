@@ -1,0 +1,174 @@
+"""A program that is paused, or runs, talked to over a socket: one line of JSON asks, one answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.trace.storage.files import open_regular
+
+ADDRESS = "debug.json"  # in the folder of a process: {"socket": path, "pid": number}
+FOLDER, SOCKET = "sleuth-debug-", "socket"  # how the folder of a program's socket begins, and what that is called there
+TIMEOUT = 10.0  # seconds for an answer
+LONGEST = 64 << 20  # bytes of an answer
+POLL = 0.05
+
+
+class Gone(SleuthError):
+    """The program is no longer there."""
+
+
+class Live(Protocol):
+    """What the debugger asks of a live program. Answers are the protocol's own dictionaries."""
+
+    def ask(self, do: str, **more: Any) -> dict[str, Any]: ...
+
+    def settled(self, seconds: float) -> dict[str, Any]: ...
+
+
+class LiveProgram:
+    """The client's end of the socket."""
+
+    def __init__(self, path: Path, pid: int | None, timeout: float = TIMEOUT) -> None:
+        self.pid = pid
+        self._one_at_a_time = Lock()
+        self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._line.settimeout(timeout)
+        try:
+            self._line.connect(str(_checked(path)))
+        except OSError as error:
+            self._line.close()
+            raise SleuthError(f"{self._who} does not answer at {path}: {error.strerror or error}. {_AGAIN}") from error
+        self._answers = self._line.makefile("rb")
+
+    @property
+    def _who(self) -> str:
+        return f"the program (pid {self.pid})" if self.pid is not None else "the program"
+
+    def ask(self, do: str, **more: Any) -> dict[str, Any]:
+        """Send a request, and return its answer; an error that it tells is raised."""
+        try:
+            with self._one_at_a_time:
+                self._line.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
+                line = self._answers.readline(LONGEST)
+        except TimeoutError as error:
+            took = f"{self._line.gettimeout():g} s"
+            raise SleuthError(f"{self._who} has not answered {do!r} for {took}. It may be busy: try again.") from error
+        except OSError as error:
+            raise Gone(f"{self._who} has gone: {error.strerror}. {_RECORDED}") from error
+        return self._understood(do, line)
+
+    def _understood(self, do: str, line: bytes) -> dict[str, Any]:
+        if not line:
+            raise Gone(f"{self._who} has gone: it closed the connection. {_RECORDED}")
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            raise SleuthError(f"{self._who} answered {do!r} with what is no JSON object: {line[:60]!r}.")
+        if "error" in answer:
+            raise SleuthError(f"{self._who} says: {answer['error']}")
+        return answer
+
+    def settled(self, seconds: float) -> dict[str, Any]:
+        """The status as soon as it is paused, or after so many seconds."""
+        end = time.monotonic() + seconds
+        status = self.ask("status")
+        while status.get("state") != "paused" and time.monotonic() < end:
+            time.sleep(POLL)
+            status = self.ask("status")
+        return status
+
+    def close(self) -> None:
+        self._answers.close()
+        self._line.close()
+
+
+_AGAIN = "Is it still running? See: sleuth runs"
+_RECORDED = "What was recorded is still there: sleuth debug"
+
+
+def connect(run: Path, timeout: float = TIMEOUT) -> LiveProgram:
+    """The process of a run that is paused; where none is, the first that can be talked to."""
+    troubles: list[str] = []
+    lines: list[LiveProgram] = []
+    addresses = list(_addresses(run))
+    for path, pid in addresses:
+        try:
+            line = LiveProgram(path, pid, timeout)
+        except SleuthError as error:
+            troubles.append(str(error))
+            continue
+        if len(addresses) == 1 or _is_paused(line):
+            _leave(lines)
+            return line
+        lines.append(line)
+    if lines:
+        _leave(lines[1:])
+        return lines[0]
+    if troubles:
+        raise SleuthError(troubles[0])
+    raise SleuthError(
+        f"no process of {run.name} waits for a debugger. It pauses where a condition holds: sleuth run --break …"
+    )
+
+
+def _is_paused(line: LiveProgram) -> bool:
+    try:
+        return line.ask("status").get("state") == "paused"
+    except SleuthError:
+        return False
+
+
+def _leave(lines: list[LiveProgram]) -> None:
+    for line in lines:
+        line.close()
+
+
+def announced(run: Path) -> int:
+    """How many processes of a run said where they can be talked to. Who ends takes that back; who is killed cannot."""
+    return sum(1 for _ in _addresses(run))
+
+
+def holds_address(folder: Path) -> bool:
+    """Whether a program that records no run left its address in a folder."""
+    return (folder / ADDRESS).is_file()
+
+
+def is_waiting(run: Path) -> bool:
+    """Whether a process of a run can be talked to, as far as its files say."""
+    return any(path.is_socket() for path, _ in _addresses(run))
+
+
+def _addresses(run: Path) -> Iterator[tuple[Path, int | None]]:
+    for file in [run / ADDRESS, *sorted(run.glob(f"p-*/{ADDRESS}"))]:
+        try:
+            with open_regular(file) as opened:
+                said = json.loads(opened.read(1 << 16))
+        except (OSError, ValueError, RecursionError):
+            continue
+        if isinstance(said, dict) and isinstance(said.get("socket"), str):
+            pid = said.get("pid")
+            yield file.parent / said["socket"], pid if isinstance(pid, int) else None
+
+
+def _checked(path: Path) -> Path:
+    """A run may come from elsewhere, and name anything: talk only to a socket of ours, of this user's own."""
+    real = path.resolve(strict=True)
+    status = os.stat(real)
+    if not stat.S_ISSOCK(status.st_mode):
+        raise OSError("it is not a socket")
+    if status.st_uid != os.getuid():
+        raise OSError("it belongs to another user")
+    if real.name != SOCKET or not real.parent.name.startswith(FOLDER):
+        raise OSError("it is no socket of tensorsleuth's")
+    return real

@@ -1,0 +1,73 @@
+"""How what each line computed was: the worst of its tensors, and how many."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.trace.query.ops import Op
+from tensorsleuth.trace.query.tensors import Tensors
+from tensorsleuth.ui.debugger.result import Tone
+
+
+@dataclass
+class Mark:
+    """What is known of a line."""
+
+    tensors: int = 0
+    bad: int = 0
+    nan: int = 0
+    first: int | None = None  # the place of its first bad tensor
+
+    @property
+    def text(self) -> str:
+        """NaN ×12, ∞ ×3, ok ×50"""
+        if not self.bad:
+            return f"ok ×{_short(self.tensors)}"
+        return f"{'NaN' if self.nan else '∞'} ×{_short(self.bad)}"
+
+    @property
+    def tone(self) -> Tone:
+        return Tone.BAD if self.bad else Tone.GOOD
+
+
+class Margins:
+    """Marks by file and line."""
+
+    def __init__(self, everything: Tensors) -> None:
+        self._everything = everything
+
+    @cached_property
+    def _marks(self) -> dict[str, dict[int, Mark]]:
+        keys: dict[tuple[str, int], int] = {}
+        which = self._everything.words(lambda op: _number(keys, op)).astype(np.int64)
+        bad = self._everything.health["bad"] & (which >= 0)
+        nan = bad & (self._everything.health["nan"] != 0)  # -1, not counted, may be one
+        counts = [np.bincount(which[mask], minlength=len(keys)) for mask in (which >= 0, bad, nan)]
+        places = np.flatnonzero(bad)[::-1]
+        firsts = dict(zip(which[places].tolist(), places.tolist()))  # what is written last is the first
+        marks: dict[str, dict[int, Mark]] = defaultdict(dict)
+        for (file, line), at in keys.items():
+            tensors, worse, worst = (int(count[at]) for count in counts)
+            marks[file][line] = Mark(tensors, worse, worst, firsts.get(at))
+        return marks
+
+    def of(self, file: str) -> dict[int, Mark]:
+        """The marks of a file, by line."""
+        return self._marks.get(file, {})
+
+    @property
+    def files(self) -> list[str]:
+        return sorted(self._marks)
+
+
+def _number(keys: dict[tuple[str, int], int], op: Op) -> int:
+    """The number of an op's line, given out as lines are met; -1 where it has none."""
+    return -1 if op.file is None or op.line is None else keys.setdefault((op.file, op.line), len(keys))
+
+
+def _short(number: int) -> str:
+    return f"{number:,}" if number < 10_000 else f"{number // 1000}k"

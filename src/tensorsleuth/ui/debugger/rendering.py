@@ -1,0 +1,68 @@
+"""What a command of the debugger answered, laid out for a terminal."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from tensorsleuth.core.formatting import printable
+from tensorsleuth.ui.debugger.result import Block, Code, CodeLine, Result, Table, Text, Tone, Verdict
+from tensorsleuth.ui.terminal.verdict import verdict
+
+STYLES = {
+    Tone.PLAIN: "",
+    Tone.TITLE: "bold",
+    Tone.DIM: "dim",
+    Tone.GOOD: "green",
+    Tone.BAD: "red",
+    Tone.HINT: "cyan",
+}
+MARGIN = 8  # columns for the health of a line
+
+
+def answer(result: Result) -> RenderableType:
+    """All of its blocks."""
+    parts: list[RenderableType] = []
+    for before, block in zip((None, *result.blocks), result.blocks):
+        parts += [RichText()] if isinstance(before, Table) else []
+        parts.append(_block(block))
+    return Group(*parts)
+
+
+def _block(block: Block) -> RenderableType:
+    match block:
+        case Text():
+            return text(block)
+        case Table():
+            return _table(block)
+        case Code():
+            return Group(*(code_line(line) for line in block.lines))
+        case Verdict():
+            return verdict(block.diagnosis)
+
+
+def text(block: Text) -> RichText:
+    """Lines; no escape sequence of a trace reaches the terminal."""
+    lines = (printable(line) for line in block.text.splitlines())
+    return RichText("\n".join(lines), style=STYLES[block.tone])
+
+
+def _table(block: Table) -> RichTable:
+    table = RichTable(
+        box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(block.columns), header_style="dim"
+    )
+    for at, column in enumerate(block.columns):
+        table.add_column(printable(column), overflow="fold" if at else "ellipsis", no_wrap=not at)
+    tones = block.tones or (Tone.PLAIN,) * len(block.rows)
+    for row, tone in zip(block.rows, tones):
+        table.add_row(*(RichText(printable(cell)) for cell in row), style=STYLES[tone])
+    return table
+
+
+def code_line(line: CodeLine, digits: int = 4) -> RichText:
+    """NaN ×12 ▶ 18 │ the code"""
+    said = RichText(f"{line.margin:>{MARGIN}} ", no_wrap=True, overflow="ellipsis")
+    said.stylize(STYLES[line.tone])
+    said.append(f"{'▶' if line.here else ' '}{line.number:>{digits}} │ ", style="bold" if line.here else "dim")
+    return said.append(printable(line.text.expandtabs(4)), style="bold" if line.here else "")

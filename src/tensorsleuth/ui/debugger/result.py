@@ -1,0 +1,83 @@
+"""What a command answers, before anybody decides how it looks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tensorsleuth.core.finding import Diagnosis
+    from tensorsleuth.ui.debugger.listing import Listing
+
+
+class Tone(Enum):
+    """How a line is meant."""
+
+    PLAIN = "plain"
+    TITLE = "title"
+    DIM = "dim"
+    GOOD = "good"
+    BAD = "bad"
+    HINT = "hint"  # what to do next
+
+
+@dataclass(frozen=True)
+class Text:
+    """Lines that are all meant alike."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under headings; a row may have a tone of its own."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    tones: tuple[Tone, ...] = ()  # one a row, or none
+
+
+@dataclass(frozen=True)
+class CodeLine:
+    """A line of the program, and in the margin how what it computed was."""
+
+    number: int
+    text: str
+    margin: str = ""
+    tone: Tone = Tone.DIM
+    here: bool = False
+
+
+@dataclass(frozen=True)
+class Code:
+    """Some lines of a file."""
+
+    file: str
+    lines: tuple[CodeLine, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What `sleuth why` says."""
+
+    diagnosis: Diagnosis
+
+
+Block = Text | Table | Code | Verdict
+
+
+@dataclass(frozen=True)
+class Result:
+    """Blocks to show one under the other. A listing is also what a list of tensors on the screen should now hold."""
+
+    blocks: tuple[Block, ...] = ()
+    listing: Listing | None = None
+    moved: bool = False  # another tensor is looked at now
+    quit: bool = False
+
+
+def say(text: str, tone: Tone = Tone.PLAIN) -> Result:
+    """An answer of one sentence."""
+    return Result((Text(text, tone),))

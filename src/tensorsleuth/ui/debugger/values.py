@@ -1,0 +1,87 @@
+"""Values of a tensor: the part that is asked for, as text that fits."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.errors import SleuthError
+
+SHOWN = 1000  # elements that are printed in full; of more, the edges
+ALL = 200_000  # elements that --all prints
+MARK = "*"  # behind a value that is in a range that was asked for
+
+
+def parse_slice(text: str) -> tuple[int | slice, ...]:
+    """`[0, :, 3]` as what NumPy takes, read and not executed."""
+    try:
+        node = ast.parse(f"x{text}", mode="eval").body
+        assert isinstance(node, ast.Subscript)
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        return tuple(_part(part) for part in parts)
+    except (SyntaxError, ValueError, TypeError, AssertionError, RecursionError, MemoryError) as error:
+        raise SleuthError(f"{text!r} is not a slice. For example: [0, :, 3] or [::2]") from error
+
+
+def _part(node: ast.expr) -> Any:
+    if isinstance(node, ast.Slice):
+        bounds = (node.lower, node.upper, node.step)
+        return slice(*(None if bound is None else int(ast.literal_eval(bound)) for bound in bounds))
+    value = ast.literal_eval(node)
+    if value is not Ellipsis and not isinstance(value, int):
+        raise ValueError(value)
+    return value
+
+
+def sliced(value: Array, text: str) -> Array:
+    """A part of a value."""
+    if not text:
+        return value
+    try:
+        return np.asarray(value[parse_slice(text)])
+    except (IndexError, ValueError) as error:
+        raise SleuthError(f"{text} does not fit a tensor of shape {list(value.shape)}: {error}.") from error
+
+
+def parse_ranges(text: str | None) -> list[tuple[float, float]]:
+    """`[0, 1]` or `[[-inf, -5], [5, inf]]`, as tfdbg takes them."""
+    if not text:
+        return []
+    try:
+        words = text.replace("inf", "1e999")
+        found = ast.literal_eval(words)
+        pairs = [found] if found and not isinstance(found[0], list | tuple) else found
+        return [(float(low), float(high)) for low, high in pairs]
+    except (SyntaxError, ValueError, TypeError) as error:
+        raise SleuthError(
+            f"{text!r} is not a range. For example: -r '[0, 1]' or -r '[[-inf, -5], [5, inf]]'"
+        ) from error
+
+
+def inside(value: Array, ranges: list[tuple[float, float]]) -> Array:
+    """Which elements are in one of the ranges."""
+    found = np.zeros(value.shape, bool)
+    for low, high in ranges:
+        found |= (value >= low) & (value <= high)
+    return found
+
+
+def as_text(value: Array, ranges: list[tuple[float, float]], everything: bool, width: int) -> str:
+    """An array as NumPy prints it; values in a range are marked."""
+    if everything and value.size > ALL:
+        raise SleuthError(f"--all prints at most {ALL:,} values, and there are {value.size:,}. Take a slice: [0:10]")
+    threshold = ALL + 1 if everything else SHOWN
+    return np.array2string(
+        value, max_line_width=width, threshold=threshold, separator=", ", formatter=_marked(value, ranges)
+    )
+
+
+def _marked(value: Array, ranges: list[tuple[float, float]]) -> Any:
+    if not ranges or value.dtype.kind not in "fiu":
+        return None
+    plain: Callable[[Any], str] = (lambda x: f"{x:.6g}") if value.dtype.kind == "f" else str
+    return {"all": lambda x: plain(x) + (MARK if any(low <= x <= high for low, high in ranges) else "")}

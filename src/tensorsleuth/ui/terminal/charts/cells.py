@@ -1,0 +1,68 @@
+"""Numbers over the steps as coloured cells on one logarithmic scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.text import Text
+
+from tensorsleuth.analyze.layers.curves import Curve
+from tensorsleuth.core.formatting import UNKNOWN
+from tensorsleuth.ui.terminal.charts.heat_map import RAMP
+from tensorsleuth.ui.terminal.charts.sparkline import BARS
+
+
+def figure(number: float, digits: int = 3) -> str:
+    """0.0312, 12.5, 1e-07: at most 8 letters with a sign, or 7 of two digits."""
+    if not math.isfinite(number):
+        return UNKNOWN
+    if 10**digits <= abs(number) < 1e4:
+        return f"{number:.0f}"
+    return f"{number:.{digits}g}" if number == 0 or 1e-3 <= abs(number) < 1e4 else f"{number:.0e}"
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From the smallest to the largest of all numbers, by their logarithms."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, curves: Sequence[Curve]) -> Scale:
+        numbers = np.concatenate([np.zeros(0), *(one.numbers for one in curves)])
+        known = numbers[np.isfinite(numbers) & (numbers > 0)]
+        return cls(float(known.min()), float(known.max())) if len(known) else cls(1.0, 1.0)
+
+    def share(self, number: float) -> float:
+        """0 for the smallest, 1 for the largest."""
+        if self.high <= self.low:
+            return 0.5
+        return (math.log(number) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
+
+    def legend(self, what: str) -> Text:
+        text = Text(f" {what}: ", "not bold dim")
+        text.append(BARS[0], f"not dim {RAMP[1]}").append(f" {figure(self.low)} … ")
+        return text.append(BARS[-1], f"not dim {RAMP[-1]}").append(f" {figure(self.high)}, logarithmic")
+
+    def cell(self, number: float, bad: bool) -> tuple[str, str]:
+        """Height and colour say the same; × holds a NaN or an infinity, a dot is zero, a space not known."""
+        if bad:
+            return "×", "bold red"
+        if not math.isfinite(number):
+            return " ", ""
+        if number <= 0:
+            return "·", "dim"
+        share = min(max(self.share(number), 0.0), 1.0)
+        return BARS[round(share * (len(BARS) - 1))], RAMP[1 + round(share * (len(RAMP) - 2))]
+
+
+def draw(text: Text, curve: Curve, scale: Scale, room: int) -> None:
+    """One cell for each look, oldest first; of more than there is room for, evenly chosen ones and the last."""
+    many = len(curve.steps)
+    looks = [at * (many - 1) // max(room - 1, 1) for at in range(room)] if many > room else range(many)
+    for at in looks:
+        text.append(*scale.cell(float(curve.numbers[at]), bool(curve.bad[at])))

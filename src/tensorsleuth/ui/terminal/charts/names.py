@@ -1,0 +1,120 @@
+"""Long names in little room: what all of them share is said once, and the rest is cut so that rows differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tensorsleuth.core.formatting import printable
+
+INDENT = 2  # of a name below its heading
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names that fit; `before` and `after` are the scopes that were left out of each."""
+
+    shown: tuple[str, ...]
+    before: str = ""
+    after: str = ""
+
+    @property
+    def left_out(self) -> str:
+        """A sentence on what is missing in all of them; nothing where they are whole."""
+        before = f"begin with {self.before}/" if self.before else ""
+        after = f"end with /{self.after}" if self.after else ""
+        return f"All names {' and '.join(part for part in (before, after) if part)}" if before or after else ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A name in a table, below the scopes that it shares with those next to it."""
+
+    name: str
+    heading: str | None = None  # to be written above it
+
+
+def fitted(names: Sequence[str], room: int) -> Names:
+    """Each in one line: without the scopes that all have in front, then at the end, then cut in the middle."""
+    whole = [printable(name) for name in names]
+    before = after = ""
+    if not _fit(whole, room):
+        before, whole = _without_front(whole)
+    if not _fit(whole, room):
+        after, whole = _without_end(whole)
+    return Names(tuple(cut_apart(whole, room)), before, after)
+
+
+def grouped(names: Sequence[str], room: int) -> tuple[list[Row], str]:
+    """Names for a long table, with headings where they do not fit; and the scopes that were left out of all."""
+    whole = [printable(name) for name in names]
+    if _fit(whole, room):
+        return [Row(name) for name in whole], ""
+    before, whole = _without_front(whole)
+    groups = _headings(whole, room)
+    rest = [name[len(group) + 1 :] if group else name for name, group in zip(whole, groups, strict=True)]
+    shown = [""] * len(rest)
+    for group in set(groups):
+        at = [place for place, one in enumerate(groups) if one == group]
+        cut = cut_apart([rest[place] for place in at], room - INDENT if group else room)
+        for place, name in zip(at, cut, strict=True):
+            shown[place] = f"{'':{INDENT}}{name}" if group else name
+    above = [group if group and group != last else None for last, group in zip(["", *groups], groups, strict=False)]
+    return [Row(name, heading) for name, heading in zip(shown, above, strict=True)], before
+
+
+def cut_apart(names: Sequence[str], room: int) -> list[str]:
+    """Cut in the middle, at the place that leaves most of them different."""
+    if _fit(names, room):
+        return list(names)
+    places = sorted(range(room), key=lambda place: abs(place - room // 2))
+    place = max(places, key=lambda head: len({middle(name, room, head) for name in names}))
+    return [middle(name, room, place) for name in names]
+
+
+def middle(name: str, room: int, head: int | None = None) -> str:
+    """`block_1/mul…ention_1`"""
+    if len(name) <= room:
+        return name
+    head = room // 2 if head is None else head
+    return f"{name[:head]}…{name[len(name) - (room - head - 1) :]}"
+
+
+def _fit(names: Sequence[str], room: int) -> bool:
+    return all(len(name) <= room for name in names)
+
+
+def _without_front(names: Sequence[str]) -> tuple[str, list[str]]:
+    """Scopes that all begin with; something is left of each."""
+    split = [name.split("/") for name in names]
+    many = _shared([one[:-1] for one in split])
+    return "/".join(split[0][:many]), ["/".join(one[many:]) for one in split]
+
+
+def _without_end(names: Sequence[str]) -> tuple[str, list[str]]:
+    split = [name.split("/") for name in names]
+    many = _shared([one[:0:-1] for one in split])
+    end = "/".join(split[0][len(split[0]) - many :])
+    return end, ["/".join(one[: len(one) - many]) for one in split]
+
+
+def _shared(scopes: Sequence[Sequence[str]]) -> int:
+    """How many are the same in all, from the first on; none of a single name, which has nothing to differ from."""
+    if len(scopes) < 2:
+        return 0
+    return next((at for at, same in enumerate(zip(*scopes, strict=False)) if len(set(same)) > 1), min(map(len, scopes)))
+
+
+def _headings(names: Sequence[str], room: int) -> list[str]:
+    """Of each the scopes to write above it: as few as leave a rest that fits, and those that others have as well."""
+    needed = {_heading(name, room) for name in names} - {""}
+    within = [[heading for heading in needed if name.startswith(f"{heading}/")] for name in names]
+    return [max(one, key=len, default="") for one in within]
+
+
+def _heading(name: str, room: int) -> str:
+    if len(name) <= room:
+        return ""
+    scopes = name.split("/")
+    fewest = (at for at in range(1, len(scopes)) if len("/".join(scopes[at:])) <= room - INDENT)
+    return "/".join(scopes[: next(fewest, len(scopes) - 1)])

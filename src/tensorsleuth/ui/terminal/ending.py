@@ -1,0 +1,137 @@
+"""What a program was doing when it ended, or hangs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tensorsleuth.core.formatting import duration, of, printable, size
+from tensorsleuth.core.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
+from tensorsleuth.ui.terminal.charts.sparkline import BARS
+
+LABEL = 10
+THREADS, STACK, TENSORS = 5, 6, 4  # so many are shown
+CURVE = 32  # columns
+
+
+def at_the_end(end: LastMoments) -> Iterator[RenderableType]:
+    """A few lines: threads, stack, what was said, memory."""
+    yield from _labelled("Threads", [*map(_thread, end.doing[:THREADS]), *_more(len(end.doing) - THREADS, "thread")])
+    yield from _labelled("Stack", [_stack(stack) for stack in end.stacks[:2] if stack.frame is not None])
+    yield from _labelled("Said", end.said)
+    if end.memory is not None:
+        yield from _memory(end.memory)
+
+
+def ended(end: LastMoments) -> str | None:
+    """How it ended, where that was no problem and not by itself: `stopped by SIGTERM at step 12`."""
+    at = f" at {end.when}" if end.when else ""
+    if end.kind == "stopped":
+        return f"stopped by {end.signal}{at}"
+    return f"with exit code {end.exit}{at}" if end.kind == "exit" else None
+
+
+def hanging(end: LastMoments | None, quiet: float, busy: float) -> RenderableType:
+    """For a program that still runs."""
+    how = "It waits" if busy < 0.05 else "It computes"
+    when = f" at {end.when}" if end is not None and end.when else ""
+    first = Text(" sleuth", style="bold")
+    first.append(f"  nothing has happened for {duration(quiet)}{when}. {how} ({busy:.0%} of a core).", style="not bold")
+    parts: list[RenderableType] = [first]
+    if end is not None:
+        parts += _labelled("Threads", [_thread(one) for one in end.doing[:THREADS]])
+        parts += _labelled("Stack", [_stack(stack) for stack in end.stacks[:THREADS] if stack.frame is not None])
+    return Group(
+        *parts,
+        Text("   It goes on. When you end it (Ctrl-C; Ctrl-\\ inside of an op) it is said where it hung.", style="dim"),
+    )
+
+
+def _labelled(label: str, lines: Sequence[str]) -> list[RenderableType]:
+    if not lines:
+        return []
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=LABEL)
+    for number, line in enumerate(lines):
+        table.add_row(Text("" if number else f"   {label}", style="bold"), Text(printable(line)))
+    return [table]
+
+
+def _thread(one: Doing) -> str:
+    """main thread: train.py:31 Fill, for 0.3 s"""
+    inner = one.innermost
+    layer = f", layer {inner.layer}" if inner.layer else ""
+    makes = f" → {inner.makes}" if inner.makes else ""
+    around = f", in {one.op} ({_line(one)})" if inner is not one else ""
+    since = (
+        ""
+        if one.seconds is None
+        else f", {duration(one.seconds)} before"
+        if one.ended
+        else f", for {duration(one.seconds)}"
+    )
+    last = "last " if one.ended else ""
+    return f"{one.thread}: {last}{_line(inner)} {inner.op}{makes}{layer}{around}{since}"
+
+
+def _line(one: Doing) -> str:
+    return f"{os.path.basename(one.file)}:{one.line}" if one.file else "?"
+
+
+def _stack(stack: ThreadStack) -> str:
+    """a.py:5 in crash ← a.py:13 in step: the program's own lines, innermost first."""
+    own = [frame for frame in stack.frames[stack.user :] if _is_near(frame.file)]
+    said = [f"{os.path.basename(frame.file)}:{frame.line} in {frame.function}" for frame in own[:STACK]]
+    inner = stack.frames[0]
+    called = stack.user > 0 and stack.current and "/tensorflow/" not in inner.file
+    below = f"{os.path.basename(inner.file)}:{inner.line} in {inner.function} ← " if called else ""
+    return below + " ← ".join(said)
+
+
+def _is_near(file: str) -> bool:
+    return "-packages" not in file and not file.startswith("<frozen") and "/lib/python" not in file
+
+
+def _memory(memory: MemoryAtEnd) -> Iterator[RenderableType]:
+    said = [part for part in (_curve(memory), _bounds(memory)) if part]
+    yield from _labelled("Memory", said)
+    yield from _labelled("Fits", [memory.fits] if memory.fits else [])
+    yield from _labelled("Largest", [_held(one) for one in memory.largest[:TENSORS]])
+    yield from _labelled(
+        "Oldest", [_held(one) for one in memory.oldest[:TENSORS] if one not in memory.largest[:TENSORS]]
+    )
+
+
+def _curve(memory: MemoryAtEnd) -> str:
+    if len(memory.curve) < 2:
+        return ""
+    levels = [level for _, level in memory.curve]
+    chosen = [levels[at * (len(levels) - 1) // (CURVE - 1)] for at in range(CURVE)] if len(levels) > CURVE else levels
+    top = max(*levels, memory.limit or 0)
+    bars = "".join(BARS[min(len(BARS) - 1, level * len(BARS) // max(top, 1))] for level in chosen)
+    seconds = memory.curve[0][0] - memory.curve[-1][0]
+    return f"{bars}  {size(levels[0])} → {size(levels[-1])} in {duration(seconds)}"
+
+
+def _bounds(memory: MemoryAtEnd) -> str:
+    peak = f"at most {size(memory.peak)} without mapped files" if memory.peak else ""
+    limit = f"the container's limit is {size(memory.limit)}" if memory.limit else ""
+    machine = f"the machine has {size(memory.machine)}" if memory.machine and not memory.limit else ""
+    return ", ".join(part for part in (peak, limit, machine) if part)
+
+
+def _held(one: Held) -> str:
+    shape = f" {list(one.shape)}" if one.shape is not None else ""
+    file, _, number = (one.line or "").rpartition(":")
+    line = f", {os.path.basename(file)}:{number}" if one.line else ""
+    age = f", {duration(one.seconds)} old" if one.seconds is not None else ""
+    each = f"{one.count} × " if one.count > 1 else ""
+    return f"{size(one.bytes):>6}  {each}{one.name} {one.dtype}{shape}{line}{age}"
+
+
+def _more(number: int, thing: str) -> list[str]:
+    return [f"and {of(number, f'more {thing}')}"] if number > 0 else []

@@ -1,0 +1,212 @@
+"""A diagnosis on one screen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tensorsleuth.core.error_text import first_line
+from tensorsleuth.core.finding import STRUCTURAL, Diagnosis, Evidence, Finding
+from tensorsleuth.core.formatting import of, printable
+from tensorsleuth.core.last_moments import LastMoments
+from tensorsleuth.ui.terminal.ending import at_the_end, ended
+
+LABEL = 10
+NAME = 28  # columns for a tensor's name
+
+
+def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
+    """The first finding in full, the others in a line each (or all in full)."""
+    if not diagnosis.findings:
+        return Group(*_healthy(diagnosis))
+    shown = diagnosis.findings if everything else diagnosis.findings[:1]
+    parts: list[RenderableType] = []
+    for finding in shown:
+        end = diagnosis.end if diagnosis.end is not None and diagnosis.end.kind == finding.cause else None
+        parts += [*_problem(finding, end), Text()]
+    rest = diagnosis.findings[len(shown) :]
+    parts += [Text(f" Also  {printable(headline(finding))}", style="dim") for finding in rest]
+    return Group(*parts, *_caveats(diagnosis))
+
+
+def elsewhere(findings: Sequence[Finding]) -> list[RenderableType]:
+    """Below something else of the run: that there is more to know, and the first of it."""
+    if not findings:
+        return []
+    table = Table.grid(padding=(0, 1, 0, 0))
+    more = f" ({of(len(findings) - 1, 'other')} as well)" if len(findings) > 1 else ""
+    said = Text.assemble(("sleuth why", "bold"), f" has more{more}: ", printable(headline(findings[0])))
+    table.add_row(Text(" →", "bold yellow"), said)
+    return [table, Text()]
+
+
+def unseen(functions: Sequence[str]) -> list[RenderableType]:
+    """Of functions that were not looked into, folded."""
+    said = [Padding(Text(printable(f"{one[:1].upper()}{one[1:]}"), "dim"), (0, 0, 0, 1)) for one in functions[:3]]
+    return [*said, Text()] if said else []
+
+
+def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    if diagnosis.unjudged:
+        title = Table.grid(padding=(0, 1))
+        title.add_row(Text(" UNKNOWN", style="bold yellow"), Text(printable(diagnosis.unjudged)))
+        yield title
+    elif diagnosis.blind:
+        text = Text(" UNKNOWN ", style="bold yellow")
+        text.append(f" mode {diagnosis.blind} looks at no values. Record with FULL_HEALTH, which is the default.")
+        yield text
+    else:
+        text = Text(" HEALTHY", style="bold green")
+        text.append(f", {of(len(diagnosis.notes), 'note')}" if diagnosis.notes else "", style="bold yellow").append(" ")
+        steps, events = of(diagnosis.steps, "step"), of(diagnosis.events, "tensor")
+        text.append(f" {steps}, {events}, no bad value that matters.", style="default")
+        yield text
+    how = ended(diagnosis.end) if diagnosis.end is not None else None
+    if how is not None and not diagnosis.unjudged:  # which says so
+        yield Text(printable(f"   Ended {how}"), style="dim")
+    yield from _caveats(diagnosis)
+
+
+def _caveats(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    for finding in diagnosis.notes:
+        yield Text()
+        yield _labelled("Note", headline(finding))
+        yield _labelled("Change", finding.fix or "")
+    if diagnosis.notes:
+        yield Text()
+    for finding in diagnosis.masked:
+        place = f"{os.path.basename(finding.file or '?')}:{finding.line}"
+        yield Text(printable(f"   Masked, no harm: {finding.op} at {place}"), style="dim")
+    for entry in diagnosis.not_covered:
+        said = Text(printable(f"Not covered: {entry['what']} ({first_line(str(entry['why']))})"), style="dim")
+        yield Padding(said, (0, 0, 0, 3))
+    for line in diagnosis.trouble:
+        yield Text(printable(f"   Not read: {line}"), style="yellow")
+
+
+def _problem(finding: Finding, end: LastMoments | None = None) -> Iterator[RenderableType]:
+    title = Table.grid(padding=(0, 1))
+    title.add_row(Text(" PROBLEM", style="bold red"), Text(printable(headline(finding)), style="bold"))
+    yield title
+    yield Text()
+    yield Padding(Text(printable(_place(finding)), style="cyan"), (0, 0, 0, 3))
+    yield from _source(finding)
+    yield Text()
+    yield from (_piece(piece, finding) for piece in finding.evidence)
+    if finding.evidence:
+        yield Text()
+    if end is not None:
+        yield from at_the_end(end)
+    if finding.chain:
+        yield _labelled("Spread", " → ".join(finding.chain))
+    if finding.seen:
+        yield _labelled("Seen", finding.seen)
+    if finding.others:
+        yield _labelled("Others", finding.others)
+    for number, said in enumerate(finding.logged):
+        yield _labelled("" if number else "Logged", said.words)
+    yield _labelled("Sure", sureness(finding) if end is None else of_the_end(finding))
+    if finding.fix:
+        yield _labelled("Change", _named_shortly(finding.fix, finding))
+
+
+def _labelled(label: str, text: str) -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(width=LABEL)
+    table.add_row(Text(f"   {label}", style="bold"), Text(printable(text)))
+    return table
+
+
+def sureness(finding: Finding) -> str:
+    """How sure, and of what."""
+    if finding.cause == "origin":
+        return "of the line: what went in was finite, what came out was not. The reason is not known"
+    if finding.cause == "violation":
+        return "yes: it was judged there"
+    if finding.cause in STRUCTURAL:
+        return "yes: it is how the graph is made"
+    if finding.is_habit:
+        return "yes: it was counted" if finding.confidence >= 0.9 else "fairly: it was counted, but may be meant"
+    if finding.confidence >= 0.9:
+        return "yes: what was seen there explains it, and nothing before it was bad"
+    return "fairly: it fits what was seen" if finding.confidence >= 0.7 else "not very: others may fit as well"
+
+
+def of_the_end(finding: Finding) -> str:
+    """How sure it is that the program ended of it."""
+    if finding.confidence >= 0.9:
+        return "yes: it is how the process ended"
+    return "fairly: it fits what was seen" if finding.confidence >= 0.7 else "not very: others may fit as well"
+
+
+def headline(finding: Finding) -> str:
+    """The summary, with the name of the file only."""
+    return _named_shortly(finding.summary, finding)
+
+
+def _named_shortly(text: str, finding: Finding) -> str:
+    return text.replace(finding.file, os.path.basename(finding.file)) if finding.file else text
+
+
+def _place(finding: Finding) -> str:
+    if finding.file is None:
+        where = f"{finding.name} ({finding.op}), from no line that is known"
+    else:
+        where = f"{_near(finding.file)}:{finding.line}, in {finding.function}"
+    iteration = f"iteration {finding.iteration} of its loop" if finding.iteration else None
+    layer = f"layer {finding.layer}" if finding.layer else None
+    return " · ".join(part for part in (where, layer, finding.when, iteration, finding.replica, finding.worker) if part)
+
+
+def _near(path: str) -> str:
+    """The path as a person here would type it."""
+    near = os.path.relpath(path)
+    return path if near.startswith("..") else near
+
+
+def _source(finding: Finding) -> Iterator[RenderableType]:
+    """The line itself whole, be it folded; those around it are cut where the terminal ends."""
+    for number, text in finding.source:
+        if number == finding.line:
+            yield _guilty(number, printable(text))
+            continue
+        line = Text(f"     {number:>4} │ {printable(text)}", style="dim")
+        line.no_wrap, line.overflow = True, "ellipsis"
+        yield line
+
+
+def _guilty(number: int, text: str) -> Table:
+    code = text.lstrip()
+    table = Table.grid()
+    mark = Text(f"   ▶ {number:>4} │ {' ' * (len(text) - len(code))}", style="bold red")
+    table.add_row(mark, Text(code, style="bold", overflow="fold"))
+    return table
+
+
+def _piece(piece: Evidence, finding: Finding) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(width=7)
+    kind = f"{piece.dtype} {list(piece.shape)}" if piece.shape is not None else piece.dtype
+    said = Text(printable(f"{_short(piece.name)}  "), style="bold")
+    said.append(printable(f"{kind}  ") if kind else "", style="default not bold")
+    said.append(printable(piece.health), style="default not bold")
+    said.append(printable(_line(piece, finding)), style="dim not bold")
+    table.add_row(f"   {piece.role}", said)
+    return table
+
+
+def _short(name: str) -> str:
+    """The end of a long name: what tells it from the others."""
+    return name if len(name) <= NAME else f"…{name[-NAME + 1 :]}"
+
+
+def _line(piece: Evidence, finding: Finding) -> str:
+    if not piece.line or piece.line == f"{finding.file}:{finding.line}":
+        return ""
+    file, _, number = piece.line.rpartition(":")
+    return f"  line {number}" if file == finding.file else f"  {os.path.basename(file)}:{number}"

@@ -1,0 +1,255 @@
+"""The terminal debugger: panes on the debugger's state, and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.events import Resize
+from textual.widgets import ContentSwitcher, RichLog, Static
+
+from tensorsleuth.core.formatting import printable
+from tensorsleuth.ui.debugger.commands.sources import code_of
+from tensorsleuth.ui.debugger.debugger import ALERTS, Debugger
+from tensorsleuth.ui.debugger.listing import Wish
+from tensorsleuth.ui.debugger.live_program import is_waiting
+from tensorsleuth.ui.debugger.portrait import portrait
+from tensorsleuth.ui.tui import keys, style
+from tensorsleuth.ui.tui.command_line import CommandLine
+from tensorsleuth.ui.tui.commanding import Commanding
+from tensorsleuth.ui.tui.details import Details
+from tensorsleuth.ui.tui.headline import headline, live_line
+from tensorsleuth.ui.tui.help_screen import HelpScreen
+from tensorsleuth.ui.tui.lines import Choice
+from tensorsleuth.ui.tui.refreshing import STATUS
+from tensorsleuth.ui.tui.source_view import SourceView
+from tensorsleuth.ui.tui.tensor_list import TensorList
+from tensorsleuth.ui.tui.walk import Walk
+
+SETTLE = 0.05  # seconds that the cursor rests before the slower panes follow it
+ANSI = "ansi-dark"  # of Textual 8
+PANES = ("list", "walk", "source")
+
+
+class DebuggerApp(Commanding):
+    """Everything by keyboard; what is shown follows `debugger.focus`."""
+
+    CSS = style.CSS
+    BINDINGS: ClassVar[list[BindingType]] = keys.BINDINGS
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "sleuth debug"
+
+    def __init__(self, debugger: Debugger) -> None:
+        super().__init__()
+        self.debugger = debugger
+        debugger.patience = STATUS  # it is asked how it does all the time
+        self._around: list[Any] = []  # the tensors that the walk shows
+        self._settling: Any = None
+        self._first: Any = None
+        self._small = False
+
+    def compose(self) -> ComposeResult:
+        yield Static(" looking for the cause …", id="verdict")
+        with ContentSwitcher(initial="panes", id="body"):
+            with Horizontal(id="panes"):
+                yield TensorList(self.debugger.listing, id="list")
+                with Vertical(id="right"):
+                    yield Details(id="details")
+                    yield Walk(id="walk")
+                    yield SourceView(id="source")
+            yield RichLog(id="output", wrap=True, min_width=20)
+        yield CommandLine(self._names, id="command")
+        yield Static(keys.HINT, id="keys")
+
+    def on_mount(self) -> None:
+        self.query_one("#output", RichLog).border_title = "output · Escape goes back"
+        self.query_one("#list").focus()
+        first = self.debugger.everything.first_bad()
+        if first is None and len(self.debugger.everything):
+            first = self.debugger.everything[0]
+        if first is not None:
+            self.debugger.look(first)
+        self._first = self.debugger.focus
+        self.show_focus()
+        self.start_refreshing()
+        if self.debugger.live is None and is_waiting(self.debugger.trace.path):
+            self.say("the program waits to be talked to: quit, then sleuth debug --attach")
+
+    @property
+    def untouched(self) -> bool:
+        """Whether the user has not yet gone anywhere."""
+        return self.debugger.focus is self._first
+
+    def _names(self) -> Iterable[str]:
+        return dict.fromkeys(f"{op.name}:0" for op in self.debugger.trace.ops())
+
+    # ---- what is shown
+
+    def say(self, text: str, bad: bool = False) -> None:
+        """One line at the foot."""
+        self.query_one("#keys", Static).update(
+            Text(printable(text), style="bold red" if bad else "", overflow="ellipsis")
+        )
+
+    def show_headline(self) -> None:
+        """The verdict, under where a live program stands."""
+        lines = [live_line(self.status)] if self.status is not None else []
+        lines.append(headline(self.found))
+        self.query_one("#verdict", Static).update(Text("\n").join(lines))
+
+    def show_focus(self, in_list: bool = True) -> None:
+        """Make all panes follow the tensor that is looked at."""
+        event = self.debugger.focus
+        if event is None:
+            return
+        if in_list:
+            self.query_one(TensorList).show(self.debugger.listing, self.debugger.place())
+        self.query_one(Details).show(portrait(event))
+        if self._settling is not None:
+            self._settling.stop()
+        self._settling = self.set_timer(SETTLE, self._settle)
+
+    def show_grown(self) -> None:
+        """There are more tensors: the list is longer, the rest stays as the user left it."""
+        if self.debugger.focus is None and len(self.debugger.everything):
+            self.debugger.look(self.debugger.everything[0])
+            self.show_focus()
+        self.query_one(TensorList).show(self.debugger.listing, self.debugger.place())
+
+    def _settle(self) -> None:
+        """Show what is around the tensor, where that has not been done yet."""
+        if self._settling is not None:
+            self._settling.stop()
+            self._settling = None
+            self._show_around()
+
+    def _show_around(self) -> None:
+        event = self.debugger.focus
+        if event is None:
+            return
+        inputs, consumers = _neighbours(event)
+        self._around = [*inputs, event, *consumers]
+        walk = self.query_one(Walk)
+        walk.show([portrait(one) for one in inputs], portrait(event), [portrait(one) for one in consumers])
+        source = event.source
+        code = (
+            code_of(self.debugger, source.file, source.line) if source is not None and source.code is not None else None
+        )
+        self.query_one(SourceView).show(code, source.line if source is not None else None)
+
+    # ---- what panes say
+
+    @on(Choice.Moved, "#list")
+    def look_at_it(self) -> None:
+        tensors = self.query_one(TensorList)
+        self.debugger.look(tensors.listing.event(tensors.cursor))
+        self.show_focus(in_list=False)
+
+    @on(Choice.Chosen, "#list")
+    def walk_from_it(self) -> None:
+        self.action_pane("walk")
+
+    @on(Choice.Chosen, "#walk")
+    def go_there(self, message: Choice.Chosen) -> None:
+        if message.list.cursor < len(self._around):
+            self.debugger.go(self._around[message.list.cursor])
+            self.show_focus()
+            self._settle()
+
+    def on_command_line_typed(self, message: CommandLine.Typed) -> None:
+        self.action_command(message.line)
+
+    def on_command_line_left(self) -> None:
+        self.action_panes()
+
+    def on_command_line_scroll(self, message: CommandLine.Scroll) -> None:
+        output = self.query_one("#output", RichLog)
+        output.scroll_relative(y=message.pages * max(1, output.size.height - 1), animate=False)
+
+    def on_resize(self, event: Resize) -> None:
+        self._small = event.size.width < style.SMALL_WIDTH or event.size.height < style.SMALL_HEIGHT
+        self._arrange(self.focused.id if self.focused is not None else None)
+        self.call_after_refresh(self.show_focus)
+
+    def _arrange(self, pane: str | None) -> None:
+        """All panes; in a small window only the one that is used."""
+        pane = pane if pane in PANES else "list"
+        shown = {"list": ("list",), "walk": ("right", "details", "walk"), "source": ("right", "source")}
+        for name in ("list", "right", "details", "walk", "source"):
+            self.query_one(f"#{name}").display = not self._small or name in shown[pane]
+
+    # ---- keys
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys come here first, so that the next one finds the focus moved; what is typed is the command line's."""
+        typing = isinstance(self.focused, CommandLine) or len(self.screen_stack) > 1
+        return not typing or action not in keys.ACTIONS
+
+    def action_pane(self, name: str) -> None:
+        self.query_one(ContentSwitcher).current = "output" if name == "output" else "panes"
+        self._arrange(name)
+        self._settle()
+        self.screen.set_focus(self.query_one(f"#{name}"))
+
+    def action_focus_next(self) -> None:
+        self._cycle(1)
+
+    def action_focus_previous(self) -> None:
+        self._cycle(-1)
+
+    def _cycle(self, by: int) -> None:
+        here = self.focused.id if self.focused is not None else None
+        at = PANES.index(here) if here in PANES else -by
+        self.action_pane(PANES[(at + by) % len(PANES)])
+
+    def action_panes(self) -> None:
+        self.say(keys.HINT)
+        if self.query_one(ContentSwitcher).current == "panes" and self.debugger.listing.wish != Wish():
+            self.action_list("all")
+        self.action_pane("list")
+
+    def action_alert(self, towards: int) -> None:
+        if self.debugger.next_alert(towards) is None:
+            self.say(f"no bad tensor {'after' if towards > 0 else 'before'} this one")
+        else:
+            self.show_focus()
+
+    def action_go_back(self) -> None:
+        if self.debugger.back():
+            self.show_focus()
+        else:
+            self.say("there is nothing to go back to")
+
+    def action_list(self, which: str) -> None:
+        self.debugger.ask(ALERTS if which == "alerts" else Wish())
+        self.show_focus()
+        self.action_pane("list")
+
+    def action_type(self, text: str) -> None:
+        line = self.query_one(CommandLine)
+        line.value, line.cursor_position = text, len(text)
+        self.screen.set_focus(line)
+
+    def action_help(self) -> None:
+        self.push_screen(HelpScreen())
+
+
+def _neighbours(event: Any) -> tuple[list[Any], list[Any]]:
+    """What is around a tensor; nothing where a damaged trace makes no sense of it."""
+    try:
+        return event.inputs(), event.consumers()
+    except Exception:
+        return [], []
+
+
+def open_debugger(debugger: Debugger) -> None:
+    """Take the terminal until the user quits."""
+    app = DebuggerApp(debugger)
+    if app.console.color_system == "standard":
+        app.theme = ANSI if ANSI in app.available_themes else app.theme  # the terminal's own, not the nearest to ours
+    app.run()

@@ -1,0 +1,45 @@
+"""The lines at the top: the verdict, and where a live program stands."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from rich.text import Text
+
+from tensorsleuth.core.finding import Diagnosis
+from tensorsleuth.core.formatting import of, printable
+
+
+def headline(found: Diagnosis | str | None) -> Text:
+    """The first finding in a sentence; a text where there is no verdict, None while it is looked for."""
+    if found is None:
+        return Text("… looking for the cause", style="dim")
+    if isinstance(found, str):
+        return Text.assemble(("NO VERDICT ", "bold yellow"), printable(found))
+    if found.findings:
+        first = found.findings[0]
+        summary = first.summary.replace(first.file, os.path.basename(first.file)) if first.file else first.summary
+        more = f"  (+{len(found.findings) - 1} more: w)" if len(found.findings) > 1 else ""
+        return Text.assemble(("PROBLEM ", "bold red"), (printable(summary), "bold"), (more, "dim"))
+    if found.unjudged:
+        return Text.assemble(("UNKNOWN ", "bold yellow"), printable(found.unjudged))
+    if found.blind:
+        return Text.assemble(("UNKNOWN ", "bold yellow"), f"mode {found.blind} looks at no values")
+    said = f" {found.steps:,} steps, {found.events:,} tensors, no bad value that matters"
+    notes = f", {of(len(found.notes), 'note')}" if found.notes else ""
+    return Text.assemble(("HEALTHY", "bold green"), (notes, "bold yellow"), said)
+
+
+def live_line(status: dict[str, Any]) -> Text:
+    """PAUSED at … why"""
+    if status.get("state") != "paused":
+        return Text("RUNS    the program is under way", style="bold green")
+    where = status.get("where")
+    place = where if isinstance(where, dict) else {}
+    parts = (place.get("name"), place.get("op"), place.get("step") is not None and f"step {place.get('step')}")
+    said = "  ".join(str(part) for part in parts if part)
+    why = f"  {status['why']}" if status.get("why") else ""
+    return Text.assemble(
+        ("PAUSED  ", "bold yellow"), printable(said), (printable(why), "bold"), ("  s step  c go on", "dim")
+    )

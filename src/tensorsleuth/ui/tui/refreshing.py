@@ -1,0 +1,136 @@
+"""What goes on beside the screen: the verdict, a trace that grows, a live program's state."""
+
+from __future__ import annotations
+
+import os
+import sys
+import termios
+import time
+from threading import RLock
+from typing import Any
+
+from textual.app import App
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.finding import Diagnosis
+from tensorsleuth.ui.debugger.debugger import Debugger
+from tensorsleuth.ui.debugger.following import follow, grown, is_alive, place_of
+
+HUNG_UP = 129  # as after SIGHUP
+EVERY = 1.0  # seconds between looks at a trace that may grow
+STATUS = 0.5  # and at a live program
+PATIENCE = 5  # a verdict is looked for again after so many times as long as the last one took
+
+
+class Refreshing(App[None]):
+    """The workers of the app. `reading` is held while the debugger's state is used beside the screen."""
+
+    debugger: Debugger
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reading = RLock()
+        self.found: Diagnosis | str | None = None
+        self.status: dict[str, Any] | None = None
+        self._may_grow = True
+        self._next_verdict = 0.0
+        self._on_terminal = sys.__stdin__ is not None and sys.__stdin__.isatty()
+
+    def start_refreshing(self) -> None:
+        self._beside(self._judge, "verdict")
+        self.set_interval(EVERY, lambda: self._beside(self._read_again, "growth"))
+        self.set_interval(EVERY, self._mind_the_terminal)
+        if self.debugger.live is not None:
+            self.set_interval(STATUS, lambda: self._beside(self._ask_status, "status"))
+
+    def _mind_the_terminal(self) -> None:
+        """End with the terminal: nobody looks any more, and reading from it never waits again."""
+        if sys.__stdin__ is not None and self._on_terminal and not is_there(sys.__stdin__.fileno()):
+            os._exit(HUNG_UP)  # to leave in order would write to it
+
+    def _beside(self, work: Any, group: str) -> None:
+        """One worker of a group at a time: a slow one is not asked again."""
+        if not any(worker.group == group and not worker.is_finished for worker in self.workers):
+            self.run_worker(work, thread=True, group=group)
+
+    def _judge(self) -> None:
+        began = time.monotonic()
+        found: Diagnosis | str
+        try:
+            found = self.debugger.diagnosis
+            born = self.debugger.birth() if self.found is None and found.findings else None
+        except Exception as error:  # a verdict is no reason to lose the debugger
+            found, born = f"{type(error).__name__}: {error}", None
+        self._next_verdict = time.monotonic() + PATIENCE * (time.monotonic() - began)
+        self.call_from_thread(self._judged, found, born)
+
+    def _judged(self, found: Diagnosis | str, born: Any) -> None:
+        self.found = found
+        self.show_headline()
+        if born is not None and self.untouched:
+            self.debugger.look(born)
+            self.show_focus()
+
+    def _read_again(self) -> None:
+        if not self._may_grow:
+            return
+        self._may_grow = is_alive(self.debugger)  # asked first: what it wrote last is read once more
+        again = grown(self.debugger)
+        if again is not None:
+            with self.reading:
+                self.debugger.replace(again)
+            self.call_from_thread(self.show_grown)
+            self.call_from_thread(self._judge_again)
+
+    def _judge_again(self) -> None:
+        if time.monotonic() >= self._next_verdict or not self._may_grow:
+            self._beside(self._judge, "verdict")
+
+    def _ask_status(self) -> None:
+        live = self.debugger.live
+        if live is None:
+            return
+        try:
+            status = live.ask("status")
+        except SleuthError as error:
+            self.debugger.live = self.status = None
+            self.call_from_thread(self.say, str(error), True)
+        else:
+            if self.status is None or _stand(status) != _stand(self.status):
+                with self.reading:
+                    follow(self.debugger, status)
+                self.call_from_thread(self.show_focus)
+            self.status = status
+        self.call_from_thread(self.show_headline)
+
+    # ---- of the app
+
+    @property
+    def untouched(self) -> bool:
+        raise NotImplementedError
+
+    def show_headline(self) -> None:
+        raise NotImplementedError
+
+    def show_focus(self, in_list: bool = True) -> None:
+        raise NotImplementedError
+
+    def show_grown(self) -> None:
+        raise NotImplementedError
+
+    def say(self, text: str, bad: bool = False) -> None:
+        raise NotImplementedError
+
+
+def _stand(status: dict[str, Any]) -> tuple[object, ...]:
+    """What tells one pause from another."""
+    return status.get("state"), status.get("pause"), place_of(status)
+
+
+def is_there(descriptor: int) -> bool:
+    """Is a terminal still connected."""
+    try:
+        termios.tcgetattr(descriptor)
+    except termios.error:
+        return False
+    return True

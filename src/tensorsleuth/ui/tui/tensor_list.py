@@ -1,0 +1,55 @@
+"""The list of tensors, or of alerts."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from tensorsleuth.core.formatting import printable
+from tensorsleuth.ui.debugger.listing import Listing
+from tensorsleuth.ui.debugger.portrait import state
+from tensorsleuth.ui.tui.lines import Choice
+
+STATE = 4  # columns for NaN, −∞, ok
+STEP = 4
+STYLES = {"ok": "green", "?": "dim"}  # all others are bad
+
+
+class TensorList(Choice):
+    """A cursor on a listing."""
+
+    def __init__(self, listing: Listing, id: str) -> None:
+        super().__init__(id=id)
+        self.listing = listing
+
+    def count(self) -> int:
+        return len(self.listing)
+
+    def show(self, listing: Listing, place: int | None = None) -> None:
+        """Show another list, with the cursor where a tensor stands in it."""
+        self.listing = listing
+        at = listing.find(place) if place is not None and place >= 0 else None
+        far = at is not None and not self._in_view(at)
+        self.changed()
+        self.put(at if at is not None else self.cursor)
+        self.call_after_refresh(self.bring_into_view, self.cursor, far)
+
+    def put(self, at: int) -> None:
+        super().put(at)
+        here = f"{self.cursor + 1:,}/" if len(self.listing) else ""
+        self.border_title = printable(f"{self.listing.wish.title} {here}{len(self.listing):,}").replace("[", r"\[")
+
+    def _in_view(self, at: int) -> bool:
+        return 0 <= at - self.scroll_offset.y < self.scrollable_content_region.height
+
+    def line(self, at: int, width: int) -> Text:
+        event = self.listing.event(at)
+        word = state(event)
+        step = int(self.listing.everything.health["step"][self.listing.places[at]])
+        said = Text.assemble((f"{word:>{STATE}} ", STYLES.get(word, "bold red")))
+        said.append(f"{step if step >= 0 else '–':>{STEP}} ", style="dim")
+        return said.append(_end(printable(event.name), width - said.cell_len))
+
+
+def _end(name: str, width: int) -> str:
+    """The end of a long name: what tells it from the others."""
+    return name if len(name) <= width else f"…{name[len(name) - width + 1 :]}"

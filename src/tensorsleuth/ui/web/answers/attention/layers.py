@@ -1,0 +1,110 @@
+"""Layers by steps in one picture: what leaves each layer, gradients, how far steps move the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.analyze.layers.no_stats import why_nothing
+from tensorsleuth.core.array import Array
+from tensorsleuth.trace.series.watched import WatchedSeries
+from tensorsleuth.ui.web.answers.attention import packed
+from tensorsleuth.ui.web.answers.attention.locations import place_of, tensor_of
+from tensorsleuth.ui.web.answers.attention.stats import Seen, seen, series_of
+from tensorsleuth.ui.web.run import parameters
+from tensorsleuth.ui.web.run.open_run import OpenRun
+from tensorsleuth.ui.web.run.question import Answer, Parameters
+
+KINDS = ("output", "gradient", "update", "variable")
+ROWS, STEPS = 256, 100  # of a picture
+
+Measure = Callable[[WatchedSeries], Array]
+
+
+def _share(series: WatchedSeries, part: Array) -> Array:
+    elements = series.rows["elements"].astype(np.float64)
+    return np.asarray(np.divide(part, elements, out=np.full(len(series), np.nan), where=elements > 0))
+
+
+def _bad(series: WatchedSeries) -> Array:
+    return np.asarray(sum(series.rows[name].astype(np.float64) for name in ("nan", "neg_inf", "pos_inf")))
+
+
+COMMON: dict[str, Measure] = {
+    "norm": lambda series: series.norm,
+    "mean": lambda series: series.mean,
+    "std": lambda series: series.std,
+    "zeros": lambda series: _share(series, series.rows["zero"]),
+}
+MEASURES: dict[str, dict[str, Measure]] = {
+    "output": {
+        **COMMON,
+        "dead": lambda series: series.dead / series.units,
+        "saturated": lambda series: series.saturated,
+    },
+    "gradient": COMMON,
+    "update": {"ratio": lambda series: series.ratio, "norm": lambda series: series.norm},
+    "variable": COMMON,
+}
+
+
+def answer(opened: OpenRun, asked: Parameters) -> Answer:
+    """The Layers of inside.ts."""
+    found = seen(opened)
+    there = [kind for kind in KINDS if found.inside.of(kind)]
+    kind = parameters.one_of(asked, "kind", KINDS, there[0] if there else KINDS[0])
+    series = found.inside.of(kind)
+    series = series[::-1] if kind == "gradient" else series  # they flow from the last layer to the first
+    return {"kinds": there, "kind": kind, "why": _why(opened, found, kind)} | _picture(opened, found, kind, series)
+
+
+def answer_spot(opened: OpenRun, asked: Parameters) -> Answer:
+    """The Spot of inside.ts: where a thing stands that was seen, at a step."""
+    series = series_of(opened, asked.get("id", ""), *KINDS, "attention")
+    process = seen(opened).process
+    step = parameters.whole(asked, "step", int(series.steps[-1]), -1)
+    return {"tensor": tensor_of(opened, process, series, step), "place": place_of(opened, process, series)}
+
+
+def _why(opened: OpenRun, found: Seen, kind: str) -> str | None:
+    return None if found.inside.of(kind) else why_nothing(opened.trace, found.inside, f"{kind}s")
+
+
+def _picture(opened: OpenRun, found: Seen, kind: str, series: list[WatchedSeries]) -> dict[str, Any]:
+    shown = series[:ROWS]
+    steps = np.unique(np.concatenate([one.steps for one in shown])) if shown else np.empty(0, np.int64)
+    kept = steps[np.unique(np.linspace(0, len(steps) - 1, min(STEPS, len(steps))).astype(np.int64))]
+    measures = {name: _grid(shown, kept, measure) for name, measure in MEASURES[kind].items()}
+    bad = _grid(shown, kept, _bad)
+    return {
+        "steps": [max(step, 0) for step in kept.tolist()],
+        "looks": len(steps),
+        "rows": [_row(opened, found, one) for one in shown],
+        "leftOut": len(series) - len(shown),
+        "measures": {name: packed.floats(grid) for name, grid in measures.items() if np.isfinite(grid).any()},
+        "bad": packed.floats(bad) if np.nan_to_num(bad).any() else None,
+    }
+
+
+def _grid(series: list[WatchedSeries], steps: Array, measure: Measure) -> Array:
+    """A row for each series, a column for each step; NaN where there was no look."""
+    grid = np.full((len(series), len(steps)), np.nan)
+    for row, one in enumerate(series):
+        with np.errstate(all="ignore"):
+            values = measure(one)
+        at = np.searchsorted(steps, one.steps)
+        known = (at < len(steps)) & (steps[np.minimum(at, len(steps) - 1)] == one.steps)
+        grid[row, at[known]] = values[known]
+    return grid
+
+
+def _row(opened: OpenRun, found: Seen, series: WatchedSeries) -> dict[str, Any]:
+    shape = list(series.shape())
+    return {
+        "id": found.id(series),
+        "name": series.name,
+        "shape": shape,
+        "place": place_of(opened, found.process, series),
+    }

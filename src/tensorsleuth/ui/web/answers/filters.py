@@ -1,0 +1,104 @@
+"""Which tensors a list is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import EventFlag
+from tensorsleuth.trace.query.ops import Op
+from tensorsleuth.ui.web.run import parameters
+from tensorsleuth.ui.web.run.open_run import OpenRun
+from tensorsleuth.ui.web.run.question import Parameters
+from tensorsleuth.ui.web.run.table import Table
+
+HEALTH = ("bad", "nan", "inf", "zero", "healthy")
+_OUTPUT = re.compile(r"(.*):(\d{1,6})")
+Test = Callable[[Op], object]
+
+
+def select(opened: OpenRun, asked: Parameters) -> Array:
+    """The places of the tensors that pass every test, oldest first."""
+    table, places = opened.table, opened.table.order
+    tests = list(_tests(opened, asked))
+    if tests:
+        passing = np.array([*(all(test(op) for test in tests) for op in table.ops), False], bool)  # the last: number -1
+        places = places[passing[table.op[places]]]
+    for keep in (_steps, _health, _eager, _output):
+        places = keep(table, places, asked)
+    return places
+
+
+def _tests(opened: OpenRun, asked: Parameters) -> Iterator[Test]:
+    """What must hold of a tensor's op."""
+    name, kind, layer = (parameters.text(asked, field) for field in ("name", "op", "layer"))
+    graph, file, line = parameters.text(asked, "graph"), asked.get("file"), parameters.whole_or_none(asked, "line")
+    if name:
+        by_name = parameters.pattern(_split(name)[0], ignore_case=True)
+        yield lambda op: by_name.search(op.name)
+    if kind:
+        by_type = parameters.pattern(kind)
+        yield lambda op: by_type.fullmatch(op.type)
+    if layer:
+        by_layer = parameters.pattern(layer, ignore_case=True)
+        yield lambda op: op.layer is not None and by_layer.search(op.layer)
+    if graph:
+        yield lambda op: op.graph == graph
+    if file:
+        path = opened.sources.paths[opened.sources.text(file)[0]]
+        yield lambda op: op.file == path
+    if line is not None:
+        yield lambda op: op.line == line
+
+
+def _split(name: str) -> tuple[str, int | None]:
+    """A name, and the number of the output that is meant."""
+    found = _OUTPUT.fullmatch(name)
+    return (found[1], int(found[2])) if found is not None else (name, None)
+
+
+def _output(table: Table, places: Array, asked: Parameters) -> Array:
+    output = _split(asked.get("name", ""))[1]
+    if output is None:
+        return places
+    firsts = np.array([*(op.first for op in table.ops), 0], np.int64)
+    here: Array = table.column("tensor", places) - firsts[table.op[places]] == output
+    return places[here]
+
+
+def _steps(table: Table, places: Array, asked: Parameters) -> Array:
+    first, last = parameters.whole_or_none(asked, "from"), parameters.whole_or_none(asked, "to")
+    if first is None and last is None:
+        return places
+    steps = table.step[places]
+    keep = steps >= max(first or 0, 0)
+    return places[keep & (steps <= last) if last is not None else keep]
+
+
+def _eager(table: Table, places: Array, asked: Parameters) -> Array:
+    eager = parameters.truth(asked, "eager")
+    return places if eager is None else places[table.eager[places] == eager]
+
+
+def _health(table: Table, places: Array, asked: Parameters) -> Array:
+    which = parameters.one_of(asked, "health", HEALTH, "")
+    if not which:
+        return places
+    flags = table.flags[places]
+    if which == "healthy":
+        return np.asarray(places[flags & (EventFlag.BAD | EventFlag.LOOKED) == EventFlag.LOOKED])
+    if which == "zero":
+        return np.asarray(places[(flags & EventFlag.RANGED != 0) & (table.column("zero", places) > 0)])
+    bad: Array = places[flags & EventFlag.BAD != 0]
+    return bad if which == "bad" else bad[having(table, bad, which)]
+
+
+def having(table: Table, bad: Array, kind: str) -> Array:
+    """Which bad tensors hold a NaN, or an infinity; where the mode did not count, they may hold either."""
+    names = {"nan": ("nan",), "inf": ("neg_inf", "pos_inf")}.get(kind, (kind,))
+    counted = table.flags[bad] & EventFlag.COUNTED != 0
+    found = np.logical_or.reduce([table.column(name, bad) > 0 for name in names])
+    return np.asarray(found | ~counted)

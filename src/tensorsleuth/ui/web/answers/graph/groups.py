@@ -1,0 +1,92 @@
+"""What ops belong together: the functions they are in, called at one place each, and their layers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+from tensorsleuth.core.catalog import Instance
+from tensorsleuth.core.ops.function_names import program_name
+from tensorsleuth.core.ops.kinds import BRANCHES, LOOPS
+from tensorsleuth.trace.query.ops import ARGUMENT, Op
+from tensorsleuth.ui.web.run.table import Table
+
+MAX_NESTING = 100
+
+
+@dataclass(frozen=True)
+class Group:
+    """A function at the place that calls it, a loop, a branch, or a layer in one of these."""
+
+    id: str
+    name: str
+    kind: str
+    parent: str | None
+
+
+class Groups:
+    """Of the ops of a run, by id. An id has letters, digits and dots only."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self.all: dict[str, Group] = {}
+        self._layers: dict[tuple[int, int, str], str] = {}
+
+    def of(self, op: Op) -> list[str]:
+        """The groups that an op is in, outermost first."""
+        around = self._functions(op.process, op.instance) if op.eager < 0 else []
+        if op.layer is None or op.type == ARGUMENT:
+            return around
+        return [*around, self._layer(op, around[-1] if around else None)]
+
+    def _functions(self, process: int, instance: int) -> list[str]:
+        catalogue, found = self._table.asked[process].process.catalogue, list[str]()
+        chain: list[Instance] = []
+        one = catalogue.instances.get(instance)
+        while one is not None and len(chain) < MAX_NESTING:
+            chain.append(one)
+            one = catalogue.instances.get(one.parent)
+        for one in reversed(chain):
+            id = f"f{process}.{one.id}"
+            if id not in self.all:
+                name, kind = self._described(process, one.id)
+                self.all[id] = Group(id, name, kind, found[-1] if found else None)
+            found.append(id)
+        return found
+
+    def _described(self, process: int, number: int) -> tuple[str, str]:
+        """What a function is called, and what kind of call it is."""
+        catalogue = self._table.asked[process].process.catalogue
+        instance = catalogue.instances[number]
+        function, parent = catalogue.functions[instance.function], catalogue.instances.get(instance.parent)
+        if parent is None:
+            return plain_name(function.name), "function"
+        caller = catalogue.functions[parent.function].nodes[instance.node]
+        if caller.type in LOOPS:
+            return caller.name, "loop"
+        return (plain_name(function.name), "branch" if caller.type in BRANCHES else "function")
+
+    def _layer(self, op: Op, parent: str | None) -> str:
+        key = op.process, op.instance if op.eager < 0 else -1, op.layer or ""
+        if key not in self._layers:
+            id = self._layers[key] = f"l{op.process}.{key[1] if key[1] >= 0 else 'e'}.{_digest(key[2])}"
+            self.all[id] = Group(id, op.layer or "", "layer", parent)
+        return self._layers[key]
+
+    @cached_property
+    def sizes(self) -> Counter[str]:
+        """How many ops each group has, with those of the groups in it."""
+        return Counter(group for op in self._table.ops if op.type != ARGUMENT for group in self.of(op))
+
+
+def _digest(layer: str) -> str:
+    """Short, and the same whenever the run is opened: ids stand in addresses that people send each other."""
+    return hashlib.blake2s(layer.encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def plain_name(function: str) -> str:
+    """What the program calls a traced function: TensorFlow adds to it."""
+    name = program_name(function)
+    return f"gradient of {name}" if "__backward_" in function else name

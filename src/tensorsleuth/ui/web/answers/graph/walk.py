@@ -1,0 +1,146 @@
+"""Walks from an op to what went in and what took it, as far as asked, through closed groups at no cost."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tensorsleuth.trace.query.ops import Op
+from tensorsleuth.trace.query.tensor_event import TensorEvent, moment_of
+from tensorsleuth.ui.web.answers.graph.groups import Groups
+from tensorsleuth.ui.web.run import ids
+from tensorsleuth.ui.web.run.table import Table
+
+MOST = 60  # nodes
+MOST_OPS = 400  # that are looked at, also in closed groups
+MOST_CONSUMERS = 20
+
+
+@dataclass
+class Met:
+    """A node: an op, or a closed group, with the tensors that stand for it."""
+
+    id: str
+    group: str | None  # the open one that it is in
+    closed: str | None  # the closed one that it is
+    events: dict[Op, TensorEvent] = field(default_factory=dict)
+    up: bool = False
+    down: bool = False
+
+
+@dataclass(frozen=True)
+class Edge:
+    """From what was computed first to what took it."""
+
+    source: str
+    target: str
+    bad: bool
+    back: bool
+
+
+class Walk:
+    """The neighbourhood of one tensor."""
+
+    def __init__(self, table: Table, groups: Groups, is_open: Callable[[str], bool]) -> None:
+        self._table = table
+        self._groups = groups
+        self._is_open = is_open
+        self.nodes: dict[str, Met] = {}
+        self.edges: dict[tuple[str, str, bool], Edge] = {}
+        self.left_out: set[str] = set()
+        self._asked: dict[tuple[int, bool], list[TensorEvent]] = {}
+
+    def go(self, start: TensorEvent, up: int, down: int) -> None:
+        """Inputs first, a level at a time; then what took it; then what else there is between those that were met."""
+        self._add(start)
+        self._spread(start, up, upward=True)
+        self._spread(start, down, upward=False)
+        for met in self.nodes.values():
+            for event in list(met.events.values()):
+                met.up |= self._complete(event, upward=True)
+                met.down |= self._complete(event, upward=False)
+
+    def _around(self, event: TensorEvent, upward: bool) -> list[TensorEvent]:
+        """What went into a tensor, or took it, as far as the catalogue knows it."""
+        key = id(event), upward
+        if key not in self._asked:
+            found = event.inputs() if upward else event.consumers(MOST_CONSUMERS)
+            self._asked[key] = [other for other in found if other.op.first >= 0]
+        return self._asked[key]
+
+    def _complete(self, event: TensorEvent, upward: bool) -> bool:
+        """Join a tensor to those that are shown; whether there are others."""
+        more = False
+        for other in self._around(event, upward):
+            if self.node_of(other.op)[0] in self.nodes:
+                self._join(*((other, event) if upward else (event, other)))
+            else:
+                more = True
+        return more
+
+    def node_of(self, op: Op) -> tuple[str, str | None, str | None]:
+        """The node that stands for an op: its id, the open group that it is in, the closed one that it is."""
+        inside = None
+        for group in self._groups.of(op):
+            if not self._is_open(group):
+                return group, inside, group
+            inside = group
+        return ids.of_op(op), inside, None
+
+    def _add(self, event: TensorEvent) -> bool:
+        """Show a tensor; whether there was room for its node."""
+        name, group, closed = self.node_of(event.op)
+        if name not in self.nodes and len(self.nodes) >= MOST:
+            self.left_out.add(name)
+            return False
+        self.nodes.setdefault(name, Met(name, group, closed)).events.setdefault(event.op, event)
+        return True
+
+    def _spread(self, start: TensorEvent, levels: int, upward: bool) -> None:
+        seen = {start.op}
+        todo = deque([(start, 0)])
+        while todo and len(seen) < MOST_OPS:
+            event, level = todo.popleft()
+            here = self.node_of(event.op)[0]
+            for other in self._around(event, upward):
+                inside = self.node_of(other.op)[0] == here
+                if other.op in seen or (level >= levels and not inside) or not self._add(other):
+                    continue
+                seen.add(other.op)
+                todo.appendleft((other, level)) if inside else todo.append((other, level + 1))
+
+    def _join(self, source: TensorEvent, target: TensorEvent) -> None:
+        first, second = self.node_of(source.op)[0], self.node_of(target.op)[0]
+        back = self._is_back(source, target)
+        if first == second and (not back or self.nodes[first].closed is not None):
+            return  # in one node: only an op that takes what it made in the iteration before
+        known = self.edges.get((first, second, back))
+        bad = self._carries_bad(source, target) or bool(known and known.bad)
+        self.edges[first, second, back] = Edge(first, second, bad, back)
+
+    def _carries_bad(self, source: TensorEvent, target: TensorEvent) -> bool:
+        """What was not seen handed on what is bad, where that went in and came out behind it."""
+        if source.row is not None or not target.bad:
+            return source.bad
+        return any(before.bad for before in self._around(source, upward=True))
+
+    def _is_back(self, source: TensorEvent, target: TensorEvent) -> bool:
+        """Is it taken from the iteration before: the graph says so, else the iterations in which both were seen."""
+        op, asked = target.op, self._table.asked[target.op.process]
+        instance = asked.process.catalogue.instances.get(op.instance) if op.node >= 0 else None
+        if instance is not None and source.op.process == op.process:
+            slots = asked.moments.flow.slots(instance, op.node)
+            tensor = source.op.first + source.output
+            taken = [one.earlier for slot in slots for one in slot if one.tensor == tensor]
+            if taken:
+                return all(taken)
+        return _is_later(source, target)
+
+
+def _is_later(source: TensorEvent, target: TensorEvent) -> bool:
+    """Were the two seen in different iterations of a loop."""
+    if source.row is None or target.row is None or source.iteration is None or target.iteration is None:
+        return False
+    same_loop = moment_of(source) is moment_of(target) and source.row["frame"] == target.row["frame"]
+    return bool(same_loop and source.iteration < target.iteration)

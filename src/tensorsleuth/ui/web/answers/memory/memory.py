@@ -1,0 +1,154 @@
+"""Where the memory went: resident memory over time with the tensors in it, and one moment opened up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tensorsleuth.analyze.memory.account import GROUPS, Account
+from tensorsleuth.analyze.memory.buffer_rows import part_around
+from tensorsleuth.analyze.memory.labels import KINDS
+from tensorsleuth.analyze.memory.report import PEAK, fullest, opened_up
+from tensorsleuth.core.array import Array
+from tensorsleuth.ui.web.answers.memory.memory_moment import told
+from tensorsleuth.ui.web.run import parameters
+from tensorsleuth.ui.web.run.errors import BadQuestion
+from tensorsleuth.ui.web.run.lanes import process_name
+from tensorsleuth.ui.web.run.open_run import OpenRun
+from tensorsleuth.ui.web.run.question import Answer, Parameters
+from tensorsleuth.ui.web.run.step_times import step_times
+
+POINTS, MOST_POINTS = 800, 2000
+ROWS = 40_000  # of buffers that are looked at
+MOST_MARKS = 100
+NOTHING: Answer = {"process": None, "part": None, "limit": None, "start": 0, "peak": 0, "at": 0, "lost": 0} | {
+    name: [] for name in ("processes", "seconds", "steps", "resident", "kinds", "marks")
+}
+
+
+def answer(opened: OpenRun, asked: Parameters) -> Answer:
+    """A Memory of types.ts."""
+    points = parameters.whole(asked, "points", POINTS, 3, MOST_POINTS)
+    sampled = _sampled(opened)
+    if not sampled:
+        return NOTHING
+    number = _process(sampled, asked)
+    account = _account(opened, number, _time(opened, number, asked, "near"))
+    samples = account.samples
+    at = _points(samples, points)
+    return {
+        "process": number,
+        "processes": [_named(opened, one) for one in sampled],
+        "part": _part(opened, number, account),
+        "limit": int(samples["group_limit"][-1]) or None,
+        "start": int(samples["resident"][0]),
+        "peak": int(samples["resident"].max()),
+        "at": _seconds(opened, number, np.array([account.peak]))[0],
+        "lost": account.process.lost_buffers,
+        "seconds": _seconds(opened, number, samples["time"][at]),
+        "steps": [step if step >= 0 else None for step in samples["step"][at].tolist()],
+        "resident": samples["resident"][at].tolist(),
+        "kinds": _kinds(account, at),
+        "marks": _marks(opened),
+    }
+
+
+def answer_at(opened: OpenRun, asked: Parameters) -> Answer:
+    """A MemoryMoment of types.ts."""
+    by = parameters.one_of(asked, "by", tuple(GROUPS), "kind")
+    sampled = _sampled(opened)
+    if not sampled:
+        raise BadQuestion("The run says nothing about memory.", "Record it again: sleuth run program.py")
+    number = _process(sampled, asked)
+    time = _time(opened, number, asked, "at")
+    account = _account(opened, number, _time(opened, number, asked, "near") or time)
+    words = PEAK if time is None else "a moment"
+    moment = opened_up(opened.trace, account, account.peak if time is None else time, words)
+    return told(opened, number, moment, by)
+
+
+# ---- which process, which moment
+
+
+def _sampled(opened: OpenRun) -> list[int]:
+    """The processes that say something about memory, the one that had most first."""
+    most = {at: int(one.memory["resident"].max()) for at, one in enumerate(opened.trace.processes) if len(one.memory)}
+    return sorted(most, key=lambda at: -most[at])
+
+
+def _process(sampled: list[int], asked: Parameters) -> int:
+    number = parameters.whole(asked, "process", sampled[0])
+    if number not in sampled:
+        there = ", ".join(map(str, sorted(sampled)))
+        raise BadQuestion(f"Process {number} says nothing about memory.", f"Take one of {there}.")
+    return number
+
+
+def _time(opened: OpenRun, number: int, asked: Parameters, name: str) -> int | None:
+    """A moment that is asked for, within the samples."""
+    if not asked.get(name):
+        return None
+    times = opened.trace.processes[number].memory["time"]
+    seconds = min(max(parameters.number(asked, name, 0.0), -1e9), 1e9)
+    return min(max(opened.table.lanes.clock(number, seconds), int(times[0])), int(times[-1]))
+
+
+def _account(opened: OpenRun, number: int, time: int | None) -> Account:
+    """Of the rows around a moment, the peak where none is asked for; all, where there are not too many."""
+    asked = opened.table.asked[number]
+    samples = asked.process.memory
+    near = int(samples["time"][int(samples["anonymous"].argmax())]) if time is None else time
+    part = part_around(asked.process, near, ROWS)
+    return opened.keep("memory", (number, part), lambda: Account(asked, part))
+
+
+# ---- over time
+
+
+def _points(samples: Array, most: int) -> Array:
+    """All samples; or the first, the last, and in between the fullest of each piece of time."""
+    last = len(samples) - 1
+    return np.arange(last + 1) if last < most else np.unique([0, *fullest(samples, most - 2), last])
+
+
+def _kinds(account: Account, at: Array) -> list[dict[str, Any]]:
+    """What tensors took at each point, kind by kind; None where rows were not looked at."""
+    known = account.told[at].tolist()
+    sums = account.by_kind(account.samples["time"][at].astype(np.int64))
+    return [
+        {"kind": kind, "bytes": [size if told else None for size, told in zip(sums[kind].tolist(), known)]}
+        for kind in KINDS
+    ]
+
+
+def _part(opened: OpenRun, number: int, account: Account) -> dict[str, Any] | None:
+    """From when to when tensors are told, where that is not all of the time."""
+    if account.lives.part.whole:
+        return None
+    times = account.samples["time"][account.told]
+    begin, end = _seconds(opened, number, times[[0, -1]]) if len(times) else (0.0, 0.0)
+    part = account.lives.part
+    return {"from": begin, "to": end, "rows": part.end - part.begin, "of": part.of}
+
+
+def _marks(opened: OpenRun) -> list[dict[str, Any]]:
+    """Where epochs begin; where there are no two, where steps do. Some of them where there are many."""
+    times = step_times(opened)
+    if not len(times.steps):
+        return []
+    batches = opened.trace.processes[int(times.processes[0])].batches
+    epochs = batches.of_calls(times.calls, batches.epochs)
+    first = np.flatnonzero(np.diff(epochs, prepend=-1) > 0)
+    word, names, at = ("epoch", epochs, first) if len(first) > 1 else ("step", times.steps, np.arange(len(epochs)))
+    at = at[:: -(-len(at) // MOST_MARKS)]
+    return [{"seconds": float(times.begins[one]), "name": f"{word} {names[one]}"} for one in at.tolist()]
+
+
+def _named(opened: OpenRun, number: int) -> dict[str, Any]:
+    process = opened.trace.processes[number]
+    return {"number": number, "name": process_name(process, number), "peak": int(process.memory["resident"].max())}
+
+
+def _seconds(opened: OpenRun, number: int, times: Array) -> list[float]:
+    return [float(one) for one in opened.table.lanes.seconds(number, times)]

@@ -1,0 +1,101 @@
+"""Single numbers that a program computes again and again: the loss before all others."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.dtypes import Kind, dtype_of
+from tensorsleuth.core.layout.rows import EventFlag
+from tensorsleuth.core.ops.kinds import READS
+from tensorsleuth.trace.query.ops import ARGUMENT, Op
+from tensorsleuth.ui.web.run.columns import told
+from tensorsleuth.ui.web.run.open_run import OpenRun
+
+MOST = 200
+_ASSIGNED = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*[-+*/]?=[^=]")
+_RETURNED = re.compile(r"^\s*return\b")
+_LOSS = re.compile(r"(^|[/_\W])(loss|cost|objective|nll|elbo|\w*entropy|mse|mae)", re.IGNORECASE)
+_UNLIKELY = {*READS, "Feed", "Cast", "Const", "Identity"}
+
+
+@dataclass(frozen=True)
+class Series:
+    """An op whose output is a single number, and how often it was computed."""
+
+    op: Op
+    label: str
+    count: int
+    likely: int  # to be the loss; more is more likely
+
+
+class Scalars:
+    """Finds them among the ops of a run, by the first tensor of each."""
+
+    def __init__(self, opened: OpenRun) -> None:
+        self._opened = opened
+        self._table = opened.table
+
+    @cached_property
+    def all(self) -> list[Series]:
+        """The likely loss first."""
+        counts = np.bincount(self._table.op + 1, minlength=len(self._table.ops) + 1)[1:]
+        found = [self._series(number, int(counts[number])) for number in self._numbers(counts)]
+        return sorted(found, key=lambda one: (-one.likely, -one.count, one.op.process, -one.op.first))[:MOST]
+
+    def _numbers(self, counts: Array) -> list[int]:
+        """Numbers of ops with a single output, a float of no axes, seen more than once."""
+        ops = self._table.ops
+        found = [number for number in np.flatnonzero(counts > 1).tolist() if ops[number].outputs == 1]
+        firsts = self._table.firsts[found]
+        numbers = self._table.column("dtype", firsts)
+        floats = np.isin(numbers, [number for number in range(256) if dtype_of(number).kind is Kind.FLOAT])
+        ranged = self._table.flags[firsts] & EventFlag.RANGED != 0
+        single = (told(self._table, "elements", firsts) == 1) & floats & ranged
+        kept = (number for number, likely in zip(found, single.tolist(), strict=True) if likely)
+        return [number for number in kept if ops[number].type != ARGUMENT and self._has_no_axes(number)]
+
+    def _has_no_axes(self, number: int) -> bool:
+        row = self._table.row(int(self._table.firsts[number]))
+        return self._table.asked[self._table.ops[number].process].process.shape_of(row) == ()
+
+    def _series(self, number: int, count: int) -> Series:
+        op = self._table.ops[number]
+        name = self._named.get(op)
+        loss = bool(_LOSS.search(op.name) or _LOSS.search(op.layer or ""))
+        likely = 4 * bool(name and _LOSS.search(name)) + 2 * loss + bool(name) + (count <= self._steps)
+        unlikely = 8 * (op.differentiates is not None) + 4 * (op.type in _UNLIKELY) + 4 * _is_optimizer(op)
+        return Series(op, self._label(op, name, loss), count, likely - unlikely)
+
+    @cached_property
+    def _steps(self) -> int:
+        """Of a loss, there is about one a step."""
+        return int(self._table.step.max(initial=0)) + 1
+
+    def _label(self, op: Op, name: str | None, loss: bool) -> str:
+        line = f"{os.path.basename(op.file)}:{op.line}" if op.file is not None else op.name
+        return name or (op.layer or "loss" if loss else line)
+
+    @cached_property
+    def _named(self) -> dict[Op, str]:
+        """What the program calls the result of the last op of a line: a variable, or the function that returns it."""
+        last: dict[tuple[int, str | None, str | None, int | None], Op] = {}
+        for op in self._table.ops:
+            if op.file is not None and op.differentiates is None:
+                last[op.process, op.graph, op.file, op.line] = op
+        named = ((op, self._name(op)) for op in last.values())
+        return {op: name for op, name in named if name}
+
+    def _name(self, op: Op) -> str | None:
+        code = self._opened.sources.code(op.file, op.line)
+        found = _ASSIGNED.match(code)
+        return found[1] if found is not None else op.function if _RETURNED.match(code) else None
+
+
+def _is_optimizer(op: Op) -> bool:
+    return (op.layer or "").startswith("optimizer")

@@ -1,0 +1,18 @@
+"""A file of the program as it was when it ran, with the health of what each line computed."""
+
+from __future__ import annotations
+
+from tensorsleuth.ui.web.answers.source.highlight import highlighted
+from tensorsleuth.ui.web.answers.source.margins import margins
+from tensorsleuth.ui.web.run.open_run import OpenRun
+from tensorsleuth.ui.web.run.question import Answer, Parameters
+
+
+def answer(opened: OpenRun, asked: Parameters) -> Answer:
+    """A Source of types.ts."""
+    number, text = opened.sources.text(asked.get("file", ""))
+    step = int(opened.table.step[opened.table.place(asked["at"])]) if asked.get("at") else None
+    marks = opened.keep("margins", (number, step), lambda: margins(opened, opened.sources.paths[number], step))
+    lines = opened.keep("source", number, lambda: highlighted(text))
+    told = [{"html": html, "margin": marks.get(line)} for line, html in enumerate(lines, 1)]
+    return {"file": opened.sources.describe(number), "lines": told, "css": None}

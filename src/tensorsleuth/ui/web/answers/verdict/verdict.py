@@ -1,0 +1,63 @@
+"""What went wrong, as `sleuth why` tells it, with the tensors that it is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorsleuth.core.finding import Finding
+from tensorsleuth.diagnose.violations import CAUSE as VIOLATION
+from tensorsleuth.ui.terminal.verdict import sureness
+from tensorsleuth.ui.web.answers.verdict.ending import told_end
+from tensorsleuth.ui.web.run import ids
+from tensorsleuth.ui.web.run.nearest_tensor import latest_of_line
+from tensorsleuth.ui.web.run.open_run import OpenRun
+from tensorsleuth.ui.web.run.question import Answer, Parameters
+from tensorsleuth.ui.web.run.violations import broken
+
+
+def answer(opened: OpenRun, asked: Parameters) -> Answer:
+    """A Verdict of types.ts."""
+    found = opened.diagnosis
+    return {
+        "verdict": found.verdict,
+        "blind": found.blind,
+        "unjudged": found.unjudged,
+        "findings": [told(opened, one) for one in found.findings],
+        "masked": [told(opened, one) for one in found.masked],
+        "notes": [told(opened, one) for one in found.notes],
+        "end": told_end(opened, found.end),
+    }
+
+
+def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
+    """A Finding of types.ts."""
+    evidence = [
+        {**said, "tensor": tensor_id(finding, piece.tensor)}
+        for said, piece in zip(finding.to_json()["evidence"], finding.evidence, strict=True)
+    ]
+    hops = finding.hops or (None,) * len(finding.chain)
+    chain = [{"text": text, "tensor": tensor_id(finding, hop)} for text, hop in zip(finding.chain, hops, strict=True)]
+    return finding.to_json() | {
+        "evidence": evidence,
+        "chain": chain,
+        "counted": sureness(finding) if finding.is_habit else None,
+        "logged": [said.words for said in finding.logged],
+        "tensor": tensor_id(finding, finding.tensor) or _shown_for(opened, finding),
+        "place": opened.sources.place(finding.file, finding.line, finding.function),
+    }
+
+
+def tensor_id(finding: Finding, number: int | None) -> str | None:
+    return ids.name_of(finding.process, number) if number is not None and finding.process is not None else None
+
+
+def _shown_for(opened: OpenRun, finding: Finding) -> str | None:
+    """Of a finding about a line, a tensor to look at: the one that is shown for a broken rule, or the line's last."""
+    if finding.process is None or finding.file is None:
+        return None
+    wanted = finding.process, finding.file, finding.line, finding.name
+    broke = (one.place for one in broken(opened) if one.rule[:4] == wanted) if finding.cause == VIOLATION else ()
+    place = next((place for place in broke if place is not None), None)
+    if place is None:
+        place = latest_of_line(opened, finding.process, finding.file, finding.line)
+    return opened.table.id(place) if place is not None else None

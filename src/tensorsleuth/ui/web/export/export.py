@@ -1,0 +1,72 @@
+"""The page in one file that needs no server: script and style inside, and the answers that it shows first."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.data.tokens.vocabulary import Vocabulary
+from tensorsleuth.ui.web.export.embedded_answers import take
+from tensorsleuth.ui.web.export.local_client import Asking
+from tensorsleuth.ui.web.page_files import INDEX, PageFile
+from tensorsleuth.ui.web.run.open_run import OpenRun
+from tensorsleuth.ui.web.server.replies import encoded
+from tensorsleuth.ui.web.server.run_cache import Book
+
+MOST = 5_000_000  # bytes: what people can attach to a bug report
+CHARSET = '<meta charset="utf-8" />'
+SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
+STYLE = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)">')
+
+
+def export_page(run: Path, files: Mapping[str, PageFile], target: Path, vocabulary: Vocabulary | None = None) -> int:
+    """Write it; how many bytes that were."""
+    asking = Asking(Book(OpenRun(run, vocabulary)), MOST - sum(len(file.body) for file in files.values()))
+    take(asking)
+    page = whole(files, asking.answers)
+    try:
+        target.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise SleuthError(f"cannot write {target}: {error.strerror}. Name another file: --export FILE") from error
+    return len(page.encode())
+
+
+def whole(files: Mapping[str, PageFile], answers: Mapping[str, object]) -> str:
+    """The built page with everything inside. Its policy names the one script and the one style by what is in them."""
+    index = files[INDEX].body.decode()
+    script, style = _inside(index, SCRIPT, files), _inside(index, STYLE, files)
+    script = script.replace("</script", r"<\/script").replace("<!--", r"\x3c!--")
+    policy = (
+        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    tag = f'<meta http-equiv="content-security-policy" content="{html.escape(policy)}" />'
+    index = index.replace(CHARSET, f"{CHARSET}\n    {tag}", 1)
+    for pattern in (SCRIPT, STYLE):
+        index = pattern.sub("", index)
+    data = f'<script type="application/json" id="answers">{embedded(answers)}</script>'
+    index = index.replace("</head>", f"  <style>{style}</style>\n  </head>", 1)
+    return index.replace("</body>", f'{data}\n    <script type="module">{script}</script>\n  </body>', 1)
+
+
+def embedded(answers: object) -> str:
+    """JSON that cannot end the element it stands in, nor begin a comment there, whatever a trace calls its ops."""
+    return encoded(answers).decode("ascii").replace("</", r"<\/").replace("<!", r"\u003c!")
+
+
+def digest(text: str) -> str:
+    """As a content security policy names a script or style."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _inside(index: str, pattern: re.Pattern[str], files: Mapping[str, PageFile]) -> str:
+    """The text of the one file that a tag of the page names; "" where there is no such tag."""
+    names = pattern.findall(index)
+    if len(names) > 1:
+        raise SleuthError(f"the page was built in {len(names)} parts; only one can be exported. Build it: make page")
+    return files[names[0]].body.decode() if names else ""

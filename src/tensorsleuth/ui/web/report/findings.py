@@ -1,0 +1,101 @@
+"""One finding: what, where, the lines as they were, what was seen, what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tensorsleuth.core.formatting import printable
+from tensorsleuth.ui.web.export.local_client import Asking
+from tensorsleuth.ui.web.report.pictures import curve, text
+
+AROUND = 4  # lines before and after the marked one
+
+_HEADINGS = ("", "tensor", "dtype", "shape", "what was in it")
+
+
+def finding(asking: Asking, told: dict[str, Any]) -> str:
+    kind = "finding masked" if told["severity"] == "masked" else "finding"
+    parts = [
+        f"<h3>{text(headline(told))}</h3>",
+        f'<p class="soft">{text(_where(told))}</p>',
+        *_source(asking, told["place"]),
+        _evidence(told["evidence"]),
+        _story(told),
+        *_history(asking, told["tensor"]),
+    ]
+    return f'<section class="{kind}">{"".join(parts)}</section>'
+
+
+def headline(told: dict[str, Any]) -> str:
+    """The summary, with the name of the file only."""
+    path = told["file"]
+    return str(told["summary"]).replace(path, path.rpartition("/")[2]) if path else str(told["summary"])
+
+
+def _where(told: dict[str, Any]) -> str:
+    place = f"{told['file']}:{told['line']}, in {told['function']}" if told["file"] else "no line that is known"
+    step = f"step {told['step']}" if told["step"] is not None and told["step"] >= 0 else None
+    batch = f"epoch {told['epoch']}, batch {told['batch']}" if told["epoch"] is not None else None
+    layer = f"layer {told['layer']}" if told["layer"] else None
+    return " · ".join(part for part in (place, layer, step, batch, told["replica"], told["worker"]) if part)
+
+
+def _source(asking: Asking, place: dict[str, Any] | None) -> Iterator[str]:
+    """The lines around, highlighted by the server: their HTML was made from escaped tokens."""
+    lines = asking(f"sources/{place['file']}").get("lines", []) if place else []
+    if not place or not lines:
+        return
+    first = max(1, place["line"] - AROUND)
+    rows = enumerate(lines[first - 1 : place["line"] + AROUND], first)
+    yield f"<pre>{''.join(_row(number, line['html'], number == place['line']) for number, line in rows)}</pre>"
+
+
+def _row(number: int, html: str, here: bool) -> str:
+    return f'<span class="row{" here" if here else ""}"><span class="number">{number}</span>{_seen(html)}</span>'
+
+
+def _seen(html: str) -> str:
+    """Without what turns the direction of writing, or is no character at all."""
+    return printable(html.rstrip().replace("\t", "    "))
+
+
+def _evidence(pieces: list[dict[str, Any]]) -> str:
+    if not pieces:
+        return ""
+    counted = all(piece["op"] == "expect" for piece in pieces)  # a broken rule says how many, not of which type
+    names = ("", "tensor", "how many", "", "what was found") if counted else _HEADINGS
+    head = f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"
+    return f'<table class="evidence">{head}{"".join(_piece(piece) for piece in pieces)}</table>'
+
+
+def _piece(piece: dict[str, Any]) -> str:
+    shape = "" if piece["shape"] is None else str(list(piece["shape"]))
+    cells = (piece["role"], piece["name"], piece["dtype"] or "", shape, piece["health"])
+    return f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _story(told: dict[str, Any]) -> str:
+    spread = " → ".join(hop["text"] for hop in told["chain"])
+    sure = f"{told['cause']}, {100 * told['confidence']:.0f} %"
+    rows = {
+        "Spread": spread,
+        "Seen": told["seen"],
+        "Others": told["others"],
+        "Logged": " · ".join(told["logged"]),
+        "Cause": sure,
+        "Change": told["fix"],
+    }
+    return f"<dl>{''.join(f'<dt>{name}</dt><dd>{text(said)}</dd>' for name, said in rows.items() if said)}</dl>"
+
+
+def _history(asking: Asking, tensor: str | None) -> Iterator[str]:
+    """The same tensor over the run: its range, and when it was bad."""
+    past = asking(f"tensors/{tensor}/history", points=400) if tensor else {}
+    if not any(value is not None for value in past.get("max", [])):
+        return
+    steps = past["steps"] if None not in past["steps"] else list(range(len(past["steps"])))
+    bad = [max(nan, 0) + max(inf, 0) > 0 for nan, inf in zip(past["nan"], past["inf"])]
+    middle = past["mean"] if any(value is not None for value in past["mean"]) else past["max"]
+    drawn = curve(steps, middle, "its values over the run", "step", bad, (past["min"], past["max"]))
+    yield f"<figure><figcaption>This tensor over the run: range, and (red) when it was bad</figcaption>{drawn}</figure>"

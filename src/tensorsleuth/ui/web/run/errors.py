@@ -1,0 +1,32 @@
+"""What is wrong with a question that the page asked."""
+
+from __future__ import annotations
+
+from tensorsleuth.core.errors import SleuthError
+
+
+class Refused(SleuthError):
+    """Why there is no answer, and what to do instead; `status` is HTTP's."""
+
+    status = 400
+
+    def __init__(self, what: str, next: str | None = None) -> None:
+        super().__init__(f"{what} {next}" if next else what)
+        self.what = what
+        self.next = next
+
+
+class BadQuestion(Refused):
+    """A parameter that makes no sense."""
+
+
+class NoSuchThing(Refused):
+    """What is asked for is not there."""
+
+    status = 404
+
+
+class Contradiction(Refused):
+    """What is asked about does not fit together in the trace: it is damaged, or made to mislead."""
+
+    status = 422

@@ -1,0 +1,13 @@
+"""One tensor of the table, as questions of a trace have it."""
+
+from __future__ import annotations
+
+from tensorsleuth.trace.query.tensor_event import TensorEvent
+from tensorsleuth.ui.web.run.open_run import OpenRun
+
+
+def event_at(opened: OpenRun, place: int) -> TensorEvent:
+    """The tensor of a place in the table."""
+    process, number = opened.table.locate(place)
+    asked, op, row = opened.table.asked[process], opened.table.op_of(place), opened.table.row(place)
+    return TensorEvent(asked, op, int(row["tensor"]) - op.first if op.first >= 0 else 0, row, number=number)

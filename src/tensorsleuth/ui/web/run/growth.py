@@ -1,0 +1,36 @@
+"""Whether a run has grown: asked of its files without reading them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tensorsleuth.trace.storage import run_folder
+
+_CLAIMED_AT = 48  # of `claimed` in RingHeader, see native/src/files/ring.h
+Signature = tuple[tuple[str, int, int], ...]
+
+
+def signature(run: Path) -> Signature:
+    """Sizes, times and headers of a run's files: other ones once anything was written."""
+    files = [run / run_folder.META, run / run_folder.HANG, *sorted(run.glob("p-*/*"))]
+    return tuple(_of_file(file) for file in files)
+
+
+def _of_file(file: Path) -> tuple[str, int, int]:
+    """Mapped rows change neither size nor time of a file: its header counts them."""
+    try:
+        status = os.stat(file)
+        claimed = _claimed(file) if file.suffix == ".bin" else status.st_mtime_ns
+    except OSError:  # gone while we looked
+        return str(file), -1, -1
+    return str(file), status.st_size, claimed
+
+
+def _claimed(file: Path) -> int:
+    """How many rows the header says there are."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        return int.from_bytes(os.pread(descriptor, 8, _CLAIMED_AT), "little")
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,30 @@
+"""The names by which the page knows tensors and ops: "process.number"."""
+
+from __future__ import annotations
+
+import re
+
+from tensorsleuth.trace.query.ops import Op
+from tensorsleuth.ui.web.run.errors import BadQuestion
+
+_ID = re.compile(r"(\d{1,9})\.(\d{1,15})", re.ASCII)
+
+
+def name_of(process: int, number: int) -> str:
+    return f"{process}.{number}"
+
+
+def of_op(op: Op) -> str:
+    """What an op is known by: the id of its first output; one without outputs (a write) by its number as well."""
+    if op.first < 0:
+        return "?"
+    own = "" if op.outputs else f"n{op.node}" if op.node >= 0 else f"e{op.eager}"
+    return f"{op.process}.{op.first}{own}"
+
+
+def parse(text: str, what: str) -> tuple[int, int]:
+    """The process and the number in an id of a request."""
+    found = _ID.fullmatch(text)
+    if found is None:
+        raise BadQuestion(f"{text[:40]!r} is not the id of {what}.", "Ids look like 0.1841: take one from a list.")
+    return int(found[1]), int(found[2])

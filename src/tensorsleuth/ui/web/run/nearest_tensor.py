@@ -1,0 +1,32 @@
+"""The tensor to show for what has none of its own: a broken rule, a call that raised, a finding about a line."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.ui.web.run.open_run import OpenRun
+
+
+def latest_of_line(opened: OpenRun, process: int, file: str | None, line: int | None) -> int | None:
+    """The place of the last tensor that a line computed."""
+    asked = opened.table.asked[process]
+    return _latest(opened, process, _of_line(opened, process, file, line, np.arange(len(asked.process.events))))
+
+
+def latest_before(opened: OpenRun, process: int, file: str | None, line: int | None, clock: int) -> int | None:
+    """The place of the last one before a time of the trace's clock, of that line where there is one."""
+    before = np.flatnonzero(opened.table.asked[process].process.events["time"] <= np.uint64(clock))
+    near = _of_line(opened, process, file, line, before)
+    return _latest(opened, process, near if len(near) else before)
+
+
+def _of_line(opened: OpenRun, process: int, file: str | None, line: int | None, events: Array) -> Array:
+    asked = opened.table.asked[process]
+    ops = [at for at, op in enumerate(asked.index.ops) if op.file is not None and (op.file, op.line) == (file, line)]
+    return np.asarray(events[np.isin(asked.places[events], ops)]) if ops else events[:0]
+
+
+def _latest(opened: OpenRun, process: int, events: Array) -> int | None:
+    times = opened.table.asked[process].process.events["time"][events]
+    return int(opened.table.starts[process]) + int(events[np.argmax(times)]) if len(events) else None

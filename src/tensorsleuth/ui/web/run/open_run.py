@@ -1,0 +1,130 @@
+"""A run that is open for questions; it may still be growing."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.finding import Diagnosis
+from tensorsleuth.core.layout.rows import EventFlag
+from tensorsleuth.data.tokens.vocabulary import Vocabulary
+from tensorsleuth.diagnose.report import diagnose
+from tensorsleuth.trace.reader import Trace
+from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.ui.web.run.growth import signature
+from tensorsleuth.ui.web.run.sources import Sources
+from tensorsleuth.ui.web.run.table import Table, let_go
+from tensorsleuth.ui.web.run.variables import VariableNames
+
+T = TypeVar("T")
+PATIENCE = 2.0  # seconds between two readings of a run that grows
+SHARE = 10  # of the time, at most one part in so many goes into reading it again
+
+
+class OpenRun:
+    """Keeps a trace open, and what questions have in common. Ask one question at a time: hold `lock`."""
+
+    def __init__(self, path: Path, vocabulary: Vocabulary | None = None) -> None:
+        self.path = path
+        self.vocabulary = vocabulary  # what ids stand for, where the reader said so
+        self.name = path.name
+        self.lock = threading.Lock()
+        self.cursor = 0  # goes up whenever the run was found to have grown
+        self._read()
+
+    def _read(self) -> None:
+        began = time.monotonic()
+        self._seen = signature(self.path)
+        self.trace = Trace(self.path)
+        for made in ("table", "sources", "variables"):
+            vars(self).pop(made, None)
+        self._kept: dict[str, tuple[object, Any]] = {}
+        self.cursor += 1
+        self._read_at = time.monotonic()
+        self._cost = self._read_at - began
+
+    @cached_property
+    def table(self) -> Table:
+        began = time.monotonic()
+        table = Table(self.trace)
+        self._cost += time.monotonic() - began
+        return table
+
+    @cached_property
+    def sources(self) -> Sources:
+        return Sources(self.trace)
+
+    @cached_property
+    def variables(self) -> VariableNames:
+        return VariableNames(self.trace)
+
+    def keep(self, what: str, key: object, make: Callable[[], T]) -> T:
+        """What was made last under this name, where it was for the same key; else made now."""
+        kept = self._kept.get(what)
+        if kept is None or kept[0] != key:
+            began = time.monotonic()
+            kept = self._kept[what] = key, make()
+            self._cost += time.monotonic() - began
+        return cast(T, kept[1])
+
+    def beside(self, path: Path) -> OpenRun:
+        """Another run, to be compared with this one; the last is kept open."""
+        if self._beside is None or self._beside.path != path:
+            self._beside = OpenRun(path)
+        self._beside.refresh()
+        return self._beside
+
+    _beside: OpenRun | None = None
+
+    # ---- while the program runs
+
+    @property
+    def live(self) -> bool:
+        """Whether the program may still write."""
+        return run_folder.is_alive(self.path)
+
+    def refresh(self) -> bool:
+        """Read the run again where it has grown, and that was not just now; whether it was."""
+        if time.monotonic() - self._read_at < max(PATIENCE, SHARE * self._cost) or signature(self.path) == self._seen:
+            return False
+        self._read()
+        return True
+
+    def rest(self) -> None:
+        """Give back what a question mapped into memory: it is cheap to get again, and counts as ours."""
+        for process in self.trace.processes:
+            let_go(process.events)
+            let_go(process.calls)
+        if self._beside is not None:
+            self._beside.rest()
+
+    # ---- the verdict
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """Found anew only where something bad was added, or the run came to its end, or hangs."""
+        hangs = (self.path / run_folder.HANG).exists()
+        key = self._bad_count, self.trace.meta.get("ended") is None, hangs, tuple(self.trace.trouble)
+        if self._diagnosed is None or self._diagnosed[0] != key:
+            self._diagnosed = key, diagnose(self.trace)
+            gc.collect()  # calls that were looked at refer to each other
+        return self._diagnosed[1]
+
+    @property
+    def _bad_count(self) -> int:
+        """Asked of the rows themselves: the verdict does not wait for the table."""
+        return self.keep("bad", None, lambda: sum(_bad_count(one.events) for one in self.trace.processes if one.alarm))
+
+    _diagnosed: tuple[object, Diagnosis] | None = None
+
+
+def _bad_count(events: Array) -> int:
+    return int(np.count_nonzero((events["flags"] & EventFlag.BAD != 0) & (events["kind"] != 0)))

@@ -1,0 +1,83 @@
+"""Reads the parameters of a question: all of them come as text, from anybody."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from tensorsleuth.ui.web.run.errors import BadQuestion
+from tensorsleuth.ui.web.run.question import Parameters
+
+PAGE = 100  # rows in an answer, where no end is said
+LONGEST_PAGE = 1000
+LONGEST_TEXT = 500  # letters of a filter
+_LARGEST = 1 << 53  # the numbers that JSON holds exactly
+
+
+def whole(asked: Parameters, name: str, default: int, least: int = 0, most: int = _LARGEST) -> int:
+    """A whole number, brought into its bounds."""
+    given = asked.get(name, "")
+    if not given:
+        return default
+    if not re.fullmatch(r"-?\d{1,18}", given, re.ASCII):
+        raise BadQuestion(f"{name} is {given[:40]!r}, not a whole number.", f"Leave it out, or say {name}={default}.")
+    return min(max(int(given), least), most)
+
+
+def whole_or_none(asked: Parameters, name: str) -> int | None:
+    """A whole number, where one is given."""
+    return whole(asked, name, 0, -_LARGEST) if asked.get(name) else None
+
+
+def number(asked: Parameters, name: str, default: float) -> float:
+    """A number, which is finite."""
+    given = asked.get(name, "")
+    if not given:
+        return default
+    try:
+        found = float(given)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise BadQuestion(f"{name} is {given[:40]!r}, not a number.", "Leave it out to get everything.")
+    return found
+
+
+def truth(asked: Parameters, name: str) -> bool | None:
+    """true or false; None where it is not said."""
+    given = asked.get(name, "")
+    if given not in ("", "true", "false", "1", "0"):
+        raise BadQuestion(f"{name} is {given[:40]!r}.", f"Say {name}=true or {name}=false.")
+    return given in ("true", "1") if given else None
+
+
+def one_of(asked: Parameters, name: str, choices: tuple[str, ...], default: str) -> str:
+    """One of a few words."""
+    given = asked.get(name) or default
+    if given not in choices and given != default:
+        raise BadQuestion(f"{name} is {given[:40]!r}.", f"Take one of {', '.join(choices)}.")
+    return given
+
+
+def text(asked: Parameters, name: str) -> str | None:
+    """Some text; None where there is none."""
+    given = asked.get(name) or None
+    if given is not None and len(given) > LONGEST_TEXT:
+        raise BadQuestion(f"{name} has {len(given):,} letters.", f"Take at most {LONGEST_TEXT}.")
+    return given
+
+
+def page(asked: Parameters, total: int, longest: int = LONGEST_PAGE) -> tuple[int, int]:
+    """The part of a list of that length that is asked for: begin and end."""
+    begin = min(whole(asked, "begin", 0), total)
+    end = whole(asked, "end", begin + PAGE)
+    return begin, min(max(end, begin), begin + longest, total)
+
+
+def pattern(given: str, ignore_case: bool = False) -> re.Pattern[str]:
+    """A regular expression; what is none is looked for as it stands, as one does while typing."""
+    flags = re.IGNORECASE if ignore_case else re.NOFLAG
+    try:
+        return re.compile(given, flags)
+    except (re.error, OverflowError, RecursionError):
+        return re.compile(re.escape(given), flags)

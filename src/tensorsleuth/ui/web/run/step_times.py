@@ -1,0 +1,73 @@
+"""When each training step began and ended."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tensorsleuth.core.array import Array
+from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.ui.web.run.open_run import OpenRun
+
+_TIMED = (CallKind.OP, CallKind.FUNCTION, CallKind.ENDED)
+
+
+class StepTimes(NamedTuple):
+    """A row a step, in order: its number, when it began and ended, an example of its calls, whether it went bad."""
+
+    steps: Array
+    begins: Array
+    ends: Array
+    processes: Array
+    calls: Array
+    bad: Array
+
+
+def step_times(opened: OpenRun) -> StepTimes:
+    """Of the whole run; kept."""
+    return opened.keep("steps", None, lambda: _make(opened))
+
+
+def _make(opened: OpenRun) -> StepTimes:
+    parts = [_of_process(opened, asked) for asked in opened.table.asked]
+    steps, begins, ends, processes, calls = (
+        (np.concatenate(columns) for columns in zip(*parts)) if parts else (np.empty(0, np.int64) for _ in range(5))
+    )
+    order = np.argsort(steps, kind="stable")
+    numbers, first = np.unique(steps[order], return_index=True)
+    if not len(numbers):
+        return StepTimes(numbers, begins, ends, processes, calls, np.empty(0, bool))
+    went_bad = np.isin(numbers, np.unique(opened.table.step[opened.table.bad]))
+    return StepTimes(
+        numbers,
+        np.minimum.reduceat(begins[order], first),
+        np.maximum.reduceat(ends[order], first),
+        processes[order][first],
+        calls[order][first],
+        went_bad,
+    )
+
+
+def _of_process(opened: OpenRun, asked: Asked) -> tuple[Array, ...]:
+    """For each step of a process: its number, first begin, last end, the process, its first call."""
+    calls = asked.process.calls
+    kinds, steps = np.array(calls["kind"]), np.array(calls["step"])
+    timed = np.flatnonzero((steps >= 0) & np.logical_or.reduce([kinds == kind for kind in _TIMED]))
+    steps = steps[timed]
+    if (steps[1:] < steps[:-1]).any():  # threads race
+        order = np.argsort(steps, kind="stable")
+        timed, steps = timed[order], steps[order]
+    if not len(steps):
+        return tuple(np.empty(0, np.int64) for _ in range(5))
+    first = np.flatnonzero(np.concatenate([[True], steps[1:] != steps[:-1]]))
+    begins = opened.table.lanes.seconds(asked.number, calls["time"][timed])
+    ends = begins + np.minimum(calls["duration"][timed], np.uint64(1 << 62)).astype(np.float64) / 1e9
+    return (
+        steps[first],
+        np.minimum.reduceat(begins, first),
+        np.maximum.reduceat(ends, first),
+        np.full(len(first), asked.number),
+        calls["call"][timed[first]].astype(np.int64),
+    )

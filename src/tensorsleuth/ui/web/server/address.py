@@ -1,0 +1,63 @@
+"""The address of the page, with the cause of the first finding in focus."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import threading
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from tensorsleuth.ui.web.server.run_cache import Book, question_at
+from tensorsleuth.ui.web.server.safety import Guarding
+
+PATIENCE = 3.0  # seconds that a verdict may take before the address is printed without it; the page asks for itself
+
+
+def address(host: str, port: int, guarding: Guarding, parts: Mapping[str, str]) -> str:
+    """What to open: http://127.0.0.1:6070/#run=…&tensor=0.17"""
+    token = f"?{urlencode({'token': guarding.token})}" if guarding.token else ""
+    focus = f"#{urlencode(parts)}" if parts else ""
+    return f"http://{_shown(host)}:{port}/{token}{focus}"
+
+
+def cause_of(book: Book) -> dict[str, str]:
+    """The tensor of the first finding, as the page keeps it in its address; nothing where that takes too long."""
+    found: dict[str, str] = {}
+
+    def ask() -> None:
+        findings = book.ask(question_at("verdict"), {})["findings"]
+        if findings and findings[0]["tensor"]:
+            found["tensor"] = findings[0]["tensor"]
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(PATIENCE)
+    return dict(found)
+
+
+def forwarding(host: str, port: int, environment: Mapping[str, str] = os.environ) -> str | None:
+    """How to get here from the machine that the user sits at, where that is another."""
+    connection = environment.get("SSH_CONNECTION", "").split()
+    if not connection:
+        return None
+    here = connection[2] if len(connection) > 2 else socket.gethostname()
+    user = environment.get("USER")
+    return f"ssh -N -L {port}:{_shown(host)}:{port} {f'{user}@' if user else ''}{here}"
+
+
+def can_open_browser(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether there is a screen here to open a browser on, or a program that was named for it."""
+    return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+
+
+def _shown(host: str) -> str:
+    """As it stands in an address; all addresses of this machine are shown as its name."""
+    try:
+        number = ipaddress.ip_address(host)
+    except ValueError:
+        return host or socket.gethostname()
+    if number.is_unspecified:
+        return socket.gethostname()
+    return f"[{host}]" if number.version == 6 else host

@@ -1,0 +1,103 @@
+"""The server in this process: a port of its own, and an end that does not wait for those who still listen."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import errno
+import signal
+import socket
+from collections.abc import Mapping
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from anyio import to_thread
+
+from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.ui.web.page_files import PageFile
+from tensorsleuth.ui.web.server.app import make_app
+from tensorsleuth.ui.web.server.run_cache import Shelf
+from tensorsleuth.ui.web.server.safety import Guarding
+
+USUAL_PORT = 6070
+NEIGHBOURS = 20  # ports tried, one after the other, before any free one is taken
+PATIENCE = 1  # seconds for an answer that is under way when the server is told to stop
+THREADS = 6  # that answer: a run is asked one thing at a time, and few are open
+MMAP_THRESHOLD = -3  # of mallopt, see malloc.h
+LARGE = 1 << 20  # bytes
+PLAIN: dict[str, Any] = {
+    "http": "h11",
+    "loop": "asyncio",
+    "ws": "none",
+    "lifespan": "off",
+    "log_level": "error",
+    "access_log": False,  # it would print the token
+    "server_header": False,
+    "proxy_headers": False,  # whoever asks could say that he is another
+    "timeout_keep_alive": 60,
+    "timeout_graceful_shutdown": PATIENCE,
+}
+
+
+class Server(uvicorn.Server):
+    """Serves until it is told to stop; Ctrl-C is the usual way, and no error."""
+
+    def __init__(self, shelf: Shelf, files: Mapping[str, PageFile], guarding: Guarding) -> None:
+        self.stopping = asyncio.Event()
+        app = make_app(shelf, files, guarding, self.stopping)
+        super().__init__(uvicorn.Config(app, **PLAIN))
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        to_thread.current_default_thread_limiter().total_tokens = THREADS
+        give_back_memory()
+        await super().serve(sockets)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.stopping.set()  # streams end by themselves
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        if sig == signal.SIGINT:
+            self._captured_signals.remove(sig)  # else it is raised again at the end
+
+
+def give_back_memory() -> None:
+    """Have arrays that are let go given back to the system: by itself, glibc keeps them, and for each thread."""
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, LARGE)
+
+
+def listen(host: str, port: int | None) -> socket.socket:
+    """A socket that is listened on at once, so that nobody else gets the port; None: the usual one or one near it."""
+    tried = [port] if port is not None else [*range(USUAL_PORT, USUAL_PORT + NEIGHBOURS), 0]
+    for number in tried:
+        try:
+            return _bound(host, number)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise SleuthError(_refused(host, number, error)) from error
+    raise SleuthError(f"port {port} of {host} is taken. Leave out --port for a free one, or name another: --port 0")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    bound = socket.socket(family, kind, protocol)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        bound.listen(128)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def _refused(host: str, port: int, error: OSError) -> str:
+    if isinstance(error, socket.gaierror):
+        return f"{host!r} is no address of this machine: {error.strerror}. Leave out --host for this machine alone."
+    if error.errno == errno.EACCES:
+        return f"port {port} is for the administrator only. Leave out --port for a free one."
+    return f"cannot listen at {host!r}, port {port}: {error.strerror}. Leave out --host for this machine alone."
