@@ -94,7 +94,7 @@ format: $(READY)  ## Put the style right
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $(CPP)
 
-bench: native page chromium  ## Measure against the bare program and its peers (one row: make bench ROW=name)
+bench: native page chromium  ## Measure all, and write the tables of README.md and docs/ (one row, only shown: make bench ROW=name)
 	$(BIN)/python -m bench $(ROW)
 
 screenshots: native page chromium  ## Make the pictures in docs/images of the demo's main views

@@ -1,4 +1,4 @@
-"""The table, one line a row. A row's limit is what docs/performance.md promises."""
+"""The rows of the benchmark, with their limits. A row that misses its limit says why here, beside it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,29 @@ def kernel_bandwidth(bench: Bench) -> Result:
     return {"ours": min(shares["full"] for shares in sizes.values()), "sizes": sizes}
 
 
+SHORT_STEPS = "a step is short, and what a recording does for each op and each batch takes a larger part of it."
+WATCHED_COPY = (
+    "a part of the difference comes with the watched copy of the function in the first step, the rest has no account "
+    "yet. Bare processes of this program also differ by several percent from each other."
+)
+COMPILED_RULES = (
+    "not looked into yet. Under XLA an expectation is plain ops that are compiled with the step, and a variable that "
+    "is read after each call."
+)
+CHEAP_PIPELINE = (
+    "not looked into yet. The check reads every element once, and these pipelines do little else with them."
+)
+MORE_WORK = (
+    "not looked into yet. The kernel counts six kinds of values and takes the range in one pass, `np.max` does only "
+    "the last. That NumPy may use AVX-512 is not the reason: without it the share is the same."
+)
+
 ROWS = [
     Row("transformer-full-health", STEP, 1.08, ratio("transformer", 2, 12, peers=(*AGAIN, "check_numerics"))),
     Row("transformer-full-numerics", STEP, 1.10, ratio("transformer", 2, 15, "FULL_NUMERICS", ("again",))),
     Row("transformer-curt-health", STEP, 1.03, ratio("transformer", 2, 15, "CURT_HEALTH", AGAIN, sets=3)),
     Row("transformer-no-tensor", STEP, 1.03, ratio("transformer", 2, 15, "NO_TENSOR", AGAIN, sets=3)),
-    Row("transformer-rss", "peak resident memory of the process", 1.05, peak("transformer", 1)),
+    Row("transformer-rss", "peak resident memory of the process", 1.05, peak("transformer", 1), why=WATCHED_COPY),
     Row("transformer-tracing", "trace anew and run once", 1.5, ratio("tracing", 1, 5)),
     Row("transformer-break", "FULL_HEALTH, a break point", 1.08, ratio("transformer", 2, 12, "break", ("again",))),
     Row("watch-transformer", "watched every 100 steps, over FULL_HEALTH", 1.02, watched("transformer", 2, 12, 100)),
@@ -55,15 +72,21 @@ ROWS = [
         1.03,
         ratio("transformer", 2, 15, "expect", ("again",), sets=3),
     ),
-    Row("expect-compiled", "the same, compiled", 1.05, ratio("compiled-transformer", 2, 15, "expect", ("again",))),
-    Row("keras-cnn", "fit of 100 batches of 32", 1.10, ratio("keras-cnn", 100, 6, sets=2)),
+    Row(
+        "expect-compiled",
+        "the same, compiled",
+        1.05,
+        ratio("compiled-transformer", 2, 15, "expect", ("again",)),
+        why=COMPILED_RULES,
+    ),
+    Row("keras-cnn", "fit of 100 batches of 32", 1.10, ratio("keras-cnn", 100, 6, sets=2), why=SHORT_STEPS),
     Row("bytes-an-event", "size on disk", 128, bytes_an_event, "B"),
     Row("open-million", "open, list bad tensors", 0.5, open_million, "s"),
     Row("why-million", "the verdict", 2.0, why_million, "s"),
     Row("page-first-paint", "the verdict on screen", 1.5, page.first_paint, "s"),
     Row("page-filter", "a filter or jump on screen", 0.2, page.filters, "s"),
     Row("page-memory", "peak of the server", 300, page.memory, "MB"),
-    Row("checked-pipeline", "an epoch of a tf.data pipeline", 1.05, checked_pipeline),
+    Row("checked-pipeline", "an epoch of a tf.data pipeline", 1.05, checked_pipeline, why=CHEAP_PIPELINE),
     Row("data-check-npz", "speed of min + max of 1 GB of .npz", 0.5, data_check_npz, at_least=True),
-    Row("kernel-bandwidth", "of a bare max()", 0.60, kernel_bandwidth, at_least=True),
+    Row("kernel-bandwidth", "of a bare max()", 0.60, kernel_bandwidth, at_least=True, why=MORE_WORK),
 ]
