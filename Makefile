@@ -98,6 +98,7 @@ bench: native page chromium  ## Measure all, and write the tables of README.md a
 	$(BIN)/python -m bench $(ROW)
 
 screenshots: native page chromium  ## Make the pictures in docs/images of the demo's main views
+	$(BIN)/python -m tools.cast docs/images/demo.svg
 	$(BIN)/python -m tests.browser.snap docs/images
 
 wheel: $(READY)  ## Build the wheel into dist/

@@ -1,4 +1,4 @@
-"""docs/guide-checks.md, command by command, and docs/cookbook.md, recipe by recipe: they print what the pages say."""
+"""Pages whose commands print what the page says: guide to checks, cookbook; and the picture of the README."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.pages import LEFT_OUT, follow, hold_to, is_same, run
+from tools import cast
 
 DOCS = Path(__file__).parents[2] / "docs"
 GUIDE, COOKBOOK = (DOCS / "guide-checks.md").read_text(), (DOCS / "cookbook.md").read_text()
@@ -23,6 +24,17 @@ for path in sys.argv[1:]:
     with open(path) as recipe:
         exec(compile(recipe.read(), path, "exec"), names)
 """
+
+
+def test_the_picture_of_the_readme_is_what_the_demo_prints() -> None:
+    shown = cast.text_of((DOCS / "images" / "demo.svg").read_text())
+    printed = cast.text_of(cast.draw(cast.demo_output()))
+    assert without_numbers(shown) == without_numbers(printed), "draw it anew with: make screenshots"
+
+
+def without_numbers(lines: list[str]) -> str:
+    """Return the words: counts and times, and where lines break because of them, differ between machines."""
+    return " ".join(re.sub(r"-?\d[\d.,e+-]*", "#", line) for line in lines)
 
 
 def test_the_guide(tmp_path: Path) -> None:
