@@ -1,4 +1,4 @@
-"""Pages whose commands print what the page says: guide to checks, cookbook; and the picture of the README."""
+"""Pages whose commands print what the page says: tutorial, guide to checks, cookbook; and the picture of the README."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.integration.pages import LEFT_OUT, follow, hold_to, is_same, run
 from tools import cast
 
 DOCS = Path(__file__).parents[2] / "docs"
+TUTORIAL = (DOCS / "tutorial.md").read_text()
 GUIDE, COOKBOOK = (DOCS / "guide-checks.md").read_text(), (DOCS / "cookbook.md").read_text()
 PROGRAMS = DOCS / "guide"
 
@@ -24,6 +25,10 @@ for path in sys.argv[1:]:
     with open(path) as recipe:
         exec(compile(recipe.read(), path, "exec"), names)
 """
+
+
+def test_the_tutorial(tmp_path: Path) -> None:
+    hold_to(TUTORIAL, tmp_path)
 
 
 def test_the_picture_of_the_readme_is_what_the_demo_prints() -> None:
