@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.core.version import VERSION
+from tensorsleuth.core.version import TRACE_FORMAT, VERSION
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.recording.backends.backends import Chooser, Means
 from tensorsleuth.recording.backends.sink import NativeSink
@@ -242,7 +242,7 @@ class Recorder:
     def _catalog_meta(self, means: Means) -> None:
         self.catalog.meta(
             {
-                "version": 1,
+                "version": TRACE_FORMAT,
                 "tensorsleuth": VERSION,
                 "pid": os.getpid(),
                 "host": platform.node(),

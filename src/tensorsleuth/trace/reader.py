@@ -21,6 +21,7 @@ from tensorsleuth.trace.query.query import Queries
 from tensorsleuth.trace.series.layer_stats import Inside
 from tensorsleuth.trace.series.watched import WatchedSeries, select, trouble_in
 from tensorsleuth.trace.storage import run_folder
+from tensorsleuth.trace.storage.versions import other_format, written_by_another
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,9 @@ class Trace(Queries):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._other_format = other_format(run_folder.META, run_folder.read_meta(path))  # `meta` waits for the end
         folders = sorted(folder for folder in path.glob("p-*") if folder.is_dir())
-        self.processes = processes_of(folders)
+        self.processes = processes_of(folders) if self._other_format is None else []
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -60,6 +62,8 @@ class Trace(Queries):
     @property
     def trouble(self) -> list[str]:
         """What of the trace could not be read, in words."""
+        if self._other_format is not None:
+            return [written_by_another(str(self.path), self.meta, [self._other_format])]
         return [line for process in self.processes for line in [*process.trouble, *trouble_in(process)]]
 
     @property

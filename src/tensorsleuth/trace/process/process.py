@@ -31,16 +31,17 @@ from tensorsleuth.trace.process.buffers import all_buffers
 from tensorsleuth.trace.process.fit_batches import Batches
 from tensorsleuth.trace.process.key_lookup import LookUp
 from tensorsleuth.trace.process.replays import has_replays, merge
-from tensorsleuth.trace.storage.catalog_reader import read_catalogue
+from tensorsleuth.trace.storage.catalog_reader import read_catalogue, read_first_meta
 from tensorsleuth.trace.storage.files import Folder
 from tensorsleuth.trace.storage.ring_reader import RingFile, give_back
 from tensorsleuth.trace.storage.values import decode, read_bytes
-from tensorsleuth.trace.storage.versions import written_by_another
+from tensorsleuth.trace.storage.versions import other_format, written_by_another
 
 MAX_NESTING = 100
 LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
 EARLY_EVENTS = 100_000
 Made = TypeVar("Made")
+CATALOG = "catalog.journal"
 _FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE, "memory": MEMORY, "buffers": BUFFER, "passed": PASSED}
 _OPTIONAL = ("memory", "buffers", "passed")  # not in old traces, nor where there is no native library
 
@@ -65,11 +66,14 @@ class ProcessTrace:
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._damage: list[str] = []
-        self._other_versions: list[str] = []
+        self._meta = read_first_meta(folder / CATALOG)
+        other = other_format(CATALOG, self._meta)
+        self._other_versions = [other] if other is not None else []
+        self._is_refused = other is not None
         self._rings = {name: self._open(name, dtype) for name, dtype in _FILES.items()}
 
     def _open(self, name: str, dtype: np.dtype[Any]) -> RingFile | None:
-        if name in _OPTIONAL and not os.path.exists(self.folder / f"{name}.bin"):
+        if self._is_refused or (name in _OPTIONAL and not os.path.exists(self.folder / f"{name}.bin")):
             return None
         try:
             ring = RingFile(self.folder / f"{name}.bin", dtype)
@@ -165,7 +169,9 @@ class ProcessTrace:
         return self._read_catalogue()
 
     def _read_catalogue(self) -> tuple[Catalogue, list[str]]:
-        return read_catalogue(self.folder / "catalog.journal")
+        if self._is_refused:
+            return Catalogue(meta=self._meta), []
+        return read_catalogue(self.folder / CATALOG)
 
     @property
     def event_count(self) -> int:

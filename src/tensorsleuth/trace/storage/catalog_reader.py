@@ -27,6 +27,7 @@ from tensorsleuth.core.violation import Violation
 from tensorsleuth.trace.storage import journal
 from tensorsleuth.trace.storage.files import open_regular
 
+_FIRST_RECORD = 1 << 20  # bytes; the first record of a catalogue of ours is shorter
 # What a record may raise that does not hold what its kind says.
 _NONSENSE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
 
@@ -42,6 +43,16 @@ def read_catalogue(path: Path) -> tuple[Catalogue, list[str]]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         return Catalogue(), [f"{path.name} cannot be read: {reason}"]
+
+
+def read_first_meta(path: Path) -> dict[str, Any]:
+    """Return what the catalogue says of itself in its first record, before anything else in it is believed."""
+    try:
+        with open_regular(path) as file:
+            first = next(journal.read(file.read(_FIRST_RECORD)), None)
+    except OSError:
+        return {}
+    return first[1] if isinstance(first, tuple) and first[0] == "meta" else {}
 
 
 def _read(name: str, data: mmap.mmap) -> tuple[Catalogue, list[str]]:

@@ -14,6 +14,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import OtherVersion, TraceError
 from tensorsleuth.core.layout.ring_header import HEADER, MAGIC, RingHeader
+from tensorsleuth.core.version import TRACE_FORMAT
 from tensorsleuth.trace.storage.files import open_regular
 
 PINNED = 1 << 63
@@ -180,8 +181,8 @@ def _check(path: Path, status: os.stat_result, header: RingHeader, dtype: np.dty
     size, on_disk = status.st_size, status.st_blocks * 512
     if header.magic != MAGIC:
         raise TraceError(f"{path} is not a trace of tensorsleuth: it starts with {header.magic!r}, not {MAGIC!r}.")
-    if header.version != 1:
-        raise OtherVersion(f"{path.name} has format {header.version}, not 1")
+    if header.version != TRACE_FORMAT:
+        raise OtherVersion(f"{path.name} has format {header.version}, not {TRACE_FORMAT}")
     if header.row_size != dtype.itemsize and header.row_size in _ROWS and header.chunk_rows in _CHUNKS:
         raise OtherVersion(f"{path.name} has rows of {header.row_size} bytes, not {dtype.itemsize}")
     if header.row_size != dtype.itemsize or header.chunk_rows not in _CHUNKS:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.version import TRACE_FORMAT, VERSION
 from tensorsleuth.trace.storage.files import open_regular, write_whole
 
 DEFAULT_LOGDIR = "sleuth_runs"
@@ -32,6 +33,7 @@ _LISTED = 5  # how many runs an error message names
 
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "version": int,
+    "tensorsleuth": str,
     "program": list,
     "cwd": str,
     "python": str,
@@ -185,7 +187,8 @@ def stem(program: Sequence[str]) -> str:
 
 
 def _describe(run: Path, program: Sequence[str], started: float | None = None, joined: bool = False) -> None:
-    meta = {"version": 1, "program": list(program), "cwd": _cwd(), "python": sys.executable, "joined": joined}
+    meta = {"version": TRACE_FORMAT, "tensorsleuth": VERSION, "program": list(program), "cwd": _cwd()}
+    meta |= {"python": sys.executable, "joined": joined}
     _write_meta(run, {**meta, "started": started or time.time(), "pid": os.getpid(), "ended": None})
 
 
