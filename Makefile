@@ -2,6 +2,8 @@
 PYTHON ?= python3
 PYTEST_ARGS ?= -n 2 --dist worksteal
 ROW ?=
+# The TensorFlow of .venv; `make TENSORFLOW=2.18.* venv` makes it with another.
+TENSORFLOW ?= 2.21.0
 # A warning of the C++ compiler is an error in our own builds. A compiler that warns of more: make SLEUTH_WERROR= native
 export SLEUTH_WERROR ?= 1
 
@@ -32,8 +34,8 @@ venv-215: $(READY_215)  ## Make .venv-215: this package on TensorFlow 2.15
 
 $(READY): pyproject.toml hatch_build.py
 	$(PYTHON) -m venv .venv
-	$(BIN)/python $(PIP) --editable '.[dev]' tensorflow-cpu==2.21.0
-	$(BIN)/python $(PIP) --no-deps tf-keras==2.21.0  # asks for the TensorFlow with CUDA
+	$(BIN)/python $(PIP) --editable '.[dev]' 'tensorflow-cpu==$(TENSORFLOW)'
+	$(BIN)/python $(PIP) --no-deps 'tf-keras==$(TENSORFLOW)'  # asks for the TensorFlow with CUDA
 	-$(BIN)/python $(PIP) 'transformers>=4.57,<5'  # other people's models: where they cannot be had, their tests are skipped
 	-$(BIN)/python $(PIP) --no-deps keras-hub==0.32.0 kagglehub==1.0.2 kagglesdk==0.1.28  # asks for TensorFlow once more
 	@touch $@
@@ -83,10 +85,11 @@ test-page: page  ## Check the types of the page's TypeScript and run its unit te
 test-compat: native $(READY_215)  ## Test the oldest TensorFlow that is supported, where it may differ
 	.venv-215/bin/python -m pytest $(PYTEST_ARGS) $(ON_215)
 
-lint: $(READY)  ## Check style and types
+lint: $(READY)  ## Check style, spelling and types
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/clang-format --dry-run -Werror $(CPP)
+	$(BIN)/codespell
 	$(BIN)/mypy
 
 format: $(READY)  ## Put the style right
