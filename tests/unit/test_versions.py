@@ -99,7 +99,7 @@ def test_a_recording_says_its_format_and_its_version(tmp_path: Path) -> None:
     meta = run_folder.read_meta(run_folder.create(tmp_path, ["train.py"]))
     assert (meta["version"], meta["tensorsleuth"]) == (TRACE_FORMAT, __version__)
     native = Path(tensorsleuth.__file__).parent / "native/src/files/ring.cc"
-    assert f"header_->version = {TRACE_FORMAT};" in native.read_text()
+    assert f"header->version = {TRACE_FORMAT};" in native.read_text()
 
 
 def test_nonsense_is_damage(tmp_path: Path) -> None:
