@@ -8,9 +8,12 @@ TENSORFLOW ?= 2.21.0
 export SLEUTH_WERROR ?= 1
 
 BIN := .venv/bin
-PIP := -m pip install -qq --disable-pip-version-check
+# What is in .venv, a stamp each. In any order: each adds to what is there.
+DEMO := .venv/.demo
 READY := .venv/.ready
+DOCS := .venv/.docs
 READY_215 := .venv-215/.ready
+INSTALL := $(PYTHON) tools/install.py .venv
 CPP = $(shell find src tests -name '*.cc' -o -name '*.h')
 
 # TensorFlow 2.15, the oldest that is supported, has no build for Python 3.12 and up.
@@ -29,27 +32,30 @@ ON_215 = $(filter-out $(SAME_ON_215:%=tests/compat/test_%.py),$(wildcard tests/c
 help:  ## List these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-venv: $(READY)  ## Make .venv: this package, the tools, TensorFlow 2.21
+venv: $(READY)  ## Make .venv: this package, TensorFlow 2.21, the tools
 venv-215: $(READY_215)  ## Make .venv-215: this package on TensorFlow 2.15
 
-$(READY): pyproject.toml hatch_build.py
-	$(PYTHON) -m venv .venv
-	$(BIN)/python $(PIP) --editable '.[dev]' 'tensorflow-cpu==$(TENSORFLOW)'
-	$(BIN)/python $(PIP) --no-deps 'tf-keras==$(TENSORFLOW)'  # asks for the TensorFlow with CUDA
-	-$(BIN)/python $(PIP) 'transformers>=4.57,<5'  # other people's models: where they cannot be had, their tests are skipped
-	-$(BIN)/python $(PIP) --no-deps keras-hub==0.32.0 kagglehub==1.0.2 kagglesdk==0.1.28  # asks for TensorFlow once more
+$(DEMO): pyproject.toml hatch_build.py
+	@$(INSTALL) 'tensorsleuth and TensorFlow $(TENSORFLOW)' --editable . 'tensorflow-cpu==$(TENSORFLOW)'
+	@touch $@
+
+$(READY): $(DEMO)
+	@$(INSTALL) 'the tools for development' --editable '.[dev]' 'tensorflow-cpu==$(TENSORFLOW)'
+	@$(INSTALL) 'tf-keras' --no-deps 'tf-keras==$(TENSORFLOW)'  # asks for the TensorFlow with CUDA
+	-@$(INSTALL) 'transformers, for tests' 'transformers>=4.57,<5'  # other people's models: where they cannot be had, their tests are skipped
+	-@$(INSTALL) 'keras-hub, for tests' --no-deps keras-hub==0.32.0 kagglehub==1.0.2 kagglesdk==0.1.28  # asks for TensorFlow once more
 	@touch $@
 
 $(READY_215): pyproject.toml hatch_build.py
 	@test -n "$(PYTHON_215)" || { echo "TensorFlow 2.15 needs Python 3.10 or 3.11; name one: make PYTHON_215=..."; exit 1; }
-	$(PYTHON_215) -m venv .venv-215
-	.venv-215/bin/python $(PIP) --editable . tensorflow-cpu==2.15.1 'numpy<2' pytest pytest-timeout pytest-xdist hypothesis
+	@$(PYTHON_215) tools/install.py .venv-215 'tensorsleuth, TensorFlow 2.15 and pytest' \
+		--editable . tensorflow-cpu==2.15.1 'numpy<2' pytest pytest-timeout pytest-xdist hypothesis
 	@touch $@
 
-native: $(READY)  ## Compile the native library, where its sources have changed
+native: $(DEMO)  ## Compile the native library, where its sources have changed
 	@$(BIN)/python src/tensorsleuth/native/build.py
 
-page: $(READY)  ## Build the page of `sleuth view`, where its sources have changed (needs Node.js 20, npm)
+page: $(DEMO)  ## Build the page of `sleuth view`, where its sources have changed (needs Node.js 20, npm)
 	@$(BIN)/python web/build.py
 
 chromium:  ## Install Chromium for the browser tests, where it is missing and we may
@@ -57,24 +63,26 @@ chromium:  ## Install Chromium for the browser tests, where it is missing and we
 	test "$$(id -u)" = 0 && { apt-get install -qq -y chromium || { apt-get update -qq && apt-get install -qq -y chromium; }; } \
 	|| echo "no Chromium, and it cannot be installed from here: the browser tests will say so"
 
-demo: native page  ## Run a program with a bug, and be told the line
+demo: native  ## Run a program with a bug, and be told the line (installs TensorFlow, and no tools)
 	$(BIN)/sleuth demo
+	@test -f src/tensorsleuth/ui/web/static/index.html || \
+		echo 'The page of `sleuth view` is not built yet. To build it (needs Node.js 20 and npm): make page'
 
-test: native page chromium $(READY_215)  ## Check and test everything but what takes long
+test: $(READY) native page chromium $(READY_215)  ## Check and test everything but what takes long
 	@$(MAKE) --no-print-directory -j 2 lint-and-page test-python
 	@$(MAKE) --no-print-directory test-machine test-compat
 
-test-fast: native page  ## Test what needs neither TensorFlow nor a browser, for the loop while working
+test-fast: $(READY) native page  ## Test what needs neither TensorFlow nor a browser, for the loop while working
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/unit
 
 test-all: test  ## Also the tests that take long (sanitizers among them), and all of them on the oldest TensorFlow
 	$(BIN)/python -m pytest -m long
 	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat
 
-test-python: native  ## Run the Python tests on TensorFlow 2.21
+test-python: $(READY) native  ## Run the Python tests on TensorFlow 2.21
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-machine: native  ## Run the tests that measure time or memory of this machine, one at a time
+test-machine: $(READY) native  ## Run the tests that measure time or memory of this machine, one at a time
 	$(BIN)/python -m pytest -m "machine and not long"
 
 lint-and-page: lint test-page  ## Run the checks that need no Python test, beside which `make test` runs them
@@ -97,10 +105,10 @@ format: $(READY)  ## Put the style right
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $(CPP)
 
-bench: native page chromium  ## Measure all, and write the tables of README.md and docs/ (one row, only shown: make bench ROW=name)
+bench: $(READY) native page chromium  ## Measure all, and write the tables of README.md and docs/ (one row, only shown: make bench ROW=name)
 	$(BIN)/python -m bench $(ROW)
 
-screenshots: native page chromium  ## Make the pictures in docs/images of the demo's main views
+screenshots: $(READY) native page chromium  ## Make the pictures in docs/images of the demo's main views
 	$(BIN)/python -m tools.cast docs/images/demo.svg
 	$(BIN)/python -m tests.browser.snap docs/images
 
