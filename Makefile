@@ -11,8 +11,8 @@ BIN := .venv/bin
 # What is in .venv, a stamp each. In any order: each adds to what is there.
 DEMO := .venv/.demo
 READY := .venv/.ready
-DOCS := .venv/.docs
 READY_215 := .venv-215/.ready
+READY_DOCS := .venv-docs/.ready
 INSTALL := $(PYTHON) tools/install.py .venv
 CPP = $(shell find src tests -name '*.cc' -o -name '*.h')
 
@@ -27,7 +27,7 @@ SAME_ON_215 := attention_habits attention_kinds attention_shown data demo_progra
 ON_215 = $(filter-out $(SAME_ON_215:%=tests/compat/test_%.py),$(wildcard tests/compat/test_*.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help venv venv-215 native page chromium demo test test-fast test-all test-python test-machine test-page test-compat lint-and-page lint format bench screenshots wheel clean
+.PHONY: help venv venv-215 native page chromium demo test test-fast test-all test-python test-machine test-page test-compat lint-and-page lint format bench screenshots docs wheel clean
 
 help:  ## List these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ $(READY_215): pyproject.toml hatch_build.py
 	@test -n "$(PYTHON_215)" || { echo "TensorFlow 2.15 needs Python 3.10 or 3.11; name one: make PYTHON_215=..."; exit 1; }
 	@$(PYTHON_215) tools/install.py .venv-215 'tensorsleuth, TensorFlow 2.15 and pytest' \
 		--editable . tensorflow-cpu==2.15.1 'numpy<2' pytest pytest-timeout pytest-xdist hypothesis
+	@touch $@
+
+$(READY_DOCS): pyproject.toml
+	@$(PYTHON) tools/install.py .venv-docs 'tensorsleuth and MkDocs' --editable '.[docs]'
 	@touch $@
 
 native: $(DEMO)  ## Compile the native library, where its sources have changed
@@ -75,7 +79,7 @@ test: $(READY) native page chromium $(READY_215)  ## Check and test everything b
 test-fast: $(READY) native page  ## Test what needs neither TensorFlow nor a browser, for the loop while working
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/unit
 
-test-all: test  ## Also the tests that take long (sanitizers among them), and all of them on the oldest TensorFlow
+test-all: test docs  ## Also the tests that take long (sanitizers among them), all of them on the oldest TensorFlow, and the site
 	$(BIN)/python -m pytest -m long
 	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat
 
@@ -111,6 +115,10 @@ bench: $(READY) native page chromium  ## Measure all, and write the tables of RE
 screenshots: $(READY) native page chromium  ## Make the pictures in docs/images of the demo's main views
 	$(BIN)/python -m tools.cast docs/images/demo.svg
 	$(BIN)/python -m tests.browser.snap docs/images
+
+docs: $(READY_DOCS)  ## Build the documentation as a site into build/site, and check its links (needs no TensorFlow)
+	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --strict
+	@.venv-docs/bin/python tools/check_site.py build/site
 
 wheel: $(READY)  ## Build the wheel into dist/
 	SLEUTH_REQUIRE_NATIVE=1 SLEUTH_REQUIRE_PAGE=1 $(BIN)/python -m build --wheel --no-isolation --outdir dist

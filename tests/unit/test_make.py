@@ -96,7 +96,7 @@ def test_test_adds_the_tools_to_what_the_demo_installed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["demo", "venv", "test-fast"])
 def test_what_is_installed_is_not_installed_again(tmp_path: Path, target: str) -> None:
     (tmp_path / ".venv").mkdir()
-    for stamp in (".demo", ".ready", ".docs"):
+    for stamp in (".demo", ".ready"):
         (tmp_path / ".venv" / stamp).touch()
     assert "tools/install.py" not in dry_run(tmp_path, target)
 
