@@ -1,7 +1,7 @@
 """Hooks of MkDocs: pages are written for GitHub, and lead to files that lie outside of docs/.
 
 The pages on top of the repository (PROJECT) become pages of the site. Links to other files outside of docs/ lead to the
-repository. MkDocs reads Markdown more strictly than GitHub does, so `for_python_markdown` adds what it needs.
+repository.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 from mkdocs.structure.files import File
 from tools import command_help
+from tools.github_markdown import for_python_markdown
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -20,9 +21,6 @@ PROJECT = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 HELP = "reference/commands.md"
 REPOSITORY = "https://github.com/tensorsleuth/tensorsleuth/blob/main"
 LINK = re.compile(r"(\]\()(?![a-z]+:|#)([^)\s#]+)((?:#[^)\s]*)?\))")
-FENCE = re.compile(r" *(```|~~~)")
-ITEM = re.compile(r"([-*+]|\d+\.) ")
-CODE = re.compile(r"`[^`]+`")
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -51,26 +49,3 @@ def lead(target: str, written: Path, shown: Path) -> str:
     if name == "README.md":
         return os.path.relpath("index.md", shown)
     return os.path.relpath(f"project/{name}", shown) if name in PROJECT else f"{REPOSITORY}/{name}"
-
-
-def for_python_markdown(text: str) -> str:
-    """Put a blank line before lists and tables that follow a paragraph, and no backslash before a pipe in code."""
-    lines: list[str] = []
-    is_fenced = is_paragraph = False
-    for line in text.splitlines():
-        is_fence = FENCE.match(line) is not None
-        if is_fence or is_fenced:
-            lines.append(line)
-            is_fenced, is_paragraph = is_fenced != is_fence, False
-            continue
-        is_table, is_item = line.startswith("|"), ITEM.match(line) is not None
-        if is_paragraph and (is_table or is_item):
-            lines.append("")
-        lines.append(CODE.sub(lambda code: code[0].replace("\\|", "|"), line) if is_table else line)
-        starts = not (is_table or is_item) and re.match(r"[^\s#]", line) is not None
-        is_paragraph = starts and (is_paragraph or not lines[:-1] or _ends_block(lines[-2]))
-    return "\n".join(lines) + "\n"
-
-
-def _ends_block(line: str) -> bool:
-    return not line.strip() or line.startswith(("#", "```", "|"))

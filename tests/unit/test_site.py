@@ -16,6 +16,7 @@ import yaml
 from click.testing import CliRunner
 from tests.unit.test_attention_cli import run as attention_run
 from tools import check_site, command_help
+from tools.github_markdown import for_python_markdown
 
 import tensorsleuth
 from tensorsleuth.cli import command_table
@@ -65,6 +66,25 @@ def test_the_site_takes_nothing_from_other_hosts() -> None:
     config = yaml.safe_load(CONFIG)
     assert config["theme"]["font"] is False
     assert "repo_url" not in config, "the theme would ask GitHub for its stars"
+
+
+# Pages are written for GitHub.
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("Covered:\n- a\n- b\n", "Covered:\n\n- a\n- b\n"),
+        ("Steps,\nin order:\n1. a\n   more\n2. b\n", "Steps,\nin order:\n\n1. a\n   more\n2. b\n"),
+        ("Text\n| a |\n|---|\n", "Text\n\n| a |\n|---|\n"),
+        ("| `a\\|b` | c |\n", "| `a|b` | c |\n"),
+        ("- a\ngoes on\n- b\n", "- a\ngoes on\n- b\n"),
+        ("```\nText:\n- a\n```\n", "```\nText:\n- a\n```\n"),
+        ("## Head\n- a\n", "## Head\n- a\n"),
+    ],
+)
+def test_lists_and_tables_get_the_blank_line_that_mkdocs_needs(written: str, wanted: str) -> None:
+    assert for_python_markdown(written) == wanted
 
 
 # The tool that checks what was built.
