@@ -71,8 +71,8 @@ INSIDE: Views = {
 
 RUNS = (
     (recording.demo, VIEWS, "takes log(0)"),
-    (recording.trained, MEMORY, "no bad value that matters"),
-    (recording.transformer, INSIDE, "no bad value"),
+    (recording.trained, MEMORY, "Healthy"),
+    (recording.transformer, INSIDE, "Healthy"),
 )
 
 
