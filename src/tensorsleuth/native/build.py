@@ -38,6 +38,7 @@ LINK = ["-shared", "-static-libstdc++", "-static-libgcc", "-Wl,--no-as-needed"]
 LINK += ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack"]
 # The C++ runtime is linked in and, as all else, kept private, so that it cannot meet TensorFlow's.
 EXPORTS = "{ global: sleuth_*; TF_InitGraph; local: *; };"
+LOOK_EXPORTS = "{ global: sleuth_*; local: *; };"
 
 
 class BuildError(RuntimeError):
@@ -106,10 +107,10 @@ def link(compiler: str, scratch: Path, objects: list[Path]) -> Path:
 
 def link_look(compiler: str, scratch: Path) -> Path:
     """Link the few objects that need neither TensorFlow nor Python."""
-    library, exports = scratch / LOOK, scratch / "exports.map"
+    library, exports = scratch / LOOK, scratch / "look_exports.map"
     sources = [source for pattern in LOOK_SOURCES for source in sorted(SOURCES.glob(pattern))]
     objects = [scratch / source.with_suffix(".o").name for source in sources]
-    exports.write_text(EXPORTS)
+    exports.write_text(LOOK_EXPORTS)
     run([compiler, *LINK, *named(library, exports), *objects])
     return library
 

@@ -1,6 +1,7 @@
 #include "kernels/health.h"
 
 #include "kernels/plain_floats.h"
+#include "kernels/processor.h"
 
 namespace sleuth {
 
@@ -13,7 +14,7 @@ void look_at(const char* data, int tf_dtype, int look, Health& all);
 
 int best_isa() {
 #if defined(__x86_64__)
-  static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  static const bool avx2 = has_avx2_and_fma();
   return avx2 ? kAvx2 : kPortable;
 #else
   return kPortable;

@@ -1,6 +1,7 @@
 // Looks at data row by row: the health of each, and a hash that tells rows apart. Needs no TensorFlow, so that
 // `sleuth data check` starts at once: build.py links this and health*.cc into a library of their own.
 #include "kernels/health.h"
+#include "kernels/processor.h"
 #include "kernels/row_hash.h"
 
 namespace sleuth {
@@ -25,7 +26,12 @@ uint32_t crc_by_table(const unsigned char* p, uint64_t bytes) {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) uint32_t crc_by_instruction(const unsigned char* p, uint64_t bytes) {
+#if defined(__clang__)
+#define SLEUTH_CRC_TARGET __attribute__((target("crc32")))  // which GCC 11 does not know
+#else
+#define SLEUTH_CRC_TARGET __attribute__((target("sse4.2")))
+#endif
+SLEUTH_CRC_TARGET uint32_t crc_by_instruction(const unsigned char* p, uint64_t bytes) {
   uint64_t crc = ~0u;
   for (; bytes >= 8; p += 8, bytes -= 8) crc = __builtin_ia32_crc32di(crc, word(reinterpret_cast<const char*>(p)));
   for (; bytes; ++p, --bytes) crc = __builtin_ia32_crc32qi(uint32_t(crc), *p);
@@ -52,7 +58,8 @@ SLEUTH_API void sleuth_hash_rows(const char* data, uint64_t rows, uint64_t bytes
 
 SLEUTH_API uint32_t sleuth_crc32c(const unsigned char* data, uint64_t bytes) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("sse4.2")) return sleuth::crc_by_instruction(data, bytes);
+  static const bool crc32 = sleuth::has_crc32();  // to ask takes long
+  if (crc32) return sleuth::crc_by_instruction(data, bytes);
 #endif
   return sleuth::crc_by_table(data, bytes);
 }
