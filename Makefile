@@ -14,6 +14,7 @@ READY := .venv/.ready
 READY_215 := .venv-215/.ready
 READY_DOCS := .venv-docs/.ready
 INSTALL := $(PYTHON) tools/install.py .venv
+READY_WHEELS := .venv/.ready-wheels
 CPP = $(shell find src tests -name '*.cc' -o -name '*.h')
 
 # TensorFlow 2.15, the oldest that is supported, has no build for Python 3.12 and up.
@@ -56,6 +57,10 @@ $(READY_DOCS): pyproject.toml
 	@$(PYTHON) tools/install.py .venv-docs 'tensorsleuth and MkDocs' --editable '.[docs]'
 	@touch $@
 
+$(READY_WHEELS): $(READY)
+	@$(INSTALL) 'the tools that build wheels' --editable '.[wheels]'
+	@touch $@
+
 native: $(DEMO)  ## Compile the native library, where its sources have changed
 	@$(BIN)/python src/tensorsleuth/native/build.py
 
@@ -79,7 +84,7 @@ test: $(READY) native page chromium $(READY_215)  ## Check and test everything b
 test-fast: $(READY) native page  ## Test what needs neither TensorFlow nor a browser, for the loop while working
 	$(BIN)/python -m pytest $(PYTEST_ARGS) tests/unit
 
-test-all: test docs  ## Also the tests that take long (sanitizers among them), all of them on the oldest TensorFlow, and the site
+test-all: test docs $(READY_WHEELS)  ## Also the tests that take long (sanitizers among them), all of them on the oldest TensorFlow, and the site
 	$(BIN)/python -m pytest -m long
 	.venv-215/bin/python -m pytest $(PYTEST_ARGS) tests/compat
 
@@ -120,8 +125,8 @@ docs: $(READY_DOCS)  ## Build the documentation as a site into build/site, and c
 	@NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --strict
 	@.venv-docs/bin/python tools/check_site.py build/site
 
-wheel: $(READY)  ## Build the wheel into dist/
-	SLEUTH_REQUIRE_NATIVE=1 SLEUTH_REQUIRE_PAGE=1 $(BIN)/python -m build --wheel --no-isolation --outdir dist
+wheel: $(READY_WHEELS)  ## Build the source distribution and the wheels for x86-64 and aarch64 into dist/, and check them
+	$(BIN)/python -m tools.wheels dist
 
 clean:  ## Remove what was built; the environments stay
 	rm -rf build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -60,7 +60,7 @@ def test_targets_variables_and_files_that_are_named_exist(path: Path) -> None:
 def test_lint_tests_docs_and_wheels_are_run() -> None:
     assert {*CI["jobs"]} == {"lint", "test", "tensorflow", "docs", "wheel"}
     said = "\n".join(step.get("run", "") for step in steps(CI))
-    assert all(word in said for word in ("make lint", "make test\n", "make wheel", "auditwheel repair", "sleuth demo"))
+    assert all(word in said for word in ("make lint", "make test\n", "make wheel", "sleuth demo"))
 
 
 def test_the_matrix_is_every_pair_that_can_be_installed() -> None:
