@@ -20,7 +20,6 @@ for name in ("SLEUTH_LOGDIR", "SLEUTH_RUN", "SLEUTH_SETTINGS", "SLEUTH_PROBE"):
 
 def _patched() -> list[tuple[Any, str, Any]]:
     """What a recording replaces in TensorFlow, and what is there now."""
-    from tensorsleuth.recording.cluster import strategies
     from tensorsleuth.recording.keras import internals as keras
     from tensorsleuth.recording.tensorflow import internals as tf
     from tensorsleuth.recording.tensorflow import patches
@@ -35,7 +34,7 @@ def _patched() -> list[tuple[Any, str, Any]]:
     places += [(tf.traceback_utils, "_EXCLUDED_PATHS"), (tf.TensorBase, "_numpy"), (tf.Context, "scope_name")]
     places += [(tf.ops.name_scope_v2, "__enter__"), (tf.ops.internal_name_scope_v1, "__enter__")]
     places += [(one, name) for one in keras.callback_lists() for name in ("on_train_batch_begin", "on_train_end")]
-    places += [(strategies.EXTENDED, "call_for_each_replica"), (strategies.SERVER, "__init__")]
+    places += [(tf.StrategyExtended, "call_for_each_replica"), (tf.Server, "__init__")]
     places += [(one, "_initialize") for one in keras.variable_classes()]
     return [(owner, name, getattr(owner, name)) for owner, name in places]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import tensorflow as tf
 
-from tensorsleuth.recording.tensorflow import custom_ops, tracing
+from tensorsleuth.recording.tensorflow import function_calls, tracing
 
 
 def test_ops_that_have_to_run_in_no_order() -> None:
@@ -18,7 +18,7 @@ def test_ops_that_have_to_run_in_no_order() -> None:
 
 def test_the_end_of_each_call_is_heard_of_also_where_it_raises() -> None:
     ended = list[str]()
-    custom_ops.watch_ends(lambda name, inputs: ended.append(name))
+    function_calls.on_end(lambda name, inputs: ended.append(name))
     double = tf.function(lambda x: tf.debugging.check_numerics(x, "x") * 2.0)
     one = tf.constant(1.0)
     double(one), double(one), double.get_concrete_function(one)(one)

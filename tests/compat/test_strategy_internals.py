@@ -14,15 +14,15 @@ from tensorsleuth.recording.tensorflow import internals as private
 
 
 def test_strategies_run_replicas_through_one_method() -> None:
-    assert list(inspect.signature(strategies.EXTENDED.call_for_each_replica).parameters) == [
+    assert list(inspect.signature(private.StrategyExtended.call_for_each_replica).parameters) == [
         "self",
         "fn",
         "args",
         "kwargs",
     ]
-    assert issubclass(type(tf.distribute.get_strategy().extended), strategies.EXTENDED)
+    assert issubclass(type(tf.distribute.get_strategy().extended), private.StrategyExtended)
     strategy = tf.distribute.OneDeviceStrategy("CPU:0")
-    assert issubclass(type(strategy.extended), strategies.EXTENDED)
+    assert issubclass(type(strategy.extended), private.StrategyExtended)
     assert [device.rpartition("device:")[2] for device in strategy.extended.worker_devices] == ["CPU:0"]
 
 
@@ -43,5 +43,5 @@ def test_the_context_knows_its_task(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_server_says_its_job() -> None:
     server = tf.distribute.Server({"worker": ["localhost:0"]}, job_name="worker", task_index=0, start=False)
-    assert isinstance(server, strategies.SERVER)
+    assert isinstance(server, private.Server)
     assert (server.server_def.job_name, server.server_def.task_index) == ("worker", 0)

@@ -44,6 +44,9 @@ LAYERS = (
 # A program that is recorded opens no reader, and who reads a trace never writes to it.
 FORBIDDEN = {"recording": r"trace/.*reader", "diagnose": r"trace/.*writer"}
 MAY_IMPORT_TENSORFLOW = {"native", "recording", "data", "integrations", "demo"}
+CHANGES_TENSORFLOW = "recording/tensorflow"
+CHANGES_THE_IMPORT_OF_TENSORFLOW = "live/startup/autostart"  # there is none yet that could be changed
+PRIVATE_PARTS = ("tensorsleuth.recording.tensorflow.", "tensorsleuth.recording.keras.internals")
 MOST_MODULES = 18  # in a folder
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -176,6 +179,66 @@ def test_tensorflow_is_imported_only_where_programs_are_watched() -> None:
         if name.split(".")[0] in ("tensorflow", "keras")
     ]
     assert not wrong, f"these must work where TensorFlow is not installed: {wrong}"
+
+
+def test_a_running_tensorflow_is_changed_in_one_room_only() -> None:
+    allowed = (CHANGES_TENSORFLOW + "/", CHANGES_THE_IMPORT_OF_TENSORFLOW)
+    wrong = [
+        f"{name_of(module)}:{line}: {text}"
+        for module in MODULES
+        if not name_of(module).startswith(allowed)
+        for line, text in changes_of_tensorflow(ast.parse(module.read_text()))
+    ]
+    assert not wrong, f"let {CHANGES_TENSORFLOW}/patches.py do this: {wrong}"
+
+
+def changes_of_tensorflow(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Attributes of TensorFlow or Keras that a module sets or deletes, by a statement, by name or by `Patches`."""
+    foreign = set(_names_of_tensorflow(tree))
+    for node in ast.walk(tree):
+        sets = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and _root(node) in foreign
+        if sets or (isinstance(node, ast.Call) and _sets_attribute(node)):
+            yield node.lineno, ast.unparse(node)
+
+
+def _names_of_tensorflow(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            above = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            for alias in node.names:
+                full = above + alias.name
+                if full.split(".")[0] in ("tensorflow", "keras", "tf_keras") or full.startswith(PRIVATE_PARTS):
+                    yield (alias.asname or alias.name).split(".")[0]
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _sets_attribute(call: ast.Call) -> bool:
+    """`setattr(owner, …)` of anything but `self`, or `patches.replace(owner, "name", new)`; not `text.replace`."""
+    if isinstance(call.func, ast.Name) and call.func.id in ("setattr", "delattr"):
+        return _root(call.args[0]) != "self"
+    is_replace = isinstance(call.func, ast.Attribute) and call.func.attr == "replace" and len(call.args) == 3
+    return is_replace and isinstance(call.args[1], ast.Constant) and isinstance(call.args[1].value, str)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import tensorflow as tf\ntf.Tensor.numpy = None",
+        "from tensorflow.python.eager import context\ncontext.context().x = 1",
+        "from keras.src import backend\ndel backend.name",
+        "from tensorsleuth.recording.tensorflow import internals as tf\ntf.ops.flag |= {1}",
+        "from tensorsleuth.recording.keras.internals import part\npart.x = 1",
+        "setattr(owner, 'call', new)",
+        "patches.replace(owner, 'call', new)",
+    ],
+)
+def test_a_change_of_tensorflow_is_seen_however_it_is_written(text: str) -> None:
+    assert [*changes_of_tensorflow(ast.parse(text))]
 
 
 def test_no_folder_is_too_full() -> None:

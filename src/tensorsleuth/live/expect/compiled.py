@@ -20,7 +20,7 @@ from tensorsleuth.live.expect.judge import judge_form
 from tensorsleuth.live.expect.report import Report
 from tensorsleuth.recording.guard_protocol import Alarm
 from tensorsleuth.recording.harmless import harmless
-from tensorsleuth.recording.tensorflow import custom_ops
+from tensorsleuth.recording.tensorflow import custom_ops, function_calls
 
 Act = Callable[[Any, Report | None, tuple[int, ...] | None], Alarm]
 
@@ -63,7 +63,7 @@ def insert(tensor: Any, number: int, asked: Any, act: Act, form: bool) -> None:
     custom_ops.write_state(state.variable, compiled_rules.first_of(before, found))
     with _lock:
         _states[state.variable.handle._id] = state
-    custom_ops.watch_ends(_ended)
+    function_calls.on_end(_ended)
 
 
 def _ended(name: str, inputs: Sequence[Any]) -> Alarm:

@@ -8,20 +8,16 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tensorflow.python.distribute import distribute_lib, mirrored_run
-from tensorflow.python.training import server_lib
+from tensorflow.python.distribute import mirrored_run
 
-from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.tensorflow import internals as tf
-from tensorsleuth.recording.tensorflow.patches import Patches, disguise
+from tensorsleuth.recording.tensorflow import patches
 
 Note = Callable[[dict[str, Any]], None]
-EXTENDED: Any = distribute_lib.StrategyExtendedV1
-SERVER: Any = server_lib.Server
 
 
 def watch_strategies(
-    patches: Patches, note: Note, started: Callable[[Any], None], serves: Callable[[str, int], None]
+    changed: patches.Patches, note: Note, started: Callable[[Any], None], serves: Callable[[str, int], None]
 ) -> None:
     """Have `note` told of each strategy that runs something, `started` of the graph in which its replicas' threads
     make ops, and `serves` of a server for the functions of others."""
@@ -35,18 +31,7 @@ def watch_strategies(
             told.append(found)
             note(found)
 
-    def call_for_each_replica(self: Any, fn: Any, args: Any = (), kwargs: Any = None) -> Any:
-        harmless(used, self)
-        return real(self, fn, args, kwargs)
-
-    def init(self: Any, *args: Any, **kwargs: Any) -> None:
-        real_init(self, *args, **kwargs)
-        harmless(lambda: serves(self.server_def.job_name, self.server_def.task_index))
-
-    real = patches.replace(EXTENDED, "call_for_each_replica", call_for_each_replica)
-    disguise(call_for_each_replica, real)
-    real_init = patches.replace(SERVER, "__init__", init)
-    disguise(init, real_init)
+    patches.watch_strategies(changed, used, serves)
 
 
 def is_later_replica() -> bool:

@@ -10,7 +10,7 @@ from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.keras import internals as keras
 from tensorsleuth.recording.keras.fit_batches import Batches
 from tensorsleuth.recording.keras.variable_paths import KerasVariables
-from tensorsleuth.recording.tensorflow.patches import Patches, disguise, exclude_our_frames
+from tensorsleuth.recording.tensorflow.patches import Patches, exclude_our_frames
 
 _PHASES = {"train": Phase.TRAIN, "test": Phase.EVALUATE, "predict": Phase.PREDICT}
 
@@ -42,20 +42,12 @@ class KerasPatches:
             harmless(change, part)
 
     def _watch_variables(self, variable: type) -> None:
-        def initialize(self: Any, value: Any) -> None:
-            real(self, value)
-            harmless(made, self)
-
-        made = self._variables.made
-        real = self._patches.replace(variable, "_initialize", initialize)
-        disguise(initialize, real)
+        self._patches.listen(variable, "_initialize", after=[self._variables.made])
         for begun in keras.being_made(variable):
             self._variables.begun(begun)
 
     def _watch_callbacks(self, callbacks: type) -> None:
-        self._before(callbacks, "on_epoch_begin", self._batches.epoch)
-        self._before(callbacks, "on_epoch_begin", self._planned)
-        self._before(callbacks, "on_train_batch_begin", self._built)
+        self._patches.listen(callbacks, "on_epoch_begin", before=[self._planned, self._batches.epoch])
         for name, phase in _PHASES.items():
             self._watch_loop(callbacks, name, phase)
 
@@ -71,27 +63,8 @@ class KerasPatches:
             self._variables.trains(callbacks.model)
 
     def _watch_loop(self, callbacks: type, name: str, phase: Phase) -> None:
-        note = self._batches
-        self._before(callbacks, f"on_{name}_begin", lambda one, _: self._variables.trains(one.model))
-        self._before(callbacks, f"on_{name}_end", lambda one, _: self._variables.trains(one.model))
-        self._before(callbacks, f"on_{name}_begin", lambda one, _: note.begins(one, phase))
-        self._before(callbacks, f"on_{name}_batch_begin", lambda one, batch: note.batch(one, phase, batch))
-        self._after(callbacks, f"on_{name}_end", note.ends)
-
-    def _before(self, owner: type, name: str, note: Callable[[Any, Any], None]) -> None:
-        def begin(self: Any, *args: Any, **kwargs: Any) -> Any:
-            harmless(note, self, *args[:1] or tuple(kwargs.values())[:1] or (None,))
-            return real(self, *args, **kwargs)
-
-        real = self._patches.replace(owner, name, begin)
-        disguise(begin, real)
-
-    def _after(self, owner: type, name: str, note: Callable[[], None]) -> None:
-        def end(self: Any, *args: Any, **kwargs: Any) -> Any:
-            try:
-                return real(self, *args, **kwargs)
-            finally:
-                harmless(note)
-
-        real = self._patches.replace(owner, name, end)
-        disguise(end, real)
+        note, trains = self._batches, lambda one, _: self._variables.trains(one.model)
+        batch = [lambda one, number: note.batch(one, phase, number), *([self._built] if phase is Phase.TRAIN else [])]
+        self._patches.listen(callbacks, f"on_{name}_begin", [lambda one, _: note.begins(one, phase), trains])
+        self._patches.listen(callbacks, f"on_{name}_batch_begin", batch)
+        self._patches.listen(callbacks, f"on_{name}_end", [trains], ended=[lambda _: note.ends()])

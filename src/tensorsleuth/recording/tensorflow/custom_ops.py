@@ -5,7 +5,7 @@ Nothing is replaced until a graph holds an expectation; then it stays, for that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from tensorflow.python.saved_model import save
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.recording.guard_protocol import Alarm
-from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.tensorflow import function_calls
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 from tensorsleuth.recording.tensorflow.patches import Patches, disguise
@@ -107,15 +107,6 @@ def watch_failures(find: Callable[[str], Alarm]) -> None:
         alarm = find(status.message)
         return alarm if alarm is not None else real(status)
 
-    def call_function(self: Any, name: Any, tensor_inputs: Any, num_outputs: Any) -> Any:
-        try:
-            return real_function(self, name, tensor_inputs, num_outputs)
-        except tf.Failures as error:
-            alarm = find(str(error))
-            if alarm is None:
-                raise
-        raise alarm
-
     def do_call(self: Any, function: Any, *args: Any) -> Any:
         try:
             return real_call(self, function, *args)
@@ -126,43 +117,17 @@ def watch_failures(find: Callable[[str], Alarm]) -> None:
         raise alarm
 
     leave_out_of_compiled_functions()
+    function_calls.on_failure(find)
     real = _patches.replace(core, "_status_to_exception", status_to_exception)
-    real_function = _patches.replace(context.Context, "call_function", call_function)
     real_call = _patches.replace(tf.session.BaseSession, "_do_call", do_call)
     disguise(status_to_exception, real)
-    disguise(call_function, real_function)
     disguise(do_call, real_call)
 
 
 @cache
 def leave_out_of_compiled_functions() -> None:
     """Have functions that XLA compiles run without what they cannot hold, where that was traced before them."""
-
-    def call_function(self: Any, name: Any, tensor_inputs: Any, num_outputs: Any) -> Any:
-        ran = harmless(runnable, name.decode() if isinstance(name, bytes) else name) or name
-        return real(self, ran.encode() if isinstance(ran, str) else ran, tensor_inputs, num_outputs)
-
-    real = _patches.replace(context.Context, "call_function", call_function)
-    disguise(call_function, real)
-
-
-@cache
-def watch_ends(ended: Callable[[str, Sequence[Any]], Alarm]) -> None:
-    """Hear of functions that have come back, with what went in; what is returned is raised, unless they have raised."""
-
-    def call_function(self: Any, name: Any, tensor_inputs: Any, num_outputs: Any) -> Any:
-        try:
-            outputs = real(self, name, tensor_inputs, num_outputs)
-        except BaseException:
-            ended(name, tensor_inputs)
-            raise
-        alarm = ended(name, tensor_inputs)
-        if alarm is not None:
-            raise alarm
-        return outputs
-
-    real = _patches.replace(context.Context, "call_function", call_function)
-    disguise(call_function, real)
+    function_calls.run_instead(runnable)
 
 
 @cache

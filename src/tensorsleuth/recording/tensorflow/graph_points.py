@@ -17,13 +17,10 @@ from tensorflow.python.framework import auto_control_deps, op_def_library, ops
 from tensorflow.python.ops import resource_variable_ops
 
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.tensorflow import function_calls
 from tensorsleuth.recording.tensorflow import internals as own
 from tensorsleuth.recording.tensorflow import variables as tf_variables
-from tensorsleuth.recording.tensorflow.custom_ops import (
-    leave_out_of_compiled_functions,
-    trace_compiled_apart,
-    watch_ends,
-)
+from tensorsleuth.recording.tensorflow.custom_ops import leave_out_of_compiled_functions, trace_compiled_apart
 
 LETTERBOX = "sleuth_letterbox"  # what variables of ours are called
 MOST_UNKNOWN = 1024  # elements that are kept of a tensor whose shape is not known while it is traced
@@ -145,7 +142,7 @@ def post(tensors: Sequence[Any], told: Callable[[int, list[Any]], None]) -> None
     letterbox = Letterbox(tensors)
     letterbox.put(tensors)
     _letterboxes.append((ref(ops.get_default_graph()), letterbox, told))
-    watch_ends(_ended)
+    function_calls.on_end(_ended)
 
 
 def _ended(name: str, inputs: Sequence[Any]) -> None:

@@ -17,10 +17,12 @@ import tensorflow as tf
 from tensorflow.core.framework import function_pb2, node_def_pb2, tensor_pb2
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import pywrap_tf_session, session
+from tensorflow.python.distribute import distribute_lib
 from tensorflow.python.eager import backprop, context, core, execute
 from tensorflow.python.eager.polymorphic_function import atomic_function, concrete_function
 from tensorflow.python.framework import constant_op, errors_impl, op_def_library, op_def_registry, ops, tensor_util
 from tensorflow.python.ops import gradients_util, resource_variable_ops, script_ops
+from tensorflow.python.training import server_lib
 from tensorflow.python.util import nest, traceback_utils
 
 from tensorsleuth.core.ops.kinds import writes_variables
@@ -34,6 +36,8 @@ TensorBase: Any = ops.EagerTensor.__mro__[1]  # the part of eager tensors that i
 InvalidArgumentError: Any = tf.errors.InvalidArgumentError
 FuncRegistry: Any = script_ops.FuncRegistry  # functions of Python that graphs call
 ConcreteFunction: Any = concrete_function.ConcreteFunction
+StrategyExtended: Any = distribute_lib.StrategyExtendedV1
+Server: Any = server_lib.Server
 Failures: Any = (core._NotOkStatusException, tf.errors.OpError)
 
 __all__ = [

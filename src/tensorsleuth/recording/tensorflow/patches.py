@@ -14,6 +14,8 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow.gradient_marks import without_mark
 
 ENTRY_POINTS = ("TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCancelable")
+Before = Callable[[Any, Any], None]  # told of the object whose method is called, and of its first argument
+After = Callable[[Any], None]
 _FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep  # recording/
 
 
@@ -42,6 +44,33 @@ class Patches:
         setattr(owner, name, new)
         self._saved.append((owner, name, old, new))
         return old
+
+    def listen(
+        self,
+        owner: Any,
+        name: str,
+        before: Sequence[Before] = (),
+        after: Sequence[After] = (),
+        ended: Sequence[After] = (),
+    ) -> None:
+        """Tell `before` of each call of a method, with its first argument, `after` when it has returned, and `ended`
+        when it has returned or raised."""
+
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            first = args[0] if args else next(iter(kwargs.values()), None)
+            for told in before:
+                harmless(told, self, first)
+            try:
+                result = real(self, *args, **kwargs)
+                for told_after in after:
+                    harmless(told_after, self)
+                return result
+            finally:
+                for told_ended in ended:
+                    harmless(told_ended, self)
+
+        real = self.replace(owner, name, method)
+        disguise(method, real)
 
     def undo(self) -> None:
         """Put everything back, except what somebody else has replaced since."""
@@ -254,6 +283,16 @@ def watch_tapes(
     real_gradient = patches.replace(tape, "gradient", gradient)
     disguise(enter, real_enter)
     disguise(gradient, real_gradient)
+
+
+def watch_strategies(patches: Patches, used: Callable[[Any], None], serves: Callable[[str, int], None]) -> None:
+    """Hear of strategies that run something, and of servers for the functions of other processes."""
+
+    def serving(server: Any) -> None:
+        serves(server.server_def.job_name, server.server_def.task_index)
+
+    patches.listen(tf.StrategyExtended, "call_for_each_replica", before=[lambda extended, _: used(extended)])
+    patches.listen(tf.Server, "__init__", after=[serving])
 
 
 def watch_sessions(patches: Patches, sessions: Any) -> None:

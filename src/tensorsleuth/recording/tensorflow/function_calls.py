@@ -1,0 +1,87 @@
+"""The one wrapper of `Context.call_function`, through which Python calls functions, and its listeners.
+
+It is put in place with the first listener, and stays: graphs that hold an op of ours may run until the program ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from tensorflow.python.eager import context
+
+from tensorsleuth.recording.guard_protocol import Alarm
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.tensorflow import internals as tf
+from tensorsleuth.recording.tensorflow.patches import Patches, disguise
+
+Rename = Callable[[str], str | None]
+Find = Callable[[str], Alarm]
+Ended = Callable[[str, Sequence[Any]], Alarm]
+
+_patches = Patches()
+_renames: list[Rename] = []
+_finds: list[Find] = []
+_ends: list[Ended] = []
+
+
+def run_instead(rename: Rename) -> None:
+    """Let `rename` say which function runs in the place of the one that is called; None: that one."""
+    _listen(_renames, rename)
+
+
+def on_failure(find: Find) -> None:
+    """Let `find` say what to raise in the place of an error with that message; None: the error itself."""
+    _listen(_finds, find)
+
+
+def on_end(ended: Ended) -> None:
+    """Tell `ended` of calls that have come back, with what went in. What it returns is raised, unless the call has."""
+    _listen(_ends, ended)
+
+
+def _listen(listeners: list[Any], listener: Any) -> None:
+    _wrap()
+    if listener not in listeners:
+        listeners.append(listener)
+
+
+@cache
+def _wrap() -> None:
+    def call_function(self: Any, name: Any, tensor_inputs: Any, num_outputs: Any) -> Any:
+        alarm = None
+        try:
+            outputs = real(self, _name_to_run(name), tensor_inputs, num_outputs)
+        except tf.Failures as error:
+            _tell_ended(name, tensor_inputs)
+            alarm = _first(_finds, str(error))
+            if alarm is None:
+                raise
+        except BaseException:
+            _tell_ended(name, tensor_inputs)
+            raise
+        else:
+            alarm = _tell_ended(name, tensor_inputs)
+        if alarm is not None:
+            raise alarm
+        return outputs
+
+    real = _patches.replace(context.Context, "call_function", call_function)
+    disguise(call_function, real)
+
+
+def _name_to_run(name: Any) -> Any:
+    for rename in _renames:
+        other = harmless(rename, name.decode() if isinstance(name, bytes) else name)
+        name = other.encode() if isinstance(other, str) else name
+    return name
+
+
+def _tell_ended(name: Any, inputs: Sequence[Any]) -> Alarm:
+    alarms = [ended(name, inputs) for ended in _ends]
+    return next((alarm for alarm in alarms if alarm is not None), None)
+
+
+def _first(finds: Sequence[Find], message: str) -> Alarm:
+    return next((alarm for find in finds if (alarm := find(message)) is not None), None)
