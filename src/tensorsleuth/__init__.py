@@ -110,9 +110,9 @@ __all__ = [
 
 
 def _layer_stats() -> Any:
-    from tensorsleuth.live.layer_stats.observer import rider
+    from tensorsleuth.live.layer_stats.observer import observer
 
-    return rider()
+    return observer()
 
 
 default_observers.MAKERS.append(_layer_stats)

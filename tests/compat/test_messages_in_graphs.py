@@ -120,7 +120,7 @@ def test_mistakes_of_ours_are_said_and_the_program_goes_on(
 
 def test_what_cannot_be_watched_is_said(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     watches = Watches()
-    assert not watches._can(SimpleNamespace(sink=SimpleNamespace(native=None), folder=None))  # type: ignore[arg-type]
+    assert not watches._can_watch(SimpleNamespace(sink=SimpleNamespace(native=None), folder=None))  # type: ignore[arg-type]
     monkeypatch.setattr(watches._book, "find", lambda *_: (None, False))
     assert watches.series("tensor", "x", []) is None
     said = capfd.readouterr().err

@@ -196,8 +196,8 @@ def changes_of_tensorflow(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Attributes of TensorFlow or Keras that a module sets or deletes, by a statement, by name or by `Patches`."""
     foreign = set(_names_of_tensorflow(tree))
     for node in ast.walk(tree):
-        sets = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and _root(node) in foreign
-        if sets or (isinstance(node, ast.Call) and _sets_attribute(node)):
+        is_set = isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load) and _root(node) in foreign
+        if isinstance(node, ast.expr) and (is_set or (isinstance(node, ast.Call) and _sets_attribute(node))):
             yield node.lineno, ast.unparse(node)
 
 

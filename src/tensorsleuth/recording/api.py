@@ -22,7 +22,7 @@ from tensorsleuth.trace.storage import run_folder
 
 _active: Recording | None = None
 _guardian: Guardian | None = None
-_riders: Any = None  # capture.riding.Riders, once there has been one
+_observers: Any = None  # observers.ObserverRegistry, once there has been one
 
 
 class Guardian(Protocol):
@@ -174,9 +174,9 @@ def under_way() -> Recording | None:
 
 
 def recorder_now() -> Any:
-    """What watches the program now: the recording, or else the guard, or what riders have in memory."""
+    """What watches the program now: the recording, or else the guard, or what observers have in memory."""
     recorder = _recorder()
-    return recorder if recorder is not None or _riders is None else _riders.recorder
+    return recorder if recorder is not None or _observers is None else _observers.recorder
 
 
 def _recorder() -> Any:
@@ -192,37 +192,37 @@ def set_guardian(guardian: Guardian | None) -> Any:
     return _active._recorder if _active is not None else None
 
 
-def add_rider(rider: Any) -> None:
+def add_observer(observer: Any) -> None:
     """Have it watch along with whatever recorder there is and will be; where there is none, with one in memory.
 
-    Adding it twice does nothing. See `capture.riding.Rider`.
+    Adding it twice does nothing. See `observer.Observer`.
     """
-    global _riders
-    if _riders is None:
-        from tensorsleuth.recording.observers import Riders
+    global _observers
+    if _observers is None:
+        from tensorsleuth.recording.observers import ObserverRegistry
 
-        _riders = Riders()
-        os.register_at_fork(after_in_child=_riders.abandon)
-    if rider not in _riders:
-        _riders.add(rider, _recorder())
+        _observers = ObserverRegistry()
+        os.register_at_fork(after_in_child=_observers.abandon)
+    if observer not in _observers:
+        _observers.add(observer, _recorder())
 
 
-def remove_rider(rider: Any) -> None:
+def remove_observer(observer: Any) -> None:
     """Have it watch no more."""
-    if _riders is not None:
-        _riders.remove(rider)
+    if _observers is not None:
+        _observers.remove(observer)
 
 
 @contextlib.contextmanager
 def changing_recorder() -> Iterator[None]:
     """While what watches the program becomes another."""
-    if _riders is not None:
-        _riders.leave()
+    if _observers is not None:
+        _observers.detach()
     try:
         yield
     finally:
-        if _riders is not None:
-            _riders.settle(_recorder())
+        if _observers is not None:
+            _observers.attach(_recorder())
 
 
 def _active_like(settings: Settings) -> Recording | None:
@@ -248,7 +248,7 @@ def _start(settings: Settings, make_run: Any, injected: bool = False, selection:
 
 def _add_default_observers() -> None:
     for make in default_observers.MAKERS:
-        add_rider(make())
+        add_observer(make())
 
 
 def _start_recorder(settings: Settings, make_run: Any, injected: bool, light: Any) -> Recording:

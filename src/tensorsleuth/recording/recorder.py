@@ -7,7 +7,6 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,11 +28,11 @@ from tensorsleuth.recording.functions.function_library import Library
 from tensorsleuth.recording.functions.minimal_probes import selection_for
 from tensorsleuth.recording.functions.probes import Selection
 from tensorsleuth.recording.functions.watched_functions import Functions
-from tensorsleuth.recording.guard_protocol import Alarm, Watcher
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.keras.fit_batches import Batches
 from tensorsleuth.recording.keras.patches import KerasPatches
 from tensorsleuth.recording.keras.variable_paths import KerasVariables
+from tensorsleuth.recording.observer import Observer, Observers, implements
 from tensorsleuth.recording.replay.replay_buffer import Flights
 from tensorsleuth.recording.replay.replay_inputs import Keeper
 from tensorsleuth.recording.replay.replayer import Replayer
@@ -67,21 +66,19 @@ class Recorder:
         self.folder = folder
         self.settings = settings
         self.selection = self._base = selection or selection_for(settings)
-        self._hearing: dict[object, Callable[[Any, Any], Alarm]] = {}
-        self._riding: dict[object, Callable[[Selection], Selection]] = {}
+        self.observers = Observers()
         self._session = next(_sessions)
         self._patches = patches.Patches()
         self._seeing = patches.Patches()  # what comes and goes with pauses
         self._threads = ThreadDeaths(self._thread_died)
-        self._told = patches.Patches()  # what only a watcher needs
-        self._heard = patches.Patches()  # what only riders need
+        self._values = patches.Patches()  # what only observers of values of Python need
         if isinstance(folder, Path):
             folder.mkdir(parents=True, exist_ok=True)
         self._plan = plan or make_plan(settings.circular_buffer_size, settings.mode is Mode.FULL_TENSOR)
         self.catalog = CatalogWriter(folder, is_user, self._plan.catalog_bytes)
         means = Chooser(settings, folder, self._session, self._plan, self.catalog).choose()
         self.sink = means.sink
-        self.steps = Steps(self.sink.set_step)
+        self.steps = Steps(self.sink.set_step, self.observers)
         self.keeper: Keeper | None = None
         self.replayer: Replayer | None = None
         self._catalog_meta(means)
@@ -104,13 +101,13 @@ class Recorder:
         looks = isinstance(self.folder, Path) and Mode.CURT_HEALTH <= self.settings.mode <= Mode.FULL_TENSOR
         elsewhere = lambda device: remote.task(device) is not None  # noqa: E731
         self._texts = Texts(self.catalog, self.sink, elsewhere) if looks else None
-        self.callbacks = callbacks = EagerCallbacks(*watching, remote, self.flights, self._texts)
+        self.callbacks = callbacks = EagerCallbacks(*watching, self.observers, remote, self.flights, self._texts)
         patches.watch_removals(self._patches, self.functions.forget)
         patches.exclude_our_frames(self._patches, tf.traceback_utils)
         keras.look()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         self._left_out = LeftOut(self.catalog, self.variables.frozen)
-        patches.watch_tapes(self._patches, self._forward_pass, self._gradients_computed)
+        patches.watch_tapes(self._patches, self._forward_pass, self._gradients_computed, self.observers)
         patches.watch_scopes(self._patches, scopes)
         if self._texts is not None:
             patches.watch_python_functions(self._patches, self._texts, sites.of_caller)
@@ -128,7 +125,7 @@ class Recorder:
 
     def pause(self) -> None:
         """Let it run unseen for a while: as fast as bare. Scopes and gradients of what it traces are still noted."""
-        if self.callbacks.watcher is None:
+        if not any(observer.sees_all for observer in self.observers):
             self._seeing.undo()
 
     def _flights(self, means: Means, places: Places) -> Flights | None:
@@ -140,16 +137,34 @@ class Recorder:
         readings = Readings(self.catalog, places, means.keeper)
         watching = self.catalog, self.functions, places, self.sink, means.keeper
         self.replayer = Replayer(*watching, saver, lambda: self.steps.number)
-        return Flights(self.catalog, self.functions, means.keeper, readings, self.replayer)
+        return Flights(self.catalog, self.functions, means.keeper, readings, self.replayer, self.observers)
 
-    def ride(self, rider: object, wrap: Callable[[Selection], Selection] | None) -> None:
-        """Have what a rider asks for looked at as well, from now on; None: not any more."""
-        self._riding.pop(rider, None)
-        if wrap is not None:
-            self._riding[rider] = wrap
+    def attach(self, observer: Observer) -> None:
+        """Have an observer watch along, from now on."""
+        self.observers.add(observer)
+        if observer.sees_all:
+            self.resume()
+        if self.observers.on_python_value and not self._values:
+            patches.watch_values(self._values, self.observers)
+        if implements(observer, "selection"):
+            self.select()
+
+    def detach(self, observer: Observer) -> None:
+        """Have it watch no more."""
+        self.observers.remove(observer)
+        if not self.observers.on_python_value:
+            self._values.undo()
+        if implements(observer, "selection"):
+            self.select()
+
+    def select(self) -> None:
+        """Look at what observers ask for now, in every function and at every place anew."""
         selection = self._base
-        for wrapping in self._riding.values():
-            selection = wrapping(selection)
+        for observer in self.observers:
+            selection = observer.selection(selection)
+        replays = (observer.replay_selection() for observer in self.observers)
+        self.functions.looking = next((replay for replay in replays if replay is not None), None)
+        self.functions.keeps = any(observer.keeps_steps() for observer in self.observers)
         self._select(selection)
 
     def _select(self, selection: Selection) -> None:
@@ -157,24 +172,6 @@ class Recorder:
         self.places.select(selection)
         self.functions.select(selection)
         self.sink.forget_places()
-
-    def hear_gradients(self, rider: object, told: Callable[[Any, Any], Alarm] | None) -> None:
-        """Tell a rider of what tapes give, and of what that is the gradient; None: no more."""
-        self._hearing.pop(rider, None)
-        if told is not None:
-            self._hearing[rider] = told
-        if not self._hearing:
-            self._heard.undo()  # riders leave before anything else changes: what they put on last is taken off first
-        elif not self._heard:
-            patches.watch_gradients_of(self._heard, self._tell_gradients)
-
-    def _tell_gradients(self, sources: Any, gradients: Any) -> Alarm:
-        alarms = [harmless(told, sources, gradients) for told in list(self._hearing.values())]
-        return next((alarm for alarm in alarms if alarm is not None), None)
-
-    def keep_steps(self, kept: bool) -> None:
-        """Have every call of a function keep what it begins with, so that it can be saved; before `ride`."""
-        self.functions.keeps = kept
 
     def save_step(self, call: int) -> bool:
         """Save a call that is under way when it has ended; False where that cannot be."""
@@ -193,20 +190,7 @@ class Recorder:
             return UnwatchedSessions(self.catalog)
         values = SessionValues(places, means.sink)
         watching = self.catalog, sites, describer, self.selection, self._session, means.optimizing
-        return Sessions(self.catalog, sites, places, self.steps, SessionRuns(*watching, values), self.callbacks)
-
-    def tell(self, watcher: Watcher, level: int, small: int) -> None:
-        """From now on let `watcher` know of what matters, and raise in the program what it returns."""
-        self.resume()
-        self.callbacks.watcher = watcher
-        self.sink.guard(level, small)
-        patches.watch_values(self._told, lambda tensor: harmless(watcher.becomes_python, tensor))
-        patches.watch_losses(self._told, lambda target: harmless(watcher.differentiates, target))
-
-    def tell_nobody(self) -> None:
-        self._told.undo()
-        self.callbacks.watcher = None
-        self.sink.guard(0, 0)
+        return Sessions(self.catalog, sites, places, self.steps, SessionRuns(*watching, values), self.observers)
 
     def _gradients_computed(self, tape: Any, sources: Any) -> None:
         self.steps.gradients_computed()
@@ -263,8 +247,7 @@ class Recorder:
 
     def abandon(self) -> None:
         """In a forked child: leave TensorFlow as it was, and the parent's files alone."""
-        self._heard.undo()
-        self._told.undo()
+        self._values.undo()
         self._seeing.undo()
         self._patches.undo()
         patches.unwatch_gradients()
@@ -273,7 +256,8 @@ class Recorder:
 
     def close(self) -> None:
         """Stop watching; the trace is complete."""
-        self.tell_nobody()
+        for observer in self.observers:
+            harmless(observer.detach)
         self._seeing.undo()
         self._patches.undo()
         patches.unwatch_gradients()

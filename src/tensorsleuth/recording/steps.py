@@ -10,20 +10,22 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.observer import Observers
+
 
 class Steps:
     """Counts steps from 0 and tells each new number to `announce`."""
 
-    def __init__(self, announce: Callable[[int], None]) -> None:
+    def __init__(self, announce: Callable[[int], None], observers: Observers) -> None:
         self._announce = announce
+        self._observers = observers
         self._lock = threading.Lock()
         self._number = 0
         self._trained = False  # gradients of this step have been computed
         self._said = 0  # how many `with step(n)` are open
         self._used = -1
         self.planned: tuple[int, int] | None = None  # the last step of a fit that is under way, and how many it takes
-        # Told of this step (-1: it has not trained) and the next, by who asked for it.
-        self.moving: dict[object, Callable[[int, int], None]] = {}
         announce(0)
 
     @property
@@ -100,7 +102,7 @@ class Steps:
             self._trained = False
 
     def _move(self, number: int) -> None:
-        for told in list(self.moving.values()) if number != self._number else ():
-            told(self._number if self._used >= self._number else -1, number)
+        for told in self._observers.on_step if number != self._number else ():
+            harmless(told, self._number if self._used >= self._number else -1, number)
         self._number = number
         self._announce(number)

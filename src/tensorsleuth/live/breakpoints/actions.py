@@ -9,8 +9,8 @@ from tensorsleuth.core.errors import BreakError, SleuthError
 from tensorsleuth.live.breakpoints.breakpoint import Breakpoint
 from tensorsleuth.live.breakpoints.hit import Hit
 from tensorsleuth.live.breakpoints.tensor_in_memory import Sight
-from tensorsleuth.recording.guard_protocol import Alarm
 from tensorsleuth.recording.harmless import complain
+from tensorsleuth.recording.observer import Alarm
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.trace.storage.size_plan import VALUE_BYTES
 

@@ -66,20 +66,20 @@ def break_when(condition: str | Predicate, on: On = None, then: Action = "pause"
     if point.action == "pause":
         _breaks.acting.pauses.expect()
     _breaks.add(point)
-    recording.add_rider(_breaks)
+    recording.add_observer(_breaks)
     return Break(point)
 
 
 def _remove(point: Breakpoint) -> None:
     if _breaks.remove(point):
-        recording.remove_rider(_breaks)
+        recording.remove_observer(_breaks)
 
 
 def _end() -> None:
     """The program ends: nothing may call into Python any more."""
     try:
         _breaks.acting.close()
-        recording.remove_rider(_breaks)
+        recording.remove_observer(_breaks)
         native = loader.load()
         if native is not None:
             native.break_drain(PATIENCE)

@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from tensorsleuth.live.breakpoints.selection import BreakSelection
 from tensorsleuth.live.breakpoints.tensor_in_memory import Sight
 from tensorsleuth.recording.call_sites import caller_line
 from tensorsleuth.recording.eager import tape_gradients
-from tensorsleuth.recording.guard_protocol import Alarm
+from tensorsleuth.recording.functions.probes import Selection
 from tensorsleuth.recording.harmless import complain, harmless
+from tensorsleuth.recording.observer import Alarm, FunctionCall, Observer
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.structure.selector import Subject
 from tensorsleuth.recording.structure.tensor_roles import Subjects, TracedGradients
@@ -33,10 +35,11 @@ ONE_SHOT = MOST - 1  # the number of "go on until"
 MOST_ALARMS = 64
 
 
-class Breakpoints:
+class Breakpoints(Observer):
     """Watches along with the recording that is under way, with the guard, or by itself."""
 
-    alone = True
+    needs_recorder = True
+    order = 1
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -61,8 +64,7 @@ class Breakpoints:
             self._all[point.number] = point
             if self.recorder is not None:
                 self._set(point)
-                self._expect_saving()
-                self._ride(self.recorder)
+                self.recorder.select()
 
     def _free_number(self) -> int:
         """None is used again before the tensors' sets are forgotten."""
@@ -73,12 +75,12 @@ class Breakpoints:
         if len(points) >= ONE_SHOT:
             raise SleuthError(f"{len(points)} break points are set already: remove some first.")
         recorder = self.recorder
-        self.leave()
+        self.detach()
         self._all = dict(enumerate(points))
         for number, point in self._all.items():
             point.number = number
         if recorder is not None:
-            self.settle(recorder)
+            self.attach(recorder)
         return len(self._all)
 
     def remove(self, point: Breakpoint) -> bool:
@@ -88,7 +90,7 @@ class Breakpoints:
                 self._bench.activate(point.number, False)
             if not self._set_by_users():
                 self._all.clear()
-                self.leave()
+                self.detach()
             return not self._all
 
     def _set_by_users(self) -> list[Breakpoint]:
@@ -106,26 +108,24 @@ class Breakpoints:
 
     # ---- where they watch
 
-    def leave(self) -> None:
+    def detach(self) -> None:
         """Stop watching through this recorder."""
         with self._lock:
             recorder, self.recorder = self.recorder, None
             if recorder is None:
                 return
-            recorder.hear_gradients(self, None)
             if self._bench is not None:
                 self._bench.tell(None)
                 self._bench.forget()
-            recorder.callbacks.breaks = None
-            recorder.ride(self, None)
+            recorder.detach(self)
 
-    def settle(self, recorder: Recorder) -> None:
+    def attach(self, recorder: Recorder) -> None:
         """Watch through this recorder."""
         with self._lock:
             if self.recorder is None and self._all:
-                self._attach(recorder)
+                self._join(recorder)
 
-    def _attach(self, recorder: Recorder) -> None:
+    def _join(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self._names = Names(recorder.folder)
         self.subjects = Subjects(self._traced, recorder.variables.path_of)
@@ -134,21 +134,16 @@ class Breakpoints:
         self._bench.tell(self._saw)
         for point in self._all.values():
             self._set(point, everywhere=point.number == ONE_SHOT)
-        recorder.callbacks.breaks = self
-        recorder.hear_gradients(self, self._gradients)
-        self._expect_saving()
-        self._ride(recorder)
+        recorder.attach(self)
         if any(point.action == "record" for point in self._all.values()) and isinstance(recorder.folder, Path):
             harmless(ready_to_record, recorder)
         self.acting.joined(recorder)
 
-    def _ride(self, recorder: Recorder) -> None:
-        recorder.ride(self, lambda base: BreakSelection(recorder.settings, base, self))
+    def selection(self, base: Selection) -> Selection:
+        return BreakSelection(self.recorder.settings, base, self) if self.recorder is not None else base
 
-    def _expect_saving(self) -> None:
-        """Where steps may have to be saved, keep what each begins with."""
-        if self.recorder is not None:
-            self.recorder.keep_steps(any(point.action == "save" for point in self._all.values()))
+    def keeps_steps(self) -> bool:
+        return any(point.action == "save" for point in list(self._all.values()))
 
     def _set(self, point: Breakpoint, everywhere: bool = False) -> None:
         if self._bench is not None:
@@ -194,7 +189,7 @@ class Breakpoints:
     def refused(self, function: str, why: str) -> None:
         complain(f"break points do not see the inside of {function}: {why}; what goes in and comes out they do.")
 
-    def _gradients(self, sources: Any, gradients: Any) -> Alarm:
+    def on_gradients(self, sources: Any, gradients: Any) -> Alarm:
         """A tape has given gradients: named where a function is traced, judged where code is eager."""
         for source, gradient in tape_gradients.pairs(sources, gradients):
             name = tape_gradients.name_of(source)
@@ -269,11 +264,25 @@ class Breakpoints:
         self._here.number = number
         return number
 
+    def on_call_end(self, call: FunctionCall, outputs: Sequence[Any], seen: bool) -> Alarm:
+        return self.alarm_here()
+
+    def on_bad_op(self, op: str, inputs: Sequence[Any], call: int, outputs: Sequence[Any]) -> Alarm:
+        return self.alarm_here()
+
+    def on_call_failed(self, call: FunctionCall, error: BaseException) -> Alarm:
+        return self.alarm_in(str(error))
+
+    def on_op_failed(self, op: str, error: BaseException) -> Alarm:
+        return self.alarm_in(str(error))
+
     def alarm_in(self, message: str) -> Alarm:
+        """What to raise for an error with which a probe stopped what ran; None where it is another error."""
         found = _STOPPED.search(message)
         return self._alarms.pop(int(found[1]), None) if found else None
 
     def alarm_here(self) -> Alarm:
+        """What to raise for a tensor that this thread has just looked at."""
         if self._bench is not None:
             self._bench.take_stop()
         number, self._here.number = getattr(self._here, "number", 0), 0

@@ -8,27 +8,27 @@ from tensorsleuth.core.modes import Mode
 from tensorsleuth.live.breakpoints.evaluator import NOT_GUARDS
 from tensorsleuth.recording.functions.function_def import Definition
 from tensorsleuth.recording.functions.probes import LookInGraph, Placed, Selection
-from tensorsleuth.recording.observers import RiderSelection
+from tensorsleuth.recording.observers import ObserverSelection
 
 
 @dataclass(frozen=True)
-class BreakSelection(RiderSelection):
+class BreakSelection(ObserverSelection):
     """What a recording looks at, and what break points ask for beyond it."""
 
     def look(self, op: str, dtype: int) -> Mode | None:
-        return _closer(self.base.look(op, dtype), self.rider.look_at_eager(op, dtype))
+        return _closer(self.base.look(op, dtype), self.observer.look_at_eager(op, dtype))
 
     def in_instance(self, placed: Placed) -> Selection:
         base = self.base.in_instance(placed)
         if placed.of_dataset:
-            self.rider.of_dataset(range(placed.first, placed.first + placed.definition.tensors))
+            self.observer.of_dataset(range(placed.first, placed.first + placed.definition.tensors))
         recorded = base.in_function(placed.definition)
         looks: dict[str, Mode] = {}
-        for tensor, source, dtype, subject in self.rider.subjects.of(placed):
-            conditions, need = self.rider.asked(subject, dtype)
+        for tensor, source, dtype, subject in self.observer.subjects.of(placed):
+            conditions, need = self.observer.asked(subject, dtype)
             if conditions:
                 own = recorded(subject.type, dtype, source) is None
-                self.rider.put(placed.first + tensor, conditions | (NOT_GUARDS if own else 0))
+                self.observer.put(placed.first + tensor, conditions | (NOT_GUARDS if own else 0))
                 looks[source] = need
         return _InInstance(self.settings, base, looks)
 

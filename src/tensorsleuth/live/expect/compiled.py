@@ -18,8 +18,8 @@ from tensorsleuth.live.expect.dimension_names import Known
 from tensorsleuth.live.expect.expectation import RULES
 from tensorsleuth.live.expect.judge import judge_form
 from tensorsleuth.live.expect.report import Report
-from tensorsleuth.recording.guard_protocol import Alarm
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.observer import Alarm
 from tensorsleuth.recording.tensorflow import custom_ops, function_calls
 
 Act = Callable[[Any, Report | None, tuple[int, ...] | None], Alarm]

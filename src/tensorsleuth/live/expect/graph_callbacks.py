@@ -22,7 +22,7 @@ from tensorsleuth.live.expect.judge import judge_form, judge_that, judge_values
 from tensorsleuth.live.expect.report import Report, paired, violation
 from tensorsleuth.native import loader
 from tensorsleuth.recording.caller import Place
-from tensorsleuth.recording.guard_protocol import Alarm
+from tensorsleuth.recording.observer import Alarm
 from tensorsleuth.recording.tensorflow import custom_ops
 from tensorsleuth.recording.violations.actions import act
 from tensorsleuth.recording.violations.pending_errors import alarm_in, raise_later

@@ -16,9 +16,6 @@ from tensorsleuth.recording.settings import Settings, make_settings
 from tensorsleuth.trace.storage.memory_folder import MemoryFolder, PrivateFolder, memory_folder
 from tensorsleuth.trace.storage.size_plan import memory_plan
 
-SMALL = 4096  # elements: a look in full costs no more than noting it
-ON, STRICT = 1, 2
-
 
 class Guardian:
     """Where the guard looks through, which changes when recordings begin and end."""
@@ -28,6 +25,7 @@ class Guardian:
         self._lock = threading.RLock()
         self._folder: MemoryFolder | PrivateFolder | None = None  # of its own recording
         self._settings = guard_settings(make_settings(".").probe)
+        self._judge: Judge | None = None
         self.recorder: Recorder | None = None
 
     def selection(self, settings: Settings) -> Selection:
@@ -49,7 +47,8 @@ class Guardian:
 
     def _watch(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        recorder.tell(Judge(recorder, self._strict), STRICT if self._strict else ON, SMALL)
+        self._judge = Judge(recorder, self._strict)
+        self._judge.attach(recorder)
 
     def stand_back(self) -> None:
         """Stop watching; what was its own is given up."""
@@ -59,8 +58,9 @@ class Guardian:
             if recorder is not None and folder is not None:
                 recorder.close()
                 folder.close()
-            elif recorder is not None:
-                recorder.tell_nobody()
+            elif self._judge is not None:
+                self._judge.detach()
+            self._judge = None
 
     def abandon(self) -> None:
         """In a forked child: the memory is shared with the parent, and is not written to."""

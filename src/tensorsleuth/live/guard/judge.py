@@ -18,7 +18,7 @@ from tensorsleuth.live.guard.excerpt import Catalogues, Excerpt
 from tensorsleuth.live.guard.explain import explanation
 from tensorsleuth.live.guard.function_writes import Past, Writes
 from tensorsleuth.live.guard.suspects import Reason, Suspect, Suspects
-from tensorsleuth.recording.guard_protocol import Alarm, FunctionCall
+from tensorsleuth.recording.observer import STOPPED, Alarm, FunctionCall, Observer
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.sessions.values import Value
 from tensorsleuth.recording.tensorflow import internals as tf
@@ -27,16 +27,22 @@ from tensorsleuth.trace.dataflow.call_graph import Moments
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MOST_CLEARED = 4096
+SMALL = 4096  # elements: a look in full costs no more than noting it
+ON, STRICT = 1, 2  # of the native guard
 _DATA = ("IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue")
 _Tensor = tf.EagerTensor | Value  # the second is what a session is fed, or gives back
 _MOVES_VALUES = ops.HARMLESS | ops.VIEWS | ops.KEEP_BAD | ops.LITERALS
 Outputs = list[tuple[int, bool]]  # number of an output that is bad, and whether it has a NaN
 
 
-class Judge:
+class Judge(Observer):
     """Watches one recording, or one stretch of the guard's own. What it finds it returns, to be raised."""
 
+    sees_all = True
+    order = 2
+
     def __init__(self, recorder: Recorder, strict: bool) -> None:
+        self._recorder = recorder
         self._sink = recorder.sink
         self._folder = recorder.folder
         self._strict = strict
@@ -46,9 +52,17 @@ class Judge:
         self._cleared: dict[Any, tuple[Outputs, Reason]] = {}  # what has been seen to do no harm
         self._last_alarm = 0
 
+    def attach(self, recorder: Recorder) -> None:
+        recorder.attach(self)
+        self._sink.guard(STRICT if self._strict else ON, SMALL)
+
+    def detach(self) -> None:
+        self._recorder.detach(self)
+        self._sink.guard(0, 0)
+
     # ---- eager
 
-    def made_bad(self, op: str, inputs: Sequence[Any], call: int, outputs: Sequence[Any]) -> Alarm:
+    def on_bad_op(self, op: str, inputs: Sequence[Any], call: int, outputs: Sequence[Any]) -> Alarm:
         given = list(_tensors(inputs))
         self._look_at_strangers(given)
         uids = tuple(uid for uid, _ in given)
@@ -69,16 +83,16 @@ class Judge:
                 reason = Reason.BORN if nan else Reason.LITERAL if is_mask(tf.array_of(tensor)) else Reason.DATA
                 self._suspect(uid, Suspect(0, nan, reason, ()))
 
-    def writes(self, op: str, inputs: Sequence[Any]) -> Alarm:
+    def on_write(self, op: str, inputs: Sequence[Any]) -> Alarm:
         return self._judge([uid for uid, _ in _tensors(inputs)], Reason.DATA, f"a variable ({op})")
 
-    def differentiates(self, targets: Any) -> Alarm:
+    def on_loss(self, targets: Any) -> Alarm:
         if not self._suspects:
             return None
         uids = [tensor._id for tensor in tf.flat_tensors(targets)]
         return self._judge(uids, Reason.DATA, "the loss that GradientTape.gradient was asked about")
 
-    def becomes_python(self, tensor: Any) -> Alarm:
+    def on_python_value(self, tensor: Any) -> Alarm:
         if not self._suspects:
             return None
         return self._judge([tensor._id], Reason.BORN, "a value that Python reads")
@@ -95,7 +109,7 @@ class Judge:
 
     # ---- functions
 
-    def function_ended(self, call: FunctionCall, outputs: Sequence[Any], seen: bool) -> Alarm:
+    def on_call_end(self, call: FunctionCall, outputs: Sequence[Any], seen: bool) -> Alarm:
         bad = frozenset(self._sink.take_bad(call.number))
         if seen and not bad:
             return None
@@ -154,14 +168,16 @@ class Judge:
             self._cleared.clear()
         self._cleared[key] = found, reason
 
-    def function_failed(self, call: FunctionCall, stopped: bool) -> Alarm:
+    def on_call_failed(self, call: FunctionCall, error: BaseException) -> Alarm:
         self._sink.take_bad(call.number)
-        if not stopped:
+        if STOPPED not in str(error):
             return None
         reached = f"the output of an op in {_called(call.name)} (strict)"
         return self._raised(self._excerpt_of_call(call, max(call.began, self._last_alarm)), reached)
 
-    def op_failed(self, op: str) -> Alarm:
+    def on_op_failed(self, op: str, error: BaseException) -> Alarm:
+        if STOPPED not in str(error):  # by a probe in a function that the op runs
+            return None
         return self._raised(self._excerpt(set(), set(), self._last_alarm), f"the output of an op under {op} (strict)")
 
     # ---- alarms

@@ -10,7 +10,7 @@ from tensorsleuth.live.layer_stats.selection import InsideSelection
 from tensorsleuth.live.layer_stats.series import InsideBook
 from tensorsleuth.native import loader
 from tensorsleuth.recording.functions.probes import Placed
-from tensorsleuth.recording.guard_protocol import FunctionCall
+from tensorsleuth.recording.observer import FunctionCall
 from tensorsleuth.recording.observers import Nothing
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.replay.free_memory import has_room_for_another

@@ -1,20 +1,18 @@
 """Looks into the model now and then, in every recording: attention, what leaves layers, gradients, updates, inputs.
 
-It rides on the recorder as `watch` does, and writes rows like those of `watch` into files of its own. In steps in which
+It observes the recorder as `watch` does, and writes rows like those of `watch` into files of its own. In steps in which
 nothing is due, a probe reads one flag, and Python does nothing but ask for it; only rows of ids that go into the model
 are hashed in every step (native/src/observers/input_rows.h).
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tensorsleuth.core.dtypes import is_float
-from tensorsleuth.core.layout.rows import EventKind
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.live.layer_stats.compiled import InsideCompiled
 from tensorsleuth.live.layer_stats.eager import InsideEager
@@ -23,91 +21,65 @@ from tensorsleuth.live.layer_stats.inputs import InsideInputs
 from tensorsleuth.live.layer_stats.selection import InsideSelection
 from tensorsleuth.live.layer_stats.series import InsideBook, Schedule
 from tensorsleuth.live.layer_stats.variable_names import VariableNames
-from tensorsleuth.live.watch.variables import Variables
+from tensorsleuth.live.series_observer import SeriesObserver, saw_eager
 from tensorsleuth.native import loader
-from tensorsleuth.recording.backends.sink import tensor_view
 from tensorsleuth.recording.eager import tape_gradients
-from tensorsleuth.recording.functions.descriptions import captured_variables
-from tensorsleuth.recording.functions.probes import Placed
-from tensorsleuth.recording.guard_protocol import Alarm
+from tensorsleuth.recording.functions.probes import Placed, Selection
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.observer import Alarm, FunctionCall
 from tensorsleuth.recording.recorder import Recorder
-from tensorsleuth.recording.structure.tensor_roles import Subjects, TracedGradients
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
-from tensorsleuth.recording.tensorflow.graph_points import LETTERBOX
 
 VARIABLE_BYTES = 256 << 20  # variables of more than that, together, are not compared to what they were before a step
 
 
 @cache
-def rider() -> Inside:
+def observer() -> Inside:
     """The one of this process."""
     return Inside()
 
 
-class Inside:
-    """Rides on the recording that there is, where that looks at values."""
-
-    alone = False
+class Inside(SeriesObserver):
+    """Watches along with the recording that there is, where that looks at values."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._traced = TracedGradients()
+        super().__init__()
         self._names = VariableNames()
-        self._recorder: Recorder | None = None
         self._is_due = False
-        self._met: set[str] = set()  # functions whose variables are known
         self._room = 0  # bytes of variables that may still be compared
 
     # ---- where it looks
 
-    def settle(self, recorder: Recorder) -> None:
-        native = recorder.sink.native
-        if self._recorder is not None or native is None or not _can(recorder):
-            return
-        with self._lock:
-            self._recorder, self._native = recorder, native
-            self._room = VARIABLE_BYTES
-            self._met.clear()
-            self._schedule = Schedule(recorder.settings.inside_every, lambda: recorder.steps.planned)
-            self._book = InsideBook(native, recorder.catalog, recorder.folder, self._schedule)
-            self._variables = Variables(native)
-            subjects = Subjects(self._traced, recorder.variables.path_of)
-            self._functions = InsideFunctions(recorder, native, self._book, subjects)
-            self._inputs = InsideInputs(recorder, native, self._book)
-            self._eager = InsideEager(recorder, native, self._book)
-            self._compiled = InsideCompiled(recorder, native, self._book, subjects)
-            native.inside_forget()
-            self._begin(recorder.steps.number)
-            recorder.hear_gradients(self, self._gradients)
-            recorder.steps.moving[self] = lambda this, following: harmless(self._moving, this, following)
-            recorder.callbacks.looking = self._eager.saw
-            recorder.callbacks.met[self] = self._function
-            recorder.callbacks.trained[self] = self._came_back
-            if recorder.flights is not None:
-                recorder.functions.looking = self._compiled.selection
-                recorder.flights.looking = lambda call: self._is_due and self._compiled.wants(call)
-            recorder.ride(self, lambda base: InsideSelection(recorder.settings, base, self))
+    def _can_watch(self, recorder: Recorder) -> bool:
+        looks = Mode.CURT_HEALTH <= recorder.settings.mode <= Mode.FULL_TENSOR
+        return looks and recorder.settings.inside_every > 0 and isinstance(recorder.folder, Path)
 
-    def leave(self) -> None:
-        with self._lock:
-            recorder, self._recorder = self._recorder, None
-            if recorder is None:
-                return
-            for told in (recorder.steps.moving, recorder.callbacks.met, recorder.callbacks.trained):
-                told.pop(self, None)
-            recorder.callbacks.looking = None
-            harmless(self._eager.ended)
-            if recorder.flights is not None:
-                recorder.flights.looking = None
-            recorder.hear_gradients(self, None)
-            if recorder.steps.count > recorder.steps.number:
-                harmless(self._ended, recorder.steps.number)
-            self._is_due = False
-            self._native.inside_due(False)
-            self._native.inside_forget()
-            recorder.ride(self, None)
+    def _begin_recording(self, recorder: Recorder, native: loader.Native) -> None:
+        self._room = VARIABLE_BYTES
+        self._schedule = Schedule(recorder.settings.inside_every, lambda: recorder.steps.planned)
+        self._book = InsideBook(native, recorder.catalog, recorder.folder, self._schedule)
+        self._functions = InsideFunctions(recorder, native, self._book, self.subjects)
+        self._inputs = InsideInputs(recorder, native, self._book)
+        self._eager = InsideEager(recorder, native, self._book)
+        self._compiled = InsideCompiled(recorder, native, self._book, self.subjects)
+        native.inside_forget()
+        self._begin_step(recorder.steps.number)
+
+    def _end_recording(self, native: loader.Native) -> None:
+        self._is_due = False
+        native.inside_due(False)
+        native.inside_forget()
+
+    def selection(self, base: Selection) -> Selection:
+        return InsideSelection(self.recorder.settings, base, self) if self.recorder is not None else base
+
+    def replay_selection(self) -> Selection | None:
+        has_replays = self.recorder is not None and self.recorder.flights is not None
+        return self._compiled.selection if has_replays else None
+
+    def wants_replay(self, call: FunctionCall) -> bool:
+        return self._is_due and self._compiled.wants(call)
 
     def placed(self, placed: Placed) -> frozenset[str]:
         """A function is put in place; the tensors of it that are looked at."""
@@ -115,89 +87,61 @@ class Inside:
 
     # ---- steps
 
-    def _begin(self, step: int) -> None:
+    def _begin_step(self, step: int) -> None:
         self._is_due = self._schedule.is_due(step)
-        self._native.inside_due(self._is_due)
-        if self._is_due:
-            self._variables.begin(step)
+        if self._native is not None and self._variables is not None:
+            self._native.inside_due(self._is_due)
+            if self._is_due:
+                self._variables.begin(step)
 
-    def _moving(self, this: int, following: int) -> None:
+    def _note_trained(self, step: int) -> None:
+        if self._is_due:
+            super()._note_trained(step)
+
+    def _end_step(self, step: int) -> None:
         if self._is_due:
             self._eager.ended()
-        if this >= 0:
-            self._ended(this)
-        self._begin(following)
-
-    def _ended(self, step: int) -> None:
-        if self._is_due:
-            self._variables.ended(step)
-
-    def _came_back(self) -> None:
-        """A function that trains has: nearly always this is how the step ends."""
-        recorder = self._recorder
-        if self._is_due and recorder is not None and recorder.steps.count > recorder.steps.number:
-            self._variables.trained(recorder.steps.number)
+            if step >= 0 and self._variables is not None:
+                self._variables.ended(step)
 
     # ---- variables, gradients, inputs
 
-    def _function(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> None:
-        """A function is about to be called."""
-        recorder = self._recorder
-        if recorder is None:
-            return
+    def on_function(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> None:
         if name not in self._met:
-            self._met.add(name)
             self._meet(name, find, inputs)
         self._inputs.look(name, find, inputs, self._is_due)
 
-    def _meet(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> None:
-        """A function may have variables that nobody has met."""
-        assert self._recorder is not None
-        for number, (variable, trainable) in captured_variables(find(), self._recorder.variables.path_of).items():
-            ours = LETTERBOX in variable
-            if trainable and not ours and number < len(inputs) and isinstance(inputs[number], tf.EagerTensor):
-                handle = inputs[number]
-                self._variable(self._names.of(variable.removesuffix(":0"), handle), handle)
+    def on_eager_op(self, entry: int, args: tuple[Any, ...], result: Any, place: int) -> None:
+        self._eager.saw(entry, args, result, place)
 
-    def _variable(self, name: str, handle: Any) -> None:
-        dtype = tf_variables.variable_dtype(handle)
-        if self._recorder is None or dtype is None or not is_float(dtype) or self._variables.knows(handle):
-            return
-        size = tf_variables.variable_bytes(handle)
-        self._room -= size
-        of_value, of_update = self._book.find("variable", name), self._book.find("update", name)
-        if self._room >= 0 and of_value is not None and of_update is not None:
-            self._variables.add(handle, dtype, of_value, of_update, self._recorder.steps.number)
-
-    def _gradients(self, sources: Any, gradients: Any) -> Alarm:
-        """A tape has given gradients: named where a function is traced, looked at where code is eager."""
-        for source, gradient in tape_gradients.pairs(sources, gradients):
-            handle = tape_gradients.handle_of(source)
-            if self._recorder is None or not tape_gradients.is_variable(source):
-                continue
-            name = self._names.of(tape_gradients.name_of(source), handle)
-            self._recorder.variables.named(source)
-            if isinstance(gradient, tf.EagerTensor):
-                self._eager_gradient(name, handle, gradient)
-            elif hasattr(gradient, "graph"):
-                self._book.find("gradient", name)  # in the order in which they are asked for
-                self._traced.add(gradient, name)
+    def on_gradients(self, sources: Any, gradients: Any) -> Alarm:
+        super().on_gradients(sources, gradients)
         if self._is_due and tf.executing_eagerly():
             self._eager.differentiated(gradients)
         return None
 
-    def _eager_gradient(self, name: str, handle: Any, gradient: Any) -> None:
-        if handle is not None:
-            self._variable(name, handle)
+    def _follows(self, source: Any) -> bool:
+        return tape_gradients.is_variable(source)
+
+    def _name_of(self, name: str, handle: Any) -> str:
+        return self._names.of(name, handle)
+
+    def _add_variable(self, name: str, handle: Any, trainable: bool) -> None:
+        dtype, known = tf_variables.variable_dtype(handle), self._variables
+        if self.recorder is None or known is None or not trainable or dtype is None or not is_float(dtype):
+            return
+        if known.knows(handle):
+            return
+        self._room -= tf_variables.variable_bytes(handle)
+        of_value, of_update = self._book.find("variable", name), self._book.find("update", name)
+        if self._room >= 0 and of_value is not None and of_update is not None:
+            known.add(handle, dtype, of_value, of_update, self.recorder.steps.number)
+
+    def _trace_gradient(self, name: str, gradient: Any) -> None:
+        self._book.find("gradient", name)  # in the order in which they are asked for
+        super()._trace_gradient(name, gradient)
+
+    def _saw_gradient(self, name: str, gradient: Any) -> None:
         entry = self._book.find("gradient", name) if self._is_due else None
-        if entry is not None:
-            view, array = tensor_view(gradient)
-            where = loader.Where(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
-            self._native.inside_saw(entry.series.number, view, where)
-            del array  # held its memory until here
-
-
-def _can(recorder: Recorder) -> bool:
-    """Does a recording look at values, and write to a disk."""
-    looks = Mode.CURT_HEALTH <= recorder.settings.mode <= Mode.FULL_TENSOR
-    return looks and recorder.settings.inside_every > 0 and isinstance(recorder.folder, Path)
+        if entry is not None and self._native is not None:
+            saw_eager(self._native, self._native.inside_saw, entry.series.number, gradient)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.recording.functions.function_def import Definition
 from tensorsleuth.recording.functions.probes import LookInGraph, Placed, Selection
-from tensorsleuth.recording.observers import RiderSelection
+from tensorsleuth.recording.observers import ObserverSelection
 
 
 @dataclass(frozen=True)
-class InsideSelection(RiderSelection):
+class InsideSelection(ObserverSelection):
     """The same as `base`, and what is looked at inside. No row of the recording's comes of it."""
 
     def look(self, op: str, dtype: int) -> Mode | None:
@@ -31,7 +31,7 @@ class InsideSelection(RiderSelection):
         return self.base.times
 
     def in_instance(self, placed: Placed) -> Selection:
-        return _InInstance(self.settings, self.base.in_instance(placed), self.rider.placed(placed))
+        return _InInstance(self.settings, self.base.in_instance(placed), self.observer.placed(placed))
 
 
 @dataclass(frozen=True)

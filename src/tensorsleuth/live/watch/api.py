@@ -107,14 +107,14 @@ def _begin(logdir: Any) -> Any:
         _watches.move(Path(logdir))
     if _watches.recorder is None:
         _implied = recording.record_lightly() or _implied
-        recording.add_rider(_watches)
+        recording.add_observer(_watches)
     return _watches
 
 
 def _leave() -> None:
     """Nothing is watched any more: what was begun for it ends."""
     global _implied
-    recording.remove_rider(_watches)
+    recording.remove_observer(_watches)
     _watches.logdir = None
     implied, _implied = _implied, None
     if implied is not None:

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.recording.functions.function_def import Definition
 from tensorsleuth.recording.functions.probes import LookInGraph, Placed, Selection
-from tensorsleuth.recording.observers import RiderSelection
+from tensorsleuth.recording.observers import ObserverSelection
 
 
 @dataclass(frozen=True)
-class WatchSelection(RiderSelection):
+class WatchSelection(ObserverSelection):
     """The same as `base`, and what is watched. How closely is settled where it is looked at: every so many steps."""
 
     def look(self, op: str, dtype: int) -> Mode | None:
         look = self.base.look(op, dtype)
-        return Mode.NO_TENSOR if look is None and self.rider.wants_eager(op, dtype) else look
+        return Mode.NO_TENSOR if look is None and self.observer.wants_eager(op, dtype) else look
 
     def again(self) -> Selection:
         return self.base.again()
@@ -25,9 +25,9 @@ class WatchSelection(RiderSelection):
         base = self.base.in_instance(placed)
         recorded = base.in_function(placed.definition)
         added: set[str] = set()
-        for tensor, source, dtype, subject in self.rider.subjects.of(placed):
+        for tensor, source, dtype, subject in self.observer.subjects.of(placed):
             own = recorded(subject.type, dtype, source) is None
-            if self.rider.placed(placed.first + tensor, source, subject, dtype, own) and own:
+            if self.observer.placed(placed.first + tensor, source, subject, dtype, own) and own:
                 added.add(source)
         return _InInstance(self.settings, base, added)
 

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from tensorsleuth.core.dtypes import DTYPES, Kind
-from tensorsleuth.core.layout.rows import EventKind
+from tensorsleuth.live.series_observer import SeriesObserver, saw_eager
 from tensorsleuth.live.watch.event_files import EventFiles
 from tensorsleuth.live.watch.options import Wanted
 from tensorsleuth.live.watch.selection import WatchSelection
 from tensorsleuth.live.watch.series import MOST, Book, Entry
-from tensorsleuth.live.watch.variables import Variables
 from tensorsleuth.native import loader
-from tensorsleuth.recording.backends.sink import tensor_view
 from tensorsleuth.recording.call_sites import caller_line
-from tensorsleuth.recording.eager import tape_gradients
-from tensorsleuth.recording.functions.descriptions import captured_variables
-from tensorsleuth.recording.guard_protocol import Alarm
+from tensorsleuth.recording.functions.probes import Selection
 from tensorsleuth.recording.harmless import complain, harmless
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.structure.selector import Subject
-from tensorsleuth.recording.structure.tensor_roles import Subjects, TracedGradients
-from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
-from tensorsleuth.recording.tensorflow.graph_points import LETTERBOX
 from tensorsleuth.trace.storage.size_plan import WATCHED_CHUNK_ROWS, WATCHED_CHUNKS, WATCHED_VALUE_BYTES
 
 NOT_GUARDS = 1 << 31  # native/src/observers/watches.h
@@ -35,24 +28,16 @@ _GIVEN = re.compile(r"__inference_(.+)_\d+")  # TensorFlow's name of a function 
 FILES = ("watched.bin", "watched_value_rows.bin", "watched_values.bin")
 
 
-class Watches:
-    """Rides on the recording that there is."""
-
-    alone = False
+class Watches(SeriesObserver):
+    """Watches along with the recording that there is."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        super().__init__()
         self._all: list[Wanted] = []
         self._book = Book()
-        self._traced = TracedGradients()
-        self._met: set[str] = set()  # functions whose variables are known
         self._announced: set[int] = set()  # series that the catalogue knows
-        self._native: loader.Native | None = None
-        self._variables: Variables | None = None
         self._events: EventFiles | None = None
         self.logdir: Path | None = None  # where event files go, if not into the run
-        self.recorder: Recorder | None = None
-        self.subjects = Subjects(self._traced, lambda uid: None)
 
     # ---- which there are
 
@@ -64,7 +49,7 @@ class Watches:
     def remove(self, wanted: Wanted) -> bool:
         """Take one away; True where nothing is watched any more."""
         with self._lock:
-            harmless(self._step_ended, self._trained())
+            harmless(self._end_step, self._trained_step())
             if wanted in self._all:
                 self._all.remove(wanted)
             self._book.drop(wanted)
@@ -74,62 +59,40 @@ class Watches:
 
     def _again(self) -> None:
         """Something else is watched: look at every function and place anew."""
-        recorder = self.recorder
-        if recorder is not None:
+        if self.recorder is not None:
             self._met.clear()
-            recorder.ride(self, lambda base: WatchSelection(recorder.settings, base, self))
+            self.recorder.select()
 
     # ---- where they watch
 
-    def settle(self, recorder: Recorder) -> None:
-        with self._lock:
-            if self.recorder is not None or not self._can(recorder):
-                return
-            self.recorder, self._native = recorder, recorder.sink.native
-            self._announced.clear()
-            self.subjects = Subjects(self._traced, recorder.variables.path_of)
-            assert self._native is not None
-            self._variables = Variables(self._native)
-            self._open(recorder.folder)
-            for entry in self._book.entries():
-                self._announce(entry)
-            self._events = EventFiles(recorder.folder, self._book, self.logdir)
-            recorder.hear_gradients(self, self._gradients)
-            recorder.steps.moving[self] = lambda this, following: harmless(self._moving, this, following)
-            recorder.callbacks.met[self] = self._function
-            recorder.callbacks.trained[self] = self._came_back
-            self._again()
-
-    def _can(self, recorder: Recorder) -> bool:
+    def _can_watch(self, recorder: Recorder) -> bool:
         if recorder.sink.native is None:
             complain("watch needs the native library, which is not here: nothing is watched. See sleuth doctor.")
         return recorder.sink.native is not None and isinstance(recorder.folder, Path)
 
-    def _open(self, folder: Any) -> None:
-        assert self._native is not None
+    def _begin_recording(self, recorder: Recorder, native: loader.Native) -> None:
+        self._announced.clear()
+        self._open(recorder.folder, native)
+        for entry in self._book.entries():
+            self._announce(entry)
+        self._events = EventFiles(recorder.folder, self._book, self.logdir)
+
+    def _open(self, folder: Any, native: loader.Native) -> None:
         paths = (str(folder / name).encode() for name in FILES)
-        error = self._native.watch_open(*paths, WATCHED_CHUNK_ROWS, WATCHED_CHUNKS, WATCHED_VALUE_BYTES)
+        error = native.watch_open(*paths, WATCHED_CHUNK_ROWS, WATCHED_CHUNKS, WATCHED_VALUE_BYTES)
         if error:
             raise OSError(error, "cannot create the files for what is watched", str(folder))
-        self._native.watch_forget()
-        self._native.watch_activate(True)
+        native.watch_forget()
+        native.watch_activate(True)
 
-    def leave(self) -> None:
-        with self._lock:
-            trained = self._trained()
-            recorder, self.recorder = self.recorder, None
-            if recorder is None or self._native is None:
-                return
-            for told in (recorder.steps.moving, recorder.callbacks.met, recorder.callbacks.trained):
-                told.pop(self, None)
-            recorder.hear_gradients(self, None)
-            harmless(self._step_ended, trained)
-            self._native.watch_activate(False)
-            self._native.watch_forget()
-            self._met.clear()
-            recorder.ride(self, None)
-            if self._events is not None:
-                harmless(self._events.close)
+    def _end_recording(self, native: loader.Native) -> None:
+        native.watch_activate(False)
+        native.watch_forget()
+        if self._events is not None:
+            harmless(self._events.close)
+
+    def selection(self, base: Selection) -> Selection:
+        return WatchSelection(self.recorder.settings, base, self) if self.recorder is not None else base
 
     def move(self, logdir: Path) -> None:
         """Write event files there from now on."""
@@ -196,18 +159,7 @@ class Watches:
 
     # ---- variables, gradients
 
-    def _function(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> None:
-        """A function is about to be called: it may have variables that nobody has met."""
-        recorder = self.recorder
-        if name in self._met or recorder is None:
-            return
-        self._met.add(name)
-        for number, (variable, trainable) in captured_variables(find(), recorder.variables.path_of).items():
-            ours = LETTERBOX in variable
-            if number < len(inputs) and isinstance(inputs[number], tf.EagerTensor) and not ours:
-                self._variable(variable.removesuffix(":0"), inputs[number], trainable)
-
-    def _variable(self, name: str, handle: Any, trainable: bool = True) -> None:
+    def _add_variable(self, name: str, handle: Any, trainable: bool) -> None:
         known, recorder, dtype = self._variables, self.recorder, tf_variables.variable_dtype(handle)
         if known is None or recorder is None or dtype is None:
             return
@@ -219,34 +171,15 @@ class Watches:
     def _asked(self, kind: str, name: str, asking: list[Wanted]) -> Entry | None:
         return self.series(kind, name, asking) if asking else None
 
-    def _gradients(self, sources: Any, gradients: Any) -> Alarm:
-        """A tape has given gradients: named where a function is traced, looked at where code is eager."""
-        for source, gradient in tape_gradients.pairs(sources, gradients):
-            name = tape_gradients.name_of(source)
-            if self.recorder is not None:
-                self.recorder.variables.named(source)
-            if isinstance(gradient, tf.EagerTensor):
-                self._eager_gradient(name, source, gradient)
-            elif hasattr(gradient, "graph"):
-                self._traced.add(gradient, name)
-        return None
-
-    def _eager_gradient(self, name: str, source: Any, gradient: Any) -> None:
-        handle = tape_gradients.handle_of(source)
-        if handle is not None:
-            self._variable(name, handle)
-        asking = [wanted for wanted in list(self._all) if wanted.gradient(name)]
-        entry = self.series("gradient", name, asking) if asking else None
+    def _saw_gradient(self, name: str, gradient: Any) -> None:
+        entry = self._asked("gradient", name, [one for one in list(self._all) if one.gradient(name)])
         if entry is not None:
             self.saw(entry, gradient)
 
     def saw(self, entry: Entry, tensor: Any) -> None:
         """Look at an eager tensor of numbers, if its turn has come."""
         if self._native is not None and self._native.watch_due(entry.series.number):
-            view, array = tensor_view(tensor)
-            where = loader.Where(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
-            self._native.watch_saw(entry.series.number, view, where)
-            del array  # held its memory until here
+            saw_eager(self._native, self._native.watch_saw, entry.series.number, tensor)
 
     def saw_texts(self, entry: Entry, texts: list[bytes], shape: Sequence[int]) -> None:
         """The same for an eager tensor of texts."""
@@ -258,22 +191,11 @@ class Watches:
 
     # ---- steps
 
-    def _moving(self, this: int, following: int) -> None:
-        self._step_ended(this)
+    def _begin_step(self, step: int) -> None:
         if self._variables is not None:
-            self._variables.begin(following)
+            self._variables.begin(step)
 
-    def _trained(self) -> int:
-        """The step that is under way, where it has trained; else -1."""
-        steps = self.recorder.steps if self.recorder is not None else None
-        return steps.number if steps is not None and steps.count > steps.number else -1
-
-    def _came_back(self) -> None:
-        step = self._trained()
-        if self._variables is not None and step >= 0:
-            self._variables.trained(step)
-
-    def _step_ended(self, step: int) -> None:
+    def _end_step(self, step: int) -> None:
         if self._variables is not None and step >= 0:
             self._variables.ended(step)
         if self._events is not None and self._native is not None:

@@ -20,8 +20,8 @@ from tensorsleuth.recording.eager.texts import ASKED, Texts
 from tensorsleuth.recording.functions.function_def import function_attributes
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
 from tensorsleuth.recording.functions.watched_functions import Functions, Watched
-from tensorsleuth.recording.guard_protocol import STOPPED, Alarm, Breaks, FunctionCall, Watcher
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.observer import STOPPED, Alarm, FunctionCall, Observers, first_alarm
 from tensorsleuth.recording.replay.replay_buffer import Flights
 from tensorsleuth.recording.steps import Steps
 from tensorsleuth.recording.tensorflow import internals as tf
@@ -45,6 +45,7 @@ class EagerCallbacks:
         functions: Functions,
         steps: Steps,
         sink: Sink,
+        observers: Observers,
         remote: Remote,
         flights: Flights | None = None,
         texts: Texts | None = None,
@@ -55,18 +56,13 @@ class EagerCallbacks:
         self._functions = functions
         self._steps = steps
         self._sink = sink
+        self._observers = observers
         self._remote = remote
         self._flights = flights
         self._texts = texts
         self.feeds = Feeds(places, sites, sink, texts)
         self._traces = Traces(catalog)
         self._proven: set[str] = set()  # copies that have run
-        self.watcher: Watcher | None = None
-        self.breaks: Breaks | None = None
-        # By who asked for it: told when a function that trains has come back, and when any is about to run.
-        self.trained: dict[object, Callable[[], None]] = {}
-        self.met: dict[object, Callable[[str, Callable[[], Any], Sequence[Any]], None]] = {}
-        self.looking: Callable[[int, tuple[Any, ...], Any, int], None] | None = None  # in steps that are looked into
         self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
 
     def intern(self, op: str | bytes, outputs: int, forward: int) -> Place:
@@ -137,21 +133,12 @@ class EagerCallbacks:
         try:
             outputs = run(call.ran, call.inputs)
         except tf.Failures as error:
-            stopped = STOPPED in str(error)
-            if self.breaks is not None:
-                raise_in_program(self.breaks.alarm_in(str(error)))
-            if self.watcher is not None:
-                raise_in_program(harmless(self.watcher.function_failed, call, stopped))
-            if stopped or not harmless(self._failed_call, call, error):
+            raise_in_program(first_alarm(self._observers.on_call_failed, call, error))
+            if STOPPED in str(error) or not harmless(self._failed_call, call, error):
                 raise
             return run(call.name, inputs)  # the copy could not be made to run
         seen = harmless(self._end, call, outputs)
-        for told in list(self.trained.values()) if call.trains else ():
-            harmless(told)
-        if self.breaks is not None:
-            raise_in_program(self.breaks.alarm_here())
-        if self.watcher is not None:
-            raise_in_program(harmless(self.watcher.function_ended, call, outputs, bool(seen)))
+        raise_in_program(first_alarm(self._observers.on_call_end, call, outputs, bool(seen)))
         return outputs
 
     def _begin(self, device: str | None, name: str, inputs: Sequence[Any], outputs: int) -> FunctionCall:
@@ -171,8 +158,8 @@ class EagerCallbacks:
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
         harmless(self._traces.called, name, number, find.frame)
-        for met in list(self.met.values()):
-            harmless(met, name, find, inputs)
+        for told in self._observers.on_function:
+            harmless(told, name, find, inputs)
         flight = self._begin_flight(number, name, find, inputs) if task is None else None
         if watched is None:
             return FunctionCall(name, name, inputs, number, began, place, None, flight, kind == "train")
@@ -228,11 +215,8 @@ class EagerCallbacks:
         """An op raised. TensorFlow also raises to ask for a slower path: that is no failure."""
         if not issubclass(kind, tf.Failures) or tf.error_name(error) == END_OF_DATA:
             return
-        if self.breaks is not None:
-            raise_in_program(self.breaks.alarm_in(str(error)))
+        raise_in_program(first_alarm(self._observers.on_op_failed, tf.text(op), error))
         harmless(self._note_failed_op, op, inputs, error, self._sites.of_caller())
-        if self.watcher is not None and STOPPED in str(error):
-            raise_in_program(harmless(self.watcher.op_failed, tf.text(op)))
 
     def _note_failed_op(self, op: str | bytes, inputs: Sequence[Any], error: Any, site: int) -> None:
         restore_message(error)
@@ -253,21 +237,17 @@ class EagerCallbacks:
     def look_inside(self, entry: int, args: tuple[Any, ...], result: Any, place: int) -> None:
         """An op has run in a step in which the model is looked into."""
         self.note_texts(tf.text(args[1] if entry == 0 else args[2]), args, place)
-        if self.looking is not None:
-            harmless(self.looking, entry, args, result, place)
+        for told in self._observers.on_eager_op:
+            harmless(told, entry, args, result, place)
 
     def made_bad(self, op: str | bytes, inputs: Sequence[Any], call: int, result: Any) -> None:
         """An op put out something that is not finite; the guard may raise."""
         outputs = result if isinstance(result, list) else [result]
-        if self.breaks is not None:
-            raise_in_program(self.breaks.alarm_here())
-        if self.watcher is not None:
-            raise_in_program(harmless(self.watcher.made_bad, tf.text(op), inputs, call, outputs))
+        raise_in_program(first_alarm(self._observers.on_bad_op, tf.text(op), inputs, call, outputs))
 
     def writes(self, op: str | bytes, inputs: Sequence[Any]) -> None:
         """An op is about to write a variable; the guard may raise."""
-        if self.watcher is not None:
-            raise_in_program(harmless(self.watcher.writes, tf.text(op), inputs))
+        raise_in_program(first_alarm(self._observers.on_write, tf.text(op), inputs))
 
 
 def raise_in_program(alarm: Alarm) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from tensorsleuth.core.dtypes import is_float
 from tensorsleuth.recording.functions.outline import Outline
 from tensorsleuth.recording.functions.watched_functions import Functions
-from tensorsleuth.recording.guard_protocol import FunctionCall
+from tensorsleuth.recording.observer import FunctionCall, Observers
 from tensorsleuth.recording.replay.free_memory import free_memory
 from tensorsleuth.recording.replay.read_interval import Pace
 from tensorsleuth.recording.replay.replay_inputs import Keeper
@@ -52,14 +52,20 @@ class Flights:
     """The calls that are under way, and what has been found out about those that went bad."""
 
     def __init__(
-        self, catalog: CatalogWriter, functions: Functions, keeper: Keeper, readings: Readings, replayer: Replayer
+        self,
+        catalog: CatalogWriter,
+        functions: Functions,
+        keeper: Keeper,
+        readings: Readings,
+        replayer: Replayer,
+        observers: Observers,
     ) -> None:
         self._catalog = catalog
         self._functions = functions
         self._keeper = keeper
         self._readings = readings
         self._replayer = replayer
-        self.looking: Callable[[FunctionCall], bool] | None = None  # is a call that went well looked into all the same
+        self._observers = observers
         self._lock = threading.Lock()
         self._kinds: dict[str, _Kind | None] = {}
         keeper.clear()
@@ -106,7 +112,7 @@ class Flights:
             self._replayer.replay(call, flight, outputs, bool(bad))
             self._snapshots.drop(flight.name)
         else:
-            if flight.outline.compiled and self.looking is not None and self.looking(call):
+            if flight.outline.compiled and any(wants(call) for wants in self._observers.wants_replay):
                 self._replayer.look(call, flight)
             self._snapshots.ended(flight.name, call.number, flight.inputs, flight.snapshot)
 

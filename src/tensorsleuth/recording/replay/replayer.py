@@ -19,8 +19,8 @@ from tensorsleuth.recording.eager.op_sites import Place, Places
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
 from tensorsleuth.recording.functions.side_effects import is_random
 from tensorsleuth.recording.functions.watched_functions import Functions, Watched
-from tensorsleuth.recording.guard_protocol import STOPPED, FunctionCall
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.observer import STOPPED, FunctionCall
 from tensorsleuth.recording.replay.free_memory import free_memory
 from tensorsleuth.recording.replay.replay_inputs import Keeper
 from tensorsleuth.recording.replay.save_step import Saver

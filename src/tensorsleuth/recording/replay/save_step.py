@@ -18,7 +18,7 @@ import numpy as np
 from tensorsleuth.core.dtypes import VARIANT
 from tensorsleuth.recording.functions.function_def import called_functions
 from tensorsleuth.recording.functions.function_library import Library, Way
-from tensorsleuth.recording.guard_protocol import FunctionCall
+from tensorsleuth.recording.observer import FunctionCall
 from tensorsleuth.recording.replay.replay_inputs import Keeper
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.saved_steps import DESCRIPTION, FORMAT, STEPS

@@ -15,7 +15,7 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.replay_outcome import Outcome
 from tensorsleuth.recording.api import Recording
-from tensorsleuth.recording.guard_protocol import FunctionCall
+from tensorsleuth.recording.observer import FunctionCall
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.replay.replay_buffer import Flight
 from tensorsleuth.recording.replay.replay_inputs import Keeper

@@ -9,12 +9,12 @@ from typing import Any
 
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.recording.call_sites import Sites
-from tensorsleuth.recording.eager.callbacks import END_OF_DATA, EagerCallbacks
+from tensorsleuth.recording.eager.callbacks import END_OF_DATA
 from tensorsleuth.recording.eager.op_sites import Place, Places
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
 from tensorsleuth.recording.functions.watched_functions import Watched
-from tensorsleuth.recording.guard_protocol import STOPPED, Alarm, FunctionCall
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.observer import STOPPED, Alarm, FunctionCall, Observers, first_alarm
 from tensorsleuth.recording.sessions.runs import Run, SessionRuns
 from tensorsleuth.recording.sessions.values import Value, new_uid
 from tensorsleuth.recording.steps import Steps
@@ -57,7 +57,7 @@ class Sessions:
         places: Places,
         steps: Steps,
         runs: SessionRuns,
-        callbacks: EagerCallbacks,
+        observers: Observers,
     ) -> None:
         self._catalog = catalog
         self._sites = sites
@@ -65,7 +65,7 @@ class Sessions:
         self._steps = steps
         self._native = runs.native
         self._runs = runs
-        self._callbacks = callbacks
+        self._observers = observers
         self._values = runs.values
         self._sink = runs.values.sink
         self._said: set[str] = set()
@@ -81,20 +81,18 @@ class Sessions:
         if running.number == UNWATCHED:
             return None
         returned = harmless(self._end, running, values)
-        watcher = self._callbacks.watcher
-        if watcher is None or returned is None:
+        if not self._observers.on_call_end or returned is None:
             return None
-        return harmless(watcher.function_ended, running.call, returned, self._runs.was_probed(running.run))
+        return first_alarm(self._observers.on_call_end, running.call, returned, self._runs.was_probed(running.run))
 
     def failed(self, running: Running, error: BaseException | None) -> Alarm:
         """It raised; what the guard has to say."""
         self._leave(running)
         if running.number == UNWATCHED or not isinstance(error, tf.Failures):
             return None
-        stopped, watcher = STOPPED in str(error), self._callbacks.watcher
-        if not stopped:
+        if STOPPED not in str(error):
             harmless(self._failed, running, error)
-        return harmless(watcher.function_failed, running.call, stopped) if watcher is not None else None
+        return first_alarm(self._observers.on_call_failed, running.call, error)
 
     def _leave(self, running: Running) -> None:
         self._native.end_run(running.number)

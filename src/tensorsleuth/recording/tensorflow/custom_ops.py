@@ -16,7 +16,7 @@ from tensorflow.python.ops import gen_resource_variable_ops, resource_variable_o
 from tensorflow.python.saved_model import save
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.recording.guard_protocol import Alarm
+from tensorsleuth.recording.observer import Alarm
 from tensorsleuth.recording.tensorflow import function_calls
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables

@@ -11,8 +11,8 @@ from typing import Any
 
 from tensorflow.python.eager import context
 
-from tensorsleuth.recording.guard_protocol import Alarm
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.observer import Alarm
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow.patches import Patches, disguise
 

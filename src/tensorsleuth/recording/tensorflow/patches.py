@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tensorsleuth.recording.guard_protocol import Alarm
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.observer import Observers, first_alarm, tell_all
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow.gradient_marks import without_mark
 
@@ -221,11 +221,11 @@ def _watch_entering(patches: Patches, kind: type, scopes: Any) -> None:
     disguise(enter, real)
 
 
-def watch_values(patches: Patches, check: Callable[[Any], Alarm]) -> None:
+def watch_values(patches: Patches, observers: Observers) -> None:
     """Hear of eager tensors that are turned into numbers of Python: `numpy()`, `float()`, `print`."""
 
     def to_numpy(self: Any) -> Any:
-        alarm = check(self)
+        alarm = first_alarm(observers.on_python_value, self)
         if alarm is not None:
             raise alarm
         return real(self)
@@ -234,37 +234,16 @@ def watch_values(patches: Patches, check: Callable[[Any], Alarm]) -> None:
     disguise(to_numpy, real)
 
 
-def watch_losses(patches: Patches, check: Callable[[Any], Alarm]) -> None:
-    """Hear of what tapes are asked to differentiate, outside of functions, before they do."""
-
-    def gradient(self: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-        alarm = check(target) if tf.executing_eagerly() else None
-        if alarm is not None:
-            raise alarm
-        return real(self, target, *args, **kwargs)
-
-    real = patches.replace(tf.backprop.GradientTape, "gradient", gradient)
-    disguise(gradient, real)
-
-
-def watch_gradients_of(patches: Patches, told: Callable[[Any, Any], Alarm]) -> None:
-    """Hear of the gradients that tapes give: of what, and they themselves; also while a function is traced."""
-
-    def gradient(self: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
-        result = real(self, target, sources, *args, **kwargs)
-        alarm = told(sources, result)
-        if alarm is not None:
-            raise alarm
-        return result
-
-    real = patches.replace(tf.backprop.GradientTape, "gradient", gradient)
-    disguise(gradient, real)
-
-
 def watch_tapes(
-    patches: Patches, forward_pass: Callable[[], None], gradients_computed: Callable[[Any, Any], None]
+    patches: Patches,
+    forward_pass: Callable[[], None],
+    gradients_computed: Callable[[Any, Any], None],
+    observers: Observers,
 ) -> None:
-    """Hear of a tape that starts, and of one that has been asked for gradients of what, outside of functions."""
+    """Hear of a tape that starts, and of one that has been asked for gradients of what, outside of functions.
+
+    Observers hear of losses outside of functions, before they are differentiated, and of all gradients.
+    """
     tape = tf.backprop.GradientTape
 
     def enter(self: Any) -> Any:
@@ -274,9 +253,16 @@ def watch_tapes(
         return real_enter(self)
 
     def gradient(self: Any, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Any:
+        is_eager = tf.executing_eagerly()
+        alarm = first_alarm(observers.on_loss, target) if is_eager else None
+        if alarm is not None:
+            raise alarm
         result = real_gradient(self, target, sources, *args, **kwargs)
-        if tf.executing_eagerly():
+        if is_eager:
             gradients_computed(self, sources)
+        alarm = tell_all(observers.on_gradients, sources, result)
+        if alarm is not None:
+            raise alarm
         return result
 
     real_enter = patches.replace(tape, "__enter__", enter)

@@ -6,7 +6,7 @@ import itertools
 import re
 
 from tensorsleuth.core.gc_pause import CalmLock
-from tensorsleuth.recording.guard_protocol import Alarm
+from tensorsleuth.recording.observer import Alarm
 
 MOST_ALARMS = 256
 _ALARM = re.compile(r"tensorsleuth: violation (\d+) of an expectation")

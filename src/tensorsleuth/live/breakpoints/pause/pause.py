@@ -21,8 +21,8 @@ from tensorsleuth.live.breakpoints.pause import terminal
 from tensorsleuth.live.breakpoints.pause.server import Server
 from tensorsleuth.live.breakpoints.tensor_in_memory import Sight
 from tensorsleuth.native import loader
-from tensorsleuth.recording.guard_protocol import Alarm
 from tensorsleuth.recording.harmless import complain, harmless
+from tensorsleuth.recording.observer import Alarm
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.trace.storage.run_folder import PAUSED
 
