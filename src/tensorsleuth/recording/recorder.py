@@ -7,6 +7,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,21 +18,21 @@ from tensorsleuth.core.violation import Violation
 from tensorsleuth.recording.backends.backends import Chooser, Means
 from tensorsleuth.recording.backends.sink import NativeSink
 from tensorsleuth.recording.call_sites import Sites, is_user
-from tensorsleuth.recording.cluster.remote_functions import Remote
-from tensorsleuth.recording.cluster.strategies import is_later_replica, task_of_environment, watch_strategies
+from tensorsleuth.recording.cluster.remote_functions import JOB, Remote
+from tensorsleuth.recording.cluster.strategies import Strategies, is_later_replica, task_of_environment
 from tensorsleuth.recording.eager.callbacks import EagerCallbacks
 from tensorsleuth.recording.eager.op_sites import Places
 from tensorsleuth.recording.eager.texts import Texts
 from tensorsleuth.recording.eager.unused_variables import LeftOut
 from tensorsleuth.recording.functions.descriptions import Describer
 from tensorsleuth.recording.functions.function_library import Library
-from tensorsleuth.recording.functions.minimal_probes import selection_for
-from tensorsleuth.recording.functions.probes import Selection
+from tensorsleuth.recording.functions.probes import Selection, selection_for
 from tensorsleuth.recording.functions.watched_functions import Functions
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.keras.fit_batches import Batches
 from tensorsleuth.recording.keras.patches import KerasPatches
 from tensorsleuth.recording.keras.variable_paths import KerasVariables
+from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.observer import Observer, Observers, implements
 from tensorsleuth.recording.replay.replay_buffer import Flights
 from tensorsleuth.recording.replay.replay_inputs import Keeper
@@ -79,43 +80,78 @@ class Recorder:
         means = Chooser(settings, folder, self._session, self._plan, self.catalog).choose()
         self.sink = means.sink
         self.steps = Steps(self.sink.set_step, self.observers)
-        self.keeper: Keeper | None = None
-        self.replayer: Replayer | None = None
+        self._is_closed = False
         self._catalog_meta(means)
         self._watch(means)
 
     def _watch(self, means: Means) -> None:
         self.sites = sites = Sites(self.catalog)
-        selection = self.selection
         self.scopes = scopes = Scopes(self.catalog, self.sink)
         self.variables = KerasVariables(self.catalog)
-        describer = Describer(sites, scopes, self.variables.frozen)
-        flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
-        library = Library(self.catalog, describer, self._session, means.keeper is not None)
-        self.functions = Functions(library, selection, means.prober, flight)
-        keras = KerasPatches(self._patches, Batches(self.sink), self.variables, self.steps.plan)
-        self.places = places = Places(self.catalog, sites, selection, scopes, self._name_devices, keras.look)
-        watching = self.catalog, sites, places, self.functions, self.steps, self.sink
-        remote = Remote(self.folder, self.catalog, means.probe == "host")
-        self.flights = self._flights(means, places)
-        looks = isinstance(self.folder, Path) and Mode.CURT_HEALTH <= self.settings.mode <= Mode.FULL_TENSOR
-        elsewhere = lambda device: remote.task(device) is not None  # noqa: E731
-        self._texts = Texts(self.catalog, self.sink, elsewhere) if looks else None
-        self.callbacks = callbacks = EagerCallbacks(*watching, self.observers, remote, self.flights, self._texts)
-        patches.watch_removals(self._patches, self.functions.forget)
+        keras = KerasPatches(self._patches, Lazy(lambda: Batches(self.sink)), self.variables, self.steps.plan)
+        self.places = Places(self.catalog, sites, self.selection, scopes, self._name_devices, keras.look)
+        self._plan_parts(means)
+        watching = self.catalog, sites, self.places, self._functions, self.steps, self.sink
+        seeing = self.observers, self._remote, self._flights, self._texts
+        self.callbacks = callbacks = EagerCallbacks(*watching, *seeing)
+        patches.watch_removals(self._patches, self._removed)
         patches.exclude_our_frames(self._patches, tf.traceback_utils)
         keras.look()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
-        self._left_out = LeftOut(self.catalog, self.variables.frozen)
         patches.watch_tapes(self._patches, self._forward_pass, self._gradients_computed, self.observers)
         patches.watch_scopes(self._patches, scopes)
         if self._texts is not None:
             patches.watch_python_functions(self._patches, self._texts, sites.of_caller)
-        self._sessions = SessionCalls(self._watch_sessions(means, sites, places, describer))
         patches.watch_sessions(self._patches, self._sessions)
-        watch_strategies(self._patches, self.catalog.meta, sites.threads_start, self._serves)
+        patches.watch_strategies(self._patches, lambda extended: self._strategies().used(extended), self._serves)
         self._hooks = cache(lambda real: means.hooks(real, callbacks))
         self.resume()
+
+    def _plan_parts(self, means: Means) -> None:
+        """What many programs never need is made when it is needed first."""
+        looks = isinstance(self.folder, Path) and Mode.CURT_HEALTH <= self.settings.mode <= Mode.FULL_TENSOR
+        self._functions = Lazy(lambda: self._make_functions(means))
+        make_keeper = means.keeper
+        self._flights = Lazy(lambda: self._make_flights(make_keeper)) if make_keeper is not None else None
+        self._remote = Lazy(lambda: Remote(self.folder, self.catalog, means.probe == "host"))
+        self._texts = Lazy(lambda: Texts(self.catalog, self.sink, self._is_elsewhere)) if looks else None
+        self._left_out = Lazy(lambda: LeftOut(self.catalog, self.variables.frozen))
+        self._strategies = Lazy(lambda: Strategies(self.catalog.meta, self.sites.threads_start))
+        self._sessions = Lazy(lambda: self._make_sessions(means))
+        self._are_sessions_paused = False
+
+    def _make_functions(self, means: Means) -> Functions:
+        library = Library(self.catalog, self._describer(), self._session, means.keeper is not None)
+        flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
+        functions = Functions(library, self.selection, means.prober, flight, self._replay_selection)
+        functions.keeps = self._keeps_steps()
+        if self._is_closed:  # a thread is late
+            functions.close()
+        return functions
+
+    def _describer(self) -> Describer:
+        return Describer(self.sites, self.scopes, self.variables.frozen)
+
+    def _is_elsewhere(self, device: str) -> bool:
+        return JOB in device and self._remote().task(device) is not None
+
+    def _removed(self, function: str) -> None:
+        if self._functions.made is not None:
+            self._functions.made.forget(function)
+
+    @property
+    def functions(self) -> Functions:
+        """The watched copies of functions."""
+        return self._functions()
+
+    @property
+    def flights(self) -> Flights | None:
+        """What runs calls again; it needs the native library."""
+        return self._flights() if self._flights is not None else None
+
+    @property
+    def can_replay(self) -> bool:
+        return self._flights is not None
 
     def resume(self) -> None:
         """See what the program runs, from now on."""
@@ -128,16 +164,13 @@ class Recorder:
         if not any(observer.sees_all for observer in self.observers):
             self._seeing.undo()
 
-    def _flights(self, means: Means, places: Places) -> Flights | None:
-        """What runs calls again; it needs the native library."""
-        if means.keeper is None:
-            return None
-        self.keeper = means.keeper
-        saver = Saver(self.folder, self.functions.library, means.keeper) if isinstance(self.folder, Path) else None
-        readings = Readings(self.catalog, places, means.keeper)
-        watching = self.catalog, self.functions, places, self.sink, means.keeper
-        self.replayer = Replayer(*watching, saver, lambda: self.steps.number)
-        return Flights(self.catalog, self.functions, means.keeper, readings, self.replayer, self.observers)
+    def _make_flights(self, make_keeper: Callable[[], Keeper]) -> Flights:
+        keeper = make_keeper()
+        saver = Saver(self.folder, self.functions.library, keeper) if isinstance(self.folder, Path) else None
+        readings = Readings(self.catalog, self.places, keeper)
+        watching = self.catalog, self.functions, self.places, self.sink, keeper
+        replayer = Replayer(*watching, saver, lambda: self.steps.number)
+        return Flights(self.catalog, self.functions, keeper, readings, replayer, self.observers)
 
     def attach(self, observer: Observer) -> None:
         """Have an observer watch along, from now on."""
@@ -162,20 +195,24 @@ class Recorder:
         selection = self._base
         for observer in self.observers:
             selection = observer.selection(selection)
-        replays = (observer.replay_selection() for observer in self.observers)
-        self.functions.looking = next((replay for replay in replays if replay is not None), None)
-        self.functions.keeps = any(observer.keeps_steps() for observer in self.observers)
-        self._select(selection)
-
-    def _select(self, selection: Selection) -> None:
         self.selection = selection
         self.places.select(selection)
-        self.functions.select(selection)
+        if self._functions.made is not None:
+            self._functions.made.keeps = self._keeps_steps()
+            self._functions.made.select(selection)
         self.sink.forget_places()
+
+    def _replay_selection(self) -> Selection | None:
+        replays = (observer.replay_selection() for observer in self.observers)
+        return next((replay for replay in replays if replay is not None), None)
+
+    def _keeps_steps(self) -> bool:
+        return any(observer.keeps_steps() for observer in self.observers)
 
     def save_step(self, call: int) -> bool:
         """Save a call that is under way when it has ended; False where that cannot be."""
-        return self.flights is not None and isinstance(self.folder, Path) and self.flights.save(call)
+        flights = self._flights.made if self._flights is not None else None
+        return flights is not None and isinstance(self.folder, Path) and flights.save(call)
 
     def keep_values(self, bound: int) -> None:
         """Be able to keep values, in a recording that was not to."""
@@ -183,18 +220,22 @@ class Recorder:
             self.sink.keep_values(self.folder, bound)
             self.catalog.meta({"value_bytes": bound})
 
-    def _watch_sessions(
-        self, means: Means, sites: Sites, places: Places, describer: Describer
-    ) -> Sessions | UnwatchedSessions:
+    def _make_sessions(self, means: Means) -> SessionCalls:
+        sessions = self._watched_sessions(means)
+        sessions.paused = self._are_sessions_paused
+        return SessionCalls(sessions)
+
+    def _watched_sessions(self, means: Means) -> Sessions | UnwatchedSessions:
         if means.optimizing is None or not isinstance(means.sink, NativeSink):
             return UnwatchedSessions(self.catalog)
-        values = SessionValues(places, means.sink)
-        watching = self.catalog, sites, describer, self.selection, self._session, means.optimizing
-        return Sessions(self.catalog, sites, places, self.steps, SessionRuns(*watching, values), self.observers)
+        values = SessionValues(self.places, means.sink)
+        watching = self.catalog, self.sites, self._describer(), self._base, self._session, means.optimizing
+        runs = SessionRuns(*watching, values)
+        return Sessions(self.catalog, self.sites, self.places, self.steps, runs, self.observers)
 
     def _gradients_computed(self, tape: Any, sources: Any) -> None:
         self.steps.gradients_computed()
-        harmless(self._left_out.differentiated, tape, sources)
+        harmless(self._left_out().differentiated, tape, sources)
 
     def _forward_pass(self) -> None:
         if not is_later_replica():
@@ -210,11 +251,14 @@ class Recorder:
 
     def pause_sessions(self, paused: bool) -> None:
         """Look at nothing that sessions run, or at all again."""
-        self._sessions.sessions.paused = paused
+        self._are_sessions_paused = paused
+        if self._sessions.made is not None:
+            self._sessions.made.sessions.paused = paused
 
     def _name_devices(self) -> None:
         devices = tf.devices()
-        self.catalog.meta({"devices": devices, "pool": tf.pools_memory()} | task_of_environment())
+        task = task_of_environment() if os.environ.get("TF_CONFIG") else {}
+        self.catalog.meta({"devices": devices, "pool": tf.pools_memory()} | task)
         self.sink.name_devices([device.rpartition("device:")[2] for device in devices])
 
     def _serves(self, job: str, index: int) -> None:
@@ -256,19 +300,22 @@ class Recorder:
 
     def close(self) -> None:
         """Stop watching; the trace is complete."""
+        self._is_closed = True
         for observer in self.observers:
             harmless(observer.detach)
         self._seeing.undo()
         self._patches.undo()
         patches.unwatch_gradients()
-        if self.flights is not None:
-            self.flights.close()
+        if self._flights is not None and self._flights.made is not None:
+            self._flights.made.close()
         self._threads.close()
-        if self._texts is not None:
-            harmless(self._texts.close)
+        if self._texts is not None and self._texts.made is not None:
+            harmless(self._texts.made.close)
         self.sink.close()
-        self.functions.close()
-        self._sessions.close()
+        if self._functions.made is not None:
+            self._functions.made.close()
+        if self._sessions.made is not None:
+            self._sessions.made.close()
         error = uncaught()
         if error is not None:
             harmless(lambda: self.catalog.meta({"uncaught": describe(error, self.sites)}))

@@ -9,8 +9,7 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.live.guard.judge import Judge
 from tensorsleuth.live.guard.selection import GuardSelection, guard_settings
-from tensorsleuth.recording.functions.minimal_probes import selection_for
-from tensorsleuth.recording.functions.probes import Selection
+from tensorsleuth.recording.functions.probes import Selection, selection_for
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.settings import Settings, make_settings
 from tensorsleuth.trace.storage.memory_folder import MemoryFolder, PrivateFolder, memory_folder

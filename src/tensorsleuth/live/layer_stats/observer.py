@@ -26,6 +26,7 @@ from tensorsleuth.native import loader
 from tensorsleuth.recording.eager import tape_gradients
 from tensorsleuth.recording.functions.probes import Placed, Selection
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.observer import Alarm, FunctionCall
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.tensorflow import internals as tf
@@ -45,7 +46,7 @@ class Inside(SeriesObserver):
 
     def __init__(self) -> None:
         super().__init__()
-        self._names = VariableNames()
+        self._names = Lazy(VariableNames)
         self._is_due = False
         self._room = 0  # bytes of variables that may still be compared
 
@@ -59,10 +60,10 @@ class Inside(SeriesObserver):
         self._room = VARIABLE_BYTES
         self._schedule = Schedule(recorder.settings.inside_every, lambda: recorder.steps.planned)
         self._book = InsideBook(native, recorder.catalog, recorder.folder, self._schedule)
-        self._functions = InsideFunctions(recorder, native, self._book, self.subjects)
-        self._inputs = InsideInputs(recorder, native, self._book)
-        self._eager = InsideEager(recorder, native, self._book)
-        self._compiled = InsideCompiled(recorder, native, self._book, self.subjects)
+        self._functions = Lazy(lambda: InsideFunctions(recorder, native, self._book, self.subjects))
+        self._inputs = Lazy(lambda: InsideInputs(recorder, native, self._book))
+        self._eager = Lazy(lambda: InsideEager(recorder, native, self._book))
+        self._compiled = Lazy(lambda: InsideCompiled(recorder, native, self._book, self.subjects))
         native.inside_forget()
         self._begin_step(recorder.steps.number)
 
@@ -75,15 +76,15 @@ class Inside(SeriesObserver):
         return InsideSelection(self.recorder.settings, base, self) if self.recorder is not None else base
 
     def replay_selection(self) -> Selection | None:
-        has_replays = self.recorder is not None and self.recorder.flights is not None
-        return self._compiled.selection if has_replays else None
+        has_replays = self.recorder is not None and self.recorder.can_replay
+        return self._compiled().selection if has_replays else None
 
     def wants_replay(self, call: FunctionCall) -> bool:
-        return self._is_due and self._compiled.wants(call)
+        return self._is_due and self._compiled().wants(call)
 
     def placed(self, placed: Placed) -> frozenset[str]:
         """A function is put in place; the tensors of it that are looked at."""
-        return harmless(self._functions.placed, placed) or frozenset()
+        return harmless(self._functions().placed, placed) or frozenset()
 
     # ---- steps
 
@@ -100,7 +101,8 @@ class Inside(SeriesObserver):
 
     def _end_step(self, step: int) -> None:
         if self._is_due:
-            self._eager.ended()
+            if self._eager.made is not None:
+                self._eager.made.ended()
             if step >= 0 and self._variables is not None:
                 self._variables.ended(step)
 
@@ -109,22 +111,22 @@ class Inside(SeriesObserver):
     def on_function(self, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> None:
         if name not in self._met:
             self._meet(name, find, inputs)
-        self._inputs.look(name, find, inputs, self._is_due)
+        self._inputs().look(name, find, inputs, self._is_due)
 
     def on_eager_op(self, entry: int, args: tuple[Any, ...], result: Any, place: int) -> None:
-        self._eager.saw(entry, args, result, place)
+        self._eager().saw(entry, args, result, place)
 
     def on_gradients(self, sources: Any, gradients: Any) -> Alarm:
         super().on_gradients(sources, gradients)
         if self._is_due and tf.executing_eagerly():
-            self._eager.differentiated(gradients)
+            self._eager().differentiated(gradients)
         return None
 
     def _follows(self, source: Any) -> bool:
         return tape_gradients.is_variable(source)
 
     def _name_of(self, name: str, handle: Any) -> str:
-        return self._names.of(name, handle)
+        return self._names().of(name, handle)
 
     def _add_variable(self, name: str, handle: Any, trainable: bool) -> None:
         dtype, known = tf_variables.variable_dtype(handle), self._variables

@@ -40,7 +40,7 @@ class Means:
     sink: Sink
     prober: Prober
     hooks: Callable[[Sequence[Entry], EagerCallbacks], Sequence[Entry]]  # what stands in for the real entry points
-    keeper: Keeper | None = None  # where there is the native library
+    keeper: Callable[[], Keeper] | None = None  # makes it, where there is the native library
     optimizing: loader.Native | None = None  # the library, where it takes part in the graph optimiser
 
 
@@ -70,7 +70,7 @@ class Chooser:
         sink = NativeSink(native, self._folder, self._session, self._plan)
         prober, hooks = self._host_prober(native), self._native_hooks(native, False)
         optimizing = native if isinstance(prober, AfterOptimizer) else None
-        return Means("host", _kernel(native), sink, prober, hooks, Keeper(native), optimizing)
+        return Means("host", _kernel(native), sink, prober, hooks, lambda: Keeper(native), optimizing)
 
     def _host_prober(self, native: loader.Native) -> Prober:
         """After the graph optimiser where that can be, so that it does to the program what it always does."""
@@ -86,7 +86,7 @@ class Chooser:
         self._say_not_optimised()
         sink = DeviceSink(native, self._folder, self._session, self._plan)
         prober = OnDevice(self._not_covered_once())
-        return Means("device", _kernel(native), sink, prober, self._native_hooks(native, True), Keeper(native))
+        return Means("device", _kernel(native), sink, prober, self._native_hooks(native, True), lambda: Keeper(native))
 
     def _from_python(self) -> Means:
         self._say_not_optimised()

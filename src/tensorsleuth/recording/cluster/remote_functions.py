@@ -17,6 +17,7 @@ from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 from tensorsleuth.trace.storage.files import Folder
 from tensorsleuth.trace.storage.run_folder import SHARED
 
+JOB = "/job:"  # in the name of a device that may be another process's
 _TASK = re.compile(r"/job:(\w+)/.*?task:(\d+)")
 
 
@@ -31,7 +32,7 @@ class Remote:
 
     def task(self, device: str | None) -> tuple[str, int] | None:
         """The task that a device belongs to, where that is another process."""
-        if not device or "/job:" not in device:
+        if not device or JOB not in device:
             return None
         if device not in self._elsewhere:
             found = _TASK.search(device)

@@ -11,27 +11,26 @@ from typing import Any
 from tensorflow.python.distribute import mirrored_run
 
 from tensorsleuth.recording.tensorflow import internals as tf
-from tensorsleuth.recording.tensorflow import patches
 
 Note = Callable[[dict[str, Any]], None]
 
 
-def watch_strategies(
-    changed: patches.Patches, note: Note, started: Callable[[Any], None], serves: Callable[[str, int], None]
-) -> None:
-    """Have `note` told of each strategy that runs something, `started` of the graph in which its replicas' threads
-    make ops, and `serves` of a server for the functions of others."""
-    told: list[dict[str, Any]] = []
+class Strategies:
+    """Tells `note` of each strategy that runs something, and `started` of the graph in which its replicas make ops."""
 
-    def used(extended: Any) -> None:
+    def __init__(self, note: Note, started: Callable[[Any], None]) -> None:
+        self._note = note
+        self._started = started
+        self._told: list[dict[str, Any]] = []
+
+    def used(self, extended: Any) -> None:
+        """A strategy is about to run something on its replicas."""
         if not tf.executing_eagerly():
-            started(tf.ops.get_default_graph())
+            self._started(tf.ops.get_default_graph())
         found = _replicas(extended) | _task(extended)
-        if found and found not in told:
-            told.append(found)
-            note(found)
-
-    patches.watch_strategies(changed, used, serves)
+        if found and found not in self._told:
+            self._told.append(found)
+            self._note(found)
 
 
 def is_later_replica() -> bool:

@@ -11,7 +11,7 @@ from tensorsleuth.core.layout.rows import NO_UID, CallKind
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.recording.backends.sink import Sink
 from tensorsleuth.recording.call_sites import Sites
-from tensorsleuth.recording.cluster.remote_functions import Remote
+from tensorsleuth.recording.cluster.remote_functions import JOB, Remote
 from tensorsleuth.recording.eager.external_inputs import strangers
 from tensorsleuth.recording.eager.feeds import Feeds
 from tensorsleuth.recording.eager.op_sites import Place, Places
@@ -21,6 +21,7 @@ from tensorsleuth.recording.functions.function_def import function_attributes
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
 from tensorsleuth.recording.functions.watched_functions import Functions, Watched
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.observer import STOPPED, Alarm, FunctionCall, Observers, first_alarm
 from tensorsleuth.recording.replay.replay_buffer import Flights
 from tensorsleuth.recording.steps import Steps
@@ -42,13 +43,13 @@ class EagerCallbacks:
         catalog: CatalogWriter,
         sites: Sites,
         places: Places,
-        functions: Functions,
+        functions: Lazy[Functions],
         steps: Steps,
         sink: Sink,
         observers: Observers,
-        remote: Remote,
-        flights: Flights | None = None,
-        texts: Texts | None = None,
+        remote: Lazy[Remote],
+        flights: Lazy[Flights] | None = None,
+        texts: Lazy[Texts] | None = None,
     ) -> None:
         self._catalog = catalog
         self._sites = sites
@@ -61,7 +62,7 @@ class EagerCallbacks:
         self._flights = flights
         self._texts = texts
         self.feeds = Feeds(places, sites, sink, texts)
-        self._traces = Traces(catalog)
+        self._traces = Lazy(lambda: Traces(catalog))
         self._proven: set[str] = set()  # copies that have run
         self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
 
@@ -80,7 +81,7 @@ class EagerCallbacks:
     def note_texts(self, op: str, args: Sequence[Any], place: int) -> None:
         """An op may be given texts."""
         if self._texts is not None and op in ASKED:
-            harmless(self._texts.op, op, args, place, self._places.site_of(place))
+            harmless(self._texts().op, op, args, place, self._places.site_of(place))
 
     def substitute(self, *args: Any) -> tuple[Any, ...]:
         """The arguments of an op that takes functions, with their watched copies in their places."""
@@ -99,8 +100,8 @@ class EagerCallbacks:
         name = getattr(value, "name", None)
         if name is None:
             return value
-        named = _Named(tf.text(name), value, self._functions)
-        watched = self._functions.watched(tf.text(name), lambda: getattr(value, "graph", None), joined=False)
+        named = _Named(tf.text(name), value, self._functions())
+        watched = self._functions().watched(tf.text(name), lambda: getattr(value, "graph", None), joined=False)
         if watched is None:
             return value
         self._catalog.dataset({"instance": watched.instance, "type": op, "site": self._sites.of_caller(3)})
@@ -114,7 +115,7 @@ class EagerCallbacks:
         if tf.op_definition(tf.text(name)) is not None:
             self.known_ops.add(name)
             return None
-        with self._functions.running():
+        with self._functions().running():
             return self._call_function(real, handle, device, name, inputs, attrs, *rest)
 
     def _call_function(
@@ -144,20 +145,21 @@ class EagerCallbacks:
     def _begin(self, device: str | None, name: str, inputs: Sequence[Any], outputs: int) -> FunctionCall:
         """Note that a function is called; what to run for it."""
         find = _Graph(sys._getframe(3))
-        task = self._remote.task(device)
-        as_it_is = task is not None and not self._remote.is_watched(task)
-        elsewhere = self._remote.prober if task is not None and not as_it_is else None
-        watched = None if as_it_is else self._functions.watched(name, find, elsewhere=elsewhere)
-        known = self._functions.described(name, find) if as_it_is else watched
-        kind = known.kind if known else self._functions.kind(name, find)
+        functions = self._functions()
+        task = self._remote().task(device) if device and JOB in device else None
+        as_it_is = task is not None and not self._remote().is_watched(task)
+        elsewhere = self._remote().prober if task is not None and not as_it_is else None
+        watched = None if as_it_is else functions.watched(name, find, elsewhere=elsewhere)
+        known = functions.described(name, find) if as_it_is else watched
+        kind = known.kind if known else functions.kind(name, find)
         self._steps.function_called(kind)
         place = self._places.at(name, self._sites.of_caller(4), outputs, instance=known.instance if known else -1)
         if self._texts is not None:
-            harmless(self._texts.call, name, inputs, self._places.site_of(place[0]))
+            harmless(self._texts().call, name, inputs, self._places.site_of(place[0]))
         number, began = self._sink.next_call(), time.monotonic_ns()
         uids = [getattr(tensor, "_id", NO_UID) for tensor in inputs]
         self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, uids)
-        harmless(self._traces.called, name, number, find.frame)
+        harmless(self._traces().called, name, number, find.frame)
         for told in self._observers.on_function:
             harmless(told, name, find, inputs)
         flight = self._begin_flight(number, name, find, inputs) if task is None else None
@@ -169,14 +171,16 @@ class EagerCallbacks:
 
     def _begin_flight(self, number: int, name: str, find: _Graph, inputs: Sequence[Any]) -> Any:
         """Keep what a call begins with, where it may have to be run again."""
-        return harmless(self._flights.begin, number, name, find, inputs) if self._flights is not None else None
+        if self._flights is None or not harmless(self._functions().is_kept, name):
+            return None
+        return harmless(self._flights().begin, number, name, find, inputs)
 
     def _end(self, call: FunctionCall, outputs: Sequence[Any]) -> bool:
         """Note what came back; True where the function's inside was looked at."""
         seen = call.watched is not None
         if call.watched is not None and call.ran not in self._proven:
             self._proven.add(call.ran)
-            seen = self._functions.ran(call.name, call.watched)
+            seen = self._functions().ran(call.name, call.watched)
         self._sink.call(CallKind.ENDED, call.number, call.place[0], call.began, time.monotonic_ns() - call.began, [])
         for index, tensor in enumerate(outputs):
             look = call.place[4][tensor._datatype_enum()]
@@ -187,19 +191,19 @@ class EagerCallbacks:
             else:
                 self._sink.born(tensor, call.place[1] + index, call.number)
         if call.flight is not None and self._flights is not None:
-            harmless(self._flights.ended, call, call.flight, outputs)
+            harmless(self._flights().ended, call, call.flight, outputs)
         return seen
 
     def _failed_call(self, call: FunctionCall, error: Any) -> bool:
         """Note the error; True where it is our copy's fault and the original has not begun to run."""
         if call.watched is not None and call.ran not in self._proven and of_our_making(error):
-            self._functions.refuse(call.name, f"its watched copy does not run: {error}")
+            self._functions().refuse(call.name, f"its watched copy does not run: {error}")
             return True
         restore_message(error)
         inputs = call.inputs[:-1] if call.watched is not None else call.inputs  # the last is the call's number
         self._note_failure(call.number, call.place[0], error, inputs)
         if call.flight is not None and self._flights is not None:
-            harmless(self._flights.failed, call, call.flight)
+            harmless(self._flights().failed, call, call.flight)
         return False
 
     def _look_at_strangers(self, inputs: Sequence[Any], watched: Watched, call: int) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tensorsleuth.core.dtypes import STRING
 from tensorsleuth.core.layout.rows import LEAST_BUFFER, NO_UID, CallKind
 from tensorsleuth.core.ops.kinds import FEED
 from tensorsleuth.recording.backends.sink import Sink
@@ -14,6 +15,7 @@ from tensorsleuth.recording.call_sites import Sites
 from tensorsleuth.recording.eager.op_sites import Places
 from tensorsleuth.recording.eager.texts import Texts
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
+from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
@@ -23,7 +25,7 @@ MAX_LOOKS = 8  # at what went into an op that made something bad, for each place
 class Feeds:
     """Notes what the program feeds, where it does."""
 
-    def __init__(self, places: Places, sites: Sites, sink: Sink, texts: Texts | None = None) -> None:
+    def __init__(self, places: Places, sites: Sites, sink: Sink, texts: Lazy[Texts] | None = None) -> None:
         self._places = places
         self._sites = sites
         self._sink = sink
@@ -36,8 +38,8 @@ class Feeds:
             return
         site = self._sites.of_caller(2)
         self._note(tensor, site)
-        if self._texts is not None:
-            self._texts.converted(value, tensor, site)
+        if self._texts is not None and tensor._datatype_enum() == STRING:
+            self._texts().converted(value, tensor, site)
 
     def _note(self, tensor: Any, site: int, op: str = FEED, inputs: Sequence[int] = ()) -> None:
         look = self._places.looks(op)[tensor._datatype_enum()]

@@ -49,9 +49,7 @@ class Texts:
         self.is_python_asked = self._python.__contains__
 
     def converted(self, value: Any, tensor: Any, site: int) -> None:
-        """Python made a tensor of a value."""
-        if tensor._datatype_enum() != STRING:
-            return
+        """Python made a tensor of a text, or of several."""
         look = self._look(site, value)
         if look is not None:
             if len(self._waiting) >= MOST_WAITING:

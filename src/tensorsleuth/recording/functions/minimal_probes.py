@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tensorsleuth.core.modes import DEFAULT_MODE, Mode
+from tensorsleuth.core.modes import Mode
 from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.recording.functions.function_def import Definition
 from tensorsleuth.recording.functions.probes import LookInGraph, Selection
-from tensorsleuth.recording.settings import Settings
-
-
-def selection_for(settings: Settings) -> Selection:
-    """What a recording looks at, but in functions that are flown: eager ops cannot be run again."""
-    return Selection(replace(settings, mode=DEFAULT_MODE) if settings.mode is Mode.FLIGHT else settings)
 
 
 def sentinel(selection: Selection, writes: bool) -> Selection:

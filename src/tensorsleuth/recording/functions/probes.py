@@ -112,6 +112,11 @@ class Selection:
         return dtype in DTYPES and DTYPES[dtype].name in wanted
 
 
+def selection_for(settings: Settings) -> Selection:
+    """What a recording looks at, but in functions that are flown: eager ops cannot be run again."""
+    return Selection(replace(settings, mode=DEFAULT_MODE) if settings.mode is Mode.FLIGHT else settings)
+
+
 @dataclass(frozen=True)
 class Probing:
     """What the probes of one copy say of themselves."""

@@ -31,12 +31,19 @@ Find = Callable[[], Any]  # gives the Python graph of a function
 class Functions:
     """Finds, or makes, the watched copy of a function by its name."""
 
-    def __init__(self, library: Library, selection: Selection, prober: Prober, flight: bool = False) -> None:
+    def __init__(
+        self,
+        library: Library,
+        selection: Selection,
+        prober: Prober,
+        flight: bool,
+        looking: Callable[[], Selection | None],
+    ) -> None:
         self.library = library
         self._selection = selection
         self._prober = prober
         self._flight = flight  # look at nothing while it goes well
-        self.looking: Selection | None = None  # what is looked at in calls that are run again though all went well
+        self._looking = looking  # what is looked at in calls that are run again though all went well
         self.keeps = False  # what every call begins with, for somebody may want to save one
         self._lock = threading.RLock()
         self._untouched: dict[str, bool] = {}
@@ -78,8 +85,8 @@ class Functions:
         return self._find(name, find, _AGAIN)
 
     def looked_into(self, name: str, find: Find) -> Watched | None:
-        """The same to look at what `looking` says, and at nothing else."""
-        return self._find(name, find, _LOOKED_INTO) if self.looking is not None else None
+        """The same to look at what observers of replays ask for, and at nothing else."""
+        return self._find(name, find, _LOOKED_INTO) if self._looking() is not None else None
 
     def exporting(self, name: str, find: Find) -> Exporting:
         """What makes copies that hand out what is computed in what XLA compiles."""
@@ -149,8 +156,9 @@ class Functions:
 
     def _copying(self, name: str, use: str) -> Copying:
         prober = self._prober.otherwise() if self._is_passed_over(name, use) else self._prober
-        if use == _LOOKED_INTO and self.looking is not None:
-            return Again(self.library, InPlace(), self.looking)
+        looking = self._looking() if use == _LOOKED_INTO else None
+        if looking is not None:
+            return Again(self.library, InPlace(), looking)
         if use == _AGAIN:
             return Again(self.library, prober, self._selection.again())
         if use == _IN_DATASET:

@@ -10,6 +10,7 @@ from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.keras import internals as keras
 from tensorsleuth.recording.keras.fit_batches import Batches
 from tensorsleuth.recording.keras.variable_paths import KerasVariables
+from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.tensorflow.patches import Patches, exclude_our_frames
 
 _PHASES = {"train": Phase.TRAIN, "test": Phase.EVALUATE, "predict": Phase.PREDICT}
@@ -19,7 +20,7 @@ class KerasPatches:
     """Finds parts of Keras that have been loaded since it looked last, and changes each once."""
 
     def __init__(
-        self, patches: Patches, batches: Batches, variables: KerasVariables, plan: Callable[[int, int], None]
+        self, patches: Patches, batches: Lazy[Batches], variables: KerasVariables, plan: Callable[[int, int], None]
     ) -> None:
         self._patches = patches
         self._variables = variables
@@ -47,7 +48,8 @@ class KerasPatches:
             self._variables.begun(begun)
 
     def _watch_callbacks(self, callbacks: type) -> None:
-        self._patches.listen(callbacks, "on_epoch_begin", before=[self._planned, self._batches.epoch])
+        begins = [self._planned, lambda one, epoch: self._batches().epoch(one, epoch)]
+        self._patches.listen(callbacks, "on_epoch_begin", begins)
         for name, phase in _PHASES.items():
             self._watch_loop(callbacks, name, phase)
 
@@ -64,7 +66,7 @@ class KerasPatches:
 
     def _watch_loop(self, callbacks: type, name: str, phase: Phase) -> None:
         note, trains = self._batches, lambda one, _: self._variables.trains(one.model)
-        batch = [lambda one, number: note.batch(one, phase, number), *([self._built] if phase is Phase.TRAIN else [])]
-        self._patches.listen(callbacks, f"on_{name}_begin", [lambda one, _: note.begins(one, phase), trains])
+        batch = [lambda one, number: note().batch(one, phase, number), *([self._built] if phase is Phase.TRAIN else [])]
+        self._patches.listen(callbacks, f"on_{name}_begin", [lambda one, _: note().begins(one, phase), trains])
         self._patches.listen(callbacks, f"on_{name}_batch_begin", batch)
-        self._patches.listen(callbacks, f"on_{name}_end", [trains], ended=[lambda _: note.ends()])
+        self._patches.listen(callbacks, f"on_{name}_end", [trains], ended=[lambda _: note().ends()])

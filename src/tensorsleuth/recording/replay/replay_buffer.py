@@ -62,9 +62,9 @@ class Flights:
     ) -> None:
         self._catalog = catalog
         self._functions = functions
-        self._keeper = keeper
+        self.keeper = keeper
         self._readings = readings
-        self._replayer = replayer
+        self.replayer = replayer
         self._observers = observers
         self._lock = threading.Lock()
         self._kinds: dict[str, _Kind | None] = {}
@@ -77,9 +77,7 @@ class Flights:
         self._alike: Counter[tuple[str, frozenset[int]]] = Counter()
 
     def begin(self, number: int, name: str, find: Callable[[], Any], inputs: Sequence[Any]) -> Flight | None:
-        """A function is about to be called; None where what it does is seen anyway, or cannot be found out."""
-        if not self._functions.is_kept(name):
-            return None
+        """A function that keeps what it begins with is about to be called; None where it cannot be run again."""
         outline = self._functions.outline(name)
         kind = self._kind(name, outline, inputs)
         if kind is None:
@@ -88,7 +86,7 @@ class Flights:
         variables, written = kind
         snapshot = self._snapshot(name, variables, written, inputs)
         self._under_way.add(number)
-        before = snapshot.values, self._keeper.bad_seen(), tuple(snapshot.calls), snapshot
+        before = snapshot.values, self.keeper.bad_seen(), tuple(snapshot.calls), snapshot
         return Flight(name, find, inputs, outline, variables, written, *before)
 
     def _snapshot(self, name: str, variables: Variables, written: Variables, inputs: Sequence[Any]) -> Snapshot:
@@ -104,16 +102,16 @@ class Flights:
         if not self._goes_on(call, flight, raised=False):
             return
         floats = {at: tensor for at, tensor in enumerate(outputs) if is_float(tensor._datatype_enum())}
-        bad = {-1 - at for at, tensor in floats.items() if self._keeper.any_bad([tensor])}
-        something = bool(bad) or self._keeper.bad_seen() != flight.bad_seen
+        bad = {-1 - at for at, tensor in floats.items() if self.keeper.any_bad([tensor])}
+        something = bool(bad) or self.keeper.bad_seen() != flight.bad_seen
         if something or self._is_due(flight, floats.values()):
             bad |= self._readings.note(flight, call.place)
         if (bad or something) and self._is_news(flight.name, frozenset(bad)):
-            self._replayer.replay(call, flight, outputs, bool(bad))
+            self.replayer.replay(call, flight, outputs, bool(bad))
             self._snapshots.drop(flight.name)
         else:
             if flight.outline.compiled and any(wants(call) for wants in self._observers.wants_replay):
-                self._replayer.look(call, flight)
+                self.replayer.look(call, flight)
             self._snapshots.ended(flight.name, call.number, flight.inputs, flight.snapshot)
 
     def _is_due(self, flight: Flight, outputs: Iterable[Any]) -> bool:
@@ -126,12 +124,12 @@ class Flights:
         flown = self._functions.is_flown(flight.name)
         if call.number in self._to_save:
             self._to_save.discard(call.number)
-            self._replayer.save(call, flight, raised)
+            self.replayer.save(call, flight, raised)
             self._snapshots.drop(flight.name)
             if not flown:
-                self._keeper.forget()
+                self.keeper.forget()
         elif not flown:
-            self._keeper.drop(call.number)
+            self.keeper.drop(call.number)
         return flown
 
     def save(self, call: int) -> bool:
@@ -144,12 +142,12 @@ class Flights:
     def close(self) -> None:
         """Let go of all that is kept."""
         self._snapshots.drop_all()
-        self._keeper.clear()
+        self.keeper.clear()
 
     def failed(self, call: FunctionCall, flight: Flight) -> None:
         """It raised: what went into the op that did is seen when it does so again."""
         if self._goes_on(call, flight, raised=True) and self._is_news(flight.name, frozenset()):
-            self._replayer.replay(call, flight, None, True)
+            self.replayer.replay(call, flight, None, True)
         self._snapshots.drop(flight.name)  # it may have written a part
 
     def _is_news(self, name: str, bad: frozenset[int]) -> bool:

@@ -34,10 +34,11 @@ def rerun(step: SavedStep, recording: Recording) -> Outcome | None:
     recorder: Recorder | None = recording.recorder
     if recorder is None:
         return None
-    if recorder.replayer is None or recorder.keeper is None:
+    flights = recorder.flights
+    if flights is None:
         raise SleuthError("A step can be run again only with the native library: see `sleuth doctor`.")
     try:
-        return _rerun(step, recorder, recorder.replayer, recorder.keeper)
+        return _rerun(step, recorder, flights.replayer, flights.keeper)
     except (OSError, ValueError, KeyError, TypeError, IndexError, *tf.Failures) as error:
         raise SleuthError(f"{step.folder} cannot be run: {type(error).__name__}: {error}".splitlines()[0]) from error
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorsleuth.recording.harmless import harmless
+from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.observer import Observers, first_alarm, tell_all
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow.gradient_marks import without_mark
@@ -118,12 +119,12 @@ def watch_conversions(patches: Patches, converted: Callable[[Any, Any], None]) -
     disguise(convert, real)
 
 
-def watch_python_functions(patches: Patches, texts: Any, site: Callable[[int], int]) -> None:
+def watch_python_functions(patches: Patches, texts: Lazy[Any], site: Callable[[int], int]) -> None:
     """Hear of functions of Python that are put into graphs, and of what they give: the texts of a generator."""
 
     def insert(self: Any, func: Any) -> Any:
         token = real_insert(self, func)
-        harmless(lambda: texts.python_added(token, site(3)))
+        harmless(lambda: texts().python_added(token, site(3)))
         return token
 
     def call(self: Any, token: Any, device: Any, args: Any) -> Any:
@@ -135,11 +136,11 @@ def watch_python_functions(patches: Patches, texts: Any, site: Callable[[int], i
                 trace.tb_next if trace is not None else None
             )  # frames are part of TensorFlow's message
             raise
-        if asked(token):
-            harmless(texts.python_made, token, made)
+        known = texts.made
+        if known is not None and known.is_python_asked(token):
+            harmless(known.python_made, token, made)
         return made
 
-    asked = texts.is_python_asked
     real_insert = patches.replace(tf.FuncRegistry, "insert", insert)
     real_call = patches.replace(tf.FuncRegistry, "__call__", call)
     disguise(insert, real_insert)
@@ -281,22 +282,23 @@ def watch_strategies(patches: Patches, used: Callable[[Any], None], serves: Call
     patches.listen(tf.Server, "__init__", after=[serving])
 
 
-def watch_sessions(patches: Patches, sessions: Any) -> None:
-    """Tell `sessions` what sessions of TensorFlow 1 run, in any way there is."""
+def watch_sessions(patches: Patches, find: Callable[[], Any]) -> None:
+    """Tell what `find` gives what sessions of TensorFlow 1 run, in any way there is."""
     session = tf.session.BaseSession
 
     def do_run(self: Any, handle: Any, targets: Any, fetches: Any, feeds: Any, options: Any, metadata: Any) -> Any:
-        asked = self, handle, targets, fetches, feeds
+        sessions, asked = find(), (self, handle, targets, fetches, feeds)
         with sessions.run(self, targets, fetches, feeds) if handle is None else sessions.partial_run() as running:
             running.values = real_run(*asked, running.options(options), metadata)
         return running.values
 
     def sessionrun(self: Any, options: Any, feeds: Any, fetches: Any, targets: Any, metadata: Any) -> Any:
-        with sessions.run_raw(self, targets, fetches, feeds) as running:  # of a callable, else of do_run
+        with find().run_raw(self, targets, fetches, feeds) as running:  # of a callable, else of do_run
             running.values = real_sessionrun(self, running.options(options), feeds, fetches, targets, metadata)
         return running.values
 
     def from_options(self: Any, options: Any) -> Any:
+        sessions = find()
         with sessions.preparing(self, options):
             made = real_from_options(self, options)
         return sessions.callable(self, options, made)
