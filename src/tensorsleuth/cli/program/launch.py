@@ -54,8 +54,8 @@ def watch(
 ) -> Ending:
     """Run a program to its end, recorded into `run`; say so once where nothing happens for `hang_after` seconds."""
     environment = dict(os.environ) if run is None else injected(run, settings)
-    riders = {"SLEUTH_BREAKS": breaks, "SLEUTH_WATCHES": watched}
-    environment |= {name: json.dumps(asked) for name, asked in riders.items() if asked and run is not None}
+    observers = {"SLEUTH_BREAKS": breaks, "SLEUTH_WATCHES": watched}
+    environment |= {name: json.dumps(asked) for name, asked in observers.items() if asked and run is not None}
     with child.signals_held() as mask:
         pid = child.spawn([sys.executable, *program], environment, mask)
         if run is None:
