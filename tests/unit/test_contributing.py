@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from tests.unit import little_run
 
 from tensorsleuth.diagnose.nan import causes
-from tensorsleuth.diagnose.rules import habits
+from tensorsleuth.diagnose.rules import rules
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
@@ -29,7 +29,7 @@ def recipe(name: str) -> Any:
     return scope[name]
 
 
-@pytest.mark.parametrize(("name", "known"), [("match", causes.causes()[0]), ("find", habits()[0])])
+@pytest.mark.parametrize(("name", "known"), [("match", causes.causes()[0]), ("find", rules()[0].find)])
 def test_a_cause_and_a_rule_are_called_as_those_that_are_there(name: str, known: Any) -> None:
     assert str(inspect.signature(recipe(name))).replace("'", "") == str(inspect.signature(known)).replace("'", "")
 

@@ -24,6 +24,7 @@ from tensorsleuth.data.feature import Label
 from tensorsleuth.data.pipeline.actions import ACTIONS as ON_VIOLATION
 from tensorsleuth.data.pipeline.actions import BadElement
 from tensorsleuth.data.readers import suffixes
+from tensorsleuth.diagnose.rules import rules as diagnose_rules
 from tensorsleuth.live.breakpoints.breakpoint import ACTIONS
 from tensorsleuth.live.breakpoints.condition_words import KNOWN
 from tensorsleuth.live.breakpoints.hit import Hit
@@ -64,10 +65,11 @@ def json_fields() -> list[str]:
 
 
 def causes() -> list[str]:
-    """Every name that a cause can give: they are what its stories begin with."""
+    """Every cause: what rules say that they can find, and what stories of bad values and failures begin with."""
     texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/diagnose").rglob("*.py")]
-    named = r'(?:Story\(|Habit\(|_note\(|slug = |: |, )\s*"([a-z]+(?:-[a-z]+)+)"'
-    return sorted({name for text in texts for name in re.findall(named, text)} | {"origin", "retracing"})
+    named = r'(?:Story\(|slug = |: |, )\s*"([a-z]+(?:-[a-z]+)+)"'
+    stories = {name for text in texts for name in re.findall(named, text)}
+    return sorted(stories | {cause for rule in diagnose_rules() for cause in rule.slugs} | {"origin"})
 
 
 WHY = (ROOT / "docs/why.md").read_text()
@@ -118,6 +120,11 @@ def test_field_of_evidence_is_documented(field: str) -> None:
 @pytest.mark.parametrize("field", ["version", *json_fields()])
 def test_field_of_a_verdict_is_documented(field: str) -> None:
     assert f"`{field}`" in WHY
+
+
+def test_rules_name_every_cause_that_checks_of_tokens_give() -> None:
+    unnamed = {*token_rules()} - {cause for rule in diagnose_rules() for cause in rule.slugs}
+    assert unnamed == {"label-range", "unused"}, "no rule asks for these: only `check_batch` does"
 
 
 @pytest.mark.parametrize("cause", causes())

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from tensorsleuth.core.catalog import Catalogue, Frame, Site
-from tensorsleuth.core.finding import FED, HABITS
 from tensorsleuth.diagnose.health_words import in_bytes
 from tensorsleuth.diagnose.leaks.keeping_line import keeper
 from tensorsleuth.diagnose.leaks.lifetimes import keeps_growing
-from tensorsleuth.diagnose.rules import habits
 
 STEPS = np.arange(40)
 
@@ -102,12 +100,3 @@ def test_a_file_that_is_no_python_keeps_nothing() -> None:
 
 def test_amounts() -> None:
     assert [in_bytes(n) for n in (12, 2048, 3_800_000, 5e9)] == ["12 B", "2.0 kB", "3.8 MB", "5.0 GB"]
-
-
-def test_every_habit_is_known_to_those_who_show_it() -> None:
-    import inspect
-    import re
-
-    texts = [inspect.getsource(inspect.getmodule(find)) for find in habits()]  # type: ignore[arg-type]
-    named = {name for text in texts for name in re.findall(r'(?:Habit|_note)\(\s*"([a-z-]+)"', text)}
-    assert named | FED == HABITS

@@ -1,4 +1,4 @@
-"""Where habits of training draw the line, on made-up looks."""
+"""Where rules of training draw the line, on made-up looks."""
 
 from __future__ import annotations
 

@@ -27,10 +27,10 @@ def found(*texts: TextsSeen, op: str = "StringLower", patterns: tuple[str, ...] 
 
 
 def test_how_many_of_what_and_where() -> None:
-    (habit,) = found(seen(4))
-    assert habit.frame.line == 4 and not habit.is_note
-    assert "8 of 64 that were looked at with 8 × U+0000 (NUL)" in habit.why
-    assert habit.evidence[0].health == "first in text 3 ('a cat\\x00')"
+    (told,) = found(seen(4))
+    assert told.frame.line == 4 and not told.is_note
+    assert "8 of 64 that were looked at with 8 × U+0000 (NUL)" in told.why
+    assert told.evidence[0].health == "first in text 3 ('a cat\\x00')"
     assert found(TextsSeen(4, "", 4096, 8, 0, False, {"\x00": 8}, ()))[0].is_note
 
 

@@ -11,10 +11,10 @@ from tests.unit.test_input_rows import kept, read
 from tests.unit.test_token_rules import sequences
 
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.diagnose.inputs import validation_overlap as habit
+from tensorsleuth.diagnose.inputs import validation_overlap as rule
 from tensorsleuth.diagnose.inputs.overlap import Overlap
 from tensorsleuth.diagnose.inputs.token_samples import Sequences
-from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.diagnose.rule import RuleFinding, Severity
 from tensorsleuth.trace.series.input_rows import InputRows
 
 GIVEN: Any = SimpleNamespace(entry=lambda _: Frame("train.py", 16, "<module>"))
@@ -30,11 +30,11 @@ def text(number: int, name: str = "train/ids") -> Sequences:
 
 def found(rows: InputRows, *texts: Sequences) -> Overlap | None:
     held_out = {one.name: [100 + one.series.number] for one in texts}
-    return habit.overlap_of_rows(rows, list(texts), held_out)
+    return rule.overlap_of_rows(rows, list(texts), held_out)
 
 
-def told(overlap: Overlap) -> list[Habit]:
-    return list(habit._judged(PROCESS, GIVEN, [text(1)], overlap))
+def told(overlap: Overlap) -> list[RuleFinding]:
+    return [rule.RULE.completed(one) for one in rule._judged(PROCESS, GIVEN, [text(1)], overlap)]
 
 
 def test_rows_are_counted_once() -> None:
@@ -70,7 +70,7 @@ def test_from_when_on_it_is_told(shared: int, measured: int, is_told: bool) -> N
 
 def test_much_is_a_problem_and_little_a_note() -> None:
     (much,), (little,) = told(Overlap(200, 2000, 18000, "x")), told(Overlap(99, 2000, 18000, "x"))
-    assert much.is_wrong and not much.is_note and little.is_note and not little.is_wrong
+    assert much.severity is Severity.WRONG and little.severity is Severity.NOTE
     words = "validates with samples that it trains on: 200 of the 2,000 rows of validation are among the 18,000 rows of"
     assert much.why.startswith(f"{words} training (x)") and much.cause == "overlap"
     assert "data[:n]" in much.fix and much.frame is not None and much.frame.line == 16
@@ -85,9 +85,9 @@ def test_an_input_that_is_looked_up_twice_is_one() -> None:
     texts = [text(1), text(1), text(2, "train/claim"), text(3, "other/ids")]
     for one, name in zip(texts, ("train/ids", "train/ids", "train/claim", "other/ids"), strict=True):
         one.series.name = name
-    assert [[one.name for one in group] for group in habit._by_function(texts)] == [["ids", "claim"], ["ids"]]
+    assert [[one.name for one in group] for group in rule._by_function(texts)] == [["ids", "claim"], ["ids"]]
 
 
 def test_batches_that_repeat_their_rows_say_nothing() -> None:
     one = sequences([np.tile(np.arange(8), (32, 1)) + np.arange(16).repeat(2)[:, None]] * 3)
-    assert habit._repeats(one) == 0.5 > habit.BY_CHANCE >= habit._repeats(text(1))
+    assert rule._repeats(one) == 0.5 > rule.BY_CHANCE >= rule._repeats(text(1))

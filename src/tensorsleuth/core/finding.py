@@ -4,77 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from enum import Enum
 from typing import Any
 
 from tensorsleuth.core.fit_position import Batch, Phase
 from tensorsleuth.core.last_moments import LastMoments
 from tensorsleuth.core.series import LogMessage
 
-# What is wrong with the tokens, masks and labels that a model is given: rules of `data/tokens/checks/`.
-FED = frozenset(
-    [
-        "all-padding",
-        "empty",
-        "labels-shift",
-        "loss-padding",
-        "mask-covers",
-        "mask-inverted",
-        "mask-of-queries",
-        "mask-open",
-        "overlap",
-        "special-doubled",
-        "special-missing",
-        "stray-characters",
-        "token-dtype",
-        "token-shape",
-        "truncated",
-        "vocabulary",
-    ]
-)
 
-# Causes that need no bad value: what a program does in every step, and should not.
-HABITS = FED | frozenset(
-    [
-        "accidental-broadcast",
-        "chance-loss",
-        "dead-layer",
-        "dropout-in-evaluation",
-        "exploding-gradients",
-        "fed-by-hand",
-        "flat-loss",
-        "frozen-weights",
-        "growing-graph",
-        "heads-mixed",
-        "kept-tensors",
-        "learning-rate-too-high",
-        "logits-as-probabilities",
-        "loss-rose",
-        "loss-scale-collapse",
-        "mask-multiplied",
-        "masked-rows",
-        "missing-scale",
-        "new-variables",
-        "no-causal-mask",
-        "no-warmup",
-        "norm-of-constant",
-        "not-in-optimizer",
-        "outsized-tensor",
-        "padding-unmasked",
-        "probabilities-as-logits",
-        "repeated-cast",
-        "repeated-conversion",
-        "retracing",
-        "saturated-attention",
-        "saturated-layer",
-        "softmax-axis",
-        "still-embedding-rows",
-        "untied-weights",
-        "vanishing-gradients",
-        "zero-gradients",
-    ]
-)
-# Of these, what is read off the graph: nothing had to be counted.
-STRUCTURAL = frozenset(["heads-mixed", "mask-multiplied", "probabilities-as-logits", "softmax-axis"])
+class Basis(Enum):
+    """What a finding rests on."""
+
+    BAD_VALUE = "bad value"  # a NaN, an infinity, or an error
+    COUNTED = "counted"  # what a program does step after step, and should not
+    GRAPH = "graph"  # how the graph is made: nothing had to be counted
 
 
 @dataclass(frozen=True)
@@ -125,11 +68,7 @@ class Finding:
     tensor: int | None = None  # the place of what was born, among the events of that process
     hops: tuple[int | None, ...] = ()  # for each entry of the chain the place of its tensor
     path: tuple[int, ...] = ()  # places of all tensors on the way from birth to symptom
-
-    @property
-    def is_habit(self) -> bool:
-        """Is it found without any bad value."""
-        return self.cause in HABITS
+    basis: Basis = Basis.BAD_VALUE
 
     @property
     def when(self) -> str:
@@ -141,7 +80,7 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """As `sleuth why --json` has it: without what only means something beside the trace."""
         described = asdict(self)
-        for name in ("source", "call", "process", "tensor", "hops", "path"):
+        for name in ("source", "call", "process", "tensor", "hops", "path", "basis"):
             del described[name]
         for piece in described["evidence"]:
             del piece["tensor"]

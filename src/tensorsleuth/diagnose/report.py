@@ -27,7 +27,7 @@ from tensorsleuth.diagnose.nan.path import chain_of
 from tensorsleuth.diagnose.nan.replica_blame import Apart
 from tensorsleuth.diagnose.no_data import why_nothing
 from tensorsleuth.diagnose.replay_note import how_seen
-from tensorsleuth.diagnose.rules import habits_of
+from tensorsleuth.diagnose.rules import rule_findings
 from tensorsleuth.diagnose.source_lines import code_at, lines_around
 from tensorsleuth.diagnose.violations import with_violations
 from tensorsleuth.trace.dataflow.call_graph import Moment
@@ -69,19 +69,20 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
 def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], list[str]]:
     """Those of all processes; a trace that contradicts itself costs a line, not the verdict on the others."""
     found: Found = []
-    habits: list[Finding] = []  # of all processes behind what went bad in any
+    from_rules: list[Finding] = []  # of all processes behind what went bad in any
     trouble: list[str] = []
     for number, process in enumerate(trace.processes):
         try:
             told = with_logs(process, with_violations(process, findings_of(process, exit_code)))
             found.append((process, [replace(one, process=number) for one in told]))
-            habits += [replace(one, process=number, worker=task_name(process)) for one in habits_of(process)]
+            also = rule_findings(process)
+            from_rules += [replace(one, process=number, worker=task_name(process)) for one in also]
             process.rest()
         except CONTRADICTIONS as error:
             if os.environ.get("SLEUTH_DEBUG"):
                 raise
             trouble.append(f"the trace in {process.folder} contradicts itself ({error!r})")
-    return [*told_as_one(found), *habits], trouble
+    return [*told_as_one(found), *from_rules], trouble
 
 
 def _blind(trace: Trace) -> str | None:

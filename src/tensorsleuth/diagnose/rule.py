@@ -1,77 +1,109 @@
-"""A finding that needs no bad value: what was seen, where, and what to change."""
+"""A rule: it finds a mistake that needs no bad value, and says what was seen, where, and what to change."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from enum import IntEnum
 
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.core.finding import Evidence, Finding
+from tensorsleuth.core.finding import Basis, Evidence, Finding
 from tensorsleuth.diagnose.source_lines import code_at, lines_around
 from tensorsleuth.trace.process.process import ProcessTrace
 
 
-@dataclass(frozen=True)
-class Habit:
+class Severity(IntEnum):
+    """How bad it is; the report lists findings in this order."""
+
+    WRONG = 0  # results are wrong, which is worse than any memory
+    GROWS = 1  # memory or time grows from step to step, without end
+    DOUBTFUL = 2  # a note: results may be wrong, or it may be meant
+    NOTE = 3  # a note: it only costs time or memory, and the run is no less healthy for it
+
+    @property
+    def is_note(self) -> bool:
+        return self >= Severity.DOUBTFUL
+
+
+@dataclass(frozen=True, kw_only=True)
+class RuleFinding:
     """What the program does, and what comes of it."""
 
-    cause: str
     confidence: float
     why: str  # continues "<line> …"
     fix: str
     frame: Frame | None
     op: str
     harm: float = 0.0  # bytes a step
-    is_note: bool = False  # advice: the run is no less healthy for it
     step: int | None = None  # since when
     evidence: tuple[Evidence, ...] = ()
-    is_wrong: bool = False  # results are, which is worse than any memory
     about: tuple[str, ...] = ()  # of attention: the ops that put out the weights it is about
+    cause: str = ""  # only of a rule that has several; else it is the id of the rule
+    severity: Severity | None = None  # only where it is not that of the rule
+
+    @property
+    def is_note(self) -> bool:
+        return self.severity is not None and self.severity.is_note
+
+    @property
+    def rank(self) -> tuple[int, float, float]:
+        """Wrong results first, then what grows, then notes; the surest first, then what grows fastest."""
+        return int(self.severity or 0), -self.confidence, -self.harm
 
 
-def once_a_line(found: Iterable[Habit]) -> Iterator[Habit]:
-    """The first of those that say the same of one line; it is about all of them."""
-    kept: dict[tuple[str, Frame | None], Habit] = {}
-    for habit in found:
-        first = kept.setdefault((habit.cause, habit.frame), habit)
-        if first is not habit:
-            kept[habit.cause, habit.frame] = replace(first, about=(*first.about, *habit.about))
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One file has one, named RULE, and `rules` finds it there."""
+
+    id: str  # the cause that its findings have, unless `causes` lists several
+    severity: Severity
+    find: Callable[[ProcessTrace], Iterator[RuleFinding]]
+    causes: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()  # ids of rules that say the same, and say less, where this one finds something
+    basis: Basis = Basis.COUNTED
+
+    @property
+    def slugs(self) -> tuple[str, ...]:
+        """Return every cause that its findings can have."""
+        return self.causes or (self.id,)
+
+    def completed(self, found: RuleFinding) -> RuleFinding:
+        """Fill in what the rule says for all of its findings."""
+        severity = self.severity if found.severity is None else found.severity
+        return replace(found, cause=found.cause or self.id, severity=severity)
+
+    def as_finding(self, process: ProcessTrace, found: RuleFinding) -> Finding:
+        """Put a completed finding into the words of `sleuth why`."""
+        frame = found.frame
+        where = f"{frame.file}:{frame.line}" if frame is not None else "A line that is not known"
+        return Finding(
+            cause=found.cause,
+            confidence=found.confidence,
+            severity="note" if found.is_note else "error",
+            summary=f"{where} {found.why}.",
+            file=frame.file if frame else None,
+            line=frame.line if frame else None,
+            function=frame.function if frame else None,
+            code=code_at(process, frame),
+            op=found.op,
+            name=found.op,
+            step=found.step,
+            iteration=None,
+            fix=found.fix,
+            evidence=found.evidence,
+            source=tuple(lines_around(process, frame)),
+            basis=self.basis,
+        )
+
+
+def once_a_line(found: Iterable[RuleFinding]) -> Iterator[RuleFinding]:
+    """Yield the first of those that say the same of one line; it is about all of them."""
+    kept: dict[tuple[str, Frame | None], RuleFinding] = {}
+    for one in found:
+        first = kept.setdefault((one.cause, one.frame), one)
+        if first is not one:
+            kept[one.cause, one.frame] = replace(first, about=(*first.about, *one.about))
     yield from kept.values()
-
-
-class Finder(Protocol):
-    """A file that `rules` finds."""
-
-    def find(self, process: ProcessTrace) -> Iterator[Habit]: ...
-
-
-def is_told(process: ProcessTrace, others: Iterable[Finder]) -> bool:
-    """Does another habit say the same already, and say more: one finding a cause."""
-    return any(True for other in others for _ in other.find(process))
-
-
-def as_finding(process: ProcessTrace, habit: Habit) -> Finding:
-    """In the words of `sleuth why`."""
-    frame = habit.frame
-    where = f"{frame.file}:{frame.line}" if frame is not None else "A line that is not known"
-    return Finding(
-        cause=habit.cause,
-        confidence=habit.confidence,
-        severity="note" if habit.is_note else "error",
-        summary=f"{where} {habit.why}.",
-        file=frame.file if frame else None,
-        line=frame.line if frame else None,
-        function=frame.function if frame else None,
-        code=code_at(process, frame),
-        op=habit.op,
-        name=habit.op,
-        step=habit.step,
-        iteration=None,
-        fix=habit.fix,
-        evidence=habit.evidence,
-        source=tuple(lines_around(process, frame)),
-    )
 
 
 def piece(role: str, what: str, said: str, frame: Frame | None = None) -> Evidence:

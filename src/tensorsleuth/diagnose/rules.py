@@ -1,35 +1,58 @@
-"""What a program does without any bad value, and should not: one rule a file, beside what only that rule needs.
+"""The rules that need no bad value, one a file, each beside what only that rule needs.
 
-A new file in one of FOLDERS with `find(process) -> Iterator[Habit]` is found by itself. A habit that makes results
-wrong or memory grow without end is a problem; what only costs time or memory is a note, which makes no healthy run ill.
+A new file in one of FOLDERS with `RULE = Rule(…)` is found by itself: no list names the rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
+from types import ModuleType
 
 from tensorsleuth.core.finding import Finding
 from tensorsleuth.diagnose import attention, inputs, leaks, training
-from tensorsleuth.diagnose.rule import Habit, as_finding
+from tensorsleuth.diagnose.rule import Rule, RuleFinding
 from tensorsleuth.trace.process.process import ProcessTrace
 
-Find = Callable[[ProcessTrace], Iterator[Habit]]
 FOLDERS = (attention, inputs, leaks, training)
 
 
 @cache
-def habits() -> tuple[Find, ...]:
-    """In the order of their files' names, wherever these lie."""
-    found = [one for folder in FOLDERS for one in walk_packages(folder.__path__, f"{folder.__name__}.")]
+def rules_in(*folders: ModuleType) -> tuple[Rule, ...]:
+    """Return the RULE of each file in some packages, in the order of the files' names, wherever these lie."""
+    found = [one for folder in folders for one in walk_packages(folder.__path__, f"{folder.__name__}.")]
     names = sorted((one.name for one in found if not one.ispkg), key=lambda name: name.rpartition(".")[2])
-    return tuple(module.find for module in map(import_module, names) if hasattr(module, "find"))
+    every = (getattr(import_module(name), "RULE", None) for name in names)
+    return tuple(rule for rule in every if isinstance(rule, Rule))
 
 
-def habits_of(process: ProcessTrace) -> list[Finding]:
-    """All that was found in a process: wrong results first, then what grows, the surest first, then notes."""
-    found = [habit for find in habits() for habit in find(process)]
-    ranked = sorted(found, key=lambda habit: (habit.is_note, not habit.is_wrong, -habit.confidence, -habit.harm))
-    return [as_finding(process, habit) for habit in ranked]
+def rules() -> tuple[Rule, ...]:
+    return rules_in(*FOLDERS)
+
+
+class RuleFindings:
+    """What each rule finds in a process. Each is asked once: `process.once(RuleFindings)`."""
+
+    def __init__(self, process: ProcessTrace) -> None:
+        self._process = process
+        self._found: dict[str, list[RuleFinding]] = {}
+
+    def of(self, rule: Rule) -> list[RuleFinding]:
+        if rule.id not in self._found:
+            self._found[rule.id] = list(self._ask(rule))
+        return self._found[rule.id]
+
+    def _ask(self, rule: Rule) -> Iterator[RuleFinding]:
+        """One finding a cause: a rule is silent where another that supersedes it finds something."""
+        found = [rule.completed(one) for one in rule.find(self._process)]
+        if found and not any(self.of(other) for other in rules() if rule.id in other.supersedes):
+            yield from found
+
+
+def rule_findings(process: ProcessTrace) -> list[Finding]:
+    """Return all that rules found in a process, the worst first."""
+    found = [(rule, one) for rule in rules() for one in process.once(RuleFindings).of(rule)]
+    ranked = sorted(found, key=lambda pair: pair[1].rank)
+    return [rule.as_finding(process, one) for rule, one in ranked]

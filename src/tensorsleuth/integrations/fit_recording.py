@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.core.finding import Diagnosis, Finding
+from tensorsleuth.core.finding import Basis, Diagnosis, Finding
 from tensorsleuth.diagnose.report import diagnose
 from tensorsleuth.recording import api
 from tensorsleuth.trace.reader import Trace
@@ -57,7 +57,7 @@ class FitWatch:
             return []
         self._was_sure |= sure
         self._next_look = 2 * batch
-        return [one for one in self.findings() if not one.is_habit]
+        return [one for one in self.findings() if one.basis is Basis.BAD_VALUE]
 
     def findings(self) -> list[Finding]:
         """All that did harm since this fit began."""

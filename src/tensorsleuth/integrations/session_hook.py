@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tensorsleuth.core.finding import Finding
+from tensorsleuth.core.finding import Basis, Finding
 from tensorsleuth.core.modes import DEFAULT_MODE, Mode
 from tensorsleuth.integrations.session_recording import Span, tell
 from tensorsleuth.recording.harmless import harmless
@@ -79,7 +79,7 @@ class SleuthHook(tf.compat.v1.train.SessionRunHook):
 
     def _harm(self) -> bool:
         diagnosis = self._span.diagnosis() if self._span.went_bad() else None
-        if diagnosis is None or all(one.is_habit for one in diagnosis.findings):
+        if diagnosis is None or all(one.basis is not Basis.BAD_VALUE for one in diagnosis.findings):
             return False
         self.findings = diagnosis.findings
         tell(diagnosis)

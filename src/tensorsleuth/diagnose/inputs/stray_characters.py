@@ -9,18 +9,20 @@ from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.texts import TextsSeen, listed
 from tensorsleuth.data.tokens.checks.text import FEW, change_for
 from tensorsleuth.diagnose.inputs.text_ops import TextOps
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 
-CAUSE = "stray-characters"
 KNOWN = 0.5  # of the bad texts, that came in at another line before: it is the same source
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     ops = process.once(TextOps)
     seen = [_left(one, ops) for one in process.catalogue.texts.values()] if ops.is_any else []
     for frame, one in _sources(process, [one for one in seen if one.kinds]):
-        yield _habit(frame, one)
+        yield _finding(frame, one)
+
+
+RULE = Rule(id="stray-characters", severity=Severity.WRONG, find=find)
 
 
 def _left(one: TextsSeen, ops: TextOps) -> TextsSeen:
@@ -41,7 +43,7 @@ def _sources(process: ProcessTrace, seen: list[TextsSeen]) -> Iterator[tuple[Fra
     yield from lines.items()
 
 
-def _habit(frame: Frame | None, one: TextsSeen) -> Habit:
+def _finding(frame: Frame | None, one: TextsSeen) -> RuleFinding:
     is_note = one.broken < FEW * one.texts
     why = (
         f"hands texts to TensorFlow: expected text without control characters, found {one.broken:,} of {one.texts:,} "
@@ -51,4 +53,12 @@ def _habit(frame: Frame | None, one: TextsSeen) -> Habit:
     first = ", ".join(f"text {row} ({around})" for row, around in one.examples)
     evidence = (piece("in", "texts", f"first in {first}"),) if first else ()
     fix = (change[:1].lower() + change[1:]).rstrip(".")
-    return Habit(CAUSE, 0.6 if is_note else 0.9, why, fix, frame, one.by, 0.0, is_note, None, evidence, is_wrong=True)
+    return RuleFinding(
+        confidence=0.6 if is_note else 0.9,
+        why=why,
+        fix=fix,
+        frame=frame,
+        op=one.by,
+        evidence=evidence,
+        severity=Severity.DOUBTFUL if is_note else Severity.WRONG,
+    )

@@ -9,7 +9,7 @@ from typing import Any
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.violation import SHOWN, Violation, shown
 from tensorsleuth.diagnose.inputs.token_samples import Held
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import RuleFinding, Severity, piece
 
 CONFIDENCE = 0.9
 EXPECTED = {"loss-padding": "padding to weigh nothing in the loss"}
@@ -25,17 +25,26 @@ CHANGES = {
 }
 
 
-def habit_of(
+def finding_of(
     found: Held, does: str, frame: Frame | None, op: str, sure: bool = True, change: str | None = None
-) -> Habit:
+) -> RuleFinding:
     """`does` continues "<line> …" and ends before what is wrong; `change` where the rule's own words do not fit."""
     one = found.violation
     why = f"{does}: {sentence(one)}{_looks(found)}"
     is_note = not sure or one.severity != "error"
     evidence = (piece("in", one.name, where(one)),) if one.first else ()
     confidence = CONFIDENCE if not is_note else 0.6
-    place = frame, op, 0.0, is_note, found.step, evidence
-    return Habit(one.rule, confidence, why, change or change_of(one), *place, is_wrong=True)
+    return RuleFinding(
+        cause=one.rule,
+        confidence=confidence,
+        why=why,
+        fix=change or change_of(one),
+        frame=frame,
+        op=op,
+        step=found.step,
+        evidence=evidence,
+        severity=Severity.DOUBTFUL if is_note else Severity.WRONG,
+    )
 
 
 def sentence(one: Violation) -> str:

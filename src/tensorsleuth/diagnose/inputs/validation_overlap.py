@@ -12,7 +12,7 @@ from tensorsleuth.diagnose.inputs.input_parts import called
 from tensorsleuth.diagnose.inputs.model_inputs import Given
 from tensorsleuth.diagnose.inputs.overlap import Overlap, overlap_of_looks
 from tensorsleuth.diagnose.inputs.token_samples import Sequences, sequences_of
-from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.input_rows import InputRows
 
@@ -21,7 +21,7 @@ MUCH = 0.05  # of those: less is told, and makes no run ill: texts may be there 
 BY_CHANCE = 0.02  # of the rows of one batch that may be there twice, for rows to tell anything
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     held_out = _held_out(process)
     if not held_out:
         return
@@ -30,6 +30,9 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
         known = [one for one in texts if one.name in held_out]
         if known and min(map(_repeats, known)) <= BY_CHANCE:
             yield from _judged(process, given, known, overlap_of_rows(rows, known, held_out))
+
+
+RULE = Rule(id="overlap", severity=Severity.WRONG, find=find)
 
 
 def _held_out(process: ProcessTrace) -> dict[str, list[int]]:
@@ -72,26 +75,34 @@ def _compared(trained: Array, measured: Array, names: str) -> Overlap:
     return Overlap(len(shared), len(measured), len(trained), names)
 
 
-def _judged(process: ProcessTrace, given: Given, texts: list[Sequences], overlap: Overlap | None) -> Iterator[Habit]:
+def _judged(
+    process: ProcessTrace, given: Given, texts: list[Sequences], overlap: Overlap | None
+) -> Iterator[RuleFinding]:
     """Compared in whole; in old traces, and where rows were not kept, as far as looks into the model go."""
     if overlap is not None:
         if overlap.shared >= LEAST_SHARED and overlap.share >= LEAST_SHARE:
-            yield _habit(given, texts[0], overlap)
+            yield _finding(given, texts[0], overlap)
         return
     for one in texts:
         found = overlap_of_looks(process, given, one)
         if found is not None and found.shared >= LEAST_SHARED and found.share >= MUCH:
-            yield _habit(given, one, found)
+            yield _finding(given, one, found)
 
 
-def _habit(given: Given, one: Sequences, overlap: Overlap) -> Habit:
+def _finding(given: Given, one: Sequences, overlap: Overlap) -> RuleFinding:
     why = (
         f"validates with samples that it trains on: {overlap.words}, so that what is measured is memory, "
         "not what was learned"
     )
     is_note = overlap.share < MUCH
-    place = given.entry(one.lookup.spot), "validation", 0.0, is_note, None, ()
-    return Habit("overlap", 0.9, why, _APART, *place, is_wrong=not is_note)
+    return RuleFinding(
+        confidence=0.9,
+        why=why,
+        fix=_APART,
+        frame=given.entry(one.lookup.spot),
+        op="validation",
+        severity=Severity.NOTE if is_note else Severity.WRONG,
+    )
 
 
 _APART = (

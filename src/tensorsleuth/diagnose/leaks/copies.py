@@ -15,7 +15,7 @@ from tensorsleuth.core.ops.kinds import ARRIVALS, FEED, LITERALS
 from tensorsleuth.diagnose.graph.training import Training
 from tensorsleuth.diagnose.health_words import in_bytes
 from tensorsleuth.diagnose.leaks.lifetimes import FEWEST_STEPS
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.trace.dataflow.observed import Observed
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -35,12 +35,17 @@ class Line:
     dtypes: set[str] = field(default_factory=set)
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     rows = process.early_events()
     for op, told in ((FEED, _fed), (CAST, _cast)):
         for frame, line in _lines(process, rows, op).items():
             if len(line.steps) >= FEWEST_STEPS and line.bytes >= MUCH * len(line.steps):
                 yield told(frame, line)
+
+
+RULE = Rule(
+    id="copies", severity=Severity.NOTE, find=find, causes=("fed-by-hand", "repeated-cast", "repeated-conversion")
+)
 
 
 def _lines(process: ProcessTrace, rows: Array, op: str) -> dict[Frame, Line]:
@@ -92,7 +97,7 @@ def _add(process: ProcessTrace, line: Line, rows: Array) -> None:
             line.values.add(tuple(float(row[name]) for name in STATISTICS))
 
 
-def _fed(frame: Frame, line: Line) -> Habit:
+def _fed(frame: Frame, line: Line) -> RuleFinding:
     a_step = line.bytes / len(line.steps)
     if len(line.values) == 1:
         why = f"makes a tensor of the same values in every step: {in_bytes(a_step)} are copied each time"
@@ -101,15 +106,25 @@ def _fed(frame: Frame, line: Line) -> Habit:
     return _note("fed-by-hand", why, _PIPELINE, frame, line)
 
 
-def _cast(frame: Frame, line: Line) -> Habit:
+def _cast(frame: Frame, line: Line) -> RuleFinding:
     why = f"casts {in_bytes(line.bytes / len(line.steps))} a step to {' and '.join(sorted(line.dtypes))}"
     return _note("repeated-cast", why, _CAST_BEFORE, frame, line)
 
 
-def _note(cause: str, why: str, fix: str, frame: Frame, line: Line) -> Habit:
+def _note(cause: str, why: str, fix: str, frame: Frame, line: Line) -> RuleFinding:
     said = f"{in_bytes(line.bytes)} in {len(line.steps):,} steps"
     evidence = (piece("copied", cause, said, frame),)
-    return Habit(cause, 0.8, why, fix, frame, FEED, line.bytes / len(line.steps), True, min(line.steps), evidence)
+    return RuleFinding(
+        cause=cause,
+        confidence=0.8,
+        why=why,
+        fix=fix,
+        frame=frame,
+        op=FEED,
+        harm=line.bytes / len(line.steps),
+        step=min(line.steps),
+        evidence=evidence,
+    )
 
 
 _BEFORE = "convert it once, before the loop"

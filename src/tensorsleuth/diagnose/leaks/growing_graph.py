@@ -10,13 +10,13 @@ import numpy as np
 from tensorsleuth.core.catalog import EagerOp, Function
 from tensorsleuth.diagnose.health_words import many
 from tensorsleuth.diagnose.leaks.lifetimes import FEWEST_KEPT, FEWEST_STEPS, keeps_growing
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 
 SESSION = "Session.run"
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     graphs = [one for one in process.catalogue.functions.values() if one.name.startswith(SESSION)]
     if len(graphs) < FEWEST_KEPT:
         return
@@ -24,7 +24,10 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     for site, new in _new_nodes(graphs).items():
         at = [(steps[function], count) for function, count in new if function in steps]
         if len({step for step, _ in at}) >= FEWEST_KEPT and _goes_on(at, max(steps.values())):
-            yield _habit(process, site, at)
+            yield _finding(process, site, at)
+
+
+RULE = Rule(id="growing-graph", severity=Severity.GROWS, find=find)
 
 
 def _first_steps(process: ProcessTrace) -> dict[int, int]:
@@ -68,7 +71,7 @@ def _goes_on(at: list[tuple[int, int]], last: int) -> bool:
     return keeps_growing(np.cumsum(added))
 
 
-def _habit(process: ProcessTrace, site: int, at: list[tuple[int, int]]) -> Habit:
+def _finding(process: ProcessTrace, site: int, at: list[tuple[int, int]]) -> RuleFinding:
     place = process.catalogue.sites.get(site)
     frame = place.frame if place is not None else None
     first, ops = min(step for step, _ in at), sum(count for _, count in at)
@@ -79,7 +82,16 @@ def _habit(process: ProcessTrace, site: int, at: list[tuple[int, int]]) -> Habit
     )
     said = f"{many(ops, 'op')} of this line, in {many(len(at), 'graph')} that the session ran"
     evidence = (piece("kept", "graph", said, frame),)
-    return Habit("growing-graph", 0.93, why, _BUILD_ONCE, frame, SESSION, ops, False, first, evidence)
+    return RuleFinding(
+        confidence=0.93,
+        why=why,
+        fix=_BUILD_ONCE,
+        frame=frame,
+        op=SESSION,
+        harm=ops,
+        step=first,
+        evidence=evidence,
+    )
 
 
 _BUILD_ONCE = "build the op once, before the loop, and run that; tf.get_default_graph().finalize() finds such lines"

@@ -11,14 +11,14 @@ from tensorsleuth.core.ops.kinds import VARIABLES
 from tensorsleuth.diagnose.health_words import in_bytes, many
 from tensorsleuth.diagnose.leaks.keeping_line import keeper
 from tensorsleuth.diagnose.leaks.lifetimes import Kept, Lifetimes
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 
 OFTEN = 0.25  # of the steps: what is kept once an epoch is a report
 MUCH = 256 << 20  # bytes, that are too many however seldom they come
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     if not len(process.buffers):
         return
     eager = process.catalogue.eager
@@ -28,11 +28,14 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     ]
     told: set[tuple[str, int]] = set()
     for one in sorted(kept, key=lambda one: (_keeper(process, one) is None, -one.bytes)):
-        habit = _habit(process, one)
-        place = (habit.frame.file, habit.frame.line) if habit.frame is not None else ("", 0)
+        finding = _finding(process, one)
+        place = (finding.frame.file, finding.frame.line) if finding.frame is not None else ("", 0)
         if place not in told:
             told.add(place)
-            yield habit
+            yield finding
+
+
+RULE = Rule(id="kept-tensors", severity=Severity.GROWS, find=find)
 
 
 def _matters(one: Kept) -> bool:
@@ -53,7 +56,7 @@ def _keeper(process: ProcessTrace, one: Kept) -> Frame | None:
     return keeper(process.catalogue, site) if site is not None else None
 
 
-def _habit(process: ProcessTrace, one: Kept) -> Habit:
+def _finding(process: ProcessTrace, one: Kept) -> RuleFinding:
     site = process.catalogue.sites.get(one.op.site)
     made = site.frame if site is not None else None
     kept = _keeper(process, one)
@@ -66,7 +69,16 @@ def _habit(process: ProcessTrace, one: Kept) -> Habit:
     said = f"{many(one.alive, 'tensor')} alive, {in_bytes(one.bytes)} in all"
     evidence = (piece("kept", one.op.type, said, made),)
     sure = 0.92 if kept is not None else 0.85
-    return Habit("kept-tensors", sure, why, _LET_GO, kept or made, one.op.type, one.a_step, False, one.first, evidence)
+    return RuleFinding(
+        confidence=sure,
+        why=why,
+        fix=_LET_GO,
+        frame=kept or made,
+        op=one.op.type,
+        harm=one.a_step,
+        step=one.first,
+        evidence=evidence,
+    )
 
 
 _LET_GO = (

@@ -12,19 +12,22 @@ from tensorsleuth.core.layout.rows import EventKind
 from tensorsleuth.core.ops.kinds import VARIABLES
 from tensorsleuth.diagnose.health_words import in_bytes, many
 from tensorsleuth.diagnose.leaks.lifetimes import Kept, Lifetimes
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 
 ASSIGN = "AssignVariableOp"
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     ops = {op.id for op in process.catalogue.eager.values() if op.type in VARIABLES}
     for one in Lifetimes(process).kept(ops) if ops and len(process.buffers) else ():
-        yield _habit(process, one)
+        yield _finding(process, one)
 
 
-def _habit(process: ProcessTrace, one: Kept) -> Habit:
+RULE = Rule(id="new-variables", severity=Severity.GROWS, find=find)
+
+
+def _finding(process: ProcessTrace, one: Kept) -> RuleFinding:
     site = process.catalogue.sites.get(one.op.site)
     frame = site.frame if site is not None else None
     size = _bytes(process, one.uids)
@@ -34,7 +37,16 @@ def _habit(process: ProcessTrace, one: Kept) -> Habit:
     )
     said = f"{many(one.alive, 'variable')} alive, {in_bytes(size)} in all"
     evidence = (piece("kept", one.op.type, said, frame),)
-    return Habit("new-variables", 0.92, why, _ONCE, frame, one.op.type, size / one.steps, False, one.first, evidence)
+    return RuleFinding(
+        confidence=0.92,
+        why=why,
+        fix=_ONCE,
+        frame=frame,
+        op=one.op.type,
+        harm=size / one.steps,
+        step=one.first,
+        evidence=evidence,
+    )
 
 
 def _bytes(process: ProcessTrace, handles: Array) -> int:

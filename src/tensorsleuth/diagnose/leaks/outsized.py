@@ -12,7 +12,7 @@ from tensorsleuth.core.finding import Evidence
 from tensorsleuth.diagnose.graph.neighbours import Around
 from tensorsleuth.diagnose.graph.operands import Operand, first_of_each, operands
 from tensorsleuth.diagnose.health_words import in_bytes
-from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.dataflow.call_graph import Moments
 from tensorsleuth.trace.dataflow.observed import Observed
 from tensorsleuth.trace.process.process import ProcessTrace
@@ -27,14 +27,19 @@ GROWING = frozenset(
 )  # fmt: skip
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     rows = process.early_events()
     rows = rows[_bytes(process, rows) >= LARGE]
     if not len(rows):
         return
     moments = Moments(process)
-    found = [habit for one in first_of_each(moments, rows, GROWING) if (habit := _habit(moments, one)) is not None]
-    yield from sorted(found, key=lambda habit: -habit.harm)[:MOST_NOTES]
+    found = [
+        finding for one in first_of_each(moments, rows, GROWING) if (finding := _finding(moments, one)) is not None
+    ]
+    yield from sorted(found, key=lambda finding: -finding.harm)[:MOST_NOTES]
+
+
+RULE = Rule(id="outsized-tensor", severity=Severity.NOTE, find=find)
 
 
 def _bytes(process: ProcessTrace, rows: Array) -> Array:
@@ -45,7 +50,7 @@ def _bytes(process: ProcessTrace, rows: Array) -> Array:
     return bytes_of
 
 
-def _habit(moments: Moments, out: Observed) -> Habit | None:
+def _finding(moments: Moments, out: Observed) -> RuleFinding | None:
     given = operands(moments, out)
     size, largest_in = _size(out), max((_size(one.out) for one in given if one.out is not None), default=0)
     if largest_in < LEAST or size < TIMES * largest_in or size < TIMES * _largest_made_of(moments, out):
@@ -55,8 +60,16 @@ def _habit(moments: Moments, out: Observed) -> Habit | None:
         f"makes a tensor of {list(out.shape or ())}, {in_bytes(size)}: {size / largest_in:.3g} times what goes in, "
         "and what is made of it is small again"
     )
-    place = site.frame if site is not None else None, out.op, float(size), True, moments.calls.step(out.call)
-    return Habit("outsized-tensor", 0.7, why, _SUM_EARLIER, *place, tuple(_evidence(given, out)))
+    return RuleFinding(
+        confidence=0.7,
+        why=why,
+        fix=_SUM_EARLIER,
+        frame=site.frame if site is not None else None,
+        op=out.op,
+        harm=float(size),
+        step=moments.calls.step(out.call),
+        evidence=tuple(_evidence(given, out)),
+    )
 
 
 def _size(one: Observed) -> int:

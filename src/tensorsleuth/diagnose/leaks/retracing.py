@@ -12,7 +12,7 @@ import numpy as np
 from tensorsleuth.core.catalog import Frame, Traced
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.diagnose.health_words import in_bytes, many
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_TRACES = 8
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"_\d+$|^__(inference|forward)_")
 Calls = list[int]
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     functions: dict[tuple[object, ...], list[Traced]] = defaultdict(list)
     for one in process.catalogue.traces:
         functions[one.file, one.line, _NUMBER.sub("", one.name)].append(one)
@@ -34,6 +34,9 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
             owners[one.owner].append(one)
         most = max(owners.values(), key=len)
         yield from _told(process, most if _changes(most) and len(most) >= FEWEST_TRACES else traces)
+
+
+RULE = Rule(id="retracing", severity=Severity.GROWS, find=find)
 
 
 def _calls(process: ProcessTrace, traces: list[Traced]) -> Calls:
@@ -59,7 +62,7 @@ def _changes(traces: list[Traced]) -> Counter[str]:
     return Counter(name for before, one in _pairs(traces) for name in _changed(before, one))
 
 
-def _told(process: ProcessTrace, traces: list[Traced]) -> Iterator[Habit]:
+def _told(process: ProcessTrace, traces: list[Traced]) -> Iterator[RuleFinding]:
     calls = _calls(process, traces) if len(traces) >= FEWEST_TRACES else []
     if not _goes_on(traces, calls):
         return
@@ -71,15 +74,15 @@ def _told(process: ProcessTrace, traces: list[Traced]) -> Iterator[Habit]:
     if times * 2 < len(traces):
         return
     before, after = next((_text(a, name), _text(b, name)) for a, b in _pairs(traces) if name in _changed(a, b))
-    yield _habit(process, traces, calls, _argument_words(name, before, after), _line(process, traces))
+    yield _finding(process, traces, calls, _argument_words(name, before, after), _line(process, traces))
 
 
-def _made_anew(process: ProcessTrace, traces: list[Traced], calls: Calls) -> Iterator[Habit]:
+def _made_anew(process: ProcessTrace, traces: list[Traced], calls: Calls) -> Iterator[RuleFinding]:
     own = traces[0].file in process.catalogue.sources and traces[0].line is not None
     steps = process.steps_of_calls(np.array([one.call for one in traces]))  # layers of one class are traced in one
     if own and len(set(steps.tolist())) >= FEWEST_TRACES and len(calls) <= OFTEN * len(traces):
         frame = Frame(str(traces[0].file), int(traces[0].line or 0), traces[0].function)
-        yield _habit(process, traces, calls, (_ANEW, _MAKE_ONCE), frame)
+        yield _finding(process, traces, calls, (_ANEW, _MAKE_ONCE), frame)
 
 
 def _pairs(traces: list[Traced]) -> Iterator[tuple[Traced, Traced]]:
@@ -125,9 +128,9 @@ def _line(process: ProcessTrace, traces: list[Traced]) -> Frame | None:
     return site.frame if site is not None else None
 
 
-def _habit(
+def _finding(
     process: ProcessTrace, traces: list[Traced], calls: Calls, words: tuple[str, str], frame: Frame | None
-) -> Habit:
+) -> RuleFinding:
     name, (reason, fix) = traces[0].function, words
     why = f"has {name} traced again and again, {len(traces):,} times in {many(len(calls), 'call')}: {reason}"
     grown = _growth(process, traces)
@@ -137,7 +140,16 @@ def _habit(
     written = Frame(str(traces[0].file), int(traces[0].line), name) if traces[0].line is not None else None
     evidence = (piece("kept", name, said, written),)
     first = int(process.steps_of_calls(np.array([traces[0].call]))[0])
-    return Habit("retracing", 0.93, why, fix, frame, name, grown / len(calls), False, first, evidence)
+    return RuleFinding(
+        confidence=0.93,
+        why=why,
+        fix=fix,
+        frame=frame,
+        op=name,
+        harm=grown / len(calls),
+        step=first,
+        evidence=evidence,
+    )
 
 
 def _growth(process: ProcessTrace, traces: list[Traced]) -> int:

@@ -14,7 +14,7 @@ from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.graph.training import Training
 from tensorsleuth.diagnose.health_words import many
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.source_lines import code_at
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -24,7 +24,7 @@ RANDOM = "RandomUniform"
 CALLS = ("call", "__call__")  # a model's own
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     if not training.roots:
         return
@@ -34,6 +34,9 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
         masks = [number for number, node in enumerate(function.nodes) if _is_mask(node.name, node.type)]
         if masks and root.id not in training.roots and _weights(training, root.id) & trained:
             yield from _judged(training, root, [Spot(RANDOM, instance, function, number) for number in masks])
+
+
+RULE = Rule(id="dropout-in-evaluation", severity=Severity.WRONG, find=find)
 
 
 def _is_mask(name: str, kind: str) -> bool:
@@ -50,14 +53,14 @@ def _function(training: Training, root: int) -> Function:
     return catalogue.functions[catalogue.instances[root].function]
 
 
-def _judged(training: Training, root: Instance, masks: list[Spot]) -> Iterator[Habit]:
+def _judged(training: Training, root: Instance, masks: list[Spot]) -> Iterator[RuleFinding]:
     calls = _calls(training, root)
     phases = {batch.phase for call in calls if (batch := training.process.batches.of_call(call)) is not None}
     given = _given(training, root)
     if len(calls) < FEWEST_CALLS or _draws(training, calls, given):
         return
     measured = Phase.EVALUATE in phases or (not phases & {Phase.PREDICT} and len(given) > 1)
-    yield _habit(training, masks, len(calls), measured)
+    yield _finding(training, masks, len(calls), measured)
 
 
 def _calls(training: Training, root: Instance) -> list[int]:
@@ -92,7 +95,7 @@ def _line(training: Training, mask: Spot) -> Frame | None:
     return next(said, None) or outside or training.frame(mask)
 
 
-def _habit(training: Training, masks: list[Spot], calls: int, measured: bool) -> Habit:
+def _finding(training: Training, masks: list[Spot], calls: int, measured: bool) -> RuleFinding:
     layers = list(dict.fromkeys(layer for spot in masks if (layer := training.layer(spot)) is not None))
     named = f", {layers[0]} first" if layers else ""
     why = (
@@ -100,8 +103,15 @@ def _habit(training: Training, masks: list[Spot], calls: int, measured: bool) ->
         f"({many(len(masks), 'mask')}{named}): what it measures is worse than the model, and another each time"
     )
     evidence = tuple(piece("also", layer, "a random mask in each call") for layer in layers[:4])
-    place = _line(training, masks[0]), RANDOM, 0.0, not measured, None, evidence
-    return Habit("dropout-in-evaluation", 0.88 if measured else 0.6, why, _OFF, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.88 if measured else 0.6,
+        why=why,
+        fix=_OFF,
+        frame=_line(training, masks[0]),
+        op=RANDOM,
+        evidence=evidence,
+        severity=Severity.WRONG if measured else Severity.DOUBTFUL,
+    )
 
 
 _OFF = (

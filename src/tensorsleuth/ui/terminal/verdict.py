@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tensorsleuth.core.error_text import first_line
-from tensorsleuth.core.finding import STRUCTURAL, Diagnosis, Evidence, Finding
+from tensorsleuth.core.finding import Basis, Diagnosis, Evidence, Finding
 from tensorsleuth.core.formatting import of, printable
 from tensorsleuth.core.last_moments import LastMoments
 from tensorsleuth.ui.terminal.ending import at_the_end, ended
@@ -128,9 +128,9 @@ def sureness(finding: Finding) -> str:
         return "of the line: what went in was finite, what came out was not. The reason is not known"
     if finding.cause == "violation":
         return "yes: it was judged there"
-    if finding.cause in STRUCTURAL:
+    if finding.basis is Basis.GRAPH:
         return "yes: it is how the graph is made"
-    if finding.is_habit:
+    if finding.basis is Basis.COUNTED:
         return "yes: it was counted" if finding.confidence >= 0.9 else "fairly: it was counted, but may be meant"
     if finding.confidence >= 0.9:
         return "yes: what was seen there explains it, and nothing before it was bad"

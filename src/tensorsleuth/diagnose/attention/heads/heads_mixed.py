@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.finding import Basis
 from tensorsleuth.diagnose.attention.attention_graph import Attending, attention_of
 from tensorsleuth.diagnose.attention.heads.head_axes import HeadAxes, Mixed
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, once_a_line, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, once_a_line, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     found = ((one, mixed) for one in attention_of(training) for mixed in HeadAxes(training, one).mixed())
-    yield from once_a_line(_habit(training, one, mixed, training.frame(mixed.reshape)) for one, mixed in found)
+    yield from once_a_line(_finding(training, one, mixed, training.frame(mixed.reshape)) for one, mixed in found)
 
 
-def _habit(training: Training, one: Attending, mixed: Mixed, frame: Frame | None) -> Habit:
+RULE = Rule(id="heads-mixed", severity=Severity.WRONG, find=find, basis=Basis.GRAPH)
+
+
+def _finding(training: Training, one: Attending, mixed: Mixed, frame: Frame | None) -> RuleFinding:
     layer = training.layer(one.softmax)
     named = f" ({layer})" if layer else ""
     before, after = list(mixed.before), list(mixed.after)
@@ -32,9 +36,16 @@ def _habit(training: Training, one: Attending, mixed: Mixed, frame: Frame | None
     evidence = piece("in", "Reshape", f"{before} to {after}, no transpose on the way", frame)
     others = {line: None for one in mixed.also if (line := training.frame(one)) is not None and line != frame}
     also = (piece("also", "Reshape", "does the same", line) for line in others)
-    place = frame, "Reshape", 0.0, False, None, (evidence, *also)
     fix = _MERGE if mixed.is_merge else _SPLIT
-    return Habit("heads-mixed", 0.93, why, fix, *place, is_wrong=True, about=(one.name,))
+    return RuleFinding(
+        confidence=0.93,
+        why=why,
+        fix=fix,
+        frame=frame,
+        op="Reshape",
+        evidence=(evidence, *also),
+        about=(one.name,),
+    )
 
 
 _MERGE = (

@@ -10,7 +10,7 @@ from tensorsleuth.diagnose.attention.attention_graph import SCALES, Attending, a
 from tensorsleuth.diagnose.attention.heads.score_scale import ScoreScale
 from tensorsleuth.diagnose.graph.training import Training
 from tensorsleuth.diagnose.health_words import describe_health
-from tensorsleuth.diagnose.rule import Habit, once_a_line
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, once_a_line
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.attention import Attention
 from tensorsleuth.trace.series.layer_stats import Inside
@@ -22,15 +22,18 @@ LEAST_RANGE = 20.0  # from the smallest score to the largest, then
 FIRST_STEP = 2  # later ones may have been learned
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     seen = {one.op: one for one in process.once(Inside).attention}
     plain = (one for one in attention_of(training) if not one.passed & SCALES) if seen else ()
     judged = (_judged(training, one, seen.get(one.name)) for one in plain)
-    yield from once_a_line(habit for habit in judged if habit is not None)
+    yield from once_a_line(finding for finding in judged if finding is not None)
 
 
-def _judged(training: Training, one: Attending, seen: Attention | None) -> Habit | None:
+RULE = Rule(id="missing-scale", severity=Severity.WRONG, find=find)
+
+
+def _judged(training: Training, one: Attending, seen: Attention | None) -> RuleFinding | None:
     if seen is None or not len(seen) or seen.steps[0] > FIRST_STEP or is_scaled(training, one.scores):
         return None
     entropy = [float(value) for value in seen.statistics(0).get("entropy", ())]
@@ -39,18 +42,18 @@ def _judged(training: Training, one: Attending, seen: Attention | None) -> Habit
         return None
     mean, rows = sum(entropy) / len(entropy), training.rows((one.scores,)).get(one.scores)
     if rows is None:  # compiled by XLA
-        return _habit(training, one, depth, (None, mean), ()) if mean <= MOST_ENTROPY_ALONE else None
+        return _finding(training, one, depth, (None, mean), ()) if mean <= MOST_ENTROPY_ALONE else None
     spread = float(rows[0]["max"] - rows[0]["min"])
     if mean > MOST_ENTROPY or spread < LEAST_RANGE or spread / math.sqrt(depth) > LEAST_RANGE:
         return None
     shape = training.process.shape_of(rows[0])
     evidence = Evidence("in", one.scores.type, one.scores.type, "", shape, describe_health(rows[0]))
-    return _habit(training, one, depth, (spread, mean), (evidence,))
+    return _finding(training, one, depth, (spread, mean), (evidence,))
 
 
-def _habit(
+def _finding(
     training: Training, one: Attending, depth: int, found: tuple[float | None, float], evidence: tuple[Evidence, ...]
-) -> Habit:
+) -> RuleFinding:
     layer, (spread, entropy) = training.layer(one.softmax), found
     span = f"they span {spread:.3g} in the first step, so that" if spread is not None else "in the first step"
     why = (
@@ -58,8 +61,16 @@ def _habit(
         f"nearly all weight of a query is on one key before anything was "
         f"learned (entropy {100 * entropy:.0f} % of an even share), and its gradient is nearly zero"
     )
-    place = training.frame(one.scores), one.scores.type, 0.0, False, 0, evidence
-    return Habit("missing-scale", 0.88, why, _DIVIDE.format(depth=depth), *place, is_wrong=True, about=(one.name,))
+    return RuleFinding(
+        confidence=0.88,
+        why=why,
+        fix=_DIVIDE.format(depth=depth),
+        frame=training.frame(one.scores),
+        op=one.scores.type,
+        step=0,
+        evidence=evidence,
+        about=(one.name,),
+    )
 
 
 _DIVIDE = (

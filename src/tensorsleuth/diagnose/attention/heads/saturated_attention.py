@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tensorsleuth.diagnose.attention.attention_graph import Attending, attention_of
 from tensorsleuth.diagnose.attention.heads.score_scale import DIVIDES, Scaling, ScoreScale
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, once_a_line, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, once_a_line, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.attention import Attention
 from tensorsleuth.trace.series.layer_stats import Inside
@@ -29,14 +29,17 @@ class _Seen:
     spread: float | None
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     attention = {one.op: one for one in process.once(Inside).attention}
     judged = (_judged(training, one, attention.get(one.name)) for one in attention_of(training) if attention)
-    yield from once_a_line(habit for habit in judged if habit is not None)
+    yield from once_a_line(finding for finding in judged if finding is not None)
 
 
-def _judged(training: Training, one: Attending, attention: Attention | None) -> Habit | None:
+RULE = Rule(id="saturated-attention", severity=Severity.WRONG, find=find)
+
+
+def _judged(training: Training, one: Attending, attention: Attention | None) -> RuleFinding | None:
     if attention is None or not len(attention) or attention.steps[0] > FIRST_STEP or attention.columns < FEWEST_KEYS:
         return None
     scale = ScoreScale(training, one)
@@ -48,7 +51,7 @@ def _judged(training: Training, one: Attending, attention: Attention | None) -> 
     if seen is None or abs(total) * math.sqrt(depth) < LEAST_TIMES or not _is_saturated(seen, total, depth):
         return None
     worst = max(scalings, key=lambda scaling: abs(scaling.factor))
-    return _habit(training, one, worst, depth, seen, total)
+    return _finding(training, one, worst, depth, seen, total)
 
 
 def _seen(training: Training, one: Attending, attention: Attention, scalings: list[Scaling]) -> _Seen | None:
@@ -69,7 +72,7 @@ def _is_saturated(seen: _Seen, total: float, depth: int) -> bool:
     return seen.entropy <= MOST_ENTROPY and seen.spread >= LEAST_RANGE > usual
 
 
-def _habit(training: Training, one: Attending, worst: Scaling, depth: int, seen: _Seen, total: float) -> Habit:
+def _finding(training: Training, one: Attending, worst: Scaling, depth: int, seen: _Seen, total: float) -> RuleFinding:
     layer = training.layer(one.softmax)
     what = "attention scores" if worst.is_after else "what attention scores are made of"
     how = f"divides {what} by" if worst.spot.type in DIVIDES else f"multiplies {what} by"
@@ -84,8 +87,16 @@ def _habit(training: Training, one: Attending, worst: Scaling, depth: int, seen:
     )
     frame = training.frame(worst.spot)
     said = f"scores times {worst.factor:.3g}; by the root of the depth it would be {1 / math.sqrt(depth):.3g}"
-    place = frame, worst.spot.type, 0.0, False, 0, (piece("in", worst.spot.type, said, frame),)
-    return Habit("saturated-attention", 0.9, why, _DIVIDE.format(depth=depth), *place, is_wrong=True, about=(one.name,))
+    return RuleFinding(
+        confidence=0.9,
+        why=why,
+        fix=_DIVIDE.format(depth=depth),
+        frame=frame,
+        op=worst.spot.type,
+        step=0,
+        evidence=(piece("in", worst.spot.type, said, frame),),
+        about=(one.name,),
+    )
 
 
 _DIVIDE = (

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.core.finding import Evidence
+from tensorsleuth.core.finding import Basis, Evidence
 from tensorsleuth.diagnose.attention.attention_graph import Attending, Taking, attention_of
 from tensorsleuth.diagnose.graph.shapes import SizesOf
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, once_a_line
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, once_a_line
 from tensorsleuth.trace.process.process import ProcessTrace
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     wrong = (one for one in attention_of(training) if not any(taking.is_right for taking in one.products))
-    yield from once_a_line(_habit(training, one, training.frame(one.softmax)) for one in wrong)
+    yield from once_a_line(_finding(training, one, training.frame(one.softmax)) for one in wrong)
 
 
-def _habit(training: Training, one: Attending, frame: Frame | None) -> Habit:
+RULE = Rule(id="softmax-axis", severity=Severity.WRONG, find=find, basis=Basis.GRAPH)
+
+
+def _finding(training: Training, one: Attending, frame: Frame | None) -> RuleFinding:
     layer, taking = training.layer(one.softmax), one.products[0]
     site = training.around.site(taking.spot)
     line = f" in line {site.frame.line}" if site is not None and site.frame is not None else ""
@@ -30,8 +33,15 @@ def _habit(training: Training, one: Attending, frame: Frame | None) -> Habit:
         f"and the product{line} sums the weights along {summed}: a query's weights do not "
         "sum to one, keys compete for nothing, and what comes out grows with the number of keys"
     )
-    place = frame, "Softmax", 0.0, False, None, tuple(_evidence(training, one))
-    return Habit("softmax-axis", 0.93, why, _KEYS, *place, is_wrong=True, about=(one.name,))
+    return RuleFinding(
+        confidence=0.93,
+        why=why,
+        fix=_KEYS,
+        frame=frame,
+        op="Softmax",
+        evidence=tuple(_evidence(training, one)),
+        about=(one.name,),
+    )
 
 
 def _rank(training: Training, one: Attending) -> int:

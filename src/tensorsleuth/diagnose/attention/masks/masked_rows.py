@@ -11,7 +11,7 @@ from tensorsleuth.core.catalog import Frame
 from tensorsleuth.diagnose.attention.attention_graph import MASKS, line_of, seen_in_graph, some_looks
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, once_a_line, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, once_a_line, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.attention import SHADES, Attention
 from tensorsleuth.trace.series.layer_stats import Inside
@@ -21,9 +21,12 @@ EVEN = 1.5 / SHADES  # by which a weight may be off an even share: that is how e
 MOST_SHOWN = 4
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     found = ((one, _masked(one)) for one in process.once(Inside).attention)
-    yield from once_a_line(_habit(process.once(Training), one, rows) for one, rows in found if len(rows))
+    yield from once_a_line(_finding(process.once(Training), one, rows) for one, rows in found if len(rows))
+
+
+RULE = Rule(id="masked-rows", severity=Severity.WRONG, find=find)
 
 
 def _masked(one: Attention) -> Array:
@@ -46,7 +49,7 @@ def _covered(weights: Array) -> Array:
     return covered
 
 
-def _habit(training: Training, one: Attention, rows: Array) -> Habit:
+def _finding(training: Training, one: Attention, rows: Array) -> RuleFinding:
     first = ", ".join(str(int(row)) for row in rows[:MOST_SHOWN])
     which = f"query {first}" if len(rows) == 1 else f"{len(rows)} queries ({first}{', …' * (len(rows) > MOST_SHOWN)})"
     why = (
@@ -57,8 +60,16 @@ def _habit(training: Training, one: Attention, rows: Array) -> Habit:
     said = f"weight {1 / one.columns:.3g} on each key"
     evidence = tuple(piece("also", f"query {int(row)}", said) for row in rows[:MOST_SHOWN])
     frame = _mask_line(training, one) or line_of(training, one)
-    place = frame, "Softmax", 0.0, False, int(one.steps[0]), evidence
-    return Habit("masked-rows", 0.93, why, _ITSELF, *place, is_wrong=True, about=(one.op or "",))
+    return RuleFinding(
+        confidence=0.93,
+        why=why,
+        fix=_ITSELF,
+        frame=frame,
+        op="Softmax",
+        step=int(one.steps[0]),
+        evidence=evidence,
+        about=(one.op or "",),
+    )
 
 
 def _mask_line(training: Training, seen: Attention) -> Frame | None:

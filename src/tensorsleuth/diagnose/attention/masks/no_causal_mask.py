@@ -12,7 +12,7 @@ from tensorsleuth.diagnose.attention.masks.multiplied_masks import MultipliedMas
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.inputs.model_inputs import Given
 from tensorsleuth.diagnose.inputs.token_samples import FEWEST_LOOKS, Sequences
-from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.attention import Attention
 from tensorsleuth.trace.series.layer_stats import Inside
@@ -20,7 +20,7 @@ from tensorsleuth.trace.series.layer_stats import Inside
 LEAST = 0.05  # of the weight, on tokens after the query
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     inside = process.once(Inside)
     if not inside.inputs or not inside.attention:
         return
@@ -37,6 +37,9 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
             yield from _judged(given, inside, learned[0], only)
 
 
+RULE = Rule(id="no-causal-mask", severity=Severity.WRONG, find=find)
+
+
 def _all(each: Attending) -> bool:
     return True
 
@@ -45,7 +48,7 @@ def _reads(texts: KeyTexts, one: Sequences, each: Attending) -> bool:
     return [text.series.name for text in texts.of(each)] == [one.series.name]
 
 
-def _judged(given: Given, inside: Inside, one: Sequences, only: Callable[[Attending], bool]) -> Iterator[Habit]:
+def _judged(given: Given, inside: Inside, one: Sequences, only: Callable[[Attending], bool]) -> Iterator[RuleFinding]:
     shares: dict[Spot, list[float]] = {}
     for softmax, part in weight_ahead(given, inside, one, only):
         shares.setdefault(softmax, []).append(float(part.max()))
@@ -54,14 +57,14 @@ def _judged(given: Given, inside: Inside, one: Sequences, only: Callable[[Attend
     masks = given.training.process.once(MultipliedMasks)  # there is a mask: how it is laid on is told
     ahead = [softmax for softmax in ahead if (mask := masks.of(softmax)) is None or not mask.is_fixed]
     if ahead:
-        yield _habit(given, one, ahead, len(shares), [share for softmax in ahead for share in shares[softmax]])
+        yield _finding(given, one, ahead, len(shares), [share for softmax in ahead for share in shares[softmax]])
 
 
 def _looks_ahead(shares: list[float], attention: Attention, one: Sequences) -> bool:
     return len(shares) >= FEWEST_LOOKS and min(shares) > LEAST and all_look_ahead(attention, one)
 
 
-def _habit(given: Given, one: Sequences, ahead: list[Spot], total: int, shares: list[float]) -> Habit:
+def _finding(given: Given, one: Sequences, ahead: list[Spot], total: int, shares: list[float]) -> RuleFinding:
     layer, others = given.training.layer(ahead[0]), total - len(ahead)
     beside = f" ({others} of {total} look back only)" if others else ""
     why = (
@@ -69,9 +72,16 @@ def _habit(given: Given, one: Sequences, ahead: list[Spot], total: int, shares: 
         f"of the weight or more is on tokens after the query, at all {len(shares)} looks, while the labels are "
         f"{one.name} one later. Each position sees what it has to predict: the loss falls, nothing is learned"
     )
-    place = given.training.frame(ahead[0]), "Softmax", 0.0, False, 0, ()
     about = tuple(spot.described.name for spot in ahead if spot.described is not None)
-    return Habit("no-causal-mask", 0.92, why, _MASK, *place, is_wrong=True, about=about)
+    return RuleFinding(
+        confidence=0.92,
+        why=why,
+        fix=_MASK,
+        frame=given.training.frame(ahead[0]),
+        op="Softmax",
+        step=0,
+        about=about,
+    )
 
 
 _MASK = (

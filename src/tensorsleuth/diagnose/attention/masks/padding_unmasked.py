@@ -8,24 +8,27 @@ from tensorsleuth.diagnose.attention.attention_graph import line_of
 from tensorsleuth.diagnose.attention.masks.padded_attention import Over, PaddedAttention
 from tensorsleuth.diagnose.graph.training import Training
 from tensorsleuth.diagnose.inputs.token_samples import Held, held
-from tensorsleuth.diagnose.rule import Habit, once_a_line, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, once_a_line, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 
 LEAST = 0.01  # of the weight of tokens, on average
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     yield from once_a_line(_found(process))
 
 
-def _found(process: ProcessTrace) -> Iterator[Habit]:
+RULE = Rule(id="padding-unmasked", severity=Severity.WRONG, find=find)
+
+
+def _found(process: ProcessTrace) -> Iterator[RuleFinding]:
     every = process.once(PaddedAttention).all
     for over in every:
         open_ = list(held(over.steps, over.seen.judged, ("mask-open",))) if not over.masks else []
         share = over.seen.on_padding()
         if open_ and share is not None and share >= LEAST:
             beside = [one for one in every if _masks(one, over)]
-            yield _habit(process.once(Training), over, open_[0], share, beside)
+            yield _finding(process.once(Training), over, open_[0], share, beside)
 
 
 def _masks(other: Over, over: Over) -> bool:
@@ -33,7 +36,7 @@ def _masks(other: Over, over: Over) -> bool:
     return other.ids.series.name == over.ids.series.name and other.is_closed
 
 
-def _habit(training: Training, over: Over, found: Held, share: float, others: list[Over]) -> Habit:
+def _finding(training: Training, over: Over, found: Held, share: float, others: list[Over]) -> RuleFinding:
     layer = training.layer(over.each.softmax)
     beside = training.layer(others[0].each.softmax) or "another" if others else ""
     why = (
@@ -42,9 +45,18 @@ def _habit(training: Training, over: Over, found: Held, share: float, others: li
         f"{found.total} batches that were looked at" + (f", while {beside} masks the same padding" if others else "")
     )
     evidence = tuple(piece("also", one.attention.name, "padding has no weight") for one in others[:4])
-    place = line_of(training, over.attention), "Softmax", 0.0, not others, found.step, evidence
     confidence, about = 0.9 if others else 0.6, (over.each.name,)
-    return Habit("padding-unmasked", confidence, why, _MASK, *place, is_wrong=bool(others), about=about)
+    return RuleFinding(
+        confidence=confidence,
+        why=why,
+        fix=_MASK,
+        frame=line_of(training, over.attention),
+        op="Softmax",
+        step=found.step,
+        evidence=evidence,
+        about=about,
+        severity=Severity.WRONG if others else Severity.NOTE,
+    )
 
 
 _MASK = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tensorsleuth.core.catalog import Failure, Frame, Node
 from tensorsleuth.core.error_text import first_line
+from tensorsleuth.core.finding import Basis
 from tensorsleuth.core.ops.function_names import program_name
 from tensorsleuth.diagnose.exits.failure import kind_of, node_of
 from tensorsleuth.diagnose.graph.neighbours import Spot
@@ -14,25 +15,25 @@ from tensorsleuth.diagnose.graph.position_table import CAUSE as POSITIONS
 from tensorsleuth.diagnose.graph.position_table import Beyond, beyond_positions
 from tensorsleuth.diagnose.inputs.model_inputs import Given
 from tensorsleuth.diagnose.inputs.tokens import token_ids
-from tensorsleuth.diagnose.rule import Habit, is_told, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 
 SILENT = ("index-out-of-range",)  # of labels the loss is NaN: that is told as such
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     for failure in process.catalogue.hidden:
-        if kind_of(failure.message).cause in SILENT and not is_told(process, (_Ids,)):
-            yield _habit(process, failure)
+        if kind_of(failure.message).cause in SILENT and not _is_told_of_ids(process):
+            yield _finding(process, failure)
             return
 
 
-class _Ids:
-    """Ids that have no row are told with the batches that they came in."""
+RULE = Rule(id="hidden-by-xla", severity=Severity.WRONG, find=find, causes=(*SILENT, POSITIONS), basis=Basis.BAD_VALUE)
 
-    @staticmethod
-    def find(process: ProcessTrace) -> Iterator[Habit]:
-        return (one for one in token_ids.find(process) if one.cause == "vocabulary")
+
+def _is_told_of_ids(process: ProcessTrace) -> bool:
+    """Ids that have no row are told with the batches that they came in."""
+    return any(one.cause == "vocabulary" for one in token_ids.find(process))
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class _Asked:
     table: str | None
 
 
-def _habit(process: ProcessTrace, failure: Failure) -> Habit:
+def _finding(process: ProcessTrace, failure: Failure) -> RuleFinding:
     moments, kind = process.once(Given).training.moments, kind_of(failure.message)
     asked = _asked(process, failure)
     beyond = beyond_positions(failure, (), moments)
@@ -58,8 +59,16 @@ def _habit(process: ProcessTrace, failure: Failure) -> Habit:
         "without a word"
     )
     evidence = (piece("in", asked.op, first_line(failure.message)),)
-    place = asked.frame, asked.op, 0.0, False, moments.calls.step(failure.call), evidence
-    return Habit(cause, 0.92, why, fix, *place, is_wrong=True)
+    return RuleFinding(
+        cause=cause,
+        confidence=0.92,
+        why=why,
+        fix=fix,
+        frame=asked.frame,
+        op=asked.op,
+        step=moments.calls.step(failure.call),
+        evidence=evidence,
+    )
 
 
 def _asked(process: ProcessTrace, failure: Failure) -> _Asked:

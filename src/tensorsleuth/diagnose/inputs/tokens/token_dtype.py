@@ -13,22 +13,25 @@ from tensorsleuth.core.violation import SHOWN, Remark, Violation
 from tensorsleuth.diagnose.inputs.input_parts import Part, called
 from tensorsleuth.diagnose.inputs.model_inputs import Given
 from tensorsleuth.diagnose.inputs.token_samples import Held
-from tensorsleuth.diagnose.inputs.token_wording import habit_of
+from tensorsleuth.diagnose.inputs.token_wording import finding_of
 from tensorsleuth.diagnose.inputs.tokens.integer_range import cast_to
 from tensorsleuth.diagnose.inputs.tokens.narrow_ids import WHOLE, Narrow, NarrowIds
-from tensorsleuth.diagnose.rule import Habit, once_a_line
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, once_a_line
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FILL = -1  # some fill up with it: no sign of an id that was too large
 FAR_MORE = 2  # times the rows that a type can name: bytes have a few special tokens beside them
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     narrow, given = process.once(NarrowIds), process.once(Given)
-    yield from once_a_line(habit for one in narrow.all for habit in _judged(given, narrow, one))
+    yield from once_a_line(finding for one in narrow.all for finding in _judged(given, narrow, one))
 
 
-def _judged(given: Given, narrow: NarrowIds, one: Narrow) -> Iterator[Habit]:
+RULE = Rule(id="token-dtype", severity=Severity.WRONG, find=find)
+
+
+def _judged(given: Given, narrow: NarrowIds, one: Narrow) -> Iterator[RuleFinding]:
     part = one.given
     name = called(part.series.name) if part is not None else "ids"
     top = narrow.largest(one) if part is None else None
@@ -37,7 +40,7 @@ def _judged(given: Given, narrow: NarrowIds, one: Narrow) -> Iterator[Habit]:
         found = Held(replace(_wrong(one, name, _room(one, top)), severity="note"), 1, 1, 0)
     if found is not None:
         frame, does = _place(given, one, name)
-        yield habit_of(found, does, frame, one.lookup.type)
+        yield finding_of(found, does, frame, one.lookup.type)
 
 
 def _changed(one: Narrow, part: Part, name: str) -> Held | None:

@@ -15,9 +15,9 @@ from tensorsleuth.data.tokens.vocabulary import Vocabulary, of_size
 from tensorsleuth.diagnose.inputs.input_parts import called
 from tensorsleuth.diagnose.inputs.model_inputs import Given, Lookup
 from tensorsleuth.diagnose.inputs.token_samples import Held, Sequences, held, sequences_of
-from tensorsleuth.diagnose.inputs.token_wording import change_of, habit_of
+from tensorsleuth.diagnose.inputs.token_wording import change_of, finding_of
 from tensorsleuth.diagnose.inputs.tokens.narrow_ids import NarrowIds
-from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
 
@@ -26,7 +26,7 @@ CUT_ROWS = 16  # rows without padding, to say that what they began with was cut 
 MOST_CUT = 0.9  # of them lack it: those that are just as long as may be have it still
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     inside = process.once(Inside)
     if not inside.inputs:
         return
@@ -37,7 +37,15 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
         yield from _rows(given, one, bool(inside.attention))
 
 
-def _outside(given: Given, lookup: Lookup) -> Iterator[Habit]:
+RULE = Rule(
+    id="token-ids",
+    severity=Severity.WRONG,
+    find=find,
+    causes=("all-padding", "special-doubled", "special-missing", "vocabulary"),
+)
+
+
+def _outside(given: Given, lookup: Lookup) -> Iterator[RuleFinding]:
     """Ids that have no row, at any look."""
     name, kept = called(lookup.ids.series.name), lookup.ids.values()
     judged = {step: _vocabulary(name, ids, lookup.rows) for step, ids in kept.items()}
@@ -47,7 +55,7 @@ def _outside(given: Given, lookup: Lookup) -> Iterator[Habit]:
         does = f"is given {name}, which are looked up in {lookup.variable} ({lookup.rows:,} rows)"
         silent = f"; {lookup.variable} has {lookup.rows:,} rows, and XLA takes another of them without an error"
         change = change_of(violation) + (silent if given.is_compiled(lookup.spot) else "")
-        yield habit_of(found, does, given.entry(lookup.spot), lookup.spot.type, change=change)
+        yield finding_of(found, does, given.entry(lookup.spot), lookup.spot.type, change=change)
         return
 
 
@@ -58,7 +66,7 @@ def _vocabulary(name: str, ids: object, size: int) -> list[Violation]:
     return [one for one in found if one.rule == "vocabulary"]
 
 
-def _rows(given: Given, one: Sequences, attends: bool) -> Iterator[Habit]:
+def _rows(given: Given, one: Sequences, attends: bool) -> Iterator[RuleFinding]:
     """Rows of nothing but padding, and special tokens that are there twice."""
     root = given.training.root_of(one.lookup.spot)
     losses = [spot for _, spot in given.labels if given.training.root_of(spot) == root]
@@ -66,12 +74,12 @@ def _rows(given: Given, one: Sequences, attends: bool) -> Iterator[Habit]:
     entry, op = given.entry(one.lookup.spot), one.lookup.spot.type
     if one.padding is not None:
         for found in held([*one.at], lambda step: _judged(one, step, one.setting()), ("all-padding",)):
-            yield habit_of(found, f"is given {one.name}", entry, op, sure=not weighted)
+            yield finding_of(found, f"is given {one.name}", entry, op, sure=not weighted)
     for rule, start in (("special-doubled", _doubled(one)), ("special-missing", _cut_off(one))):
         if start is not None:
             setting = Setting(Vocabulary(one.lookup.rows, {"cls": start}), one.padding)
             for found in held([*one.at], partial(_judged, one, setting=setting), (rule,)):
-                yield habit_of(found, f"is given {one.name}", entry, op, sure=attends)
+                yield finding_of(found, f"is given {one.name}", entry, op, sure=attends)
 
 
 def _judged(one: Sequences, step: int, setting: Setting) -> list[Violation]:

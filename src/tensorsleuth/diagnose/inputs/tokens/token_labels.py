@@ -14,9 +14,9 @@ from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.inputs.input_parts import Cut, Part, called
 from tensorsleuth.diagnose.inputs.model_inputs import Given
 from tensorsleuth.diagnose.inputs.token_samples import Sequences, held, sequences_of
-from tensorsleuth.diagnose.inputs.token_wording import habit_of
+from tensorsleuth.diagnose.inputs.token_wording import finding_of
 from tensorsleuth.diagnose.inputs.tokens.even_weights import even_weights, told
-from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
 
@@ -25,7 +25,7 @@ IGNORED = "set labels to -100 where there is padding (the mask is 0): this loss 
 EVEN = "weigh what is padding (id {pad}) with 0: now all positions weigh the same, as if there were no weights"
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     inside = process.once(Inside)
     if not inside.inputs:
         return
@@ -39,12 +39,15 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
             yield from _with_labels(given, mine[0], inside, labels, spot)
 
 
+RULE = Rule(id="token-labels", severity=Severity.WRONG, find=find, causes=("labels-shift", "loss-padding"))
+
+
 def _fits(one: Sequences, labels: Part, cut: Cut) -> bool:
     kept = labels.values()
     return any(step in kept and kept[step].shape[:2] == ids.shape for step, ids in one.cut(cut).items())
 
 
-def _with_labels(given: Given, one: Sequences, inside: Inside, labels: Part, spot: Spot) -> Iterator[Habit]:
+def _with_labels(given: Given, one: Sequences, inside: Inside, labels: Part, spot: Spot) -> Iterator[RuleFinding]:
     name, kept = called(labels.series.name), labels.values()
     name = name if name != one.name else f"{name} as labels"
     causal, cut = is_causal(given, inside, one), given.cut_of_logits(spot)
@@ -74,7 +77,7 @@ def _with_labels(given: Given, one: Sequences, inside: Inside, labels: Part, spo
         for found in held([*one.at], partial(judge, rule=rule), (rule,)):
             does = f"computes the loss of {one.name}, with {called(labels.series.name)} as labels{ways.get(rule, '')}"
             frame = site.frame if site is not None else given.entry(spot)
-            yield habit_of(found, does, frame, spot.type, change=changes[rule])
+            yield finding_of(found, does, frame, spot.type, change=changes[rule])
 
 
 def _moves(logits: Cut, labels: Cut) -> bool:

@@ -15,9 +15,9 @@ from tensorsleuth.data.tokens.vocabulary import Vocabulary
 from tensorsleuth.diagnose.attention.causal_leak import is_causal, moved_by
 from tensorsleuth.diagnose.inputs.model_inputs import Given
 from tensorsleuth.diagnose.inputs.token_samples import MOST, Held, Sequences, held, sequences_of
-from tensorsleuth.diagnose.inputs.token_wording import habit_of
+from tensorsleuth.diagnose.inputs.token_wording import finding_of
 from tensorsleuth.diagnose.inputs.tokens.special_tokens import Specials, specials_of
-from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
 
@@ -25,7 +25,7 @@ EMPTY_ROWS = 2  # rows without a word, to speak of them
 MANY_EMPTY = 0.05  # of all rows: it is no accident
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     inside = process.once(Inside)
     if not inside.inputs:
         return
@@ -35,7 +35,10 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
         found = [*_empty(one, specials), *([] if _goes_on(given, inside, one) else _truncated(one, specials))]
         entry, op = given.entry(one.lookup.spot), one.lookup.spot.type
         for each in found:
-            yield habit_of(each, f"is given {one.name}", entry, op, sure=not _weighs(given, one))
+            yield finding_of(each, f"is given {one.name}", entry, op, sure=not _weighs(given, one))
+
+
+RULE = Rule(id="token-rows", severity=Severity.WRONG, find=find, causes=("empty", "truncated"))
 
 
 def _goes_on(given: Given, inside: Inside, one: Sequences) -> bool:

@@ -13,7 +13,7 @@ from tensorsleuth.core.ops.activations import RELUS
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.graph.training import Training, elements_of
 from tensorsleuth.diagnose.health_words import describe_health
-from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS = 10  # that it has to be dead for, up to the end
@@ -22,12 +22,17 @@ FEWEST_UNITS = 0.5  # that are on for a sample, on average: with fewer, half of 
 THROUGH = frozenset(["Mul", "SelectV2", "Cast", "AddV2", "BiasAdd", "MaxPool", "AvgPool", "Mean", "ConcatV2", "Relu"])
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     for spot, rows in training.rows(training.forward(RELUS)).items():
         dead = _dead_at_the_end(process, rows, _is_made_of_nan(training, spot, rows))
         if dead >= FEWEST_STEPS and training.weights_of(spot) and training.feeds_weights(spot, THROUGH):
-            yield _habit(training, spot, rows, dead)
+            yield _finding(training, spot, rows, dead)
+
+
+RULE = Rule(
+    id="dead-layer", severity=Severity.WRONG, find=find, supersedes=("learning-rate-too-high", "zero-gradients")
+)
 
 
 def _dead_at_the_end(process: ProcessTrace, rows: Array, made_of_nan: Array) -> int:
@@ -51,7 +56,7 @@ def _units_on(process: ProcessTrace, rows: Array) -> Array:
     return on
 
 
-def _habit(training: Training, spot: Spot, rows: Array, dead: int) -> Habit:
+def _finding(training: Training, spot: Spot, rows: Array, dead: int) -> RuleFinding:
     process, last = training.process, rows[-1]
     layer, shape = training.layer(spot), process.shape_of(last)
     since, share = process.step_of(rows[len(rows) - dead]), _share(rows[len(rows) - dead :])
@@ -62,8 +67,15 @@ def _habit(training: Training, spot: Spot, rows: Array, dead: int) -> Habit:
         "sample, so next to nothing of the input gets through, and next to no gradient back"
     )
     evidence = Evidence("out", spot.type, spot.type, dtype_of(int(last["dtype"])).name, shape, describe_health(last))
-    place = training.frame(spot), spot.type, 0.0, False, since, (evidence,)
-    return Habit("dead-layer", 0.94, why, _AT_ONCE if always else _LATER, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.94,
+        why=why,
+        fix=_AT_ONCE if always else _LATER,
+        frame=training.frame(spot),
+        op=spot.type,
+        step=since,
+        evidence=(evidence,),
+    )
 
 
 def _share(rows: Array) -> str:

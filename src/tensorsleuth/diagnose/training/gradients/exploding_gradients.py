@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.optimizer import Pace, losses_of, pace_of, rate_of, updated_at
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
@@ -18,12 +18,17 @@ GROWN = 1e3  # times that, at the last look; a tenth of it at the one before
 LEAST_RATIO = 1.0  # of the update to the weights then: clipping, and optimizers that divide by the size, stay far below
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     pace = pace_of(process.once(Inside))
     if pace is not None and _explodes(pace):
         training = process.once(Training)
         if all(np.isfinite(losses).all() for losses in losses_of(training).values()):
-            yield _habit(training, pace)
+            yield _finding(training, pace)
+
+
+RULE = Rule(
+    id="exploding-gradients", severity=Severity.WRONG, find=find, supersedes=("learning-rate-too-high", "loss-rose")
+)
 
 
 def _explodes(pace: Pace) -> bool:
@@ -34,7 +39,7 @@ def _explodes(pace: Pace) -> bool:
     return thrown and bool(last >= GROWN and last > before >= GROWN / 10)
 
 
-def _habit(training: Training, pace: Pace) -> Habit:
+def _finding(training: Training, pace: Pace) -> RuleFinding:
     first, last, rate = float(np.median(pace.gradient[:EARLY])), float(pace.gradient[-1]), rate_of(training)
     why = (
         f"trains with gradients that explode: their norm is {first:.3g} at the first looks and {last:.3g} in step "
@@ -42,8 +47,15 @@ def _habit(training: Training, pace: Pace) -> Habit:
         f"{f', at a learning rate of {rate:.3g}' if rate is not None else ''}: each overshoots by more than the last"
     )
     looks = [piece("also", f"step {step}", said) for step, said in _looks(pace)]
-    place = updated_at(training), "gradient", 0.0, False, int(pace.steps[-2]), tuple(looks)
-    return Habit("exploding-gradients", 0.9, why, _SMALLER, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.9,
+        why=why,
+        fix=_SMALLER,
+        frame=updated_at(training),
+        op="gradient",
+        step=int(pace.steps[-2]),
+        evidence=tuple(looks),
+    )
 
 
 def _looks(pace: Pace) -> Iterator[tuple[int, str]]:

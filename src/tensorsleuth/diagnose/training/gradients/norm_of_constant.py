@@ -10,7 +10,7 @@ from tensorsleuth.core.finding import Evidence
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.graph.training import Training, elements_of
 from tensorsleuth.diagnose.health_words import describe_health
-from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS = 10
@@ -19,12 +19,15 @@ SQUARED = "SquaredDifference"  # from the mean
 ROOTS = frozenset(["Rsqrt", "Sqrt"])
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     for spot, rows in training.rows(training.forward((SQUARED,))).items():
         root = _root(training, spot) if len(rows) >= FEWEST_STEPS and _is_zero(rows) else None
         if root is not None:
-            yield _habit(training, spot, root, rows)
+            yield _finding(training, spot, root, rows)
+
+
+RULE = Rule(id="norm-of-constant", severity=Severity.WRONG, find=find)
 
 
 def _is_zero(rows: Array) -> bool:
@@ -41,7 +44,7 @@ def _root(training: Training, spot: Spot) -> Spot | None:
     return next((user for one in sums for user in around.after(one) if user.type in ROOTS), None)
 
 
-def _habit(training: Training, spot: Spot, root: Spot, rows: Array) -> Habit:
+def _finding(training: Training, spot: Spot, root: Spot, rows: Array) -> RuleFinding:
     process, last = training.process, rows[-1]
     layer, shape = training.layer(spot), process.shape_of(last)
     scaled = next((user for user in training.around.after(root) if not user.is_gradient), root)
@@ -51,8 +54,15 @@ def _habit(training: Training, spot: Spot, root: Spot, rows: Array) -> Habit:
         f"{len(rows):,} steps, so what comes out is the same for every input"
     )
     evidence = Evidence("in", spot.type, spot.type, dtype_of(int(last["dtype"])).name, shape, describe_health(last))
-    place = training.frame(scaled), root.type, 0.0, False, process.step_of(rows[0]), (evidence,)
-    return Habit("norm-of-constant", 0.93, why, _AXIS, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.93,
+        why=why,
+        fix=_AXIS,
+        frame=training.frame(scaled),
+        op=root.type,
+        step=process.step_of(rows[0]),
+        evidence=(evidence,),
+    )
 
 
 _AXIS = (

@@ -10,7 +10,7 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.ops.activations import STEEPEST, slope
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
 from tensorsleuth.trace.series.watched import WatchedSeries
@@ -21,7 +21,7 @@ LEAST = 64  # numbers
 THROUGH = frozenset(["SelectV2", "Cast", "BiasAdd"])  # not Mul: gates are meant to open and close
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     seen = {one.op: one for one in process.once(Inside).layers}
     if not seen:
         return
@@ -29,7 +29,10 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     for spot in training.forward(STEEPEST):
         one = seen.get(spot.described.name if spot.described is not None else "")
         if one is not None and _is_saturated(spot, one) and training.feeds_weights(spot, THROUGH):
-            yield _habit(training, spot, one)
+            yield _finding(training, spot, one)
+
+
+RULE = Rule(id="saturated-layer", severity=Severity.WRONG, find=find, supersedes=("zero-gradients",))
 
 
 def _slopes(spot: Spot, one: WatchedSeries) -> Array:
@@ -44,7 +47,7 @@ def _is_saturated(spot: Spot, one: WatchedSeries) -> bool:
     return enough and bool((_slopes(spot, one) < FLAT).all())
 
 
-def _habit(training: Training, spot: Spot, one: WatchedSeries) -> Habit:
+def _finding(training: Training, spot: Spot, one: WatchedSeries) -> RuleFinding:
     largest, layer = float(_slopes(spot, one).max()), training.layer(spot)
     name, share = spot.type.lower(), f"{100 * largest:.2g} %" if largest > 1e-4 else "less than 0.01 %"
     why = (
@@ -54,8 +57,15 @@ def _habit(training: Training, spot: Spot, one: WatchedSeries) -> Habit:
     )
     last = one.rows[-1]
     said = f"mean slope {share} of the steepest, range {last['min']:.4g} … {last['max']:.4g}"
-    place = training.frame(spot), spot.type, 0.0, False, int(one.steps[0]), (piece("out", spot.type, said),)
-    return Habit("saturated-layer", 0.9, why, _SCALE, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.9,
+        why=why,
+        fix=_SCALE,
+        frame=training.frame(spot),
+        op=spot.type,
+        step=int(one.steps[0]),
+        evidence=(piece("out", spot.type, said),),
+    )
 
 
 _SCALE = (

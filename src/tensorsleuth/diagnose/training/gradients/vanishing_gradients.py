@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.trace.dataflow.call_graph import Moments
 from tensorsleuth.trace.dataflow.variables import Variables
 from tensorsleuth.trace.process.process import ProcessTrace
@@ -22,7 +22,7 @@ TABLE = "embedding"  # most of its rows are asked for by no sample
 MOST_RISES = 0.25  # of the steps from layer to layer may go the other way
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     inside = process.once(Inside)
     kernels = {one.name for one in inside.variables if len(one.shape()) >= 2 and TABLE not in one.name.lower()}
     matrices = [one for one in inside.gradients if len(one) >= FEWEST_LOOKS and one.name in kernels]
@@ -31,7 +31,10 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
         return
     sizes = np.array([_size(one)[:looks] for one in matrices])
     if _vanishes(sizes):
-        yield _habit(process, matrices, sizes)
+        yield _finding(process, matrices, sizes)
+
+
+RULE = Rule(id="vanishing-gradients", severity=Severity.WRONG, find=find)
 
 
 def _size(one: WatchedSeries) -> Array:
@@ -49,7 +52,7 @@ def _vanishes(sizes: Array) -> bool:
     return bool((small & (rises <= MOST_RISES)).all())
 
 
-def _habit(process: ProcessTrace, matrices: list[WatchedSeries], sizes: Array) -> Habit:
+def _finding(process: ProcessTrace, matrices: list[WatchedSeries], sizes: Array) -> RuleFinding:
     first, last, typical = matrices[0], matrices[-1], np.median(sizes, axis=1)
     each = float((typical[0] / typical[-1]) ** (1 / (len(matrices) - 1)))
     why = (
@@ -59,8 +62,15 @@ def _habit(process: ProcessTrace, matrices: list[WatchedSeries], sizes: Array) -
     )
     shown = [0, len(matrices) // 2, len(matrices) - 1]
     evidence = tuple(piece("also", matrices[at].name, f"gradient {typical[at]:.2g} a weight") for at in shown)
-    place = _frame(process, first.name), "gradient", 0.0, False, int(first.steps[0]), evidence
-    return Habit("vanishing-gradients", 0.88, why, _PATHS, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.88,
+        why=why,
+        fix=_PATHS,
+        frame=_frame(process, first.name),
+        op="gradient",
+        step=int(first.steps[0]),
+        evidence=evidence,
+    )
 
 
 def _frame(process: ProcessTrace, name: str) -> Frame | None:

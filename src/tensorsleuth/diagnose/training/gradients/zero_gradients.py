@@ -10,10 +10,8 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.graph.training import Training
 from tensorsleuth.diagnose.health_words import many
-from tensorsleuth.diagnose.rule import Habit, is_told, piece
-from tensorsleuth.diagnose.training.gradients import dead_layer, saturated_layer
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.gradients.gradient_stops import ENDS, what_stops
-from tensorsleuth.diagnose.training.loss import logits_as_probabilities
 from tensorsleuth.diagnose.training.optimizer import losses_of
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
@@ -23,10 +21,9 @@ FEWEST_LOOKS, LAST_STEP = 4, 16  # the last looks, all of them, up to a step tha
 LEAST_LOSS = 1e-6
 LEFT = 0.5  # of the first loss: with less, the model has learned, and may have met all that the loss asks for
 PART = 10  # of the steps, that the loss is judged by
-MORE_SPECIFIC = (logits_as_probabilities, dead_layer, saturated_layer)
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     inside = process.once(Inside)
     gradients = inside.gradients or inside.updates  # TensorFlow leaves out what it knows to be zero when it optimises
     zeros = _zero_looks(gradients)
@@ -35,9 +32,12 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
     losses = losses_of(training)
     left = {spot: values for spot, values in losses.items() if _is_left(values)}
-    if left and not is_told(process, MORE_SPECIFIC):
+    if left:
         spot = max(left, key=lambda one: float(np.abs(left[one]).max()))
-        yield _habit(training, gradients, zeros, spot, left[spot])
+        yield _finding(training, gradients, zeros, spot, left[spot])
+
+
+RULE = Rule(id="zero-gradients", severity=Severity.WRONG, find=find, supersedes=("chance-loss", "frozen-weights"))
 
 
 def _zero_looks(gradients: list[WatchedSeries]) -> int:
@@ -56,7 +56,7 @@ def _is_left(losses: Array) -> bool:
     return len(size) == len(losses) and last > LEAST_LOSS and last > LEFT * float(size[0])
 
 
-def _habit(training: Training, gradients: list[WatchedSeries], zeros: int, loss: Spot, losses: Array) -> Habit:
+def _finding(training: Training, gradients: list[WatchedSeries], zeros: int, loss: Spot, losses: Array) -> RuleFinding:
     stop, step = what_stops(training, loss), int(gradients[0].steps[-zeros])
     what = f"lets no gradient through ({_said(training, stop)})" if stop else "computes a loss without gradients"
     why = (
@@ -65,8 +65,15 @@ def _habit(training: Training, gradients: list[WatchedSeries], zeros: int, loss:
     )
     said = [(one.name, f"gradient 0 at {zeros} of {len(one)} looks") for one in gradients[:3]]
     evidence = tuple(piece("also", name, words) for name, words in said)
-    place = training.frame(stop or loss), (stop or loss).type, 0.0, False, step, evidence
-    return Habit("zero-gradients", 0.92, why, _fix(stop), *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.92,
+        why=why,
+        fix=_fix(stop),
+        frame=training.frame(stop or loss),
+        op=(stop or loss).type,
+        step=step,
+        evidence=evidence,
+    )
 
 
 def _said(training: Training, stop: Spot) -> str:

@@ -20,7 +20,7 @@ from tensorsleuth.diagnose.graph.operands import (
     operands_of_node,
 )
 from tensorsleuth.diagnose.nan.case import ELEMENTWISE
-from tensorsleuth.diagnose.rule import Habit
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.dataflow.call_graph import Moments
 from tensorsleuth.trace.dataflow.observed import Observed
 from tensorsleuth.trace.process.process import ProcessTrace, Tensor
@@ -43,12 +43,15 @@ DEPTH = 10
 FEW = 5  # lines
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     told: set[Frame | None] = set()
     for spread in _spreads(process):
         if spread.frame not in told and spread.is_accident:
             told.add(spread.frame)
-            yield spread.habit
+            yield spread.finding
+
+
+RULE = Rule(id="accidental-broadcast", severity=Severity.WRONG, find=find)
 
 
 def _spreads(process: ProcessTrace) -> Iterator[Spread]:
@@ -175,7 +178,7 @@ class Spread:
     # ---- in words
 
     @property
-    def habit(self) -> Habit:
+    def finding(self) -> RuleFinding:
         shapes = [list(one.shape or ()) for one in self.operands]
         n, op = self._side, self._op
         why = (
@@ -184,8 +187,15 @@ class Spread:
             "times the memory"
         )
         step = self._moments.calls.step(self.out.call)
-        place = self.frame, op, 0.0, False, step, tuple(self._evidence())
-        return Habit("accidental-broadcast", 0.93, why, _SAME_SHAPE, *place, is_wrong=True)
+        return RuleFinding(
+            confidence=0.93,
+            why=why,
+            fix=_SAME_SHAPE,
+            frame=self.frame,
+            op=op,
+            step=step,
+            evidence=tuple(self._evidence()),
+        )
 
     def _evidence(self) -> Iterator[Evidence]:
         for one in self.operands:

@@ -10,11 +10,8 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.graph.training import CROSS_ENTROPIES, Training, classes_of
-from tensorsleuth.diagnose.rule import Habit, is_told, piece
-from tensorsleuth.diagnose.training.gradients import zero_gradients
-from tensorsleuth.diagnose.training.loss import flat_loss, probabilities_as_logits
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.loss.probabilities import sigmoid_losses
-from tensorsleuth.diagnose.training.weights import learning_rate_too_high
 from tensorsleuth.trace.process.process import ProcessTrace
 
 AVERAGES = frozenset(["Mean", "Sum", "RealDiv", "DivNoNan", "Mul", "Cast"])
@@ -22,19 +19,21 @@ NEAR = 6  # ops from the losses of the samples to their mean
 FEWEST_STEPS, ENOUGH = 200, 1000  # steps for a note, and for a problem: a slow start is none
 LEAST, MOST = 0.985, 1.2  # of the logarithm, in each quarter of the steps
 MOST_NOISE = 0.02  # by which the last quarter may be below the first
-SAY_WHY = (flat_loss, zero_gradients, probabilities_as_logits, learning_rate_too_high)
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     for spot, classes in _entropies(training):
         for losses in _averages(training, spot) if classes > 1 else ():
             if len(losses) < FEWEST_STEPS:
                 continue
             quarters = [float(np.mean(part)) for part in np.array_split(losses, 4)]
-            if _at_chance(quarters, math.log(classes)) and not is_told(process, SAY_WHY):
-                yield _habit(training, spot, classes, quarters, len(losses))
+            if _at_chance(quarters, math.log(classes)):
+                yield _finding(training, spot, classes, quarters, len(losses))
                 break
+
+
+RULE = Rule(id="chance-loss", severity=Severity.WRONG, find=find)
 
 
 def _entropies(training: Training) -> list[tuple[Spot, int]]:
@@ -60,7 +59,7 @@ def _at_chance(quarters: list[float], chance: float) -> bool:
     return bounded and quarters[0] - quarters[-1] <= (MOST - 1) * chance and abs(quarters[-1] / chance - 1) < MOST_NOISE
 
 
-def _habit(training: Training, spot: Spot, classes: int, quarters: list[float], steps: int) -> Habit:
+def _finding(training: Training, spot: Spot, classes: int, quarters: list[float], steps: int) -> RuleFinding:
     is_note = steps < ENOUGH or spot.type not in CROSS_ENTROPIES  # of two, labels may lie between 0 and 1
     why = (
         f"computes a loss of {quarters[-1]:.4g} in the last quarter of {steps:,} steps, {quarters[0]:.4g} in the "
@@ -69,8 +68,15 @@ def _habit(training: Training, spot: Spot, classes: int, quarters: list[float], 
     )
     said = " → ".join(f"{one:.4g}" for one in quarters)
     evidence = (piece("also", "loss", f"by quarter of the steps: {said}"),)
-    place = training.frame(spot), spot.type, 0.0, is_note, None, evidence
-    return Habit("chance-loss", 0.8, why, _PAIRS, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.8,
+        why=why,
+        fix=_PAIRS,
+        frame=training.frame(spot),
+        op=spot.type,
+        evidence=evidence,
+        severity=Severity.DOUBTFUL if is_note else Severity.WRONG,
+    )
 
 
 _PAIRS = (

@@ -8,9 +8,8 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, is_told, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.optimizer import Pace, losses_of, pace_of, rate_of, updated_at
-from tensorsleuth.diagnose.training.weights import frozen_weights
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
 
@@ -21,15 +20,18 @@ LEAST_TO_LEARN = 0.1  # gradient times weights, to the loss: with less, nothing 
 CHANCE = 3.0  # standard errors
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     pace = pace_of(process.once(Inside))
     if pace is None or not _is_slow(pace):
         return
     training = process.once(Training)
     losses = [one for one in losses_of(training).values() if len(one) >= FEWEST_STEPS]
     stays = bool(losses) and all(_stays(one) and _has_to_learn(pace, one) for one in losses)
-    if stays and not is_told(process, (frozen_weights,)):
-        yield _habit(training, pace, max(losses, key=lambda one: abs(float(one[0]))))
+    if stays:
+        yield _finding(training, pace, max(losses, key=lambda one: abs(float(one[0]))))
+
+
+RULE = Rule(id="flat-loss", severity=Severity.WRONG, find=find, supersedes=("chance-loss",))
 
 
 def _is_slow(pace: Pace) -> bool:
@@ -47,7 +49,7 @@ def _has_to_learn(pace: Pace, losses: Array) -> bool:
     return bool(np.median(pace.gradient * pace.weight) >= LEAST_TO_LEARN * abs(float(np.mean(losses))))
 
 
-def _habit(training: Training, pace: Pace, losses: Array) -> Habit:
+def _finding(training: Training, pace: Pace, losses: Array) -> RuleFinding:
     first, second = (float(np.mean(half)) for half in np.array_split(losses, 2))
     rate, ratio = rate_of(training), float(np.max(pace.ratio))
     why = (
@@ -57,8 +59,15 @@ def _habit(training: Training, pace: Pace, losses: Array) -> Habit:
     )
     said = f"gradients {np.median(pace.gradient):.3g}, weights {np.median(pace.weight):.3g}, update {ratio:.1g} of them"
     evidence = (piece("also", f"{len(pace.steps)} looks", said),)
-    place = updated_at(training), "update", 0.0, False, 0, evidence
-    return Habit("flat-loss", 0.92, why, _LARGER, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.92,
+        why=why,
+        fix=_LARGER,
+        frame=updated_at(training),
+        op="update",
+        step=0,
+        evidence=evidence,
+    )
 
 
 _LARGER = (

@@ -9,7 +9,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.loss.probabilities import Clipped, taken_for_probabilities
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
@@ -18,16 +18,24 @@ FEWEST_STEPS = 3  # in which they were outside: later they may have been pushed 
 BELOW, ABOVE = -1e-3, 1.01  # rounding does not get there
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     told: set[Frame | None] = set()
     for one in taken_for_probabilities(training):
         rows = _rows(process, training, one)
         if _outside(rows, one.is_share).sum() >= FEWEST_STEPS:
-            habit = _habit(training, one, rows)
-            if habit.frame not in told:
-                told.add(habit.frame)
-                yield habit
+            finding = _finding(training, one, rows)
+            if finding.frame not in told:
+                told.add(finding.frame)
+                yield finding
+
+
+RULE = Rule(
+    id="logits-as-probabilities",
+    severity=Severity.WRONG,
+    find=find,
+    supersedes=("frozen-weights", "learning-rate-too-high", "zero-gradients"),
+)
 
 
 def _rows(process: ProcessTrace, training: Training, one: Clipped) -> Array:
@@ -45,7 +53,7 @@ def _outside(rows: Array, is_share: bool) -> Array:
     return outside | ((rows["max"] > ABOVE) & (not is_share))
 
 
-def _habit(training: Training, one: Clipped, rows: Array) -> Habit:
+def _finding(training: Training, one: Clipped, rows: Array) -> RuleFinding:
     low, high, layer = float(np.min(rows["min"])), float(np.max(rows["max"])), training.layer(one.given)
     what = f" ({layer})" if layer else ""
     why = (
@@ -55,8 +63,15 @@ def _habit(training: Training, one: Clipped, rows: Array) -> Habit:
     )
     said = f"{low:.4g} … {high:.4g} in {len(rows):,} steps, expected 0 … 1"
     evidence = (piece("in", layer or one.given.type, said, training.frame(one.given)),)
-    place = training.frame(one.log), one.given.type, 0.0, False, 0, evidence
-    return Habit("logits-as-probabilities", 0.95, why, _SAY, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.95,
+        why=why,
+        fix=_SAY,
+        frame=training.frame(one.log),
+        op=one.given.type,
+        step=0,
+        evidence=evidence,
+    )
 
 
 _SAY = (

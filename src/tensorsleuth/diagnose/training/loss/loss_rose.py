@@ -8,25 +8,25 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, is_told, piece
-from tensorsleuth.diagnose.training.gradients import exploding_gradients
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.optimizer import losses_of, updated_at
-from tensorsleuth.diagnose.training.weights import learning_rate_too_high, no_warmup
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS, PART = 50, 10
 RISEN = 1.2  # times the first tenth of the steps, the last
 CHANCE = 4.0  # standard errors
-SAY_WHY = (learning_rate_too_high, exploding_gradients, no_warmup)
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     losses = list(losses_of(training).values())
     # several are at odds, as those of a GAN are; one that may be negative is no distance from a goal
     alone = len(losses) == 1 and len(losses[0]) >= FEWEST_STEPS
-    if alone and _rises(losses[0]) and not is_told(process, SAY_WHY):
-        yield _habit(training, losses[0])
+    if alone and _rises(losses[0]):
+        yield _finding(training, losses[0])
+
+
+RULE = Rule(id="loss-rose", severity=Severity.NOTE, find=find)
 
 
 def _rises(losses: Array) -> bool:
@@ -38,14 +38,21 @@ def _rises(losses: Array) -> bool:
     return bool(last.mean() > RISEN * first.mean() and last.mean() - first.mean() > CHANCE * error)
 
 
-def _habit(training: Training, losses: Array) -> Habit:
+def _finding(training: Training, losses: Array) -> RuleFinding:
     means = [float(part.mean()) for part in np.array_split(losses, PART)]
     why = (
         f"trains {len(losses):,} steps in which the loss rose, from {means[0]:.4g} in the first tenth of them to "
         f"{means[-1]:.4g} in the last"
     )
     evidence = (piece("also", "loss by tenth of the steps", " → ".join(f"{one:.3g}" for one in means)),)
-    return Habit("loss-rose", 0.6, why, _LOOK, updated_at(training), "loss", 0.0, True, None, evidence)
+    return RuleFinding(
+        confidence=0.6,
+        why=why,
+        fix=_LOOK,
+        frame=updated_at(training),
+        op="loss",
+        evidence=evidence,
+    )
 
 
 _LOOK = (

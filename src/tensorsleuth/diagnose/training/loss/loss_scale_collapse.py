@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.optimizer import readings, updated_at
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -17,16 +17,19 @@ FEWEST_HALVED = 10  # steps that were thrown away
 COLLAPSED = 1.0  # no gradient is scaled up any more, which is what the scale is for
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     for name in SCALES:
         scale = readings(training, name)
         halved = int((np.diff(scale) < 0).sum())
         if halved >= FEWEST_HALVED and scale[-1] <= COLLAPSED:
-            yield _habit(training, scale, halved)
+            yield _finding(training, scale, halved)
 
 
-def _habit(training: Training, scale: Array, halved: int) -> Habit:
+RULE = Rule(id="loss-scale-collapse", severity=Severity.WRONG, find=find)
+
+
+def _finding(training: Training, scale: Array, halved: int) -> RuleFinding:
     since = int(np.flatnonzero(scale <= COLLAPSED)[0])
     why = (
         f"scales the loss for float16, and the scale collapses: {scale[0]:.6g} at the start, {scale[-1]:.3g} after "
@@ -35,8 +38,15 @@ def _habit(training: Training, scale: Array, halved: int) -> Habit:
     )
     shown = sorted({0, since, len(scale) - 1})
     evidence = tuple(piece("also", f"step {at}", f"loss scale {scale[at]:.3g}") for at in shown)
-    place = updated_at(training), "loss scale", 0.0, False, since, evidence
-    return Habit("loss-scale-collapse", 0.92, why, _FIT, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.92,
+        why=why,
+        fix=_FIT,
+        frame=updated_at(training),
+        op="loss scale",
+        step=since,
+        evidence=evidence,
+    )
 
 
 _FIT = (

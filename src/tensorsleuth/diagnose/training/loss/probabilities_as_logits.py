@@ -6,27 +6,33 @@ import math
 from collections.abc import Iterator
 
 from tensorsleuth.core.catalog import Frame
+from tensorsleuth.core.finding import Basis
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.graph.training import CROSS_ENTROPIES, Training, classes_of
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.loss.probabilities import taken_for_logits
 from tensorsleuth.trace.process.process import ProcessTrace
 
 SQUASHES = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     told: set[Frame | None] = set()
     for loss, logits in taken_for_logits(training):
         if logits.type in SQUASHES:
-            habit = _habit(training, loss, logits)
-            if habit.frame not in told:
-                told.add(habit.frame)
-                yield habit
+            finding = _finding(training, loss, logits)
+            if finding.frame not in told:
+                told.add(finding.frame)
+                yield finding
 
 
-def _habit(training: Training, loss: Spot, logits: Spot) -> Habit:
+RULE = Rule(
+    id="probabilities-as-logits", severity=Severity.WRONG, find=find, supersedes=("chance-loss",), basis=Basis.GRAPH
+)
+
+
+def _finding(training: Training, loss: Spot, logits: Spot) -> RuleFinding:
     first, layer, classes = SQUASHES[logits.type], training.layer(logits), classes_of(training, loss)
     second = "softmax" if loss.type in CROSS_ENTROPIES else "sigmoid"
     why = (
@@ -35,8 +41,15 @@ def _habit(training: Training, loss: Spot, logits: Spot) -> Habit:
         f"{_floor(second, classes)}, however sure the model is, and gradients are small"
     )
     evidence = (piece("in", layer or logits.type, f"the output of {logits.type}", training.frame(logits)),)
-    place = training.frame(loss), loss.type, 0.0, False, 0, evidence
-    return Habit("probabilities-as-logits", 0.95, why, _ONCE, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.95,
+        why=why,
+        fix=_ONCE,
+        frame=training.frame(loss),
+        op=loss.type,
+        step=0,
+        evidence=evidence,
+    )
 
 
 def _floor(second: str, classes: int) -> str:

@@ -8,9 +8,7 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.graph.training import Training, elements_of
 from tensorsleuth.diagnose.health_words import many
-from tensorsleuth.diagnose.rule import Habit, is_told, piece
-from tensorsleuth.diagnose.training.gradients import zero_gradients
-from tensorsleuth.diagnose.training.loss import logits_as_probabilities
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.optimizer import READ, optimizer_at, rate_of
 from tensorsleuth.diagnose.training.variable_writes import Written
 from tensorsleuth.trace.process.process import ProcessTrace
@@ -18,17 +16,19 @@ from tensorsleuth.trace.process.process import ProcessTrace
 FEWEST_STEPS = 32  # gradients may be gathered over some, and a loss scale may skip the first
 LEAST = 16  # numbers in all of them: one alone may stay where it is
 MOST_SHOWN = 4
-SAY_WHY = (logits_as_probabilities, zero_gradients)
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     written = Written(training)
     for root in training.roots:
         rows = training.rows(_reads(training, written, root))
         stay = rows and _elements(rows) >= LEAST and all(_stays(part) for part in rows.values())
-        if stay and not is_told(process, SAY_WHY):
-            yield _habit(training, written, root, rows)
+        if stay:
+            yield _finding(training, written, root, rows)
+
+
+RULE = Rule(id="frozen-weights", severity=Severity.WRONG, find=find, supersedes=("flat-loss",))
 
 
 def _reads(training: Training, written: Written, root: int) -> list[Spot]:
@@ -50,7 +50,7 @@ def _stays(rows: Array) -> bool:
     return len(rows) >= FEWEST_STEPS and all(bool((rows[name] == rows[name][0]).all()) for name in columns)
 
 
-def _habit(training: Training, written: Written, root: int, rows: dict[Spot, Array]) -> Habit:
+def _finding(training: Training, written: Written, root: int, rows: dict[Spot, Array]) -> RuleFinding:
     steps = max(len(part) for part in rows.values())
     handles = list(dict.fromkeys(handle for spot in rows if (handle := training.handle(spot)) is not None))
     update = next(spot for spot in written.by_functions[handles[0]])
@@ -63,8 +63,15 @@ def _habit(training: Training, written: Written, root: int, rows: dict[Spot, Arr
     )
     said = [(training.variables.name(handle), part[0]) for handle, part in zip(handles, rows.values())]
     evidence = tuple(piece("also", name, _range(row, steps)) for name, row in said[:MOST_SHOWN])
-    place = optimizer_at(training) or written.updated_at(update), update.type, 0.0, False, 0, evidence
-    return Habit("frozen-weights", 0.93, why, _RATE, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.93,
+        why=why,
+        fix=_RATE,
+        frame=optimizer_at(training) or written.updated_at(update),
+        op=update.type,
+        step=0,
+        evidence=evidence,
+    )
 
 
 def _range(row: Array, steps: int) -> str:

@@ -8,9 +8,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, is_told, piece
-from tensorsleuth.diagnose.training.gradients import dead_layer, exploding_gradients
-from tensorsleuth.diagnose.training.loss import logits_as_probabilities
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.optimizer import Pace, losses_of, pace_of, rate_of, updated_at
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
@@ -27,10 +25,9 @@ NO_BETTER = 0.9  # of the first loss, in the last tenth of the steps
 FALLING = 3.0  # standard errors, from the third quarter of the steps to the last: it may come back yet
 TINY = float(np.finfo(np.float32).tiny)  # stands for a loss of 0, which has no logarithm
 SHOWN = 3  # of the first looks, and of the last
-MORE_SPECIFIC = (logits_as_probabilities, exploding_gradients, dead_layer)
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     pace = pace_of(process.once(Inside))
     if pace is None or not _is_thrown(pace):
         return
@@ -38,8 +35,16 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     losses = [one for one in losses_of(training).values() if len(one) >= FEWEST_STEPS]
     worse = [one for one in losses if _jumps(one)]
     stays = bool(worse) and all(_is_no_better(one) for one in losses)
-    if stays and not is_told(process, MORE_SPECIFIC):
-        yield _habit(training, pace, max(worse, key=lambda one: abs(float(one[0]))))
+    if stays:
+        yield _finding(training, pace, max(worse, key=lambda one: abs(float(one[0]))))
+
+
+RULE = Rule(
+    id="learning-rate-too-high",
+    severity=Severity.WRONG,
+    find=find,
+    supersedes=("chance-loss", "loss-rose", "no-warmup"),
+)
 
 
 def _is_thrown(pace: Pace) -> bool:
@@ -87,7 +92,7 @@ def _last(losses: Array) -> Array:
     return losses[-max(len(losses) // PART, 1) :]
 
 
-def _habit(training: Training, pace: Pace, losses: Array) -> Habit:
+def _finding(training: Training, pace: Pace, losses: Array) -> RuleFinding:
     rate, highest = rate_of(training), float(losses.max())
     better = "no better" if _end(losses) >= losses[0] else "hardly better"
     moved = ", ".join(f"{100 * one:.0f} %" for one in pace.ratio[:FIRST_LOOKS])
@@ -100,8 +105,15 @@ def _habit(training: Training, pace: Pace, losses: Array) -> Habit:
     looks = ", ".join(f"{100 * ratio:.3g} % (step {step})" for step, ratio in (*by_step[:SHOWN], *by_step[-SHOWN:]))
     parts = " → ".join(f"{np.median(part):.3g}" for part in np.array_split(losses, PART))
     evidence = (piece("also", "update to weights", looks), piece("also", "loss by tenth of the steps", parts))
-    place = updated_at(training), "update", 0.0, False, 0, evidence
-    return Habit("learning-rate-too-high", 0.9, why, _SMALLER, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.9,
+        why=why,
+        fix=_SMALLER,
+        frame=updated_at(training),
+        op="update",
+        step=0,
+        evidence=evidence,
+    )
 
 
 _SMALLER = (

@@ -9,9 +9,8 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, is_told, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.optimizer import Pace, losses_of, optimizer_at, pace_of, readings
-from tensorsleuth.diagnose.training.weights import learning_rate_too_high
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
 
@@ -21,7 +20,7 @@ RISEN = 1.5  # times the loss of the first step, in half of the first steps
 _SQUARES = re.compile(r"_velocity$|(^|/)v/")  # what Adam keeps of each weight, in Keras 3 and in Keras 2
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     inside = process.once(Inside)
     pace = pace_of(inside) if inside.attention else None
     if pace is None or not _is_thrown(pace):
@@ -29,8 +28,11 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
     training = process.once(Training)
     losses = next((one for one in losses_of(training).values() if _rises(one)), None)
     constant = _is_constant(readings(training, "learning_rate"))
-    if losses is not None and _is_adam(training) and constant and not is_told(process, (learning_rate_too_high,)):
-        yield _habit(training, pace, losses)
+    if losses is not None and _is_adam(training) and constant:
+        yield _finding(training, pace, losses)
+
+
+RULE = Rule(id="no-warmup", severity=Severity.NOTE, find=find, supersedes=("loss-rose",))
 
 
 def _is_thrown(pace: Pace) -> bool:
@@ -53,7 +55,7 @@ def _is_constant(rates: Array) -> bool:
     return len(first) > 0 and float(first.min()) == float(first.max())
 
 
-def _habit(training: Training, pace: Pace, losses: Array) -> Habit:
+def _finding(training: Training, pace: Pace, losses: Array) -> RuleFinding:
     rate, typical = float(readings(training, "learning_rate")[0]), float(np.median(losses[1:FIRST_STEPS]))
     moved = ", ".join(f"{100 * one:.0f} %" for one in pace.ratio[:FIRST_LOOKS])
     why = (
@@ -62,8 +64,15 @@ def _habit(training: Training, pace: Pace, losses: Array) -> Habit:
         f"median of the first {FIRST_STEPS} steps"
     )
     evidence = (piece("also", "loss", " → ".join(f"{one:.3g}" for one in losses[:FIRST_STEPS:20])),)
-    place = optimizer_at(training), "update", 0.0, True, 0, evidence
-    return Habit("no-warmup", 0.8, why, _WARM, *place)
+    return RuleFinding(
+        confidence=0.8,
+        why=why,
+        fix=_WARM,
+        frame=optimizer_at(training),
+        op="update",
+        step=0,
+        evidence=evidence,
+    )
 
 
 _WARM = (

@@ -8,7 +8,7 @@ from tensorsleuth.core.ops.kinds import READS
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.graph.training import Training
 from tensorsleuth.diagnose.health_words import many
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.eager_weights import LeftEagerly
 from tensorsleuth.diagnose.training.variable_writes import Written
 from tensorsleuth.trace.process.process import ProcessTrace
@@ -18,16 +18,19 @@ MOST_SHOWN = 4
 Shape = tuple[int, ...]
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     written = Written(training)
     for root in training.roots:
         left = [one for one in _trainable(training, root).items() if written.stays_at_random(one[0])]
         update = _update(training, written, root)
         if left and update is not None and (steps := training.calls_of(root)) >= FEWEST_STEPS:
-            yield _habit(training, written, left, update, steps)
+            yield _finding(training, written, left, update, steps)
     for left_eagerly in LeftEagerly(training, written).found(FEWEST_STEPS):
-        yield _habit(training, written, *left_eagerly)
+        yield _finding(training, written, *left_eagerly)
+
+
+RULE = Rule(id="not-in-optimizer", severity=Severity.WRONG, find=find)
 
 
 def _trainable(training: Training, root: int) -> dict[int, Shape]:
@@ -51,7 +54,9 @@ def _update(training: Training, written: Written, root: int) -> Spot | None:
     return next((spot for spot in spots if training.root_of(spot) == root), None)
 
 
-def _habit(training: Training, written: Written, left: list[tuple[int, Shape]], update: Spot, steps: int) -> Habit:
+def _finding(
+    training: Training, written: Written, left: list[tuple[int, Shape]], update: Spot, steps: int
+) -> RuleFinding:
     variables = training.variables
     names = [variables.name(handle) for handle, _ in left]
     what = f"`{names[0]}`" if len(left) == 1 else f"{many(len(left), 'variable')}, `{names[0]}` first"
@@ -65,8 +70,14 @@ def _habit(training: Training, written: Written, left: list[tuple[int, Shape]], 
         piece("also", name, f"{list(shape)}, never written", variables.made_at(handle))
         for name, (handle, shape) in list(zip(names, left, strict=True))[:MOST_SHOWN]
     )
-    place = written.updated_at(update), update.type, 0.0, False, None, evidence
-    return Habit("not-in-optimizer", 0.9, why, _ALL, *place, is_wrong=True)
+    return RuleFinding(
+        confidence=0.9,
+        why=why,
+        fix=_ALL,
+        frame=written.updated_at(update),
+        op=update.type,
+        evidence=evidence,
+    )
 
 
 _ALL = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.optimizer import READ
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -15,7 +15,7 @@ FEWEST_ROWS, FEWEST_STEPS = 1000, 100
 MOST = 0.5  # of the rows
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.once(Training)
     names = {handle: name for handle, name in training.variables.names.items() if name.endswith(TABLE + SQUARES)}
     reads = [spot for spot in training.forward((READ,)) if training.handle(spot) in names] if names else []
@@ -25,7 +25,10 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
         shape = process.shape_of(rows[-1]) or ()
         if handle is not None and handle not in told and _is_still(rows, shape):
             told.add(handle)
-            yield _habit(training, names[handle], rows, shape)
+            yield _finding(training, names[handle], rows, shape)
+
+
+RULE = Rule(id="still-embedding-rows", severity=Severity.NOTE, find=find)
 
 
 def _is_still(rows: Array, shape: tuple[int, ...]) -> bool:
@@ -33,7 +36,7 @@ def _is_still(rows: Array, shape: tuple[int, ...]) -> bool:
     return large and float(rows["zero"][-1]) > MOST * shape[0] * shape[1]
 
 
-def _habit(training: Training, name: str, rows: Array, shape: tuple[int, ...]) -> Habit:
+def _finding(training: Training, name: str, rows: Array, shape: tuple[int, ...]) -> RuleFinding:
     still = int(rows["zero"][-1]) // shape[1]
     slot = name.rpartition("/")[2].removesuffix(SQUARES)
     table = next((one for one in training.variables.names.items() if one[1].replace("/", "_") == slot), None)
@@ -43,7 +46,14 @@ def _habit(training: Training, name: str, rows: Array, shape: tuple[int, ...]) -
     )
     frame = training.variables.made_at(table[0]) if table is not None else None
     evidence = (piece("also", table[1] if table is not None else name, f"{list(shape)}, {still:,} rows never moved"),)
-    return Habit("still-embedding-rows", 0.8, why, _SMALLER, frame, READ, 0.0, True, None, evidence)
+    return RuleFinding(
+        confidence=0.8,
+        why=why,
+        fix=_SMALLER,
+        frame=frame,
+        op=READ,
+        evidence=evidence,
+    )
 
 
 _SMALLER = (

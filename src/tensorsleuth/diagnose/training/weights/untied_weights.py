@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorsleuth.diagnose.graph.neighbours import Spot
 from tensorsleuth.diagnose.graph.training import NEAR, PRODUCTS, Training
-from tensorsleuth.diagnose.rule import Habit, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
 from tensorsleuth.diagnose.training.variable_writes import Written
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
@@ -21,7 +21,7 @@ SAME = 1e-6  # by which the norms of both may differ before the first step, and 
 ASSIGNED = 2  # eager writes: the first value, and the copy
 
 
-def find(process: ProcessTrace) -> Iterator[Habit]:
+def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     tables = [one for one in process.once(Inside).updates if _is_matrix(one)]
     pairs = [two for two in permutations(tables, 2) if _began_alike(*two) and _went_apart(*two)]
     if not pairs:
@@ -33,7 +33,10 @@ def find(process: ProcessTrace) -> Iterator[Habit]:
         if handles[0] in gathered and handles[1] in multiplied - gathered and handles[1] is not None:
             calls = written.eagerly.get(handles[1], [])
             if len(calls) >= ASSIGNED:
-                yield _habit(training, table, output, calls[-1])
+                yield _finding(training, table, output, calls[-1])
+
+
+RULE = Rule(id="untied-weights", severity=Severity.WRONG, find=find)
 
 
 def _is_matrix(one: WatchedSeries) -> bool:
@@ -75,7 +78,7 @@ def _handle(training: Training, one: WatchedSeries) -> int | None:
     return next((handle for handle, known in training.variables.names.items() if known == one.name), None)
 
 
-def _habit(training: Training, table: WatchedSeries, output: WatchedSeries, call: int) -> Habit:
+def _finding(training: Training, table: WatchedSeries, output: WatchedSeries, call: int) -> RuleFinding:
     site = training.around.site(Spot("AssignVariableOp", call=call))
     ends = float(table.rows["before"][-1]), float(output.rows["before"][-1])
     why = (
@@ -85,7 +88,15 @@ def _habit(training: Training, table: WatchedSeries, output: WatchedSeries, call
     )
     evidence = tuple(piece("also", one.name, f"{list(one.shape())}") for one in (table, output))
     frame = site.frame if site is not None else None
-    return Habit("untied-weights", 0.88, why, _ONE, frame, "AssignVariableOp", 0.0, False, 0, evidence, is_wrong=True)
+    return RuleFinding(
+        confidence=0.88,
+        why=why,
+        fix=_ONE,
+        frame=frame,
+        op="AssignVariableOp",
+        step=0,
+        evidence=evidence,
+    )
 
 
 _ONE = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorsleuth.core.finding import Finding
+from tensorsleuth.core.finding import Basis, Finding
 from tensorsleuth.diagnose.violations import CAUSE as VIOLATION
 from tensorsleuth.ui.terminal.verdict import sureness
 from tensorsleuth.ui.web.answers.verdict.ending import told_end
@@ -40,7 +40,7 @@ def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
     return finding.to_json() | {
         "evidence": evidence,
         "chain": chain,
-        "counted": sureness(finding) if finding.is_habit else None,
+        "counted": sureness(finding) if finding.basis is not Basis.BAD_VALUE else None,
         "logged": [said.words for said in finding.logged],
         "tensor": tensor_id(finding, finding.tensor) or _shown_for(opened, finding),
         "place": opened.sources.place(finding.file, finding.line, finding.function),

@@ -1,0 +1,119 @@
+"""A rule is one file: no list names it, and what it says of itself is enough for all who show its findings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from tests.unit import little_run
+
+from tensorsleuth.core.finding import Basis
+from tensorsleuth.diagnose import rules as module
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
+from tensorsleuth.diagnose.rules import FOLDERS, RuleFindings, rule_findings, rules, rules_in
+from tensorsleuth.trace.process.process import ProcessTrace
+from tensorsleuth.trace.reader import Trace
+
+NEW = """
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
+
+
+def find(process):
+    yield RuleFinding(confidence=0.6, why="was recorded", fix="read on", frame=None, op="loss")
+
+
+RULE = Rule(id="was-recorded", severity=Severity.NOTE, find=find)
+"""
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> ProcessTrace:
+    (process,) = Trace(little_run.write(tmp_path / "run", tmp_path / "train.py")).processes
+    return process
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A package with one file that has a rule, two folders down, and one that has none."""
+    inner = tmp_path / "rules_of_a_test" / "inner"
+    inner.mkdir(parents=True)
+    for name, text in (("__init__", ""), ("new", NEW), ("helper", "RULE = 1\n")):
+        (inner / f"{name}.py").write_text(text)
+    (inner.parent / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield import_module("rules_of_a_test")
+    for name in [name for name in sys.modules if name.startswith("rules_of_a_test")]:
+        del sys.modules[name]
+
+
+def test_a_new_file_is_all_that_a_rule_needs(
+    process: ProcessTrace, folder: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert [rule.id for rule in rules_in(folder)] == ["was-recorded"]
+    monkeypatch.setattr(module, "FOLDERS", (*FOLDERS, folder))
+    (told,) = [one for one in rule_findings(process) if one.cause == "was-recorded"]
+    assert told.severity == "note" and told.basis is Basis.COUNTED and told.fix == "read on"
+
+
+def test_every_file_with_find_has_a_rule() -> None:
+    finds = [path for folder in FOLDERS for path in Path(folder.__path__[0]).rglob("*.py") if has_find(path)]
+    assert len(finds) == len(rules()) > 40
+
+
+def has_find(path: Path) -> bool:
+    return "\ndef find(process" in path.read_text()
+
+
+def test_names_of_rules_are_their_own() -> None:
+    ids = [rule.id for rule in rules()]
+    assert len({*ids}) == len(ids)
+    assert [name for rule in rules() for name in rule.supersedes if name not in ids] == []
+
+
+def says(name: str, *supersedes: str, severity: Severity = Severity.WRONG, confidence: float = 0.9) -> Rule:
+    def find(process: ProcessTrace) -> Iterator[RuleFinding]:
+        yield RuleFinding(confidence=confidence, why="does", fix="do not", frame=None, op="op")
+
+    return Rule(id=name, severity=severity, find=find, supersedes=supersedes)
+
+
+def found(process: ProcessTrace, monkeypatch: pytest.MonkeyPatch, *every: Rule) -> list[str]:
+    monkeypatch.setattr(module, "rules", lambda: every)
+    return [one.cause for one in rule_findings(process)]
+
+
+def test_the_specific_rule_silences_the_general(process: ProcessTrace, monkeypatch: pytest.MonkeyPatch) -> None:
+    general, specific = says("general"), says("specific", "general")
+    assert found(process, monkeypatch, general, specific) == ["specific"]
+
+
+def test_what_is_silent_silences_nothing(process: ProcessTrace, monkeypatch: pytest.MonkeyPatch) -> None:
+    three = says("general"), says("better", "general"), says("best", "better")
+    assert found(process, monkeypatch, *three) == ["general", "best"]
+    quiet = replace(says("quiet", "general"), find=lambda process: iter(()))
+    process.rest()
+    assert found(process, monkeypatch, says("general"), quiet) == ["general"]
+
+
+def test_the_worst_comes_first(process: ProcessTrace, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = [says(severity.name, severity=severity) for severity in reversed(Severity)]
+    told = found(process, monkeypatch, *every, says("surer", severity=Severity.GROWS, confidence=0.95))
+    assert told == ["WRONG", "surer", "GROWS", "DOUBTFUL", "NOTE"]
+
+
+def test_a_rule_is_asked_once(process: ProcessTrace) -> None:
+    asked = []
+
+    def find(process: ProcessTrace) -> Iterator[RuleFinding]:
+        asked.append(process)
+        return iter(())
+
+    rule = Rule(id="counts", severity=Severity.NOTE, find=find)
+    for _ in range(2):
+        assert process.once(RuleFindings).of(rule) == []
+    assert len(asked) == 1
