@@ -24,7 +24,7 @@ def test_a_crash_is_told_with_threads_stack_and_memory(
     page = open_page(f"http://127.0.0.1:{served(recording.once(shared / 'crashed', _crashed)).port}/")
     said = verdict(page)
     expect(said).to_contain_text("Crashed: segmentation fault (SIGSEGV)")
-    expect(said).to_contain_text("yes: it is how the process ended")
+    expect(said).to_contain_text("high: the process ended this way")
     threads = said.get_by_role("list", name="Threads")
     expect(threads).to_contain_text(re.compile(r"main thread: .*:16 EagerPyFunc, in train_step \(.*:20\)"))
     stack = said.get_by_role("list", name="Stack")

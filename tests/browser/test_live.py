@@ -85,7 +85,7 @@ def test_the_page_follows_a_program(
         for _ in range(3):
             program.step(1.0)
         page = open_page(f"http://127.0.0.1:{served(tmp_path / 'runs').port}/")
-        expect(verdict(page)).to_contain_text(re.compile("healthy|no bad value", re.I))
+        expect(verdict(page)).to_contain_text(re.compile("healthy|no problem found", re.I))
         expect(page.get_by_role("banner")).to_contain_text("Live")
         before = count(page)
         for _ in range(3):

@@ -93,7 +93,7 @@ def test_wrong_arguments_are_said() -> None:
         ({"condition": "bad", "on": 3}, "it must be a text"),
         ({"condition": "bad", "then": "explode"}, "pause, stop, record, save"),
         ({"condition": "bad", "then": "record:0"}, "record:N"),
-        ({"condition": "bad", "times": 0}, "whole number"),
+        ({"condition": "bad", "times": 0}, "integer"),
         ({"condition": "grad_norm > 1", "on": "op:MatMul"}, "norm of gradients"),
         ({"condition": 3}, "no condition"),
     ]

@@ -261,7 +261,7 @@ def test_what_was_never_computed_is_said_so(debugger: Debugger) -> None:
         ("pt Log:0[x]", r"'\[x\]' is not a slice"),
         ("pt Log:0 --step 99", "was not computed in step 99, but in steps 0 to 2"),
         ("pt Log:0 -n 99", "was recorded 3 times"),
-        ("pt", "no tensor is looked at yet"),
+        ("pt", "no tensor is selected yet"),
         ("pt Log:0 -r [1", "not a range"),
         ("pt 'Log", "Close what was opened"),
         ("lt -f maxx > 1", "there is no 'maxx'. There is has_inf_or_nan"),

@@ -25,7 +25,7 @@ def ids(last: int = ROWS, dtype: str = "int32") -> Any:
 
 
 def trained(look_up: Callable[[Any], Any], given: Any, rows: int = ROWS) -> None:
-    """Four steps of a table: `look_up` makes whole numbers of what is given."""
+    """Four steps of a table: `look_up` makes integers of what is given."""
     table = tf.Variable(np.random.default_rng(4).standard_normal((rows, 4)).astype("float32"), name="words")
 
     @tf.function

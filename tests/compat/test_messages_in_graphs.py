@@ -64,7 +64,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: tf.data.Dataset.range(3).apply(tensorsleuth.checked(Schema({"x": Feature(), "y": Feature()}))),
-        "the data set has no y, which the schema expects: it has x. Name its parts alike.",
+        "the data set has no y, which the schema expects: it has x. Use the same names.",
     ),
 ]
 

@@ -140,7 +140,7 @@ def test_labels_out_of_range_are_found_where_only_compiled_they_are_nan(compared
     assert outcomes(trace) == [Outcome.COMPILED]
     found = finding(trace)
     assert (found.cause, found.line) == ("label-out-of-range", marked("loss of each"))
-    assert "3" in found.summary and "only when XLA compiles" in (found.seen or "")
+    assert "3" in found.summary and "only if XLA compiles" in (found.seen or "")
 
 
 def test_a_gradient_that_is_bad_only_when_compiled(compared: Compared) -> None:

@@ -68,7 +68,7 @@ def test_the_user_says_which_step(recorded: Recorded) -> None:
     assert steps_of(looks(trace, "Exp")) == steps_of(looks(trace, "Log")) == [10, 20]
     with tensorsleuth.step(1):  # while nothing is recorded
         pass
-    with pytest.raises(tensorsleuth.SleuthError, match="whole number"), tensorsleuth.step("one"):  # type: ignore[arg-type]
+    with pytest.raises(tensorsleuth.SleuthError, match="integer"), tensorsleuth.step("one"):  # type: ignore[arg-type]
         pass
 
 

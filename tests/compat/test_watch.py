@@ -59,7 +59,7 @@ def test_gradients_of_compiled_functions_are_said_not_to_be_seen(
     assert trace.watched() == []
     said = capfd.readouterr().err
     assert (
-        "watch does not see the inside of step: it is compiled by XLA; its variables it does, after each step." in said
+        "watch cannot see inside step (it is compiled by XLA); its variables are still watched after each step." in said
     )
 
 

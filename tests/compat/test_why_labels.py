@@ -98,7 +98,7 @@ def test_labels_that_are_moved_before_the_model_moves_them(recorded: Recorded) -
     trace = recorded(trained(moved))
     [found] = tensorsleuth.diagnose(trace).findings
     assert found.cause == "labels-shift" and "label t is token t + 2" in found.summary
-    assert found.fix is not None and "pass labels=input_ids: the model moves them itself" in found.fix
+    assert found.fix is not None and "pass labels=input_ids: the model shifts them itself" in found.fix
 
 
 def test_padding_that_is_not_minus_100_counts(recorded: Recorded) -> None:

@@ -122,7 +122,7 @@ def sleuth(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_without_a_terminal_commands_are_printed(run: Path) -> None:
     done = sleuth("debug", str(run), "-c", "lt -f has_inf_or_nan --limit 2", "-c", "ni -t", "-c", "quit", "-c", "lt")
-    assert done.returncode == 2 and "no tensor is looked at yet" in done.stderr  # of ni; the rest goes on
+    assert done.returncode == 2 and "no tensor is selected yet" in done.stderr  # of ni; the rest goes on
     assert (
         "5 tensors: alerts" in done.stdout and "3 more: --limit 5" in done.stdout and "3,000 tensors" not in done.stdout
     )

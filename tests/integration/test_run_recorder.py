@@ -115,7 +115,7 @@ def test_closing_lines(fakes: Path) -> None:
     write(Path("train.py"), "import tensorflow")
     said = sleuth("train.py").stderr
     assert re.search(r"^ sleuth  train\.py finished \(exit 0\) in \d+\.\d s", said)
-    assert " UNKNOWN What was recorded cannot be read." in said and "sleuth view" not in said  # nothing to look at
+    assert " UNKNOWN The recording cannot be read." in said and "sleuth view" not in said  # nothing to look at
 
 
 def test_failure_and_no_tensorflow_are_said(place: Path) -> None:

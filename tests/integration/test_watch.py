@@ -54,7 +54,7 @@ def test_what_was_watched_and_logged(place: Path) -> None:
     assert [one.step for one in trace.logs()] == [0, 1, 2]
     assert len(list((trace.path / "tensorboard").iterdir())) == 1
     told = sleuth(place, "info").stdout
-    assert "2 things, 4 looks" in told and "3 messages" in told
+    assert "2 series, 4 samples" in told and "3 messages" in told
     removed = sleuth(place, "rm", "--yes", trace.path.name)
     assert removed.returncode == 0, removed.stderr
 

@@ -117,7 +117,7 @@ def kept_bytes(weights: Array, block: int = 1) -> bytes:
 
 
 def shades(weights: Array) -> Array:
-    """Weights as whole numbers, as they are kept."""
+    """Weights as integers, as they are kept."""
     counted = np.rint(np.clip(np.nan_to_num(weights), 0, 1) * SHADES)
     counted = np.where(counted > 0, counted + 1, weights > 0)
     return np.where(np.isnan(weights), NO_SHADE, counted).astype("<u2")

@@ -32,7 +32,7 @@ def test_tensorflow_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"op_regex": "("}, "op_regex '\\(' is not a regular expression"),
         ({"tensor_dtypes": ["float31"]}, "tensor_dtypes has no dtype 'float31'"),
         ({"tensor_dtypes": "float32"}, "it must be a list of dtypes, or a function"),
-        ({"circular_buffer_size": "many"}, "circular_buffer_size is 'many'; it must be a whole number"),
+        ({"circular_buffer_size": "many"}, "circular_buffer_size is 'many'; it must be an integer"),
     ],
 )
 def test_wrong_settings_are_named(setting: dict[str, object], sentence: str) -> None:

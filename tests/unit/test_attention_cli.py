@@ -56,7 +56,7 @@ def test_a_small_terminal_has_the_first_numbers(run: Path, columns: int) -> None
 @pytest.mark.parametrize("columns", [80, 120])
 def test_what_a_person_reads(run: Path, columns: int) -> None:
     code, said = asked(run, columns=columns)
-    assert code == 0 and "3 layers, 12 heads · 11 looks, steps 0 to 300" in said
+    assert code == 0 and "3 layers, 12 heads · 11 samples, steps 0 to 300" in said
     words = " ".join(said.split())
     assert "✗ lm/block_1/attention, all 4 heads:" in words and "while the other 2 of this kind look back only" in words
     assert "lm/block_0/attention 4 12 × 12 probe model/lm.py:24" in words
@@ -177,9 +177,9 @@ def test_wrong_options(run: Path, options: list[str], says: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"mode": "FLIGHT", "inside_every": 100}, "in the mode FLIGHT, which looks at no values"),
+        ({"mode": "FLIGHT", "inside_every": 100}, "in the mode FLIGHT, which records no values"),
         ({"mode": "FULL_HEALTH", "inside_every": 0}, "inside_every was 0"),
-        ({"mode": "FULL_HEALTH"}, "before recordings looked there"),
+        ({"mode": "FULL_HEALTH"}, "by a version that did not record this"),
         (
             {"mode": "FULL_HEALTH", "inside_every": 100},
             "no model was called, and nothing trained, in a step that was due",
@@ -204,7 +204,7 @@ def test_one_of_each_is_said_as_one(tmp_path: Path) -> None:
     made = InsideRun(tmp_path / "run")
     made.attention("mha", [weights(1, (1, 1, 6, 6))])
     run = made.write()
-    assert "1 layer, 1 head · 1 look, step 300" in asked(run)[1]
+    assert "1 layer, 1 head · 1 sample, step 300" in asked(run)[1]
     assert "--head 3: there is one head, 0." in asked(run, "--head", "3")[1]
     assert "--sample 3: of mha the weights were kept of sample 0 only." in asked(run, "--sample", "3")[1]
 
@@ -214,4 +214,4 @@ def test_a_run_that_has_only_begun_says_so(tmp_path: Path) -> None:
     meta = json.loads((run / "run.json").read_text()) | {"pid": os.getpid(), "started": time.time()}
     (run / "run.json").write_text(json.dumps({name: value for name, value in meta.items() if name != "ended"}))
     code, said = asked(run)
-    assert code == 2 and "it still runs, and no step that trains has been looked at yet" in said
+    assert code == 2 and "it still runs, and no step that trains has been sampled yet" in said

@@ -136,7 +136,7 @@ def test_runs_say_their_mode(width: int) -> None:
     Console(file=out, width=width).print(runs_table(runs, 2000.0, width))
     said = out.getvalue()
     assert max(map(len, said.splitlines())) <= width and all(run.name in said for run in runs)
-    assert "not looked at" in said and said.count("none bad") == 2
+    assert "not recorded" in said and said.count("none bad") == 2
     if width >= 100:
         assert [mode.name in line for mode, line in zip(modes.values(), said.splitlines()[1:])] == [True] * 3
     else:
@@ -173,12 +173,12 @@ def empty_run(ended: dict[str, object] | None = None, seen: bool = False) -> Pat
     [
         (
             {"ended": {"exit_code": 3}},
-            "ended with exit code 3 and had not imported TensorFlow. Its own stderr says",
+            "ended with exit code 3 and had not imported TensorFlow. Its stderr says",
         ),
         ({"ended": {"exit_code": 0}}, "exit code 0 and had not imported TensorFlow. Name the program that computes: "),
         ({"ended": {"exit_code": None, "signal_name": "SIGKILL"}}, "was killed by SIGKILL and had not imported"),
-        ({"ended": {"exit_code": 1}, "seen": True}, "recording did not start. Why is on the program's stderr"),
-        ({}, "the program runs, TensorFlow has computed nothing so far. Ask again later."),
+        ({"ended": {"exit_code": 1}, "seen": True}, "recording did not start. The reason is on the program's stderr"),
+        ({}, "TensorFlow has not computed anything so far. Try again later."),
     ],
 )
 def test_why_of_a_run_that_holds_nothing(run: dict[str, Any], said: str) -> None:

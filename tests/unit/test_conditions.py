@@ -107,7 +107,7 @@ def test_looks_no_closer_than_it_has_to(text: str, needs: Mode) -> None:
         ("dtype", ["dtype == 'float16'"]),
         ("shape", ["shape[0]"]),
         ("shape > (1,)", ["shape == (2, 3)"]),
-        ("shape['a'] > 1", ["whole number"]),
+        ("shape['a'] > 1", ["integer"]),
         ("max[0] > 1", ["only shape has an index"]),
         ("max in (1, 2)", ["only dtype"]),
         ("~bad", ["`not`"]),

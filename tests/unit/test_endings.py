@@ -65,15 +65,15 @@ def write_slot(run: Path, op: int, depth: int = 1) -> None:
         (killed("SIGKILL", kills=None, full=3, limit=GB), "killed-out-of-memory", "Killed: out of memory. "),
         (killed("SIGKILL", kills=None, peak=15 * GB), "killed-out-of-memory", "very likely"),
         (killed("SIGKILL", kills=None), "killed", "from outside"),
-        (killed("SIGKILL"), "killed", "not the OOM killer"),
+        (killed("SIGKILL"), "killed", "not by the OOM killer"),
         (killed("SIGSEGV"), "segfault", "segmentation fault"),
         (killed("SIGBUS"), "bus-error", "SIGBUS"),
         (killed("SIGFPE"), "arithmetic-fault", "SIGFPE"),
         (killed("SIGILL"), "illegal-instruction", "SIGILL"),
-        (killed("SIGABRT"), "aborted", "what it said last is on its stderr"),
+        (killed("SIGABRT"), "aborted", "its last message is on stderr"),
         (killed("SIGABRT") | {"said": ["x.cc:1: F y.cc:2] Check failed: a == b"]}, "aborted", "Check failed: a == b"),
         (killed("SIGABRT") | {"said": ["  what():  std::bad_alloc"]}, "aborted-out-of-memory", "std::bad_alloc"),
-        (None, "cut-short", "ended without a word"),
+        (None, "cut-short", "ended without a message"),
     ],
 )  # fmt: skip
 def test_cause_of_an_end(run: Path, facts: dict[str, Any] | None, cause: str, words: str) -> None:
@@ -152,7 +152,7 @@ def test_what_a_person_reads_fits_the_terminal(run: Path, width: int) -> None:
     console.print(verdict(ended(run, killed("SIGKILL", kills=1, limit=GB))))
     text = console.export_text()
     assert max(map(len, text.splitlines())) <= width
-    assert "Threads main thread: train.py:" in text
+    assert "Threads    main thread: train.py:" in text
     assert "the container's limit is" in text
 
 

@@ -140,7 +140,7 @@ def test_an_encoder_may_look_ahead_beside_a_decoder(tmp_path: Path) -> None:
 
 def test_labels_that_are_the_next_tokens_need_a_causal_mask(tmp_path: Path) -> None:
     (found,) = judged(tmp_path, {"mha": looks(1)}, ids=IDS, labels=SHIFTED)
-    assert found.what == "looks-ahead" and "the labels are the ids one later" in found.words
+    assert found.what == "looks-ahead" and "the labels are the ids shifted by one" in found.words
     assert judged(tmp_path / "other", {"mha": looks(1)}, ids=IDS, labels=IDS) == []
 
 
@@ -150,7 +150,7 @@ def test_a_prefix_may_be_read_whole(tmp_path: Path) -> None:
     prefix[:6, :6] = next_too[np.arange(11), np.arange(11) + 1] = False
     assert judged(tmp_path, {"mha": looks(1, masked=prefix)}, ids=IDS, labels=SHIFTED) == []
     (found,) = judged(tmp_path / "other", {"mha": looks(1, masked=next_too)}, ids=IDS, labels=SHIFTED)
-    assert found.what == "looks-ahead" and "the labels are the ids one later" in found.words
+    assert found.what == "looks-ahead" and "the labels are the ids shifted by one" in found.words
 
 
 @pytest.mark.parametrize(("names", "severity"), [({"attention_mask": PADDED != 0}, "error"), ({}, "note")])

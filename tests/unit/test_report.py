@@ -28,7 +28,7 @@ def sheet(tmp_path: Path) -> str:
 
 
 def test_it_tells_the_finding_its_line_and_what_was_seen(sheet: str) -> None:
-    assert '<span class="bad">1 problem</span>' in sheet and "from inputs that were all finite at step 3" in sheet
+    assert '<span class="bad">1 problem</span>' in sheet and "NaN or infinity from finite inputs at step 3" in sheet
     marked = re.findall(r'<span class="row here"><span class="number">(\d+)</span>', sheet)
     assert marked == ["5"]
     assert "2 NaN of 66" in sheet and "written to a variable" in sheet and "<h2>Not covered</h2>" in sheet

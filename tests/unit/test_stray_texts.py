@@ -29,7 +29,7 @@ def found(*texts: TextsSeen, op: str = "StringLower", patterns: tuple[str, ...] 
 def test_how_many_of_what_and_where() -> None:
     (told,) = found(seen(4))
     assert told.frame.line == 4 and not told.is_note
-    assert "8 of 64 that were looked at with 8 × U+0000 (NUL)" in told.why
+    assert "8 of 64 sampled that hold 8 × U+0000 (NUL)" in told.why
     assert told.evidence[0].health == "first in text 3 ('a cat\\x00')"
     assert found(TextsSeen(4, "", 4096, 8, 0, False, {"\x00": 8}, ()))[0].is_note
 

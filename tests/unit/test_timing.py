@@ -79,7 +79,7 @@ def test_a_report_of_known_steps(path: Path) -> None:
     assert told.parts["ops"] == 3 * 1_004_000 + 3 * 1002
     assert told.parts["python"] == 10 * MILLI
     assert told.bound.by == "compute"
-    assert told.tables["op"][0].name == "train_step (not looked at)"
+    assert told.tables["op"][0].name == "train_step (not recorded)"
     assert [line.name for line in told.tables["layer"][:2]] == ["(no layer)", "net/hidden"]
     assert told.to_json()["split"]["python"] == pytest.approx(0.4)
 
@@ -113,7 +113,7 @@ def test_it_fits_the_terminal(path: Path, width: int, by: str, monkeypatch: Any)
     for words in (
         "waiting for input",
         "Python between calls",
-        "our own probes",
+        "recording overhead",
         "ms/step",
         "net/hidden" if by == "layer" else "",
     ):

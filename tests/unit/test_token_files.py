@@ -73,8 +73,8 @@ def test_what_people_see() -> None:
         "BROKEN",
         "1 violation",
         "✗  attention_mask",
-        "it is the other way round",
-        "Turn it round: 1 - attention_mask",
+        "the mask is inverted",
+        "Invert it: 1 - attention_mask",
     ):
         assert part in done.stdout, part
     assert "schema" not in done.output

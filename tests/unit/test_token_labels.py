@@ -65,12 +65,12 @@ SHIFTS = {0: "t", 1: "t + 1", 2: "t + 2", -1: "t - 1"}
 @pytest.mark.parametrize(
     ("offset", "said", "severity", "words"),
     [
-        (0, {}, "note", "Right where the model moves them"),
-        (0, {"causal": True}, "note", "Right where the model moves them"),
+        (0, {}, "note", "Correct if the model shifts the labels"),
+        (0, {"causal": True}, "note", "Correct if the model shifts the labels"),
         (0, {"shifted_by": "data"}, "error", "The model sees the answer"),
-        (1, {"shifted_by": "model"}, "error", "The model moves them once more"),
-        (2, {"causal": True}, "error", "They were moved twice"),
-        (2, {}, "warning", "They were moved twice"),
+        (1, {"shifted_by": "model"}, "error", "The model shifts them again"),
+        (2, {"causal": True}, "error", "The labels are shifted twice"),
+        (2, {}, "warning", "The labels are shifted twice"),
         (-1, {"causal": True}, "error", "the wrong way"),
         (-1, {}, "warning", "the wrong way"),
     ],
@@ -89,7 +89,7 @@ def test_labels_that_are_moved_as_they_should() -> None:
     assert silent(check_batch({"input_ids": ids, "labels": ids}, vocabulary=50, shifted_by="model"))
     assert silent(check_batch(ids, ids, vocabulary=50, causal=False)), "copies are meant"
     beside = only(check_batch({"input_ids": ids[:, :-1], "labels": ids[:, 1:]}, vocabulary=50))
-    assert beside.severity == "note" and "move labels once more" in str(beside.change)
+    assert beside.severity == "note" and "shift the labels again" in str(beside.change)
     same = np.full((8, 12), 7)
     assert silent(check_batch(same, same, vocabulary=50)), "nothing can be told"
 

@@ -174,8 +174,8 @@ def test_an_inverted_mask(tokenizer: Any, dtype: Any) -> None:
     batch = bert()
     batch["attention_mask"] = (batch["input_ids"] == PAD).astype(dtype)
     found = only(check_batch(batch, tokenizer=tokenizer))
-    assert (found.rule, found.severity, found.found) == ("mask-inverted", "error", "it is the other way round")
-    assert found.change == "Turn it round: 1 - attention_mask, or ids != 0."
+    assert (found.rule, found.severity, found.found) == ("mask-inverted", "error", "the mask is inverted")
+    assert found.change == "Invert it: 1 - attention_mask, or ids != 0."
 
 
 def test_masks_of_other_forms_are_healthy() -> None:
@@ -244,7 +244,7 @@ def test_masks_with_nan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "shape", "words"), [(12, (12,), "passes by luck"), (8, (12,), "each position"), (8, (8,), "each row")]
+    ("rows", "shape", "words"), [(12, (12,), "passes by chance"), (8, (12,), "each position"), (8, (8,), "each row")]
 )
 def test_a_mask_that_is_stretched(rows: int, shape: tuple[int, ...], words: str) -> None:
     batch = bert(rows) | {"attention_mask": np.ones(shape, np.int32)}

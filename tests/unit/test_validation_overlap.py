@@ -78,7 +78,7 @@ def test_much_is_a_problem_and_little_a_note() -> None:
 
 def test_looks_are_said_to_be_looks() -> None:
     words = Overlap(8, 64, 300, "x", in_part=True).words
-    assert words == "8 of the 64 rows of validation that were looked at are among 300 rows of training (x)"
+    assert words == "8 of the 64 rows of validation that were sampled are among 300 rows of training (x)"
 
 
 def test_an_input_that_is_looked_up_twice_is_one() -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
-from tensorsleuth.core.finding import Diagnosis, Finding
+from tensorsleuth.core.confidence import confidence_words
+from tensorsleuth.core.finding import Basis, Diagnosis, Finding
 from tensorsleuth.diagnose.rules import rules
-from tensorsleuth.ui.terminal.verdict import sureness, verdict
+from tensorsleuth.ui.terminal.verdict import verdict
 from tensorsleuth.ui.tui.headline import headline
 
 LINE = "        return tf.reduce_mean(tf.nn.relu(first) + tf.math.log(second) * tf.exp(third))  # the end"
@@ -37,7 +39,7 @@ def test_the_line_is_shown_whole(width: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("notes", "told"), [(0, "HEALTHY  4 steps"), (1, "HEALTHY, 1 note  4 s"), (2, "HEALTHY, 2 notes")]
+    ("notes", "told"), [(0, "HEALTHY  no problem found"), (1, "HEALTHY, 1 note  no"), (2, "HEALTHY, 2 notes")]
 )
 def test_notes_are_counted_beside_the_verdict(notes: int, told: str) -> None:
     out, found = io.StringIO(), Diagnosis("run", (), (), (), (), 10, 4, notes=(finding(),) * notes)
@@ -56,12 +58,33 @@ def test_what_is_not_covered_is_one_folded_line() -> None:
     assert " ".join(line.strip() for line in told).endswith("(it raises: indices[28,0] = 120 is not in [0, 120))")
 
 
+EXPLAINED = "high: its inputs explain it, and no earlier value was NaN or infinite"
+BUILT, COUNTED = "high: the graph is built this way", "high: it was counted in the recording"
+
+
 @pytest.mark.parametrize(
-    ("cause", "sure"),
-    [("heads-mixed", "yes: it is how the graph is made"), ("softmax-axis", "yes: it is how the graph is made")]
-    + [("mask-multiplied", "yes: it is how the graph is made")]
-    + [("saturated-attention", "yes: it was counted"), ("padding-unmasked", "yes: it was counted")],
+    ("cause", "confidence", "words"),
+    [("log-zero", 0.9, EXPLAINED), ("log-zero", 0.7, "medium: it fits what was recorded")]
+    + [("log-zero", 0.69, "low: other causes may fit as well")]
+    + [("heads-mixed", 0.9, BUILT), ("softmax-axis", 0.93, BUILT), ("mask-multiplied", 0.93, BUILT)]
+    + [("saturated-attention", 0.9, COUNTED), ("padding-unmasked", 0.9, COUNTED)]
+    + [("loss-rose", 0.6, "medium: it was counted in the recording, but it may be intended")]
+    + [("violation", 1.0, "high: the expectation was checked on this tensor")]
+    + [("origin", 0.4, "high for the line: its inputs were finite and its output was not. The reason is unknown")],
 )
-def test_what_is_read_off_the_graph_was_not_counted(cause: str, sure: str) -> None:
-    (rule,) = [rule for rule in rules() if cause in rule.slugs]
-    assert sureness(replace(finding(), cause=cause, basis=rule.basis)) == sure
+def test_confidence_in_words(cause: str, confidence: float, words: str) -> None:
+    basis = next((rule.basis for rule in rules() if cause in rule.slugs), Basis.BAD_VALUE)
+    found = replace(finding(), cause=cause, confidence=confidence, basis=basis)
+    assert confidence_words(found) == words
+    out = io.StringIO()
+    Console(file=out, width=160).print(verdict(Diagnosis("run", (found,), (), (), (), 10, 4)))
+    assert f"   Confidence {words}\n" in re.sub(" +\n", "\n", out.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("confidence", "words"),
+    [(0.9, "high: the process ended this way"), (0.7, "medium: it fits what was recorded")]
+    + [(0.5, "low: other causes may fit as well")],
+)
+def test_confidence_in_how_a_process_ended(confidence: float, words: str) -> None:
+    assert confidence_words(replace(finding(), cause="killed", confidence=confidence), is_end=True) == words

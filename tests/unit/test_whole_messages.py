@@ -65,11 +65,11 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: expect(X, shape=(2.5, 3)),
-        "expect(shape=(2.5, 3)): 2.5 is no size: a whole number, a name, None for any size, or ... for any dimensions.",
+        "expect(shape=(2.5, 3)): 2.5 is no size: an integer, a name, None for any size, or ... for any dimensions.",
     ),
     (
         lambda: expect(X, rank=-1),
-        "expect(rank=-1): a whole number of 0 or more, or up to 8 of them, such as rank=2 or rank=(3, 4).",
+        "expect(rank=-1): an integer of 0 or more, or up to 8 of them, such as rank=2 or rank=(3, 4).",
     ),
     (
         lambda: expect(X, shape=(..., ...)),
@@ -94,7 +94,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: expect(X, sums_to=1, axis=0.5),
-        "expect(axis=0.5): a whole number: the axis along which values are summed, or increase.",
+        "expect(axis=0.5): an integer: the axis along which values are summed, or increase.",
     ),
     (
         lambda: expect(X, dtype="float33"),
@@ -139,7 +139,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
         "NoBatches has no batches: its len() is 0.",
     ),
     (lambda: watch(X, name=5), "watch(name=5): a name is a text, such as name='logits'."),
-    (lambda: watch("a", every=0), "every is 0; it must be a whole number of steps, from 1 on."),
+    (lambda: watch("a", every=0), "every is 0; it must be a number of steps, from 1 on."),
     (
         lambda: watch("a", what=5),
         "what is 5; it must be one or more of scalar, norm, histogram, quantiles, image, text, value.",

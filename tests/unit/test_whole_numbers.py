@@ -1,4 +1,4 @@
-"""Which whole numbers a type holds: held against NumPy's own casts."""
+"""Which integers a type holds: held against NumPy's own casts."""
 
 from __future__ import annotations
 

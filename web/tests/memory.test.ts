@@ -47,7 +47,7 @@ describe("in words", () => {
   it("tells the whole, a point, a moment", () => {
     expect(summary({ ...memory, limit: 1000 * MB })).toBe("Resident memory over 30.0 s: 500 MB when recording began, 900 MB at most. The peak is at 2.00 s. The limit is 1 GB.");
     expect(pointWords(memory, 2)).toBe("at 2.00 s, step 1: 900 MB resident, 150 MB in tensors");
-    expect(pointWords(memory, 3)).toContain("tensors were not looked at");
+    expect(pointWords(memory, 3)).toContain("tensors were not recorded");
     expect(title(moment)).toBe("At 2.00 s, step 1, the peak");
   });
   it("has parts that add up to the growth, and names what was running", () => {

@@ -89,5 +89,5 @@ test("health in words, also where nothing is counted", () => {
   expect(inWords(someHealth({ bad: true, negInf: 73 }))).toBe("73 −∞, 500 positive, 500 negative");
   expect([inWords(someHealth({ ...none, bad: true })), inWords(someHealth(none)), parts(someHealth(none))]).toEqual(["has NaN or infinity", "no NaN or infinity", []]);
   run.value = aRun();
-  expect(inWords(someHealth(none))).toBe("not looked at"); // this run counts, so what has no counts was not looked at
+  expect(inWords(someHealth(none))).toBe("not recorded"); // this run counts, so what has no counts was not looked at
 });

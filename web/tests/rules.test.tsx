@@ -32,7 +32,7 @@ test("the tensor in focus says which rules it is shown for, where they stand and
   expect(part("src").value).toBe("0:7");
 });
 
-test("a mode that looks at no values finds none that are bad", () => {
+test("a mode that records no values finds none that are bad", () => {
   const said = (mode: string, bad = 0, tensors = 9): string => badness({ mode, bad, tensors });
-  expect([said("NO_TENSOR"), said("SHAPE"), said("FLIGHT"), said("CURT_HEALTH"), said("FLIGHT", 7), said("FULL_HEALTH", 0, 0)]).toEqual(["values not looked at", "values not looked at", "no call went bad", "no bad values", "7 bad", "nothing recorded"]);
+  expect([said("NO_TENSOR"), said("SHAPE"), said("FLIGHT"), said("CURT_HEALTH"), said("FLIGHT", 7), said("FULL_HEALTH", 0, 0)]).toEqual(["values not recorded", "values not recorded", "no call went bad", "no bad values", "7 bad", "nothing recorded"]);
 });

@@ -22,9 +22,9 @@ function shown(said = aVerdict(), of = aRun()) {
   return render(<Verdict />);
 }
 
-test("a finding says what, where, when, what to change and how sure it is", () => {
+test("a finding says what, where, when, how to fix it and how far to trust it", () => {
   const text = shown().container.textContent ?? "";
-  for (const part of ["digits_mlp.py:79 takes log(0)", "in cross_entropy", "step 2, epoch 0, batch 2", "layer loss", "compute the loss from the logits", "yes (96 %)", "73 zeros of 1,000", "line 73"]) expect(text).toContain(part);
+  for (const part of ["digits_mlp.py:79 takes log(0)", "in cross_entropy", "step 2, epoch 0, batch 2", "layer loss", "compute the loss from the logits", "Confidencehigh: its inputs explain it", "73 zeros of 1,000", "line 73"]) expect(text).toContain(part);
   expect(text).not.toContain("/site"); // the name of the file is enough
 });
 
@@ -59,17 +59,17 @@ test("several findings are gone through one by one", () => {
 test("it can be made small", () => {
   const { getByText, queryByText } = shown();
   fireEvent.click(getByText("Less"));
-  expect(queryByText("Change")).toBeNull();
+  expect(queryByText("Fix")).toBeNull();
   fireEvent.click(getByText("More"));
-  expect(queryByText("Change")).not.toBeNull();
+  expect(queryByText("Fix")).not.toBeNull();
 });
 
 test.each([
-  [aRun(), {}, "Healthy", "50 steps, 18,900 tensors, no bad value that matters."],
+  [aRun(), {}, "Healthy", "No problem found in 50 steps, 18,900 tensors."],
   [aRun({ live: true }), {}, "Healthy", "so far"],
-  [aRun({ status: "killed", ending: "SIGKILL" }), {}, "Ended: SIGKILL", "50 steps, 18,900 tensors until then, no bad value that matters."],
-  [aRun({ mode: "FLIGHT" }), {}, "Healthy", "50 steps, 18,900 tensors; no call returned a bad value or wrote one."],
-  [aRun(), { blind: "SHAPE" }, "Unknown", "Mode SHAPE looks at no values. Record again in the usual mode: sleuth run digits_mlp.py"],
+  [aRun({ status: "killed", ending: "SIGKILL" }), {}, "Ended: SIGKILL", "No other problem found in 50 steps, 18,900 tensors until then."],
+  [aRun({ mode: "FLIGHT" }), {}, "Healthy", "No call returned or wrote a NaN or an infinity in 50 steps, 18,900 tensors."],
+  [aRun(), { blind: "SHAPE" }, "Unknown", "Mode SHAPE records no values. Record again in the usual mode: sleuth run digits_mlp.py"],
   [aRun({ tensors: 0, live: true }), {}, "Starting", "nothing yet"],
   [aRun({ tensors: 0 }), { unjudged: "The program ended with exit code 3." }, "Unknown", "exit code 3"],
 ])("without a finding it says what that rests on", (of, change, mark, words) => {
@@ -85,10 +85,10 @@ test("advice is told, and does not make a run ill", () => {
   expect(text).not.toContain("/w/train.py");
 });
 
-test("what needs no bad value is as sure as the terminal says", () => {
-  const text = shown(aVerdict({ findings: [aFinding({ cause: "heads-mixed", counted: "yes: it is how the graph is made" })] })).container.textContent ?? "";
-  expect(text).toContain("yes: it is how the graph is made");
-  expect(text).not.toContain("nothing before it was bad");
+test("the confidence is what the terminal says, also for an end", () => {
+  const text = shown(aVerdict({ findings: [aFinding({ cause: "heads-mixed", confidence_words: "high: the graph is built this way" })] })).container.textContent ?? "";
+  expect(text).toContain("high: the graph is built this way");
+  expect(text).not.toContain("no earlier value was NaN");
 });
 
 test("what limits it is told: masked, not covered, damaged", () => {
@@ -107,9 +107,9 @@ const anEnd: Ending = {
 };
 
 test("how a program ended: threads, lines, memory and tensors, with the finding that is about it", () => {
-  const { container, getByText, getByRole } = shown(aVerdict({ findings: [aFinding({ cause: "killed-out-of-memory", summary: "Killed: out of memory." })], end: anEnd }));
+  const { container, getByText, getByRole } = shown(aVerdict({ findings: [aFinding({ cause: "killed-out-of-memory", summary: "Killed: out of memory.", confidence_words: "high: the process ended this way" })], end: anEnd }));
   const text = container.textContent ?? "";
-  for (const part of ["main thread: train.py:31 MatMul → float32 [8192, 8192], layer dense, in step (train.py:40), for 900 ms", "thread 4: last train.py:31 Fill, 2 s before", "and 1 more thread", "train.py:9 in reads", "Killed", "228 MB → 928 MB in 8.8 s", "at most 928 MB, the container's limit is 944 MB", "352 MB 11 × grow float32 4000×2000, train.py:11, 8.1 s old", "yes: it is how the process ended"]) expect(text).toContain(part);
+  for (const part of ["main thread: train.py:31 MatMul → float32 [8192, 8192], layer dense, in step (train.py:40), for 900 ms", "thread 4: last train.py:31 Fill, 2 s before", "and 1 more thread", "train.py:9 in reads", "Killed", "228 MB → 928 MB in 8.8 s", "at most 928 MB, the container's limit is 944 MB", "352 MB 11 × grow float32 4000×2000, train.py:11, 8.1 s old", "high: the process ended this way"]) expect(text).toContain(part);
   expect(getByRole("img", { name: /^Memory up to the end/ })).toBeTruthy();
   fireEvent.click(getByText("train.py:11"));
   expect([part("panel").value, part("src").value]).toEqual(["source", "0:11"]);

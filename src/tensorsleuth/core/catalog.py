@@ -1,4 +1,4 @@
-"""What the rows of a trace refer to: source lines, functions and their nodes, eager ops."""
+"""The catalogue that the rows of a trace refer to: source lines, functions and their nodes, eager ops."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where in the program an op was made: its stack, outermost first."""
+    """The place in the program that made an op: its stack, outermost first."""
 
     id: int
     frames: tuple[Frame, ...]

@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Kind(Enum):
-    """What a value of a dtype is, as far as its health goes."""
+    """The kind of value that a dtype holds, as far as its health goes."""
 
     FLOAT = "float"
     COMPLEX = "complex"

@@ -9,6 +9,6 @@ LONGEST = 200  # letters of a message that is told beside something else
 
 
 def first_line(message: str) -> str:
-    """What a message says, in one line and without its marks."""
+    """Return the first line of a message, without its marks."""
     lines = MARKS.sub("", message).strip().splitlines()
     return lines[0].strip()[:LONGEST] if lines else ""

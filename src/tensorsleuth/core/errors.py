@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class SleuthError(Exception):
-    """What went wrong, what was expected, one next step: the message is shown as it is."""
+    """An error with what went wrong, what was expected and one next step. The message is shown as it is."""
 
     ag_pass_through = True  # AutoGraph would replace it with an error of its own
 
@@ -45,7 +45,7 @@ ExpectationError.__module__ = "tensorsleuth"  # as users know it
 
 
 class ExpectationWarning(UserWarning):
-    """The same, where `on_violation` is "warn"."""
+    """A broken expectation, as a warning if `on_violation` is "warn"."""
 
 
 ExpectationWarning.__module__ = "tensorsleuth"

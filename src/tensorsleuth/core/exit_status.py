@@ -1,4 +1,4 @@
-"""How a program ended."""
+"""The exit status of a program."""
 
 from __future__ import annotations
 
@@ -26,3 +26,8 @@ class Ending:
             return signal.Signals(-self.status).name
         except ValueError:  # real-time signals have no names
             return f"signal {-self.status}"
+
+
+def stopped_by(signal_name: str) -> str:
+    """Return how a signal ended a program, as the words after its name."""
+    return "was interrupted (Ctrl-C)" if signal_name == "SIGINT" else f"was killed by {signal_name}"

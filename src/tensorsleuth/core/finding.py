@@ -1,4 +1,4 @@
-"""What a diagnosis finds."""
+"""Findings and diagnoses."""
 
 from __future__ import annotations
 
@@ -102,6 +102,7 @@ class Diagnosis:
     end: LastMoments | None = None  # how it ended, and what it was doing then
     notes: tuple[Finding, ...] = ()  # advice: what costs time or memory, and harms nothing
     unjudged: str | None = None  # why nothing can be said: nothing was recorded
+    inside: bool = False  # layers, gradients and attention were recorded, and so checked
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)

@@ -1,4 +1,4 @@
-"""Where in `fit`, `evaluate` or `predict` of a Keras model the program was."""
+"""The position in `fit`, `evaluate` or `predict` of a Keras model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Phase(IntEnum):
-    """Which of them was under way."""
+    """The loop of Keras that was running."""
 
     NONE = 0
     TRAIN = 1

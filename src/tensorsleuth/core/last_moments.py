@@ -1,4 +1,4 @@
-"""How a program ended, and what it was doing then."""
+"""The end of a program, and its last activity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tensorsleuth.core.catalog import Frame
 
 @dataclass(frozen=True)
 class Doing:
-    """What a thread had begun, or an op in a function that had all it needs and had put out nothing."""
+    """An op that a thread was running, or an op in a function that had all its inputs and no output yet."""
 
     thread: str  # `main thread`, `thread 4`
     op: str
@@ -66,7 +66,7 @@ class Held:
 
 @dataclass(frozen=True)
 class MemoryAtEnd:
-    """How much memory there was."""
+    """The memory of a process at its end."""
 
     used: int | None  # by the process when it was last seen, in bytes, without files that are mapped
     peak: int | None  # the most that it used; where nobody looked in between, with files

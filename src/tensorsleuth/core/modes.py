@@ -1,4 +1,4 @@
-"""What is looked at in each tensor. The names are TensorFlow's, the numbers ours."""
+"""Recording modes. The names are TensorFlow's, the numbers ours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Mode(IntEnum):
-    """How much is recorded of every tensor, from least to most."""
+    """The amount that is recorded of every tensor, from least to most."""
 
     NO_TENSOR = 0  # that it was computed, and when
     SHAPE = 1  # dtype and shape

@@ -1,4 +1,4 @@
-"""What came of running a call again."""
+"""Outcomes of replaying a call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Outcome(Enum):
-    """How far a call that went bad could be looked into."""
+    """The result of replaying a call that went bad."""
 
     AGAIN = "again"  # it went bad again, and was seen
     UNCOMPILED = "uncompiled"  # the same, of a function that XLA compiles

@@ -12,7 +12,7 @@ INSIDE = "inside"
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What rows of watched.bin belong to."""
+    """A watched thing that rows of watched.bin belong to."""
 
     number: int
     kind: str  # one of KINDS
@@ -27,13 +27,13 @@ class Series:
 
     @property
     def tag(self) -> str:
-        """How it is called where all kinds stand side by side."""
+        """Return the name to use where all kinds stand side by side."""
         return f"{self.kind}/{self.name}" if self.kind in ("gradient", "update") else self.name
 
 
 @dataclass(frozen=True, slots=True)
 class LogMessage:
-    """What `tensorsleuth.log` printed once."""
+    """One message that `tensorsleuth.log` printed."""
 
     time: float  # seconds since 1970
     step: int  # the training step

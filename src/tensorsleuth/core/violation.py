@@ -20,7 +20,7 @@ class Remark(str):
 
 @dataclass(frozen=True)
 class Violation:
-    """What was expected, how many elements broke it, the first few positions and values, where, and what to change."""
+    """A broken expectation: expected, the number of broken elements, the first of them, the place and the fix."""
 
     rule: str  # what was asked: dtype, shape, finite, between…
     name: str  # of the tensor, or the feature of a data set
@@ -81,7 +81,7 @@ class Violation:
 
     @staticmethod
     def from_json(described: dict[str, Any]) -> Violation:
-        """What `to_json` made; raises ValueError, TypeError or KeyError where it is something else."""
+        """Return the violation that `to_json` wrote; raise ValueError, TypeError or KeyError for anything else."""
         known = {field.name for field in fields(Violation)}
         kept = {name: value for name, value in described.items() if name in known}
         kept["positions"] = tuple(tuple(int(one) for one in at) for at in described.get("positions", ()))

@@ -1,4 +1,4 @@
-"""How data reaches the checks: a stretch of rows at a time, from whatever holds it."""
+"""Blocks of rows, in which data reaches the checks from any source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tensorsleuth.native.row_health import hash_rows, is_number, look_rows
 
 BLOCK_BYTES = 4 << 20  # large enough that Python costs little, small enough for the cache
 GROUP_BYTES = 8192  # rows are looked at in groups of about this size
-EXACT = 2**53  # whole numbers up to here are doubles
+EXACT = 2**53  # integers up to here are doubles
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Piece:
         return self.places is not None
 
     def at(self, index: tuple[int, ...]) -> tuple[int, ...]:
-        """Where in the whole a value of this piece is."""
+        """Return the position of this piece's value in the whole."""
         if self.places is not None:
             return tuple(int(place) for place in self.places[index[0]])
         return (self.start + int(index[0]), *(int(place) for place in index[1:])) if self.shape else ()
@@ -64,7 +64,7 @@ class Piece:
 
     @once
     def health(self) -> Array:
-        """What the native kernel sees in each group of rows, the last one being shorter."""
+        """Return the native kernel's health of each group of rows; the last group is shorter."""
         return look_rows(self.array, Mode.FULL_HEALTH, self.rows_a_group)
 
     @once
@@ -85,7 +85,7 @@ class Piece:
 
     @once
     def missing(self) -> npt.NDArray[np.bool_]:
-        """Which values are not there: NaN, NaT, None, or empty text."""
+        """Return which values are missing: NaN, NaT, None, or empty text."""
         kind = self.array.dtype.kind
         if kind in "fcV":
             return np.isnan(self.array)
@@ -159,7 +159,7 @@ def _text_numbers(array: Array) -> npt.NDArray[np.uint64]:
 
 
 class Source(Protocol):
-    """What a reader makes of the user's data."""
+    """The user's data, as a reader presents it."""
 
     title: str
     columns: tuple[Column, ...]
@@ -172,7 +172,7 @@ class Source(Protocol):
 
 @dataclass
 class Facts:
-    """What most sources are: a title, columns, and a function that reads."""
+    """A source with a title, columns, and a function that reads."""
 
     title: str
     columns: tuple[Column, ...]
@@ -189,6 +189,6 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 
 def rows_a_block(arrays: Mapping[str, Any]) -> int:
-    """How many rows make a block."""
+    """Return the number of rows of a block."""
     bytes_a_row = sum(int(np.prod(array.shape[1:])) * array.dtype.itemsize for array in arrays.values())
     return int(max(1, BLOCK_BYTES // max(1, bytes_a_row)))

@@ -1,4 +1,4 @@
-"""What a check is: it sees every block once, in order, and says at the end what was wrong."""
+"""The interface of a check: it sees every block once, in order, and reports at the end."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ LABEL_NAMES = frozenset({"y", "label", "labels", "target", "targets", "class"})
 
 @dataclass
 class Case:
-    """What is known before reading: the schema, if any, and the columns of each part under the schema's names."""
+    """The facts before reading: the schema, if any, and the columns of each part under the schema's names."""
 
     schema: Schema | None
     columns: dict[str, tuple[Column, ...]]
     _features: dict[str, Feature | None] = field(default_factory=dict)
 
     def feature(self, name: str) -> Feature | None:
-        """What is expected of a column; None where the schema says nothing of it."""
+        """Return the schema's feature of a column; None if the schema does not have it."""
         if name not in self._features:
             implied = Label() if name.rpartition("/")[2].lower() in LABEL_NAMES else Feature()
             self._features[name] = implied if self.schema is None else self.schema.get(name)
@@ -87,11 +87,11 @@ class FeatureCheck(Check):
                 yield violation if part == DATA else replace(violation, where=part)
 
     def wants(self, feature: Feature, piece: Piece) -> bool:
-        """Is there anything to look for."""
+        """Return whether there is anything to look for."""
         return True
 
     def begin(self, feature: Feature, piece: Piece) -> Any:
-        """What is kept of a feature, from its first piece on."""
+        """Return the state of a feature, from its first piece on."""
         return Tally()
 
     def look(self, state: Any, feature: Feature, piece: Piece) -> None:

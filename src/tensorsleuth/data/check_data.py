@@ -1,4 +1,4 @@
-"""Holds data to a schema, or to what is never right: one pass over each part, in bounded memory."""
+"""Holds data to a schema, or to what is always wrong: one pass over each part, in bounded memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is expected of one part of a data set."""
+"""The expectations on one part of a data set."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Feature:
-    """What is expected of one array, column or component. What is not said is not expected.
+    """The expectations on one array, column or component. Anything unsaid is not expected.
 
     Feature("float32", shape=("batch", 28, 28), between=(0, 1))
     """
@@ -62,7 +62,7 @@ class Feature:
 
 @dataclass(frozen=True, repr=False)
 class Label(Feature):
-    """What a model is to predict: whole numbers from 0, or names; or a row of shares that is 1 in all (one-hot).
+    """The target of a model: integers from 0, or names; or a row of shares with sum 1 (one-hot).
 
     Label(classes=10)
     """

@@ -77,7 +77,7 @@ class Shared(NamedTuple):
 
 
 def shared(known: HashSample, asked: HashSample, few: int) -> Shared:
-    """Which rows of `asked` are in `known`."""
+    """Return which rows of `asked` are in `known`."""
     each = max(known.one_in, asked.one_in)  # what both have kept
     hashes, rows = known.sorted(each)
     wanted, places = asked.sorted(each)

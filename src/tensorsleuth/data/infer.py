@@ -28,7 +28,7 @@ OFTEN = 4  # times that each category is there, on average: fewer, and it is tex
 
 
 class Portrait:
-    """What was seen of one column."""
+    """The recorded facts about one column."""
 
     def __init__(self, column: Column) -> None:
         self.name = column.name
@@ -116,7 +116,7 @@ def _duplicates(rows: DuplicateRows) -> float:
 
 
 def feature_of(seen: Portrait, alike: bool) -> Feature:
-    """What a column suggests."""
+    """Return the feature that a column suggests."""
     told: dict[str, Any] = {"dtype": _dtype(seen), "shape": _shape(seen)}
     told |= {"missing": _share_up(seen.missing, seen.count), "finite": not seen.infinite}
     told |= {

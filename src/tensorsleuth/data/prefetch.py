@@ -9,7 +9,7 @@ from tensorsleuth.data.block import Block
 
 
 def looked_ahead(blocks: Iterator[Block], names: tuple[str, ...], hashed: bool) -> Iterator[Block]:
-    """The same blocks, one ahead, with the health of their pieces and the hashes of their rows found already."""
+    """Yield the blocks, one ahead, with the health of their pieces and the hashes of their rows."""
 
     def take() -> Block | None:
         block = next(blocks, None)

@@ -1,4 +1,4 @@
-"""What a check of data came to."""
+"""The result of a check of data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DataError(SleuthError):
 
 @dataclass(frozen=True)
 class DataReport:
-    """What was wrong with data, worst first. Iterate it for the violations; print it for a table."""
+    """The violations in data, worst first. Iterate it for the violations; print it for a table."""
 
     titles: dict[str, str]  # what was read, by part: data, validation, against
     rows: dict[str, int]
@@ -50,12 +50,16 @@ class DataReport:
 
     @property
     def basis(self) -> str:
-        """What the data was held to."""
-        return "held to the schema" if self.declared else "no schema: only what is never right was looked for"
+        """Return what the data was checked against."""
+        return (
+            "held to the schema"
+            if self.declared
+            else "no schema: checked only for what is always wrong (NaN, ∞, constants, duplicates, …)"
+        )
 
     @property
     def breaks(self) -> str:
-        """What bad data does, in the words of the error."""
+        """Return the consequence of bad data, in the words of the error."""
         return "breaks its schema"
 
     @property

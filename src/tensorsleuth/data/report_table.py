@@ -100,14 +100,14 @@ def _found(violation: Violation) -> str:
 
 
 def as_text(report: Any) -> str:
-    """The same without colours, as wide as the terminal."""
+    """Return the table without colours, as wide as the terminal."""
     out = io.StringIO()
     Console(file=out, width=shutil.get_terminal_size().columns, highlight=False).print(data_table(report))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
 def as_html(report: Any) -> str:
-    """The same for a notebook."""
+    """Return the table for a notebook."""
     console = Console(file=io.StringIO(), width=120, highlight=False, record=True)
     console.print(data_table(report))
     return console.export_html(

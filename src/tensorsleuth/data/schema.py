@@ -1,4 +1,4 @@
-"""What is expected of a data set, declared in Python or in a file."""
+"""The schema of a data set, declared in Python or in a file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Progress = Callable[[str, int, int | None], None]  # what is read, rows so far, 
 
 
 class Schema(Mapping[str, Feature]):
-    """What is expected of each part of a data set, by name, and of its rows.
+    """The expectations on each part of a data set, by name, and on its rows.
 
     schema = Schema({"image": Feature("float32", shape=("batch", 28, 28), between=(0, 1)), "label": Label(classes=10)})
     schema.check("train.npz", validation="val.npz").raise_if_bad()

@@ -13,7 +13,7 @@ KEPT = 5
 
 
 class Tally:
-    """How many values broke an expectation, of how many, and the first few."""
+    """The number of values that broke an expectation, of how many, and the first few."""
 
     def __init__(self) -> None:
         self.broken = 0

@@ -81,7 +81,7 @@ def cross_entropy(labels, probs):
 
 @tf.function
 def cross_entropy_from_logits(labels, logits):
-    """The same quantity, from what softmax is applied to, so that no probability is ever rounded to 0."""
+    """Return the same quantity from the logits, so that no probability is ever rounded to 0."""
     return tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels, logits))
 
 

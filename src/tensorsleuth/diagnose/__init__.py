@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def diagnose(run: Trace | str | os.PathLike[str] | None = None) -> Diagnosis:
-    """What went wrong in a run: an open trace, a name, the start of one, or a path; the latest where none is given."""
+    """Return the diagnosis of a run: an open trace, a name, the start of one, or a path; the latest run by default."""
     from tensorsleuth.diagnose.report import diagnose as report
     from tensorsleuth.trace.reader import Trace, open_trace
 

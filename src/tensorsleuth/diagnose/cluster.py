@@ -52,7 +52,7 @@ def _short(process: ProcessTrace) -> str:
 
 
 def _order(finding: Finding) -> tuple[bool, int]:
-    """Who only lost the others comes last; else who broke in the earlier step comes first."""
+    """Return the sort key: those that only lost other workers come last; else the earlier step comes first."""
     return finding.cause == LOST, finding.step if finding.step is not None else -1
 
 
@@ -78,7 +78,7 @@ def _fate(process: ProcessTrace, findings: list[Finding], too: str) -> str:
 
 
 def _was_received(process: ProcessTrace) -> bool:
-    """Of the first call with anything bad in it: did that come out of a collective."""
+    """Return whether the first call with a bad tensor got it from a collective."""
     first = next(process.bad_rows())
     call = process.call_of(first)
     for row in process.bad_rows():

@@ -11,10 +11,10 @@ _BAD = (("nan", "NaN"), ("neg_inf", "−∞"), ("pos_inf", "+∞"))
 
 
 def describe_health(row: Any, index: tuple[int, ...] | None = None) -> str:
-    """What is known of a tensor, e.g. `1 −∞ of 1,000 (row 41, column 7)` or `1 zero of 1,000, range 0 … 0.9998`."""
+    """Return a tensor's health in words: `1 −∞ of 1,000 (row 41, column 7)`, `1 zero of 1,000, range 0 … 0.9998`."""
     flags = int(row["flags"])
     if not flags & EventFlag.LOOKED:
-        return "not looked at"
+        return "not recorded"
     if not flags & EventFlag.COUNTED:
         return "holds NaN or ∞" if flags & EventFlag.BAD else "finite"
     counts = [f"{int(row[name]):,} {word}" for name, word in _BAD if row[name]]

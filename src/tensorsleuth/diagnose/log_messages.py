@@ -1,4 +1,4 @@
-"""What the program had logged when it went wrong: the context that its author thought worth a line."""
+"""The messages that the program had logged when it went wrong: context that its author chose."""
 
 from __future__ import annotations
 

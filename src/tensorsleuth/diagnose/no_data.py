@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tensorsleuth.core.exit_status import stopped_by
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.run_summary import mode_of
@@ -19,13 +20,13 @@ def why_nothing(trace: Trace) -> str | None:
     if any(process.event_count for process in trace.processes) or (calls and mode_of(trace) is Mode.FLIGHT):
         return None
     if trace.trouble:
-        return "What was recorded cannot be read."
+        return "The recording cannot be read."
     if run_folder.is_alive(trace.path):
-        return "Nothing is recorded yet: the program runs, TensorFlow has computed nothing so far. Ask again later."
+        return "Nothing is recorded yet: TensorFlow has not computed anything so far. Try again later."
     if not trace.processes:
         return _not_begun(trace)
     if calls:
-        return f"Nothing was recorded: ops ran, but none that was asked for{_filters(trace)}. Record without filters."
+        return f"Nothing was recorded: the filters selected no op{_filters(trace)}. Record without filters."
     ran = f"TensorFlow was imported, but no op ran until the program {_ended(trace)}"
     return f"Nothing was recorded: {ran}. {_next(trace)}"
 
@@ -33,9 +34,9 @@ def why_nothing(trace: Trace) -> str | None:
 def _not_begun(trace: Trace) -> str:
     if (trace.path / run_folder.TENSORFLOW_SEEN).exists():
         return (
-            "Nothing was recorded: TensorFlow was imported, but recording did not start. Why is on the program's "
-            f'stderr, in the line "tensorsleuth: not recording: …". The program {_ended(trace)}. '
-            "Look for what is missing: sleuth doctor"
+            "Nothing was recorded: TensorFlow was imported, but recording did not start. The reason is on the "
+            f'program\'s stderr, in the line "tensorsleuth: not recording: …". The program {_ended(trace)}. '
+            "Check this machine: sleuth doctor"
         )
     return f"Nothing was recorded: the program {_ended(trace)} and had not imported TensorFlow. {_next(trace)}"
 
@@ -43,8 +44,8 @@ def _not_begun(trace: Trace) -> str:
 def _ended(trace: Trace) -> str:
     end = trace.meta.get("ended", {})
     if isinstance(end.get("signal"), str):
-        return f"was killed by {end['signal']}"
-    return f"ended with exit code {end['exit']}" if isinstance(end.get("exit"), int) else "ended, nobody saw how,"
+        return stopped_by(end["signal"])
+    return f"ended with exit code {end['exit']}" if isinstance(end.get("exit"), int) else "ended (how was not recorded)"
 
 
 def _next(trace: Trace) -> str:
@@ -52,7 +53,7 @@ def _next(trace: Trace) -> str:
     if end.get("exit") == 0:
         return "Name the program that computes: sleuth run train.py"
     said = [line for line in end.get("said") or () if isinstance(line, str)][-1:]
-    return f"It said last: {said[0]}" if said else "Its own stderr says why: mend that first, then record again."
+    return f"Its last message: {said[0]}" if said else "Its stderr says why: fix that first, then record again."
 
 
 def _filters(trace: Trace) -> str:

@@ -1,4 +1,4 @@
-"""How a finding was seen, where that was not when it happened: the call was run again."""
+"""The way in which a finding was seen, if that was in a replay of the call."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from tensorsleuth.core.replay_outcome import Outcome
 from tensorsleuth.trace.process.process import ProcessTrace
 
 _WORDS = {
-    Outcome.AGAIN: "when the call was run again with the same inputs, variables and random numbers",
-    Outcome.UNCOMPILED: "when the call, which XLA compiles, was run again uncompiled: it went bad in the same way",
-    Outcome.COMPILED: "when the call was run again with its tensors handed out: it goes bad only when XLA compiles it",
-    Outcome.NOT_REPRODUCED: "from outside only: the call was run again, and went well",
-    Outcome.NOT_RUN: "from outside only: the call could not be run again",
+    Outcome.AGAIN: "when the call was replayed with the same inputs, variables and random numbers",
+    Outcome.UNCOMPILED: "when the call, which XLA compiles, was replayed without XLA: it went bad in the same way",
+    Outcome.COMPILED: "when the call was replayed with its tensors as outputs: it goes bad only if XLA compiles it",
+    Outcome.NOT_REPRODUCED: "only by its results: the call was replayed, and the replay was healthy",
+    Outcome.NOT_RUN: "only by its results: the call could not be replayed",
 }
 
 

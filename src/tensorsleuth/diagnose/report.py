@@ -42,7 +42,7 @@ CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowEr
 
 
 def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
-    """What went wrong in a run, the root first. Takes a trace, or what `open` takes."""
+    """Return the diagnosis of a run, the root cause first. Takes a trace, or what `open` takes."""
     if not isinstance(trace, Trace):
         trace = open_trace(trace)
     end = trace.meta.get("ended", {})
@@ -50,7 +50,7 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
     found, moments, unclear = with_end(trace, found)
     findings = list({(one.file, one.line, one.cause, one.severity): one for one in reversed(found)}.values())[::-1]
     blind = _blind(trace)
-    unseen = {"what": "the values of tensors", "why": f"mode {blind} does not look at them", "site": 0}
+    unseen = {"what": "the values of tensors", "why": f"mode {blind} does not record them", "site": 0}
     return Diagnosis(
         str(trace.path),
         tuple(finding for finding in findings if finding.severity == "error")[:MAX_FINDINGS],
@@ -63,11 +63,12 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         moments,
         tuple(finding for finding in findings if finding.severity == "note")[:MAX_FINDINGS],
         why_nothing(trace),
+        bool(trace.inside()),
     )
 
 
 def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], list[str]]:
-    """Those of all processes; a trace that contradicts itself costs a line, not the verdict on the others."""
+    """Return the findings of all processes; a contradictory trace costs a line, not the verdict on the others."""
     found: Found = []
     from_rules: list[Finding] = []  # of all processes behind what went bad in any
     trouble: list[str] = []
@@ -93,7 +94,7 @@ def _blind(trace: Trace) -> str | None:
 
 
 def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Finding]:
-    """What went wrong in one process: what it died of, then births that did harm, then those that were masked."""
+    """Return one process's findings: its failure, then origins that did harm, then those that were masked."""
     death = find_death(process, exit_code)
     fatal = [_fatal(process, death)] if death is not None else []
     found = _born(process)
@@ -252,7 +253,7 @@ class _Told:
         return site.frame if site is not None else None
 
     def _summary(self, frame: Frame | None) -> str:
-        where = f"{frame.file}:{frame.line}" if frame else "a line that is not known"
+        where = f"{frame.file}:{frame.line}" if frame else "an unknown line"
         there = self.case.birth.moment
         step, batch = there.step, self.case.process.batches.of_call(there.call)
         fit = f" ({batch})" if batch is not None and str(batch) else ""
@@ -260,7 +261,7 @@ class _Told:
         at += f" on {self._apart.replica}" if self._apart.replica else ""
         if self.story is not None:
             return f"{where} {self.story.why}{at}."
-        return f"{where}: {self.case.op} made the first bad value, from inputs that were all finite{at}."
+        return f"{where}: {self.case.op} produced the first NaN or infinity from finite inputs{at}."
 
     def _evidence(self) -> Iterator[Evidence]:
         case = self.case
@@ -288,7 +289,7 @@ class _Names(dict[int, str]):
 
 def _fatal(process: ProcessTrace, death: Death) -> Finding:
     frame = death.site.frame if death.site is not None else None
-    where = f"{frame.file}:{frame.line}" if frame is not None else "a line that is not known:"
+    where = f"{frame.file}:{frame.line}" if frame is not None else "an unknown line:"
     given = tuple(Evidence("in", "argument", "", *described(text)) for text in death.failure.inputs)
     seen = tuple(_piece("in", one, number) for one, number in zip(death.inputs, death.numbers, strict=True))
     return Finding(
@@ -316,7 +317,7 @@ def _fatal(process: ProcessTrace, death: Death) -> Finding:
 
 
 def _batch(process: ProcessTrace, call: int) -> dict[str, Any]:
-    """Where in a Keras loop a call was made, as fields of a finding."""
+    """Return the position in a Keras loop at which a call was made, as fields of a finding."""
     batch = process.batches.of_call(call)
     if batch is None:
         return {}

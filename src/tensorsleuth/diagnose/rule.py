@@ -27,7 +27,7 @@ class Severity(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class RuleFinding:
-    """What the program does, and what comes of it."""
+    """A finding without a bad value: what the program does, and the consequence."""
 
     confidence: float
     why: str  # continues "<line> …"
@@ -75,7 +75,7 @@ class Rule:
     def as_finding(self, process: ProcessTrace, found: RuleFinding) -> Finding:
         """Put a completed finding into the words of `sleuth why`."""
         frame = found.frame
-        where = f"{frame.file}:{frame.line}" if frame is not None else "A line that is not known"
+        where = f"{frame.file}:{frame.line}" if frame is not None else "An unknown line"
         return Finding(
             cause=found.cause,
             confidence=found.confidence,

@@ -1,4 +1,4 @@
-"""Which broken expectation ended the program: one that was raised may have been caught, and others only noted."""
+"""The broken expectation that ended the program: one that was raised may have been caught, and others only noted."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def ended_by(process: ProcessTrace) -> Violation | None:
 
 
 def is_same(one: Violation, other: Violation | None) -> bool:
-    """Are they one, counted at different times."""
+    """Return whether they are one, counted at different times."""
     return other is not None and replace(one, times=other.times) == other

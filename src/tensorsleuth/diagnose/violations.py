@@ -1,4 +1,4 @@
-"""What was not as the program expected: a finding for each place."""
+"""Broken expectations: a finding for each place."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def with_violations(process: ProcessTrace, found: list[Finding]) -> list[Finding
 
 
 def _is_before(process: ProcessTrace, one: Violation, root: Finding) -> bool:
-    """Was it broken before there was a bad value; then that is usually what came of it."""
+    """Return whether it was broken before there was a bad value; then that is usually what came of it."""
     at = born(process, root)
     return not _saw_bad(one) and (one.clock is None or at is None or one.clock <= at)
 
@@ -65,7 +65,7 @@ def _broken(finding: Finding) -> str:
 
 def _leading_to(finding: Finding, root: Finding) -> Finding:
     """The finding of a violation with what came after it."""
-    place = f"{os.path.basename(root.file)}:{root.line}" if root.file else "a line that is not known"
+    place = f"{os.path.basename(root.file)}:{root.line}" if root.file else "an unknown line"
     step = f" at step {root.step}" if root.step is not None and root.step >= 0 else ""
     what = "bad value" if root.chain else "failure"
     before = f"before the first {what}, of {root.op} at {place}{step}: usually its cause"
@@ -120,7 +120,7 @@ def _finding(process: ProcessTrace, one: Violation, last: bool, others: bool) ->
 
 
 def _seen(one: Violation, last: bool, others: bool) -> str | None:
-    """Where it is the only one there is nothing to tell it from."""
+    """Return the count in words; empty if it is the only one."""
     if one.times == 1:
         return "it ended the program" if last and others else None
     how = ", until it ended the program; the latest in the trace" if last else "; the first"

@@ -1,4 +1,4 @@
-"""What a callback does with a recording: begins or joins it, asks whether anything went wrong, ends it."""
+"""The recording of a callback: begins or joins it, asks whether anything went wrong, ends it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FitWatch:
 
     @property
     def tensors(self) -> int:
-        """How many have been recorded so far."""
+        """Return the number of tensors recorded so far."""
         return self._recorder.sink.events() if self._recorder is not None else 0
 
     @property

@@ -82,7 +82,7 @@ class SleuthCallback:
 
     @property
     def findings(self) -> list[Finding]:
-        """What did harm in the last loop, worst first; while it runs, so far."""
+        """Return what did harm in the last loop, worst first; while it runs, so far."""
         return self._watch.findings() if self._watch is not None else []
 
     @property
@@ -211,6 +211,6 @@ def _ended(callback: weakref.ref[SleuthCallback]) -> None:
 
 @cache
 def _derived(cls: type[SleuthCallback], bases: tuple[type, ...]) -> type[SleuthCallback]:
-    """The same class, as a callback of each Keras that is loaded."""
+    """Return the class as a callback of each Keras that is loaded."""
     missing = tuple(base for base in bases if not issubclass(cls, base))
     return type(cls.__name__, (cls, *missing), {"__doc__": cls.__doc__, "__module__": cls.__module__})

@@ -1,4 +1,4 @@
-"""Which epochs, or batches, the user wants recorded."""
+"""The epochs, or batches, that the user wants recorded."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class SleuthHook(tf.compat.v1.train.SessionRunHook):
         self._span.end()
 
     def close(self) -> None:
-        """The same, for a session that ended with an error: no hook is told of that."""
+        """End the recording of a session that ended with an error: no hook hears of that."""
         self._span.end()
 
     def _is_wanted(self, number: int) -> bool:

@@ -27,7 +27,7 @@ class Span:
 
     @property
     def run(self) -> Path | None:
-        """Where the recording is."""
+        """Return the folder of the recording."""
         return self._recording.path if self._recording is not None else None
 
     def begin(self) -> None:
@@ -57,7 +57,7 @@ class Span:
         return worse
 
     def trace(self) -> Trace | None:
-        """What has been recorded so far."""
+        """Return the trace so far."""
         return Trace(self.run) if self.run is not None else None
 
     def diagnosis(self) -> Diagnosis | None:

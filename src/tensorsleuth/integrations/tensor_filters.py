@@ -16,7 +16,7 @@ from tensorsleuth.trace.reader import Trace
 
 @dataclass(frozen=True)
 class Datum:
-    """What a filter gets to know of a tensor beside its value."""
+    """The facts about a tensor that a filter gets beside its value."""
 
     node_name: str
     output_slot: int
@@ -66,7 +66,7 @@ class Filters:
 
     @property
     def only_health(self) -> bool:
-        """Is there nothing to ask that a row of bad health would not tell."""
+        """Return whether there is nothing to ask that a row of bad health would not tell."""
         return set(self._filters.values()) <= {has_inf_or_nan}
 
     def hits(self, trace: Trace) -> list[tuple[str, Datum]]:

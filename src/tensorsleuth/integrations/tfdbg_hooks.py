@@ -66,7 +66,7 @@ def open_debugger(span: Span) -> None:
 
 
 class _TfdbgHook(SleuthHook):
-    """What the three have in common: a filter on the names of threads."""
+    """The common part of the three hooks: a filter on the names of threads."""
 
     def __init__(self, logdir: str | None, thread_name_filter: str | None, **settings: Any) -> None:
         super().__init__(logdir, **settings)
@@ -78,7 +78,7 @@ class _TfdbgHook(SleuthHook):
 
 
 class _FilteringHook(_TfdbgHook):
-    """Those that ask filters after each run."""
+    """The hooks that apply filters after each run."""
 
     def __init__(
         self, logdir: str | None, thread_name_filter: str | None, tensor_filter_fn: TensorFilter | None
@@ -155,7 +155,7 @@ class TensorBoardDebugHook(_FilteringHook):
 
 
 def watch_settings(watch_fn: Callable[[Any, Any], Any] | None) -> dict[str, Any]:
-    """What of tfdbg's WatchOptions can be kept: which op types and which dtypes."""
+    """Return the settings that can be kept of tfdbg's WatchOptions: op types and dtypes."""
     options = watch_fn([], {}) if watch_fn is not None else None
     settings: dict[str, Any] = {}
     if ops := _allowed(options, "op_type"):

@@ -82,7 +82,7 @@ class TensorView(ctypes.Structure):
 
 
 class Where(ctypes.Structure):
-    """Where in recording.h."""
+    """The place of a row, as in recording.h."""
 
     _fields_ = [
         ("step", c_uint64),
@@ -271,7 +271,7 @@ def load_if_there() -> Native | None:
 
 
 def why_not() -> str:
-    """Why the library could not be loaded, in one line."""
+    """Return why the library could not be loaded, in one line."""
     try:
         Native(LIBRARY)
     except (OSError, AttributeError) as error:

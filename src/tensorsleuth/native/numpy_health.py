@@ -19,7 +19,7 @@ from tensorsleuth.core.modes import Mode
 
 
 class Health(NamedTuple):
-    """What one look at a tensor finds. What was not looked for is 0."""
+    """The health of one tensor. Fields that the mode does not count are 0."""
 
     elements: int
     neg_inf: int = 0
@@ -114,7 +114,7 @@ _FLOAT8 = {24: (2, 15, 0x7C), 25: (3, 7, 0x7F), 26: (3, 8, 0x80), 27: (3, 11, 0x
 
 
 def _float8_values(number: int) -> npt.NDArray[np.float32]:
-    """What the 256 bytes of a float8 type stand for."""
+    """Return the values that the 256 bytes of a float8 type stand for."""
     mantissa, bias, special = _FLOAT8[number]
     byte = np.arange(256)
     exponent, fraction = (byte & 0x7F) >> mantissa, byte & ((1 << mantissa) - 1)

@@ -1,4 +1,4 @@
-"""What a watched tensor is measured by, in NumPy: holds `native/src/kernels/measure.h` to its word."""
+"""Measures of watched tensors in NumPy, the reference for `native/src/kernels/measure.h`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tensorsleuth.core.layout.histogram_bins import BINS, bin_edges
 
 
 def histogram(finite: Array) -> Array:
-    """How many of these values are in each bin between the smallest and the largest."""
+    """Return the number of values in each bin between the smallest and the largest."""
     values = finite.astype(np.float64)
     edges = bin_edges(float(values.min()), float(values.max()))
     found = np.searchsorted(edges[:BINS], values, side="right") - 1

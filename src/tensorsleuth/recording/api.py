@@ -1,4 +1,4 @@
-"""What users call to record a program from inside."""
+"""The functions that users call to record a program from inside."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Guardian(Protocol):
     @property
     def recorder(self) -> Any: ...
     def selection(self, settings: Settings) -> Any:
-        """What a recording has to look at so that both see enough."""
+        """Return a selection that records enough for both."""
 
     def stand_back(self) -> None:
         """A recording is about to begin: only one can use the native library."""
@@ -57,7 +57,7 @@ class Recording(Ending):
 
     @property
     def recorder(self) -> Any:
-        """What does the work; None where the recording could not be made, or has ended."""
+        """Return the recorder; None if the recording could not be made, or has ended."""
         return self._recorder
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class Recording(Ending):
                 harmless(_guardian.stand_alone)
 
     def bad_rows(self) -> int:
-        """How many bad tensors have been recorded so far."""
+        """Return the number of bad tensors recorded so far."""
         return int(self._recorder.sink.bad()) if self._recorder is not None else 0
 
     def pause_sessions(self, paused: bool) -> None:
@@ -143,7 +143,7 @@ def enable_dump_debug_info(
 
 
 def is_recording() -> bool:
-    """Is a recording under way."""
+    """Return whether a recording is under way."""
     return _active is not None
 
 
@@ -157,7 +157,7 @@ def disable_dump_debug_info() -> None:
 def step(number: int) -> Iterator[None]:
     """Say that what runs in this block is training step `number`."""
     if not isinstance(number, int):
-        raise SleuthError(f"step({number!r}): a step is a whole number.")
+        raise SleuthError(f"step({number!r}): a step is an integer.")
     recorder = recorder_now()
     with recorder.steps.said(number) if recorder is not None else contextlib.nullcontext():
         yield
@@ -174,7 +174,7 @@ def under_way() -> Recording | None:
 
 
 def recorder_now() -> Any:
-    """What watches the program now: the recording, or else the guard, or what observers have in memory."""
+    """Return the active recorder: of the recording, else of the guard, else of observers in memory."""
     recorder = _recorder()
     return recorder if recorder is not None or _observers is None else _observers.recorder
 

@@ -1,4 +1,4 @@
-"""Which frames of a call stack are the user's own."""
+"""The user's own frames in a call stack."""
 
 from __future__ import annotations
 

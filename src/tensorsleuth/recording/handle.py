@@ -1,4 +1,4 @@
-"""What users put up (a recording, a guard, a watch, a break point) and may use in a `with` block."""
+"""The handle of a recording, guard, watch or break point, usable in a `with` block."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from tensorsleuth.trace.storage.size_plan import memory_plan
 
 @dataclass(frozen=True)
 class ObserverSelection(Selection):
-    """What a recording looks at, and what an observer asks for beyond it."""
+    """The selection of a recording, widened by the tensors that an observer asks for."""
 
     base: Selection
     observer: Any  # is told of the places

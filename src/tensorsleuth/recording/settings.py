@@ -1,4 +1,4 @@
-"""What the user asked for, checked once."""
+"""The settings of a recording, checked once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROBES = ("auto", "host", "device", "numpy")
 
 @dataclass(frozen=True)
 class Settings:
-    """How to record. Two recordings with equal settings are the same recording."""
+    """The settings of a recording. Two recordings with equal settings are the same recording."""
 
     logdir: str
     mode: Mode = DEFAULT_MODE
@@ -61,7 +61,7 @@ def make_settings(
     if chosen not in PROBES:
         raise SleuthError(f"probe is {chosen!r}; it must be one of {', '.join(PROBES)}.")
     if circular_buffer_size is not None and not isinstance(circular_buffer_size, int):
-        raise SleuthError(f"circular_buffer_size is {circular_buffer_size!r}; it must be a whole number or None.")
+        raise SleuthError(f"circular_buffer_size is {circular_buffer_size!r}; it must be an integer or None.")
     return Settings(
         os.path.abspath(logdir),
         _mode(mode),
@@ -81,7 +81,7 @@ def _inside_every(every: int | None) -> int:
     else:
         given = f"inside_every is {every!r}"
     if not isinstance(every, int) or isinstance(every, bool) or every < 0:
-        raise SleuthError(f"{given}; it must be a whole number of steps, such as 100, or 0 to look inside never.")
+        raise SleuthError(f"{given}; it must be a number of steps, such as 100, or 0 for never.")
     return every
 
 

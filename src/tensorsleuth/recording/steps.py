@@ -1,4 +1,4 @@
-"""Which training step is under way.
+"""The training step that is under way.
 
 A call of a function that trains is a step. What comes after it, up to the next forward pass, still belongs to it
 (metrics, an optimizer that is applied outside the function); `with tensorsleuth.step(n)` says otherwise.
@@ -35,7 +35,7 @@ class Steps:
 
     @property
     def count(self) -> int:
-        """How many steps have trained."""
+        """Return the number of training steps so far."""
         return self._used + 1
 
     def plan(self, left: int, whole: int) -> None:
@@ -62,7 +62,7 @@ class Steps:
         self.function_called("train")
 
     def found_no_data(self) -> None:
-        """What was about to train came to the end of its data instead."""
+        """Undo a step that reached the end of its data instead of training."""
         with self._lock:
             if self._trained and self._used == self._number and not self._said:
                 self._used -= 1

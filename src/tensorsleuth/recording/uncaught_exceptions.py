@@ -15,7 +15,7 @@ LONGEST = 2000  # characters of a message
 
 
 def uncaught() -> BaseException | None:
-    """What nobody caught: Python keeps it when it has printed it, before it tells anybody that it ends."""
+    """Return the uncaught exception. Python keeps it once printed, before it says that the program ends."""
     if hasattr(sys, "ps1") or sys.flags.interactive:  # there it keeps what went wrong last, and goes on
         return None
     error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
@@ -43,7 +43,7 @@ class ThreadDeaths:
         self._before(what)
 
     def close(self) -> None:
-        """Where somebody came after us, he goes on calling us, and we him who was there before."""
+        """Restore the hook. If another hook was set after ours, it keeps calling us, and we call the one before."""
         self._tell = _nobody
         if threading.excepthook is self._hook:
             threading.excepthook = self._before

@@ -48,7 +48,7 @@ class Trace(Queries):
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """What run.json says: program, times, how it ended."""
+        """Return the content of run.json: program, times, how it ended."""
         return run_folder.read_meta(self.path)
 
     @cached_property
@@ -61,30 +61,30 @@ class Trace(Queries):
 
     @property
     def trouble(self) -> list[str]:
-        """What of the trace could not be read, in words."""
+        """Return the parts of the trace that could not be read, in words."""
         if self._other_format is not None:
             return [written_by_another(str(self.path), self.meta, [self._other_format])]
         return [line for process in self.processes for line in [*process.trouble, *trouble_in(process)]]
 
     @property
     def not_covered(self) -> list[dict[str, Any]]:
-        """What the program did that was not recorded, and why."""
+        """Return the parts of the program that were not recorded, and why."""
         return [entry for process in self.processes for entry in process.catalogue.not_covered]
 
     def watched(self, name: str | None = None, kind: str | None = None) -> list[WatchedSeries]:
-        """What was watched (docs/watch.md), each thing with its numbers over the steps.
+        """Return the watched series (docs/watch.md), each with its numbers over the steps.
 
         `kind` is tensor, variable, gradient, update, or point (what the program watched by a name of its own).
         """
         return select(self.processes, name, kind)
 
     def inside(self) -> Inside:
-        """What was seen inside of the model (docs/inside.md), of the first process in which anything was."""
+        """Return the statistics from inside the model (docs/inside.md), of the first process that has any."""
         found = [*(Inside(process) for process in self.processes), Inside(None)]
         return next((one for one in found if one), found[0])
 
     def logs(self) -> list[LogMessage]:
-        """What the program logged with `tensorsleuth.log`, oldest first."""
+        """Return the messages that the program logged with `tensorsleuth.log`, oldest first."""
         messages = [message for process in self.processes for message in process.catalogue.logs]
         return sorted(messages, key=lambda message: message.time)
 

@@ -16,7 +16,7 @@ from tensorsleuth.trace.storage import run_folder
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What the list of runs shows of one."""
+    """The row of one run in the list of runs."""
 
     name: str
     path: Path
@@ -68,7 +68,7 @@ def summarize(run: Path) -> RunSummary:
 
 
 def mode_of(trace: Trace) -> Mode | None:
-    """How closely the tensors of a run were looked at, by what its first process says."""
+    """Return the recording mode of a run, as its first process states it."""
     for process in trace.processes:
         settings = process.catalogue.meta.get("settings")
         name = settings.get("mode") if isinstance(settings, dict) else None
@@ -87,7 +87,7 @@ def how_it_ended(end: dict[str, Any], alive: bool) -> str:
 
 
 def step_count(process: ProcessTrace) -> int:
-    """How many steps trained: the recorder counted them; a killed one's calls tell."""
+    """Return the number of training steps: as the recorder counted them, or from the calls of a killed run."""
     counted = process.catalogue.meta.get("steps")
     if isinstance(counted, int):
         return counted
@@ -95,7 +95,7 @@ def step_count(process: ProcessTrace) -> int:
 
 
 def _violations(trace: Trace) -> int:
-    """How often something was not as expected; the trace has the first of each place, then counts."""
+    """Return the number of violations. The trace has the first of each place, then counts."""
     times: dict[tuple[object, ...], int] = {}
     for one in trace.violations:
         key = one.file, one.line, one.name, one.rule

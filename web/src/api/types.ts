@@ -58,7 +58,7 @@ export interface Run extends RunSummary {
 export interface Verdict {
   verdict: "problem" | "healthy" | "unknown";
   unjudged: string | null; // of "unknown": why nothing can be said
-  blind: string | null; // the mode, where that looks at no values
+  blind: string | null; // the mode, where that records no values
   findings: Finding[];
   masked: Finding[];
   notes: Finding[]; // advice: what costs time or memory, or is worth a look
@@ -69,7 +69,8 @@ export interface Verdict {
 export interface Finding {
   cause: string;
   confidence: number;
-  counted: string | null; // of what needs no bad value: how sure, in words
+  confidence_words: string; // as `sleuth why` prints it
+  counted: string | null; // the same words if the finding needs no bad value
   severity: string;
   summary: string;
   file: string | null;

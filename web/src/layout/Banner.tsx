@@ -12,6 +12,6 @@ export function Banner() {
       </div>
     );
   }
-  if (exported()) return <div class="banner quiet">An exported page: the run as it was then, with what was taken along of it.</div>;
+  if (exported()) return <div class="banner quiet">An exported page: a part of the run, as it was then.</div>;
   return null;
 }

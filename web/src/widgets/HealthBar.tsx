@@ -34,7 +34,7 @@ export function inWords(health: Health): string {
   const words = KINDS.filter((kind) => health[kind.key] > 0).map((kind) => `${count(health[kind.key])} ${kind.words}`);
   if (words.length) return words.reverse().join(", ");
   if (health.bad) return "has NaN or infinity";
-  if (!looked(health)) return "not looked at";
+  if (!looked(health)) return "not recorded";
   return health.nan < 0 ? "no NaN or infinity" : "empty";
 }
 

@@ -1,4 +1,4 @@
-/** How a run fared, in a few words: a mode that looks at no values finds nothing bad in them. */
+/** How a run fared, in a few words: a mode that records no values finds nothing bad in them. */
 import type { RunSummary } from "../api/types";
 import { count } from "./format";
 
@@ -12,6 +12,6 @@ export function looked(run: Pick<RunSummary, "mode">): boolean {
 export function badness(run: Pick<RunSummary, "mode" | "bad" | "tensors">): string {
   if (run.bad > 0) return `${count(run.bad)} bad`;
   if (run.tensors === 0) return "nothing recorded";
-  if (!looked(run)) return "values not looked at";
+  if (!looked(run)) return "values not recorded";
   return run.mode === "FLIGHT" ? "no call went bad" : "no bad values";
 }

@@ -1,1 +1,1 @@
-"""What is remarkable in what was seen inside of a model (docs/transformers.md): no TensorFlow, nothing printed."""
+"""Remarks on recorded attention (docs/transformers.md): no TensorFlow, nothing printed."""

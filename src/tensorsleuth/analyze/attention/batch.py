@@ -31,7 +31,7 @@ class Sequences:
 
     @property
     def padding(self) -> Array | None:
-        """Where there is padding; None where nothing tells what it is."""
+        """Return the positions of padding; None if nothing tells what it is."""
         there = np.ones(self.ids.shape, bool)
         kept = self.mask.astype(bool) if self.mask is not None else None
         guess = guess_padding(self.ids, there, kept)
@@ -39,13 +39,13 @@ class Sequences:
 
     @property
     def tokens(self) -> Array:
-        """Where there is no padding."""
+        """Return the positions without padding."""
         padding = self.padding
         return ~padding if padding is not None else np.ones(self.ids.shape, bool)
 
 
 class Batch:
-    """What went in at one step."""
+    """The inputs of one step."""
 
     def __init__(self, inputs: Sequence[WatchedSeries], step: int) -> None:
         values = {one.name: (one, _value(one, step)) for one in inputs}
@@ -66,7 +66,7 @@ class Batch:
         ]
 
     def _may_be_ids(self, name: str) -> bool:
-        """By its role; or whole numbers in rows that nothing says are anything else: a second tower has ids, too."""
+        """By its role; or integers in rows that nothing says are anything else: a second tower has ids, too."""
         array, role = self._arrays[name], self._roles.get(name)
         if array.ndim != 2 or array.dtype.kind not in "iu":
             return False

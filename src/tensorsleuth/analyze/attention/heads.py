@@ -19,7 +19,7 @@ from tensorsleuth.trace.series.watched import WatchedSeries
 
 
 def judge(attentions: Sequence[Attention], inputs: Sequence[WatchedSeries] = ()) -> list[Remark]:
-    """What is remarkable at the last look, worst first; `inputs` are the ids, masks and labels of `Inside.inputs`."""
+    """Return the remarks at the last sample, worst first; `inputs` are the ids, masks and labels of `Inside.inputs`."""
     seen = [one for one in attentions if len(one.statistics()) == len(STATISTICS)]
     batch = Batch(inputs, int(seen[0].steps[-1])) if seen else Batch((), 0)
     found = [remark for one in seen for remark in _broken(one)]

@@ -1,10 +1,10 @@
-"""What the program calls what is given to its functions."""
+"""The program's names of the inputs of its functions."""
 
 from __future__ import annotations
 
 
 def called(name: str) -> str:
-    """What the program calls it: `ids`; of what Keras takes from a dataset, `x`, `x[1]`, `y`."""
+    """Return the program's name: `ids`; for elements that Keras takes from a dataset, `x`, `x[1]`, `y`."""
     function, _, path = name.partition("/")
     if "on_iterator" not in function and not path.partition("/")[0].isdigit():
         return path or name

@@ -18,7 +18,7 @@ NUMBERS = re.compile(r"[_:]?\d+")
 
 
 def looks_ahead(attentions: Sequence[Attention], batch: Batch) -> list[Remark]:
-    """Those beside which all others of the same name are causal; or any, where the labels are the next tokens.
+    """Yield layers beside which all others of that name are causal; or any, if the labels are the next tokens.
 
     Names are compared without their numbers: encoder and decoder have other names, and may differ. A prefix may be
     read whole: where only some queries look ahead, labels say nothing.
@@ -71,7 +71,7 @@ def _why(beside: list[Array], next_token: bool) -> str:
     if causal and causal >= at.CAUSAL_SHARE * (len(seen) + 1):
         others = f"the other {causal}" if causal == len(seen) else f"{causal} of the other {len(seen)}"
         return f"{others} of this kind look back only"
-    return "the labels are the ids one later, so each query sees what it has to predict" if next_token else ""
+    return "the labels are the ids shifted by one, so each query sees what it has to predict" if next_token else ""
 
 
 def _remark(one: Attention, heads: Array, weights: Array, why: str) -> Remark:

@@ -15,7 +15,7 @@ from tensorsleuth.trace.series.attention import Attention, Kept
 
 
 def on_padding(attentions: Sequence[Attention], batch: Batch) -> list[Remark]:
-    """Those in which queries that are tokens give weight to keys that are padding."""
+    """Yield the layers in which queries that are tokens give weight to keys that are padding."""
     return [remark for one in attentions for remark in _judge(one, batch)]
 
 

@@ -42,10 +42,10 @@ def picture(
     inputs: Sequence[WatchedSeries] = (),
     vocabulary: Vocabulary | None = None,
 ) -> Picture:
-    """What a head did with a sample; raises where that was not kept."""
+    """Return the weights of a head for a sample; raise if they were not kept."""
     kept, step = one.kept(look), int(one.steps[look])
     if kept is None:
-        raise SleuthError(f"The weights of {one.name} at step {step} were not kept, or gave way to later ones.")
+        raise SleuthError(f"The weights of {one.name} at step {step} were not kept, or were replaced by later ones.")
     samples, heads = kept.weights.shape[:2]
     _within("sample", sample, samples, one.name)
     _within("head", head, heads, one.name)

@@ -11,7 +11,7 @@ ERROR, NOTE = "error", "note"
 
 @dataclass(frozen=True)
 class Remark:
-    """What is remarkable, of which heads, by which numbers."""
+    """A remark: what is noteworthy, in which heads, by which numbers."""
 
     what: str  # nan-rows, collapsed, …: docs/transformers.md
     severity: str  # error: it is wrong; note: worth a look

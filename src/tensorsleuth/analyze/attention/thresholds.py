@@ -1,4 +1,4 @@
-"""Where attention becomes remarkable, for the command, the page and `sleuth why`; docs/transformers.md has them."""
+"""Thresholds of remarks on attention, for the command, the page and `sleuth why`; see docs/transformers.md."""
 
 from __future__ import annotations
 

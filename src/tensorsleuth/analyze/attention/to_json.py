@@ -1,4 +1,4 @@
-"""What `sleuth attention --json` and `sleuth layers --json` print."""
+"""The JSON of `sleuth attention --json` and `sleuth layers --json`."""
 
 from __future__ import annotations
 

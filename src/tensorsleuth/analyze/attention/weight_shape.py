@@ -1,4 +1,4 @@
-"""How the weights of a head look: do they choose among the keys, do they depend on the query."""
+"""The shape of a head's weights: do they choose among the keys, do they depend on the query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FLAT = 1e-4  # relative; a row whose keys are all masked is as flat as rounding 
 
 
 def evenness(weights: Array) -> Array:
-    """Of each head of [samples, heads, rows, columns]: the entropy of its rows as a share of what they could have.
+    """Return each head's entropy, of [samples, heads, rows, columns], as a share of the maximum.
 
     A row counts only the keys that it sees, so that a causal head which chooses nothing is as even as any other. NaN
     where no row sees enough keys.
@@ -24,7 +24,7 @@ def evenness(weights: Array) -> Array:
 
 
 def apart(weights: Array) -> Array:
-    """Of each head: the share of a row's weight that would have to move to make it the row that sees the most keys.
+    """Return for each head the share of a row's weight to move to make it the row that sees the most keys.
 
     Of that row only what the other sees is taken. 0 where the scores do not depend on the query.
     """
@@ -38,14 +38,14 @@ def apart(weights: Array) -> Array:
 
 
 def ahead(weights: Array) -> Array:
-    """Of each head of square weights: the mean weight on later keys, of queries that see anything at all."""
+    """Return for each head of square weights the mean weight on later keys, of queries that see anything."""
     later = np.triu(np.ones(weights.shape[-2:], bool), 1)
     counted = np.isfinite(weights).all(-1) & asks(weights)
     return np.nan_to_num(_mean((np.nan_to_num(weights) * later).sum(-1), counted))
 
 
 def queries_ahead(weights: Array, tokens: Array) -> float | None:
-    """Of the queries that have later tokens, [samples, rows]: the share that looks at some, with any head."""
+    """Return the share of queries with later tokens, [samples, rows], that attend to some, with any head."""
     later = np.cumsum(tokens[:, ::-1], axis=1)[:, ::-1] - tokens > 0
     asked = (tokens & later)[: len(weights)]
     looks = np.triu(np.nan_to_num(weights[: len(asked)].max(axis=1)), 1).sum(-1) > AHEAD

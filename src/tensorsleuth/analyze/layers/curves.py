@@ -32,7 +32,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Growth:
-    """What is added up from block to block: how large it is after each."""
+    """The size of the residual signal after each block."""
 
     family: str  # their names, with # for the numbers
     layers: tuple[str, ...]
@@ -45,7 +45,7 @@ class Growth:
 
 @dataclass(frozen=True)
 class Output:
-    """What left a layer at one look, and how large it was at all of them."""
+    """The output of a layer at one sample, and its size at all of them."""
 
     name: str
     shape: tuple[int, ...]
@@ -99,7 +99,7 @@ def flow(inside: Inside) -> list[Curve]:
 
 
 def _place(layer: str, places: dict[str, int]) -> int:
-    """Where a layer is in the graph: its own place, else that of the first in it, else that of what it is in."""
+    """Return a layer's place in the graph: its own, else that of the first in it, else of the layer around it."""
     if layer in places:
         return places[layer]
     inner = [place for name, place in places.items() if name.startswith(f"{layer}/")]
@@ -118,7 +118,7 @@ def _together(layer: str, several: Sequence[WatchedSeries]) -> Curve:
 
 
 def growth(layers: Sequence[WatchedSeries], step: int | None = None) -> list[Growth]:
-    """Of blocks that are alike, in the order of the graph: layers around others, and Add layers."""
+    """Return the growth over similar blocks in graph order: layers around others, and Add layers."""
     names = [one.name for one in layers]
     around = {name for name in names if any(other.startswith(f"{name}/") for other in names)}
     families: dict[str, list[Curve]] = {}

@@ -49,24 +49,24 @@ def _others(trace: Trace, inside: Inside, what: str) -> str:
 
 
 def _setting(meta: dict[str, Any]) -> str | None:
-    """What the recording was told that keeps it from looking."""
+    """Return the setting of the recording that turned the samples off."""
     settings = meta.get("settings")
     settings = settings if isinstance(settings, dict) else {}
     mode, every = str(settings.get("mode", "")), settings.get("inside_every")
     if mode in Mode.__members__ and Mode[mode] not in LOOKING:
-        return f"it was recorded in the mode {mode}, which looks at no values. {AGAIN} with --mode FULL_HEALTH."
+        return f"it was recorded in the mode {mode}, which records no values. {AGAIN} with --mode FULL_HEALTH."
     if "inside_every" not in settings:
-        return f"it was recorded before recordings looked there. {AGAIN}"
+        return f"it was recorded by a version that did not record this. {AGAIN}"
     if not every:
         return f"inside_every was 0. {AGAIN} with --inside-every 100."
     if meta.get("probe") not in (None, "host"):
-        return f"its tensors were not looked at by the native library (probe {meta['probe']}). See sleuth doctor."
+        return f"its tensors were not recorded by the native library (probe {meta['probe']}). See sleuth doctor."
     return None
 
 
 def _steps(trace: Trace) -> str:
     if run_folder.is_alive(trace.path):
-        return "it still runs, and no step that trains has been looked at yet. Ask again in a moment."
+        return "it still runs, and no step that trains has been sampled yet. Ask again in a moment."
     nothing = "no model was called, and nothing trained, in a step that was due (docs/inside.md)."
     return f"{nothing}{_not_covered(trace)}"
 

@@ -1,4 +1,4 @@
-"""What `sleuth layers --json` prints."""
+"""The JSON of `sleuth layers --json`."""
 
 from __future__ import annotations
 

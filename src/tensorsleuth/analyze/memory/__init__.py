@@ -1,1 +1,1 @@
-"""Where the memory of a recorded program went: from a trace to tensors that were alive, and what they were for."""
+"""The memory of a recorded program: from a trace to living tensors, and their purpose."""

@@ -50,7 +50,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the memory that a process took since recording began was used for; bytes."""
+    """The parts of the memory that a process took since recording began, in bytes."""
 
     growth: int  # measured: of memory that is not mapped from files
     tensors: int
@@ -61,15 +61,15 @@ class Parts:
 
     @property
     def explained(self) -> float:
-        """How much of the growth is told by name."""
+        """Return the share of the growth that is attributed."""
         return 1 - self.rest / self.growth if self.growth > 0 else 1.0
 
 
 class Account:
-    """What one process did with its memory."""
+    """The memory of one process over time."""
 
     def __init__(self, asked: Asked, part: Part | None = None) -> None:
-        """Of all rows, or of a part of them."""
+        """Take all rows, or a part of them."""
         self.asked = asked
         self.process = asked.process
         self.samples = asked.process.memory
@@ -110,14 +110,14 @@ class Account:
         return int(self.samples["time"][0]) if len(self.samples) else 0
 
     def tensors_at(self, times: Array, which: Array | None = None) -> Array:
-        """How many bytes tensors took at each of these times; `which`: only of these lives."""
+        """Return the bytes of tensors at each of these times; `which` selects lives."""
         born, died, size = (
             column if which is None else column[which] for column in (self._born, self._died, self._bytes)
         )
         return _running(born, size, times) - _running(died, size, times)
 
     def by_kind(self, times: Array) -> dict[str, Array]:
-        """The same for each kind."""
+        """Return the bytes of tensors for each kind."""
         kinds = np.array(self.labels.kinds(self.lives.all), object)
         return {kind: self.tensors_at(times, np.flatnonzero(kinds == kind)) for kind in KINDS}
 
@@ -126,7 +126,7 @@ class Account:
         return [self.lives.all[number] for number in at.tolist()]
 
     def holdings(self, time: int) -> list[Holding]:
-        """What was in use, the largest first."""
+        """Return the holdings in use, the largest first."""
         found = [Holding(self.labels.of(life), life.bytes, life.born, life.died) for life in self.alive(time)]
         return sorted(found, key=lambda one: -one.bytes)
 
@@ -148,7 +148,7 @@ class Account:
         return max(at, 0)
 
     def parts(self, time: int) -> Parts:
-        """What the growth up to that time is made of."""
+        """Return the parts of the growth up to that time."""
         at = self.sample(time)
         growth = int(self._growth[at])
         tensors = sum(life.bytes for life in self.alive(time) if not life.before)
@@ -162,7 +162,7 @@ class Account:
         return running_at(self.lives, time)
 
     def _working(self, at: int, time: int) -> int:
-        """How much more is in use, and in no tensor, than before the ops began that are running."""
+        """Return the use outside tensors beyond that before the running ops began."""
         running = self.running(time)
         if not running:
             return 0
@@ -201,17 +201,17 @@ class Account:
         return np.asarray(self._growth - self._kept - self._tensors_since(times))
 
     def _tensors_since(self, times: Array) -> Array:
-        """How many bytes tensors took that were not there when recording began."""
+        """Return the bytes of tensors made since recording began."""
         return self.tensors_at(times, np.flatnonzero([not life.before for life in self.lives.all]))
 
     def _own(self, at: int) -> int:
-        """What was in use before this sample while no function ran, and is in no tensor: the least of the last few."""
+        """Return the use outside tensors before this sample while no function ran: the least of the last few."""
         quiet = np.flatnonzero(self._quiet[: at + 1])[-QUIET:]
         return max(int(self._unknown[quiet].min()), 0) if len(quiet) else 0
 
     @cached_property
     def _quiet(self) -> Array:
-        """Which samples were taken while no function ran, and malloc had just been asked."""
+        """Return which samples were taken while no function ran, and just after malloc was asked."""
         calls = self.process.calls
         ended = calls[calls["kind"] == CallKind.ENDED]
         begun = np.sort(ended["time"])
@@ -223,7 +223,7 @@ class Account:
 
 
 def grouped(holdings: list[Holding], by: str) -> list[Group]:
-    """What holdings add up to, the largest first."""
+    """Return the sums of holdings, the largest first."""
     members: dict[str, list[Holding]] = {}
     for holding in holdings:
         members.setdefault(GROUPS[by](holding.label), []).append(holding)

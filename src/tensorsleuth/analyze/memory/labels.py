@@ -1,4 +1,4 @@
-"""What a piece of memory was for: which kind of thing, made by which op of which layer, at which line."""
+"""The purpose of a piece of memory: its kind, op, layer and line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TAPE = "gradient_tape/"
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What is said of a piece of memory."""
+    """The label of a piece of memory."""
 
     name: str  # of the op, or of the variable
     kind: str
@@ -65,7 +65,7 @@ class Labels:
         return self.kinds([life])[0]
 
     def kinds(self, lives: list[Life]) -> list[str]:
-        """The same of many."""
+        """Return the kinds of many."""
         rows = self._process.buffers[[life.row for life in lives]]
         columns = rows["tensor"].tolist(), (rows["kind"] == EAGER).tolist(), uids_of(rows).tolist()
         return [self._kind_of(*one) for one in zip(lives, *columns, strict=True)]

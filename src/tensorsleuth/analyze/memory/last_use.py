@@ -1,7 +1,7 @@
 """When a tensor inside of a function is let go: when the last op that takes it has run.
 
 No row says so, but rows say when ops ended: each op that takes the tensor and puts out something that was seen marks an
-end. An op without a row (fused, or of whole numbers) ended before the first that took what it put out.
+end. An op without a row (fused, or of integers) ended before the first that took what it put out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Marks = tuple[frozenset[int], ...]  # the last of these; of each, the first
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """What ends a tensor: the latest of the marks, each of which is the earliest of some tensors; or the call's end."""
+    """The end of a tensor: the latest of the marks, each the earliest of some tensors; or the call's end."""
 
     marks: Marks = ()
     with_call: bool = False
@@ -49,7 +49,7 @@ class Ends:
 
     @cached_property
     def _returned(self) -> set[int]:
-        """What functions give back to Python, or to a dataset."""
+        """Return the results that functions give to Python, or to a dataset."""
         roots = [instance for instance, _ in self._catalogue.running() if instance.parent < 0]
         return {
             source.tensor
@@ -59,7 +59,7 @@ class Ends:
         }
 
     def of(self, tensor: int) -> End:
-        """Of a tensor by its id, the same each time that it is computed."""
+        """Return the end of a tensor by its id, the same each time that it is computed."""
         if tensor not in self._known:
             self._known[tensor] = self._find(tensor)
         return self._known[tensor]
@@ -72,13 +72,13 @@ class Ends:
         return End(tuple(marks), keeps, tuple(sorted(assigned)))
 
     def sources(self, tensor: int) -> list[int]:
-        """What a tensor was computed from, as far as it was seen."""
+        """Return the sources of a tensor, as far as they were recorded."""
         described = self._asked.process.tensor(tensor)
         op = self._asked.index.of(described) if described is not None else None
         return [one for mark in self._ready(op) for one in mark] if op is not None and op.node >= 0 else []
 
     def _handles(self, op: Op) -> list[int]:
-        """Which argument of the function that Python called is the variable that an op writes."""
+        """Return the argument of the called function that is the variable an op writes."""
         slots = self._slots(op)
         return [source.argument for source in slots[0] if source.argument >= 0] if slots else []
 
@@ -87,7 +87,7 @@ class Ends:
         return self._flow.slots(instance, op.node) if instance is not None else []
 
     def _done(self, op: Op, depth: int) -> Marks:
-        """What shows that an op has run."""
+        """Return the evidence that an op has run."""
         outputs = range(op.first, op.first + op.outputs)
         seen = [tensor for tensor in outputs if tensor in self._seen]
         if seen:
@@ -101,7 +101,7 @@ class Ends:
         return self._later[key]
 
     def _shown_later(self, op: Op, outputs: range, depth: int) -> Marks:
-        """Of an op without a row: the first that took what it put out."""
+        """Return the first consumer of an op without a row."""
         later = [
             mark
             for tensor in outputs

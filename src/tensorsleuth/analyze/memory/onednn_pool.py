@@ -15,7 +15,7 @@ Piece = tuple[int, int, int]  # address, end, when a tensor lay there first
 
 
 class Pool:
-    """How much of a pool was ever used: a page that a tensor once lay in stays resident."""
+    """The used part of a pool: a page that a tensor once lay in stays resident."""
 
     def __init__(self, lives: Iterable[Life]) -> None:
         parts = sorted(_parts(_pieces(lives)))
@@ -23,7 +23,7 @@ class Pool:
         self._sums = np.concatenate([[0], np.cumsum([size for _, size in parts], dtype=np.int64)])
 
     def used(self, times: Array) -> Array:
-        """How many bytes had held a tensor up to each of these times."""
+        """Return the bytes that had held a tensor up to each of these times."""
         return np.asarray(self._sums[np.searchsorted(self._times, times, "right")])
 
 

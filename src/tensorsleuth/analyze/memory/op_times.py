@@ -49,7 +49,7 @@ class Times:
         return np.where(found, self._times[np.maximum(place - 1, 0)], 0)
 
     def _range(self, at: Array, tensors: Array, times: Array) -> tuple[Array, Array, Array]:
-        """Where a tensor's times begin and end, and the first of them that is not before a time."""
+        """Return the begin and end of a tensor's times, and the first that is not before a time."""
         wanted = self._key(at, tensors)
         first, last = np.searchsorted(self._keys, wanted, "left"), np.searchsorted(self._keys, wanted, "right")
         return first, last, _first_not_before(self._times, first, last, times)
@@ -68,7 +68,7 @@ class Times:
         return np.asarray(events["time"][events["thread"] == thread], np.int64)
 
     def under_way(self, steps: Array) -> Array:
-        """Which of TensorFlow's step ids ran for a call that never came back: what it had not used yet is alive."""
+        """Return the step ids of calls that never returned: tensors that they had not used yet are alive."""
         calls = self._asked.process.calls
         over = calls["call"][np.isin(calls["kind"], (CallKind.ENDED, CallKind.FAILED))]
         begun = np.setdiff1d(calls["call"][calls["kind"] == CallKind.FUNCTION], over)

@@ -1,4 +1,4 @@
-"""What `sleuth memory` says of a run, as plain values."""
+"""The answer of `sleuth memory`, as plain values."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Answer:
 
     @property
     def limit(self) -> int:
-        """Of the cgroup, 0 where there is none."""
+        """Return the limit of the cgroup, 0 if there is none."""
         return int(self.account.samples["group_limit"][-1])
 
     @cached_property
@@ -111,7 +111,7 @@ class Answer:
 
 
 def fullest(samples: Array, pieces: int) -> list[int]:
-    """Of each of so many pieces of time, the number of the sample with most resident memory."""
+    """Return the sample with the most resident memory in each of so many pieces of time."""
     times = samples["time"].astype(np.int64)
     edges = np.linspace(times[0], times[-1], pieces + 1)
     return [_most(samples["resident"], times, *pair) for pair in pairwise(edges)]
@@ -124,7 +124,7 @@ def _most(column: Any, times: Any, begins: float, ends: float) -> int:
 
 
 def growth_json(parts: Parts) -> dict[str, Any]:
-    """What the growth is made of."""
+    """Return the parts of the growth."""
     named = {"bytes": parts.growth, "tensors": parts.tensors, "kept": parts.kept, "own": parts.own}
     return named | {"working": parts.working, "rest": parts.rest, "explained": round(parts.explained, 4)}
 
@@ -156,7 +156,7 @@ def answers(trace: Trace, at: str | None = None) -> list[Answer]:
 
 
 def accounts_of(trace: Trace) -> list[Account]:
-    """Of each process whose memory was sampled; raises where none was."""
+    """Return the account of each process whose memory was sampled; raise if none was."""
     accounts = [Account(asked) for asked in asked_of(trace) if len(asked.process.memory)]
     if not accounts:
         raise SleuthError(

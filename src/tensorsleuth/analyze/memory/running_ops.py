@@ -23,7 +23,7 @@ class Running:
 
 
 def running_at(lives: Lives, time: int) -> list[Running]:
-    """Those in functions, the one that began first before the others."""
+    """Return the ops that run in functions, the earliest first."""
     asked = lives.asked
     events = asked.process.events
     after = events[(events["time"] > time) & (events["time"] < time + WITHIN) & (events["kind"] == EventKind.GRAPH)]

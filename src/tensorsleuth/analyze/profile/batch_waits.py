@@ -1,6 +1,6 @@
 """An op that takes a batch has ended before those that take the batch began, also where its own rows come later.
 
-A batch of images and labels: the images have a row, whole numbers have none; what takes the labels may be run before
+A batch of images and labels: the images have a row, integers have none; what takes the labels may be run before
 the probe behind the images. It would then be told to have waited, and the op that did wait to have taken no time.
 """
 

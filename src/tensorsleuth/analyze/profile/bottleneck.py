@@ -1,4 +1,4 @@
-"""What holds a program up, in one sentence."""
+"""The bottleneck of a program, in one sentence."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _compute(profile: Profile, shares: dict[str, float]) -> Bound:
     if top is None:
         return Bound("compute", shares["compute"], f"{says}.")
     part = _percent(time / max(sum(one.time for one in computing), 1))
-    what = f"inside {program_name(top.op.type)}, not looked at," if top.kind == "unseen" else top.op.type
+    what = f"{program_name(top.op.type)}, whose inside was not recorded," if top.kind == "unseen" else top.op.type
     layer = f" of {top.op.layer}" if top.op.layer else ""
     return Bound("compute", shares["compute"], f"{says}; {part} of that is {what}{layer}{_at(top.op)}.", *_line(top.op))
 

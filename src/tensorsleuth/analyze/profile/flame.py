@@ -1,4 +1,4 @@
-"""What ran when, as bars within bars: a lane a thread; the function, the layers, the op."""
+"""The bars of what ran when: a lane for each thread; in it the function, the layers, the op."""
 
 from __future__ import annotations
 

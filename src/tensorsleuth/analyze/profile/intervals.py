@@ -26,12 +26,12 @@ class Cover:
         return Cover(np.concatenate([self.begins, other.begins]), np.concatenate([self.ends, other.ends]))
 
     def within(self, begins: Array, ends: Array) -> Array:
-        """How much of each stretch is covered."""
+        """Return the covered part of each span."""
         covered: Array = self._until(ends) - self._until(begins)
         return covered
 
     def _until(self, times: Array) -> Array:
-        """How much is covered before each of the times."""
+        """Return the covered time before each of the times."""
         if not len(self.begins):
             return np.zeros(len(times), np.int64)
         at = np.searchsorted(self.begins, times, "right") - 1

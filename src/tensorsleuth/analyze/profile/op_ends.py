@@ -17,7 +17,7 @@ LAST = 1 << 62
 
 
 def mark_of(place: int) -> int:
-    """What stands for a tensor where an op has a mark and no row."""
+    """Return the stand-in for a tensor of an op that has a mark and no row."""
     return _MARKS + place
 
 

@@ -1,4 +1,4 @@
-"""Which tensors that were seen an op had to wait for: its inputs, and through what was not looked at theirs."""
+"""The recorded tensors that an op had to wait for: its inputs, or through unrecorded ones, theirs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Feeding:
         ] = {}  # ops that take a batch -> those that take an output of theirs without a row
 
     def sources(self, op: Op) -> list[int]:
-        """What with rows an op in a function was computed from: ids of tensors, marks; empty for an eager op."""
+        """Return the recorded sources of an op in a function: tensor ids, marks; empty for an eager op."""
         instance = self._process.catalogue.instances.get(op.instance)
         if instance is None or op.node < 0:
             return []
@@ -40,7 +40,7 @@ class Feeding:
     def _behind(
         self, instance: Instance, node: int, found: set[int], met: set[tuple[int, int]]
     ) -> list[tuple[Instance, int]]:
-        """What a node takes goes to `found` where it was seen; else the node that computes it is returned."""
+        """Add a node's recorded inputs to `found`; return the nodes of the others."""
         further: list[tuple[Instance, int]] = []
         for source in (source for slot in self._flow.slots(instance, node) for source in slot):
             if source.tensor in self._seen:
@@ -58,7 +58,7 @@ class Feeding:
         return further
 
     def _told_otherwise(self, instance: Instance, node: Node, number: int) -> list[int]:
-        """Of a node whose output has no row: its mark, and its other outputs."""
+        """Return the other evidence of a node whose output has no row: its mark, and its other outputs."""
         first = instance.first + node.first
         ids = [mark_of(self._index.place(instance.id, number)), *range(first, first + len(node.dtypes))]
         return [id for id in ids if id in self._seen]

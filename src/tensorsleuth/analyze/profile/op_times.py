@@ -3,7 +3,7 @@
 TensorFlow runs a probe right after the op that it stands behind, on the same thread: an op that takes more than a few
 microseconds is alone in the list of what its thread is to run next. So an op ended when the look at its output
 began, and began when the last of its inputs had been looked at and its thread was done with the row before.
-What ran in between and has no row is counted in: views and whole numbers on the way to the op, mostly.
+What ran in between and has no row is counted in: views and integers on the way to the op, mostly.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class OpsRun:
 
 
 def ops_run(asked: Asked, begin: int = 0, end: int = LAST) -> OpsRun:
-    """Of all ops of a process that ran in functions and were seen, in a stretch of time."""
+    """Return the recorded ops of a process that ran in functions, in a span of time."""
     rows = seen(asked, begin, end)
     feeding = Feeding(asked.index, set(np.unique(rows.tensor).tolist()))
     calls = asked.joined(rows.run)
@@ -111,7 +111,7 @@ class _Latest:
         return self._runs * np.int64(self._tensors) + tensors
 
     def of(self, tensors: Array) -> Array:
-        """Of one tensor for each row; 0 where it was not seen, or is -1."""
+        """Return the time of one tensor for each row; 0 if it was not recorded, or is -1."""
         if not len(self._distinct):
             return np.zeros(len(tensors), np.int64)
         keys = self._keys(tensors)

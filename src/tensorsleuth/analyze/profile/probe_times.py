@@ -1,4 +1,4 @@
-"""How long each look of a probe took, as the rows have it: `look_bits` in native/src/files/rows.h writes it."""
+"""The overhead of each probe, from the rows: `look_bits` in native/src/files/rows.h writes it."""
 
 from __future__ import annotations
 

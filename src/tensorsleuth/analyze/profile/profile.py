@@ -56,17 +56,17 @@ class Profile:
 
     @property
     def count(self) -> int:
-        """How many steps it is about."""
+        """Return the number of steps that it covers."""
         return int(self.chosen.sum())
 
     @property
     def wall(self) -> int:
-        """How long they took together, in nanoseconds."""
+        """Return the time that they took together, in nanoseconds."""
         return int((self.steps.end - self.steps.begin)[self.chosen].sum())
 
     @property
     def parts(self) -> dict[str, int]:
-        """What of it went into what; adds up to `wall`."""
+        """Return the parts of the time; they add up to `wall`."""
         return {name: int(times[self.chosen].sum()) for name, times in self.split.parts.items()}
 
     @cached_property
@@ -75,7 +75,7 @@ class Profile:
         return spent(self.asked, self.made, self.run, self.split, self.within)
 
     def within(self, times: Array) -> Array:
-        """Which of some times lie in a step that it is about."""
+        """Return which of some times lie in a step that it covers."""
         at = np.searchsorted(self.steps.begin, times, "right") - 1
         inside = (at >= 0) & (times <= self.steps.end[at]) if len(self.steps) else np.zeros(len(times), bool)
         found: Array = inside & self.chosen[at] if len(self.steps) else inside
@@ -93,7 +93,7 @@ class Profile:
 
     @property
     def threads(self) -> int:
-        """How many threads ran ops of functions."""
+        """Return the number of threads that ran ops of functions."""
         return len(np.unique(self.run.thread[self.run.call >= 0]))
 
 
@@ -103,7 +103,7 @@ def busiest(trace: Trace) -> int:
 
 
 def profile_of(trace: Trace, step: int | None = None) -> Profile:
-    """Of the process that called TensorFlow most."""
+    """Return the profile of the process that called TensorFlow most."""
     if not trace.processes:
         raise SleuthError(f"{trace.path} holds no recorded process. Record one: sleuth run program.py")
     number = busiest(trace)

@@ -55,7 +55,7 @@ def _busiest(rows: Array) -> int:
 
 
 def _places(asked: Asked, ops: Array) -> Array:
-    """Of each eager op its place in `asked.index.ops`."""
+    """Return each eager op's place in `asked.index.ops`."""
     known = {op.eager: place for place, op in enumerate(asked.index.ops) if op.eager >= 0}
     return np.array([known.get(op, -1) for op in ops.tolist()], np.int64)
 

@@ -1,4 +1,4 @@
-"""What `sleuth profile` says of a run, as plain values."""
+"""The answer of `sleuth profile`, as plain values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Report:
     notes: list[str]
 
     def whole(self, by: str) -> int:
-        """What the lines of a table add up to."""
+        """Return the sum of a table's lines."""
         return sum(line.time for line in self.tables[by])
 
     def to_json(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class Report:
 
 
 def report(trace: Trace, step: int | None = None) -> tuple[Report, Profile]:
-    """Of the process that called TensorFlow most, and what it was made of."""
+    """Return the report on the process that called TensorFlow most."""
     profile = profile_of(trace, step)
     made = Report(
         trace.path.name,
@@ -74,12 +74,12 @@ def report(trace: Trace, step: int | None = None) -> tuple[Report, Profile]:
 
 
 def words(part: str) -> str:
-    """What a part of the time is called."""
+    """Return the name of a part of the time."""
     return WORDS[part]
 
 
 def _notes(trace: Trace, profile: Profile) -> list[str]:
-    """What is not known, or known otherwise."""
+    """Yield notes on what is unknown or measured differently."""
     return [*_traced(profile), *_at_once(profile), *_closed(profile), *_missing(profile), *_elsewhere(trace, profile)]
 
 
@@ -88,8 +88,8 @@ def _closed(profile: Profile) -> list[str]:
     made, ops = profile.made, profile.asked.index.ops
     looked_into = set(made.op[np.isin(made.call, np.unique(profile.run.call))].tolist())
     closed = {program_name(ops[op].type) for op in set(made.op[made.function & (made.op >= 0)].tolist()) - looked_into}
-    why = "compiled by XLA, recorded in FLIGHT, or without anything to look at"
-    return [f"{name} is one bar: nothing in it was looked at ({why})." for name in sorted(closed)]
+    why = "compiled by XLA, recorded in FLIGHT, or without a tensor to record"
+    return [f"{name} is one bar: nothing inside it was recorded ({why})." for name in sorted(closed)]
 
 
 def _missing(profile: Profile) -> list[str]:
@@ -98,14 +98,14 @@ def _missing(profile: Profile) -> list[str]:
 
 
 def _traced(profile: Profile) -> list[str]:
-    """Where no step was left out of the sums, though functions were traced in all."""
+    """Yield a note if no step was left out of the sums, though functions were traced in all."""
     if not all(profile.steps.new[at] for at in np.flatnonzero(profile.chosen)):
         return []
     return ["A function ran for the first time here: tracing it counts as Python, optimizing it as the function."]
 
 
 def _at_once(profile: Profile) -> list[str]:
-    """Where the table adds up to more than the time."""
+    """Yield a note if the table adds up to more than the time."""
     if profile.threads < 2:
         return []
     return [f"{profile.threads} threads ran ops at once: their times add up to more than the step's."]

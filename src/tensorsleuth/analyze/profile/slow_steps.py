@@ -45,13 +45,13 @@ def _why(profile: Profile, at: int) -> str:
 
 
 def _excess(profile: Profile, at: int) -> str:
-    """Which part was longer than it usually is."""
+    """Return the part that took longer than in a typical step."""
     usual = {name: float(np.median(profile.split.parts[name][profile.steps.usual])) for name in PARTS}
     more = {name: float(profile.split.parts[name][at]) - usual[name] for name in PARTS}
     name = max(more, key=lambda part: more[part])
     if more[name] <= 0.05 * sum(usual.values()):
         return "a little of everything"
-    return f"{WORDS[name]}: {_ms(float(profile.split.parts[name][at]))}, usually {_ms(usual[name])}"
+    return f"{WORDS[name]}: {_ms(float(profile.split.parts[name][at]))}, typically {_ms(usual[name])}"
 
 
 def _ms(nanoseconds: float) -> str:

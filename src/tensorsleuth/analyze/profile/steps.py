@@ -1,4 +1,4 @@
-"""Where one training step ends and the next begins, on the thread that trains."""
+"""The bounds of training steps, on the thread that trains."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Steps:
 
     @property
     def usual(self) -> Array:
-        """Those in which nothing ran for the first time; all, where there are no others."""
+        """Return the steps in which nothing ran for the first time; all steps if there are no others."""
         usual = np.array([not new for new in self.new], bool)
         return usual if usual.any() else np.ones(len(self.new), bool)
 

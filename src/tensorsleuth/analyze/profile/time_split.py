@@ -1,4 +1,4 @@
-"""What the time of each step went into. The parts add up to the step: what ran at once is counted once."""
+"""The split of each step's time. The parts add up to the step: parallel work is counted once."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ WORDS = {
     "input": "waiting for input",
     "ops": "ops in functions",
     "eager": "eager ops",
-    "probes": "our own probes",
-    "unseen": "functions, not looked at",
+    "probes": "recording overhead",
+    "unseen": "functions, not recorded inside",
     "python": "Python between calls",
 }
 
@@ -35,14 +35,14 @@ class Split:
 
 
 def is_input(asked: Asked, ops: Array) -> Array:
-    """Which of some ops wait for the next batch."""
+    """Return which of some ops wait for the next batch."""
     takes = np.array([op.type.startswith(INPUT) for op in asked.index.ops] + [False], bool)  # the last is also -1
     found: Array = takes[ops]
     return found
 
 
 def split(asked: Asked, made: Made, run: OpsRun, steps: Steps) -> Split:
-    """Of each step, and in this order: what runs while an op does counts as the op."""
+    """Return the parts of each step, in this order: work during an op counts as the op."""
     waits = is_input(asked, run.op)
     ours = np.isin(run.call, made.call)
     plain = ~made.function & ~made.takes

@@ -75,7 +75,7 @@ def _by_op(asked: Asked, ops: Array, times: Array, kind: str) -> list[Spent]:
 
 
 def _by_type(one: Spent) -> str:
-    return f"{program_name(one.op.type)} (not looked at)" if one.kind == "unseen" else one.op.type
+    return f"{program_name(one.op.type)} (not recorded)" if one.kind == "unseen" else one.op.type
 
 
 def _by_layer(one: Spent) -> str:

@@ -34,7 +34,7 @@ MOST_PICTURES = 8
 )
 @click.option("--head", type=click.IntRange(0), metavar="N", help="Only this head, and its heat map.")
 @click.option("--sample", type=click.IntRange(0), metavar="N", help="Heat maps of this sample.  [default: 0]")
-@click.option("--step", type=int, metavar="N", help="The look nearest to this training step.  [default: the last]")
+@click.option("--step", type=int, metavar="N", help="The sample nearest to this training step.  [default: the last]")
 @click.option(
     "--vocab", type=click.Path(path_type=Path), metavar="FILE", help="Tokens on the axes: a token a line, or JSON."
 )

@@ -95,7 +95,7 @@ def check(
 ) -> None:
     """Say what is wrong with the data in PATH, and in VALIDATION beside it.
 
-    Without a schema, only what is never right: NaN, infinities, constants, rows that come twice or are in both
+    Without a schema, only what is always wrong: NaN, infinities, constants, rows that come twice or are in both
     files, gaps in the labels, images that were not scaled. The exit code is 0 where nothing is wrong, 1 where something
     is, 2 where a file cannot be read. With --tokens: ids, masks and labels of models of text, and the text itself.
 

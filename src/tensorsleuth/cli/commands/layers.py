@@ -33,7 +33,7 @@ Chosen = dict[str, "list[WatchedSeries]"]
 @click.option("--gradients", is_flag=True, help="How gradients flow, from the last layer to the first.")
 @click.option("--updates", is_flag=True, help="How far each step moves the weights.")
 @click.option("--layer", metavar="REGEX", help="Only layers and variables whose name, or scopes of it, match.")
-@click.option("--step", type=int, metavar="N", help="The look nearest to this training step.  [default: the last]")
+@click.option("--step", type=int, metavar="N", help="The sample nearest to this training step.  [default: the last]")
 @common.logdir
 @common.as_json
 def command(

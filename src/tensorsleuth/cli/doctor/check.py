@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class State(Enum):
-    """How a check came out; only BAD keeps a program from being recorded."""
+    """The result of a check; only BAD keeps a program from being recorded."""
 
     GOOD = "good"
     POOR = "poor"

@@ -1,4 +1,4 @@
-"""What a recording sees, and what it does not: the list that `sleuth doctor` prints."""
+"""The coverage of a recording, as `sleuth doctor` prints it."""
 
 from __future__ import annotations
 

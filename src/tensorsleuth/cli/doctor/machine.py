@@ -29,7 +29,7 @@ def checks(logdir: Path) -> list[Check]:
 
 
 def tensorflow_facts() -> dict[str, Any]:
-    """What recording/backends/machine.py prints, or why it could not."""
+    """Return the output of recording/backends/machine.py, or why there is none."""
     environment = {name: value for name, value in os.environ.items() if name != "SLEUTH_RUN"}
     paths = [os.environ.get("PYTHONPATH", ""), str(PACKAGE_HOME)]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)

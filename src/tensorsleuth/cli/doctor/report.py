@@ -1,4 +1,4 @@
-"""What `sleuth doctor` found, as a table and a conclusion."""
+"""The result of `sleuth doctor`, as a table and a conclusion."""
 
 from __future__ import annotations
 

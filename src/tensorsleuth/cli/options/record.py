@@ -1,4 +1,4 @@
-"""What to record, as options of a command; checked before any program starts."""
+"""Recording options of a command, checked before any program starts."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ OPTIONS = (
     click.option("--pad", metavar="ID", type=int, help="The id of padding; else it is guessed."),
     click.option("--ignore", metavar="ID", type=int, default=None, help="The label that does not count: -100."),
     click.option("--causal/--not-causal", default=None, help="Does the model predict the next token."),
-    click.option("--shifted-by", type=click.Choice(["model", "data"]), help="Who moves the labels by one."),
+    click.option(
+        "--shifted-by", type=click.Choice(["model", "data"]), help="Who shifts the labels by one: model or data."
+    ),
     click.option("--max-length", metavar="N", type=int, help="At how many tokens samples are cut."),
 )
 
@@ -42,7 +44,7 @@ def refuse_alone(asked: dict[str, Any]) -> None:
 def check_tokens(
     path: Path, validation: Path | None, others: dict[str, Any], asked: dict[str, Any], progress: Progress | None
 ) -> TokenReport:
-    """What `tensorsleuth.check_batch` says of files."""
+    """Return the report of `tensorsleuth.check_batch` on files."""
     from tensorsleuth.data.tokens.api import check_batch
 
     mixed = [name for name, value in others.items() if value is not None]

@@ -1,4 +1,4 @@
-"""What to watch, as options of a command; checked before any program starts."""
+"""Watch options of a command, checked before any program starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said on stderr when a watched program has ended."""
+"""The closing words on stderr when a watched program has ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorsleuth.ui.terminal import closing, console
 
 
 def close(run: Path, program: Sequence[str], ending: Ending) -> None:
-    """How it went, why, and what to type next."""
+    """Print how it went, why, and the next commands."""
     name = program[1] if program[0] == "-m" else {"-c": "the command", "-": "stdin"}.get(program[0], program[0])
     if (run / run_folder.TENSORFLOW_SEEN).exists():
         _say(closing.sentence(name, ending, summaries.summarize(run)))
@@ -46,6 +46,6 @@ def _judge(run: Path) -> None:
 
 
 def hint_at(commands: dict[str, str]) -> None:
-    """Where there are any."""
+    """Print a hint at the findings, if there are any."""
     if commands:
         console.note(closing.hints(commands, console.width()))

@@ -1,4 +1,4 @@
-"""What `sleuth why` says, told in a line by the commands that show something else of a run."""
+"""The verdict of `sleuth why` in one line, for commands that show something else of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to type next."""
+"""The next commands to type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 1  # findings that are told in full without being asked
 def next_commands(
     run: Path, found: Diagnosis | None = None, everything: bool = False, attention: Sequence[Attention] = ()
 ) -> dict[str, str]:
-    """What to type, and what it shows."""
+    """Return the next commands, and what each shows."""
     ways = {"view": "see it in the browser", "debug": "walk it in the terminal"}
     heads = sum(one.heads for one in attention)
     if heads:

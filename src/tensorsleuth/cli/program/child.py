@@ -96,7 +96,7 @@ def _listened() -> list[int]:
 
 
 def _meant_for_child(received: signal.struct_siginfo, child: int) -> bool:
-    """Whether the child has not got this signal already.
+    """Return whether the child has not got this signal already.
 
     The terminal (Ctrl-C, Ctrl-\\, hanging up) signals the whole foreground process group: the child has it,
     and a second SIGINT would interrupt the clean-up after the first. Such a signal comes from the kernel,

@@ -50,7 +50,7 @@ class HangWatch:
             self._note()
 
     def _activity(self) -> Activity | None:
-        """What grows while anything happens; None where nothing is recorded now."""
+        """Return a number that grows while anything happens; None if nothing is recorded now."""
         folders = sorted(self._run.glob("p-*"))
         rings = [_head(folder / name) for folder in folders for name in ("events.bin", "calls.bin")]
         if not any(ring and not ring.closed for ring in rings) or any(
@@ -90,7 +90,7 @@ def _ask_where(run: Path, pid: int) -> None:
 
 
 def _catches(pid: int, number: int) -> bool:
-    """Whether a process has a handler for a signal: it would end one that has none."""
+    """Return whether a process has a handler for a signal: it would end one that has none."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     caught = next((int(line.split()[1], 16) for line in lines if line.startswith("SigCgt:")), 0)
     return bool(caught >> (number - 1) & 1)

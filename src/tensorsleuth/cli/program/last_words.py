@@ -1,4 +1,4 @@
-"""What a program printed last, where its stderr is a file: the reason of an abort is nowhere else.
+"""The last output of a program whose stderr is a file: the reason of an abort is nowhere else.
 
 A terminal or a pipe is left alone: to see what goes through it one would have to stand between, and the program
 would notice.

@@ -1,4 +1,4 @@
-"""What the kernel says of memory: how often its killer came to our container, how much there is."""
+"""The kernel's memory facts: kills by the OOM killer in our container, and the available memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Memory:
 
 
 def look(root: Path = Path("/")) -> Memory:
-    """What is known of this process's group now; `root` is where /proc and /sys are."""
+    """Return the state of this process's group now; `root` is where /proc and /sys are."""
     kills, full, limit = _version2(root) or _version1(root) or (None, None, None)
     machine = _field(root / "proc/meminfo", "MemTotal:")
     machine = machine * 1024 if machine is not None else None
@@ -34,7 +34,7 @@ def look(root: Path = Path("/")) -> Memory:
 
 
 def compare(before: Memory, after: Memory, pid: int, peak: int) -> dict[str, Any]:
-    """What happened between two looks, in plain values; `peak` is the most that the program had resident."""
+    """Return the changes between two states, in plain values; `peak` is the program's most resident memory."""
     kills = after.kills - before.kills if after.kills is not None and before.kills is not None else None
     full = after.full - before.full if after.full is not None and before.full is not None else None
     happened = Memory(kills, full, after.limit, after.machine)
@@ -42,7 +42,7 @@ def compare(before: Memory, after: Memory, pid: int, peak: int) -> dict[str, Any
 
 
 def logged(pid: int, path: str = "/dev/kmsg") -> str | None:
-    """Whose killer the kernel's log says has killed a process, `container` or `machine`; None where it does not."""
+    """Return whose OOM killer the kernel's log names, `container` or `machine`; None if it names none."""
     found = None
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

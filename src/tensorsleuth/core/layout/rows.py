@@ -184,14 +184,14 @@ NO_UID = 0xFFFF_FFFF_FFFF_FFFF  # an input that was no tensor yet; 0 is the firs
 
 
 class EventKind(IntEnum):
-    """Where a tensor was computed."""
+    """The kind of place where a tensor was computed."""
 
     EAGER = 1
     GRAPH = 2
 
 
 class BufferKind(IntEnum):
-    """What a row of buffers.bin says."""
+    """The kind of a row of buffers.bin."""
 
     EAGER = 1  # an eager op, or a conversion, made it
     GRAPH = 2  # a probe saw it
@@ -199,7 +199,7 @@ class BufferKind(IntEnum):
 
 
 class EventFlag(IntFlag):
-    """What is known about the tensor of an event."""
+    """The facts about the tensor of an event."""
 
     BAD = 1  # holds a NaN or an infinity
     LOOKED = 2  # its health was looked at (not so in NO_TENSOR and SHAPE)
@@ -213,7 +213,7 @@ class EventFlag(IntFlag):
 
 
 class What(IntFlag):
-    """What is asked for of a watched tensor; in a row: what there is."""
+    """The measures of a watched tensor: requested in a series, present in a row."""
 
     SCALAR = 1
     NORM = 2
@@ -229,7 +229,7 @@ class What(IntFlag):
 
 
 class Long(IntFlag):
-    """Which hash of a row of ids is one of 4 tokens or more: shorter rows are the same by chance."""
+    """A flag for hashes of rows with 4 tokens or more. Shorter rows are equal by chance."""
 
     WHOLE = 1
     HEADLESS = 2
@@ -237,7 +237,7 @@ class Long(IntFlag):
 
 
 class CallKind(IntEnum):
-    """What a row of calls.bin says."""
+    """The kind of a row of calls.bin."""
 
     OP = 1
     FUNCTION = 2  # written before the function runs, so that a crash inside it has a call to belong to

@@ -1,4 +1,4 @@
-"""What each thread of a program had begun and not ended: the slots of threads.bin, byte for byte.
+"""The slots of threads.bin, byte for byte: the ops that each thread had begun and not ended.
 
 `native/src/files/threads.h` states the same layout for C++; a test holds the two equal.
 """

@@ -8,6 +8,6 @@ _TRACED = re.compile(r"^(?:__(?:inference|forward|backward)_)+(.+?)(?:_\d+)*$")
 
 
 def program_name(function: str) -> str:
-    """What the program calls a function: `train_step`, of `__inference_train_step_12`."""
+    """Return the program's name of a function: `train_step` for `__inference_train_step_12`."""
     found = _TRACED.match(function)
     return found[1] if found is not None else function

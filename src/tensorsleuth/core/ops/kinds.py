@@ -1,4 +1,4 @@
-"""What is known about TensorFlow's ops by name."""
+"""Kinds of TensorFlow ops, by name."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def writes_variables(op: str) -> bool:
     return op.startswith(WRITES) or op in SCATTERS
 
 
-# What may take long and puts out nothing that is looked at, or not always: batches of whole numbers, texts, copies.
+# What may take long and puts out nothing that is looked at, or not always: batches of integers, texts, copies.
 INPUT = ("IteratorGetNext", "OptionalGetValue")
 _SLOW_AND_UNSEEN = (
     *INPUT,

@@ -39,7 +39,7 @@ class Categories(FeatureCheck):
 
 
 def among(array: Array, known: tuple[Any, ...]) -> npt.NDArray[np.bool_]:
-    """Which values are known. Bytes are the text that they are in UTF-8."""
+    """Return which values are known. Bytes are their UTF-8 text."""
     if array.dtype.kind in "OSUT":
         texts = set(known)
         flat = [

@@ -62,7 +62,7 @@ class Constant(FeatureCheck):
             yield Violation("constant", name, "columns that differ", found, change=_ADVICE, severity="warning")
 
     def _is_table(self, name: str) -> bool:
-        """Of images, a corner that is always black is nothing to tell."""
+        """Return whether it is a table: a corner of images that is always black is not worth reporting."""
         shapes = [column.shape for columns in self.case.columns.values() for column in columns if column.name == name]
         return all(shape is not None and len(shape) == 2 for shape in shapes)
 
@@ -76,13 +76,13 @@ def as_table(array: Array) -> Array:
 
 
 def same(rows: Array, first: Array) -> npt.NDArray[Any]:
-    """Which values are those of the first row; NaN is NaN."""
+    """Return which values equal those of the first row; NaN equals NaN."""
     equal = np.asarray(rows == first)
     return equal | ((rows != rows) & (first != first)) if rows.dtype.kind in "fcO" and not equal.all() else equal
 
 
 def is_missing(first: Array) -> npt.NDArray[np.bool_]:
-    """What is missing everywhere is told as missing."""
+    """Return whether all is missing, which is reported as missing."""
     return Piece(first).missing
 
 

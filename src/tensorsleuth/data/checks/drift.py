@@ -97,7 +97,7 @@ _ADVICE = "Do both come from the same place, and through the same steps? Split a
 
 
 def _reference(part: str, parts: tuple[str, ...]) -> str:
-    """What a part is held against: the data against what was given for that, validation against the data."""
+    """Return the reference of a part: the given one for the data, the data for validation."""
     return AGAINST if part == DATA and AGAINST in parts else DATA if part == VALIDATION else part
 
 
@@ -129,7 +129,7 @@ def stability(old: Array, new: Array) -> float:
 
 
 def chance(old: int, new: int) -> float:
-    """What the index comes to by chance, for samples of that size."""
+    """Return the index that chance gives for samples of that size."""
     return (BINS - 1) * (1 / old + 1 / new)
 
 

@@ -100,7 +100,7 @@ def _alike(block: Block, spots: Iterator[Spot]) -> Iterator[Twins]:
 
 
 def _still(twins: Twins, block: Block) -> Iterator[Twins]:
-    """Those of them that are the same in this block, too."""
+    """Return the columns among them that are equal in this block, too."""
     found: dict[int, list[Spot]] = {}
     for spot in twins.spots:
         if spot[0] in block.pieces:

@@ -20,7 +20,7 @@ SHOWN = 5
 
 
 class Classes(Tally):
-    """How often each class comes, and what is none."""
+    """The count of each class, and of values that are none."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -124,13 +124,13 @@ class Labels(FeatureCheck):
 
 
 def _count_from_one(feature: Label, state: Classes) -> bool:
-    """Are they as many as declared, but from 1 on: then no class is absent, all are shifted."""
+    """Return whether they are as many as declared, but from 1 on: then no class is absent, all are shifted."""
     several = [one for one in state.counts if isinstance(one, int)]
     return isinstance(feature.classes, int) and bool(several) and (min(several), max(several)) == (1, feature.classes)
 
 
 def count_values(array: Any) -> dict[Any, int]:
-    """How often each value comes; what is missing is none."""
+    """Return the count of each value, without missing ones."""
     if array.dtype.kind in "iu" and array.size and array.min() >= 0 and array.max() < MOST:
         often = np.bincount(array.reshape(-1).astype(np.int64))
         return {int(value): int(often[value]) for value in np.flatnonzero(often)}

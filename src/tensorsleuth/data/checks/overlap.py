@@ -38,7 +38,7 @@ class Overlap(Check):
 
 
 def overlapping(name: str, found: Shared, rows: int) -> Violation:
-    """What is said of rows of validation that training has; `rows`: how many there are in all."""
+    """Yield a violation for rows of validation that are in training; `rows` is the number of all."""
     estimate = f", estimated from 1 row in {found.one_in}" if found.one_in > 1 else ""
     return Violation(
         "overlap", name, "rows that are not in the training data",

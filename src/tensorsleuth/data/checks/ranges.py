@@ -16,7 +16,7 @@ INFINITY: float = float("inf")
 
 
 class Outside(Tally):
-    """What is outside, and how far out it goes."""
+    """The values outside, and the extremes among them."""
 
     low: float = INFINITY
     high: float = -INFINITY
@@ -41,7 +41,7 @@ class Ranges(FeatureCheck):
 
     def _count(self, state: Outside, piece: Piece, low: float, high: float) -> None:
         groups = (piece.health["min"] < low) | (piece.health["max"] > high)
-        if not groups.any():  # doubles have rounded a large whole number into the range
+        if not groups.any():  # doubles have rounded a large integer into the range
             groups[:] = True
         for first, rows in piece.rows_where(groups):
             with np.errstate(invalid="ignore"):

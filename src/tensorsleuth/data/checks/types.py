@@ -79,7 +79,7 @@ _NUMBERS = {f"{kind}{bits}" for kind in ("float", "int", "uint") for bits in (8,
 
 
 def _whole(array: npt.NDArray[Any]) -> bool:
-    """Only whole numbers, and NaN where there is none."""
+    """Only integers, and NaN where there is none."""
     return array.dtype.kind == "f" and bool(np.all(np.isnan(array) | (array == np.floor(array))))
 
 
@@ -92,7 +92,7 @@ def _is_bytes(piece: Piece) -> bool:
 
 
 def numbers_in(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Which texts are numbers."""
+    """Return which texts are numbers."""
     return np.array([_parses(value) for value in array.reshape(-1).tolist()], bool).reshape(array.shape)
 
 

@@ -1,4 +1,4 @@
-"""What is done with the elements of a pipeline that break the schema, and what is kept of them."""
+"""Actions on elements of a pipeline that break the schema, and the record of them."""
 
 from __future__ import annotations
 

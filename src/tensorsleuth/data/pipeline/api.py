@@ -13,7 +13,7 @@ from tensorsleuth.data.schema import Schema
 
 
 class Checked:
-    """What `checked` makes: pass it to `dataset.apply`, and ask it afterwards what it saw."""
+    """The result of `checked`: pass it to `dataset.apply`, then ask it what it saw."""
 
     def __init__(self, schema: Schema, verdicts: Verdicts) -> None:
         self.schema = schema
@@ -28,7 +28,7 @@ class Checked:
         if missing:
             there = ", ".join(column.name for column in DatasetSource(dataset, self.schema).columns)
             raise SleuthError(
-                f"the data set has no {missing[0]}, which the schema expects: it has {there}. Name its parts alike."
+                f"the data set has no {missing[0]}, which the schema expects: it has {there}. Use the same names."
             )
         return attach(dataset, self.schema, self._verdicts)
 
@@ -43,7 +43,7 @@ class Checked:
 
     @property
     def count(self) -> int:
-        """How many elements broke it, in all passes together."""
+        """Return the number of elements that broke it, in all passes together."""
         return self._verdicts.count
 
     def __repr__(self) -> str:

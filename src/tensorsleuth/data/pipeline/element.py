@@ -24,7 +24,7 @@ OF_ALL_ROWS = ("label-gap", "balance")  # what only a whole set can break
 def violations(
     schema: Schema, index: int, element: Mapping[str, Array], batched: bool, loose: set[str]
 ) -> list[Violation]:
-    """What an element breaks. `loose`: parts of ragged and sparse ones, which have values but no shape."""
+    """Return the violations of an element. `loose` parts are ragged or sparse: they have values but no shape."""
     pieces = {name: _piece(array, batched, name in loose) for name, array in element.items()}
     case = Case(schema, {DATA: tuple(Column(name) for name in pieces)})
     running = [kind(case) for kind in CHECKS]

@@ -1,4 +1,4 @@
-"""What comes out of an iterator whose element breaks the schema."""
+"""Errors from an iterator whose element breaks the schema."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ PASS, FAIL, DROP = 0, 1, 2
 
 
 class Looker:
-    """Which parts of an element are looked at, and what is done with one that may be bad."""
+    """The parts of an element to check, and the action on one that may be bad."""
 
     def __init__(self, spec: Any, schema: Schema, verdicts: Verdicts) -> None:
         self.schema, self.verdicts = schema, verdicts
@@ -53,7 +53,7 @@ class Looker:
             place += len(inner)
 
     def judge(self, index: int, arrays: list[Any]) -> tuple[int, str]:
-        """What to do with an element, and what to say of it. A mistake of ours lets it pass."""
+        """Return the action on an element, and the message. A mistake of ours lets it pass."""
         try:
             with no_collection():
                 return self._judge(index, arrays)
@@ -80,7 +80,7 @@ def _array(value: Any) -> Any:
 
 
 def attach(dataset: Any, schema: Schema, verdicts: Verdicts) -> Any:
-    """The same data set, looked at as it runs; its structure, order and types stay."""
+    """Return the data set with checks as it runs; its structure, order and types stay."""
     looker = Looker(dataset.element_spec, schema, verdicts)
     watch_failures(alarm_in)
     texts = any(spec.dtype == tf.string for spec in looker.specs)

@@ -57,7 +57,7 @@ class NativeWay:
 
 
 def rule(feature: Feature, spec: Any, batched: bool, loose: bool, names: dict[str, int]) -> loader.Rule:
-    """What the op looks for. It may ask about an element that is fine, but never let one pass that is not."""
+    """Return the rule of the op. It may ask about an element that is fine, but never miss one that is not."""
     made = loader.Rule(rank=-1, look=int(Mode.FULL_HEALTH), nan=int(feature.missing > 0), inf=int(not feature.finite))
     made.low, made.high = _bounds(feature, spec)
     if feature.shape is not None and not loose:

@@ -1,4 +1,4 @@
-"""What data can come in, one kind a file. A new file is found by itself. It has either or both of:
+"""Readers of data, one kind a file. A new file is found by itself. It has either or both of:
 
 - `SUFFIXES` and `open_file(path, schema) -> Source`
 - `takes(data) -> bool` and `open_data(data, schema) -> Source`

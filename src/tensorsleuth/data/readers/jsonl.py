@@ -79,7 +79,7 @@ class JsonLines(Facts):
         return array if array.dtype.kind != "O" else self._large(name, array)
 
     def _large(self, name: str, array: Array) -> Array:
-        """Whole numbers that no type of 64 bits holds."""
+        """Integers that no type of 64 bits holds."""
         try:
             return array.astype(np.float64)
         except OverflowError as error:

@@ -47,7 +47,7 @@ class Mapped:
         self._let_go(first, _page(start - BEHIND * size))
 
     def _let_go(self, first: int, until: int) -> None:
-        """Of what was read a while ago, nothing stays in memory; where it is asked for again, it comes back."""
+        """Release pages that were read a while ago; they come back if they are read again."""
         done = self._done if self._done <= first else _page(self._offset)
         if until > done:
             self._map.madvise(mmap.MADV_DONTNEED, done, until - done)

@@ -21,7 +21,7 @@ LOCAL_HEADER = 30  # bytes of a member's own header, before its name
 
 
 class Header(NamedTuple):
-    """What stands before the numbers of an array."""
+    """The header before the numbers of an array."""
 
     shape: tuple[int, ...]
     fortran: bool
@@ -127,6 +127,6 @@ class Unpacked:
         self._stream = self._archive = None
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        """Of a single value."""
+        """Return the array of a single value."""
         with zipfile.ZipFile(self._path) as archive, archive.open(self._info) as stream:
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))

@@ -19,7 +19,7 @@ from tensorsleuth.data.tokens.setting import Setting
 def judge_arguments(
     arguments: Sequence[Argument], setting: Setting | None = None, known: Mapping[str, str] | None = None
 ) -> list[Violation]:
-    """What is wrong with them, worst first. Nothing where none of them are ids.
+    """Return the violations in them, worst first; none if no argument holds ids.
 
     The vocabulary is as large as the variable that ids are looked up in, unless the setting says otherwise; roles are
     found, unless they are `known`, by name.

@@ -56,22 +56,22 @@ class Stream:
 
     @once
     def padding(self) -> Marks:
-        """What is padding for certain."""
+        """Return the positions that are certainly padding."""
         return certain_padding(self.ids, self.there, self.setting.pad, self.setting.shared)
 
     @once
     def tokens(self) -> Marks:
-        """What is no padding for certain."""
+        """Return the positions that are certainly tokens."""
         return self.there & (self.ids != self.setting.pad) if self.setting.pad is not None else self.there
 
     @once
     def all_tokens(self) -> Marks:
-        """Which rows have no padding."""
+        """Return which rows have no padding."""
         return np.asarray(self.there.all(axis=1) & ~self.padding.any(axis=1))
 
     @once
     def kept(self) -> Marks | None:
-        """Where the mask says that there is a token; None where there is none that goes with each position."""
+        """Return where the mask says token; None if no mask fits each position."""
         return kept_by(self.mask.values, self.ids.shape) if self.mask is not None else None
 
     @once
@@ -85,7 +85,7 @@ class Stream:
 
     @once
     def counted(self) -> Marks:
-        """Where labels count: all but where they are `ignore`, or weigh nothing."""
+        """Return where labels count: all that are not `ignore` and have weight."""
         labels = self.ids_of_labels
         marks = self.there if labels is None else self.there & (labels != self.setting.ignore)
         weights = self.weights.values if self.weights is not None else None
@@ -97,7 +97,7 @@ class Stream:
         return marks
 
     def at(self, row: int, column: int | None = None) -> tuple[int, ...]:
-        """Where in the user's array that is."""
+        """Return the position in the user's array."""
         lead = self.given.values.shape[:-1]
         first, *rest = (int(one) for one in np.unravel_index(row, lead)) if len(lead) > 1 else (int(row),)
         return (first + self.start, *rest, *(() if column is None else (int(column),)))
@@ -118,14 +118,14 @@ def kept_by(mask: npt.NDArray[Any], shape: tuple[int, ...]) -> Marks | None:
 
 
 def is_triangle(mask: npt.NDArray[Any]) -> bool:
-    """Is it the same mask for all rows, of what each position may look at: those before it."""
+    """Return whether it is the same mask for all rows, of what each position may look at: those before it."""
     square = mask.ndim == 2 and mask.shape[0] == mask.shape[1] > 1
     return square and bool(np.array_equal(mask != 0, np.tri(len(mask), dtype=bool)))
 
 
 @dataclass
 class Batch:
-    """The same rows of everything."""
+    """A batch: the same rows of all streams."""
 
     part: str
     start: int

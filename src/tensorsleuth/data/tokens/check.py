@@ -1,4 +1,4 @@
-"""What a check of tokens is: it sees every batch once, in order, and says at the end what was wrong."""
+"""The interface of a token check: it sees every batch once, in order, and reports at the end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Check:
 
 
 class Found(Tally):
-    """How many positions, or rows, are wrong, in how many rows, and the first few of them."""
+    """The number of wrong positions or rows, of affected rows, and the first few of them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,11 +76,11 @@ class StreamCheck(Check):
                 yield violation if part == DATA else replace(violation, where=part)
 
     def wants(self, stream: Stream) -> bool:
-        """Is there anything to look for."""
+        """Return whether there is anything to look for."""
         return True
 
     def subject(self, stream: Stream) -> str:
-        """What the finding is about, as the user calls it."""
+        """Return the subject of the finding, in the user's words."""
         return stream.name
 
     def look(self, found: Found, stream: Stream) -> None:

@@ -34,7 +34,7 @@ class Grid:
 
     @property
     def whole(self) -> bool:
-        """Are they whole numbers, in a type that says so."""
+        """Return whether they are integers, in a type that says so."""
         return self.values.dtype.kind in "iu"
 
     def marks(self) -> npt.NDArray[np.bool_]:

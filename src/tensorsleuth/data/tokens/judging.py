@@ -23,7 +23,7 @@ ORDER = {"error": 0, "warning": 1, "note": 2}
 
 
 def judge(setting: Setting, batches: Iterable[Batch]) -> list[Violation]:
-    """What is wrong with batches, worst first."""
+    """Return the violations in batches, worst first."""
     running = [kind(setting) for kind in checks()]
     for batch in batches:
         show(setting, batch, running)
@@ -82,7 +82,7 @@ def _batches(maker: Maker, part: str, source: Any) -> Iterator[Batch]:
 
 
 def _taken(setting: Setting, roles: Mapping[str, str]) -> tuple[str, ...]:
-    """What was taken for what, for people to see when it is wrong."""
+    """Return the role given to each stream, so that people see when it is wrong."""
     parts = [f"{role.replace('_', ' ')} {name}" if role != name else name for name, role in roles.items()]
     size = setting.vocabulary.size
     parts += [f"vocabulary of {size:,}"] if size else []
@@ -90,5 +90,5 @@ def _taken(setting: Setting, roles: Mapping[str, str]) -> tuple[str, ...]:
         by = {GIVEN: "", TOKENIZER: ""}.get(setting.pad_by or "", f" (guessed: {setting.pad_why})")
         parts.append(f"padding {setting.pad}{by}")
     if LABELS in roles.values() and setting.shifted_by is not None:
-        parts.append(f"labels are moved by the {setting.shifted_by}")
+        parts.append(f"labels are shifted by the {setting.shifted_by}")
     return tuple(parts)

@@ -1,4 +1,4 @@
-"""Which positions are padding for certain, which are tokens, and what padding is where nobody says."""
+"""The positions that are certainly padding, or tokens, and the guess of the padding id."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _by_looks(ids: Ids, there: Marks) -> Guess | None:
 
 
 def _padded_rows(ids: Ids, there: Marks, pad: int, column: int) -> int:
-    """How many rows end (or begin) with a run of it, where it is at no other place; 0 where it does not look so."""
+    """Return the number of rows that end (or begin) with a run of it and have it nowhere else; else 0."""
     pads = (ids == pad) & there
     run = edges(pads, there)[0 if column == 0 else 1]
     tokens = (there & ~pads).sum(axis=1)

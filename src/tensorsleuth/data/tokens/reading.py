@@ -91,7 +91,7 @@ def _rows(piece: Piece) -> int:
 
 
 def source_of(data: Any, **named: Any) -> Any:
-    """What reads it: files and data sets as `Schema.check` does, structures here."""
+    """Return the reader: for files and data sets that of `Schema.check`, for structures the one here."""
     reads = isinstance(data, (str, PathLike)) or type(data).__module__.startswith("pandas")
     if reads or (hasattr(data, "element_spec") or hasattr(data, "on_epoch_end")):
         source = open_source(data)
@@ -102,7 +102,7 @@ def source_of(data: Any, **named: Any) -> Any:
 
 
 def _is_row(column: Column) -> bool:
-    """May it be of a single sample: numbers without a dimension of rows, where ids have two."""
+    """Return whether it may be of a single sample: numbers without a dimension of rows, where ids have two."""
     return column.dtype != "string" and column.shape is not None and len(column.shape) < 2
 
 
@@ -147,5 +147,5 @@ def nothing_to_check(title: str, columns: Any) -> SleuthError:
     there = ", ".join(f"{column.name} ({column.dtype or 'unknown'})" for column in columns[:6])
     return SleuthError(
         f"{title} has neither token ids nor text: it has {there}. "
-        "Call what holds ids input_ids; they are whole numbers in rows."
+        "Call what holds ids input_ids; they are integers in rows."
     )

@@ -1,4 +1,4 @@
-"""What a check of tokens came to."""
+"""The result of a check of tokens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensorsleuth.data.report import DataReport
 
 @dataclass(frozen=True, repr=False)
 class TokenReport(DataReport):
-    """What was wrong with token batches, worst first: true where nothing is. Iterate it; print it for a table."""
+    """The violations in token batches, worst first: true if there are none. Iterate it; print it for a table."""
 
     taken: tuple[str, ...] = ()  # what was taken for what: `ids input_ids`, `padding 0 (guessed: …)`
 
@@ -20,7 +20,7 @@ class TokenReport(DataReport):
 
     @property
     def noted(self) -> tuple[Violation, ...]:
-        """What is good to know, and may well be meant."""
+        """Return the notes: worth knowing, but possibly intended."""
         return tuple(one for one in self.violations if one.severity == "note")
 
     @property

@@ -1,4 +1,4 @@
-"""What each argument of a model is for: by its name, by the ops that take it, by what is in it.
+"""The role of each argument of a model: from its name, its consumers and its content.
 
 For arrays of users, columns of files and arguments of recorded functions alike.
 """
@@ -73,7 +73,7 @@ def find_roles(arguments: Sequence[Argument]) -> dict[str, str]:
 
 
 def vocabulary_size(arguments: Iterable[Argument], found: dict[str, str]) -> int | None:
-    """How many ids there are, from the variable that they are looked up in."""
+    """Return the number of ids, from the variable that they are looked up in."""
     sizes = [one.vocabulary for one in arguments if one.vocabulary and found.get(one.name) in (IDS, DECODER_IDS)]
     return max(sizes, default=None)
 
@@ -94,7 +94,7 @@ def _taken(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> st
 
 
 def _valued(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:
-    """By what is in it: whole numbers in rows are ids, 0 and 1 of the same shape a mask, one number a row a label."""
+    """By what is in it: integers in rows are ids, 0 and 1 of the same shape a mask, one number a row a label."""
     array, ids = one.array, next((other.array for other in all_ if found.get(other.name) == IDS), None)
     if array.dtype.kind in "OUST":
         return TEXT

@@ -1,4 +1,4 @@
-"""What is known before a batch is judged: the vocabulary, what padding is, what the labels are for."""
+"""The facts before a batch is judged: the vocabulary, the padding, the purpose of the labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GIVEN, TOKENIZER, MASK, LOOKS = "given", "tokenizer", "mask", "looks"
 
 @dataclass
 class Setting:
-    """What the user said, and what was guessed of it."""
+    """The user's settings, and the guesses for the rest."""
 
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     pad: int | None = None
@@ -42,7 +42,7 @@ class Setting:
 
     @property
     def of_padding(self) -> str:
-        """How sure a finding about padding is: where looks alone say what is padding, it is no error."""
+        """Return the severity of a finding about padding: a mere guess of the padding id makes no error."""
         return "warning" if self.pad_by == LOOKS else "error"
 
     @property

@@ -15,7 +15,7 @@ AGREE = 0.95
 
 
 class Agreement:
-    """How often label t is the id at t + offset, for a few offsets, over all batches."""
+    """The number of times that label t is the id at t + offset, for a few offsets, over all batches."""
 
     def __init__(self) -> None:
         self.same = dict.fromkeys(OFFSETS, 0)

@@ -1,4 +1,4 @@
-"""What a tokenizer knows of its vocabulary: those of Hugging Face, keras-hub and Keras, lists, dicts, files."""
+"""The vocabulary of a tokenizer: of Hugging Face, keras-hub and Keras, lists, dicts, files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENDLESS = 1_000_000  # Hugging Face writes a number with 30 digits where there i
 
 
 def vocabulary_of(tokenizer: Any, vocabulary: Any = None) -> Vocabulary:
-    """What is known of both; the size that is said goes before what the tokenizer says."""
+    """Return the vocabulary of both; a stated size overrides that of the tokenizer."""
     known = _vocabulary(tokenizer) if tokenizer is not None else Vocabulary()
     if vocabulary is None:
         return known
@@ -56,7 +56,7 @@ def _vocabulary(source: Any) -> Vocabulary:
 
 
 def _size(tokenizer: Any) -> int | None:
-    """How many ids there are, those that were added included."""
+    """Return the number of ids, added ones included."""
     sizes = [_called(tokenizer, name) for name in ("vocabulary_size", "vocab_size", "get_vocab_size", "__len__")]
     whole = [int(size) for size in sizes if isinstance(size, Integral) and int(size) > 0]
     return max(whole, default=None)
@@ -90,7 +90,7 @@ def _max_length(tokenizer: Any) -> int | None:
 
 
 def _word(tokenizer: Any) -> Callable[[int], str | None] | None:
-    """What gives the token of an id."""
+    """Return the function from an id to its token."""
     for name in ("convert_ids_to_tokens", "id_to_token"):
         method = getattr(tokenizer, name, None)
         if callable(method):

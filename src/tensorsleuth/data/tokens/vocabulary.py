@@ -1,4 +1,4 @@
-"""What ids stand for: how many there are, the words, and those with a meaning of their own."""
+"""The meaning of ids: their number, the words, and the special ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WRITTEN = {
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What is known of the ids. `size` counts them, from 0."""
+    """The known facts about the ids. `size` counts them, from 0."""
 
     size: int | None = None
     specials: Mapping[str, int] = field(default_factory=dict)
@@ -36,12 +36,12 @@ class Vocabulary:
 
     @property
     def starts(self) -> int | None:
-        """What every sample begins with."""
+        """Return the token that every sample begins with."""
         return self["cls"] if self["cls"] is not None else self["bos"]
 
     @property
     def ends(self) -> int | None:
-        """What every sample ends with."""
+        """Return the token that every sample ends with."""
         return self["eos"] if self["eos"] is not None and self["cls"] is None else _first(self["sep"], self["eos"])
 
     @property
@@ -59,7 +59,7 @@ class Vocabulary:
         return found if found else f"<{number}>"
 
     def known_by(self, **specials: int | None) -> Vocabulary:
-        """The same, with what the user says of special ids."""
+        """Return the vocabulary with the user's special ids."""
         said = {name: number for name, number in specials.items() if number is not None}
         return replace(self, specials={**self.specials, **said})
 

@@ -50,7 +50,7 @@ def _of_json(path: Path, text: str) -> Any:
 
 
 def _of_tokenizer(vocabulary: Any, added: Any) -> dict[int, str]:
-    """Of a tokenizer.json: ids by token, or pairs of token and score in the order of ids."""
+    """Return the vocabulary of a tokenizer.json: ids by token, or token and score pairs in the order of ids."""
     if isinstance(vocabulary, dict):
         words = {int(number): str(token) for token, number in vocabulary.items()}
     else:

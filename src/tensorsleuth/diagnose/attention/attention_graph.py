@@ -49,7 +49,7 @@ class Attending:
 
     @property
     def name(self) -> str:
-        """Of the op that puts out the weights."""
+        """Return the name of the op that computes the weights."""
         return self.softmax.described.name if self.softmax.described is not None else ""
 
 
@@ -63,7 +63,7 @@ def attention_of(training: Training) -> Iterator[Attending]:
 
 
 def seen_in_graph(training: Training, seen: Attention) -> Attending | None:
-    """What was looked at in a run, as the graph has it; None where it was only seen by a replay."""
+    """Return the recorded attention as it is in the graph; None if only a replay showed it."""
     named = ((one, one.softmax.described) for one in attention_of(training))
     return next((one for one, node in named if node is not None and node.name == seen.op), None)
 
@@ -130,7 +130,7 @@ def _products(training: Training, softmax: Spot) -> Iterator[Taking]:
 
 
 def _axis_behind(user: Spot, axis: int) -> int | None:
-    """Where the axis is in what an op puts out; None where the op is none that hands weights on."""
+    """Return the axis in an op's output; None if the op does not pass weights on."""
     assert user.function is not None
     node = user.function.nodes[user.node]
     if node.type == "Reshape" or axis == ANYWHERE:
@@ -157,7 +157,7 @@ def _moved(order: list[int] | None, axis: int) -> int | None:
 
 
 def _axes(node: Node, slot: int, axis: int) -> tuple[int, int]:
-    """Of the operand that the weights are: the axis that a product sums over, and that which only they have."""
+    """Return two axes of the operand that holds the weights: the summed one, and the one that only they have."""
     if node.type != "Einsum":
         turned = node.attrs.get("adj_x" if slot == 0 else "adj_y") is True
         return (-1, -2) if (slot == 0) != turned else (-2, -1)

@@ -1,4 +1,4 @@
-"""Whether a model that reads tokens looks ahead, and by how much its labels are moved."""
+"""The causality of a model that reads tokens: does it look ahead, and by how much its labels are shifted."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def is_moved(one: Sequences, flow: Flow) -> bool:
     function = one.lookup.spot.function
     around = _before(function, one.lookup.spot.node) | _after(function, flow, one.lookup.spot.node) if function else ()
     forward = [function.nodes[number] for number in around if function and function.nodes[number].forward is None]
-    # Shapes are put together as well, of whole numbers.
+    # Shapes are put together as well, of integers.
     joined = any(node.type in JOINS and any(map(is_float, node.dtypes)) for node in forward)
     return joined or any(node.type in MOVES for node in forward)
 
@@ -112,7 +112,7 @@ def _before(function: Function, start: int) -> set[int]:
 
 
 def _after(function: Function, flow: Flow, start: int) -> set[int]:
-    """What is computed from it; gradients, which are not looked at, are left out."""
+    """Yield the consumers, without gradients, which are not recorded."""
     level, seen = [start], {start}
     while level:
         users = {user for number in level for user in flow.users(function, number)}

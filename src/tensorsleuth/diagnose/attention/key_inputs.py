@@ -1,4 +1,4 @@
-"""Which ids attention reads: what its keys are computed from."""
+"""The ids that attention reads: the source of its keys."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KeyTexts:
 
     @cached_property
     def _sides(self) -> dict[Spot, tuple[Names, Names]]:
-        """Of each attention, by its softmax: what its queries and its keys are computed from."""
+        """Return for each attention, by its softmax, the sources of its queries and of its keys."""
         return {one.softmax: self._reads(one) for one in attention_of(self.training)}
 
     @cached_property
@@ -59,7 +59,7 @@ class KeyTexts:
 
 
 def keys_slot(equation: str) -> int:
-    """Which operand of the scores the keys are: that of their last axis; the second of a product of matrices."""
+    """Return the operand of the scores that holds the keys: the one with the last axis; the second of a MatMul."""
     taken, _, made = equation.partition("->")
     names = taken.split(",")
     return 0 if len(names) == 2 and made and made[-1] in names[0] and made[-1] not in names[1] else 1

@@ -1,4 +1,4 @@
-"""What is remarkable about the attention of a process: what its heads show, and what `sleuth why` says of it."""
+"""Remarks about the attention of a process: from its heads, and from `sleuth why`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _found(process: ProcessTrace) -> list[RuleFinding]:
 
 
 def lines_of(inside: Inside) -> dict[str, Frame]:
-    """Of each attention by name, the line to look at."""
+    """Return the line to look at for each attention, by name."""
     training = inside.process.once(Training) if inside.process is not None else None
     lines = ((one.name, line_of(training, one)) for one in inside.attention if training is not None)
     return {name: line for name, line in lines if line is not None}
@@ -57,7 +57,7 @@ def _is_explained(remark: Remark, known: set[tuple[str, str]]) -> bool:
 
 
 def _remarks(causes: list[tuple[Attention, RuleFinding]]) -> Iterator[Remark]:
-    """What is said of one attention is not said again of the next."""
+    """Yield the remarks, each once: a remark about one attention is not repeated for the next."""
     told: dict[tuple[str, Frame | None], str] = {}
     for one, finding in causes:
         first = told.setdefault((finding.cause, finding.frame), one.name)
@@ -66,7 +66,7 @@ def _remarks(causes: list[tuple[Attention, RuleFinding]]) -> Iterator[Remark]:
 
 def _remark(one: Attention, finding: RuleFinding, as_of: str | None) -> Remark:
     frame = finding.frame
-    place = f"{os.path.basename(frame.file)}:{frame.line}" if frame is not None else "a line that is not known"
+    place = f"{os.path.basename(frame.file)}:{frame.line}" if frame is not None else "an unknown line"
     why = finding.why.replace(f" ({one.name})", "")
     words, heads = f"{place} {why}." if as_of is None else f"as {as_of}, {place}.", tuple(range(one.heads))
     severity, step = NOTE if finding.is_note else ERROR, finding.step

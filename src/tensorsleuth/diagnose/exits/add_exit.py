@@ -51,7 +51,7 @@ def _with_fits(end: End, moments: LastMoments) -> LastMoments:
 
 
 def _of_what_was_found(end: End, found: list[Finding]) -> LastMoments:
-    """Where an op ran out of memory, what was held then is asked as well."""
+    """Add the tensors in memory to a finding of an op that ran out of memory."""
     moments = end.moments(None)
     if not found or found[0].cause != OUT_OF_MEMORY or not moments.exit:
         return moments
@@ -59,6 +59,6 @@ def _of_what_was_found(end: End, found: list[Finding]) -> LastMoments:
 
 
 def _ranked(end: Finding, found: list[Finding]) -> list[Finding]:
-    """What it ended of first; but a program that went bad may have been killed for that."""
+    """Return the findings with the end first, unless a program that went bad may have been killed for that."""
     bad = [one for one in found if one.severity == "error"] if end.cause in BY_SOMEBODY else []
     return [*bad, end, *found[len(bad) :]] if bad == found[: len(bad)] else [end, *found]

@@ -1,4 +1,4 @@
-"""What was to be made when memory ran out, from the message of the error."""
+"""The allocation that failed, from the error message."""
 
 from __future__ import annotations
 

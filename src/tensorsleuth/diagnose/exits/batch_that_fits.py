@@ -1,4 +1,4 @@
-"""Which batch would have fit, of a program that ran out of memory."""
+"""The batch that would have fit, of a program that ran out of memory."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ MOST_ROWS = 100_000  # of tensors' lives that are looked at, the newest
 
 @dataclass(frozen=True)
 class Told:
-    """What a kind of end says."""
+    """The result of a kind of end."""
 
     cause: str
     confidence: float
@@ -48,7 +48,7 @@ class Uncaught:
 
 
 class End:
-    """How one process of a run ended."""
+    """The end of one process of a run."""
 
     def __init__(self, trace: Trace, process: ProcessTrace) -> None:
         self.trace = trace
@@ -77,7 +77,7 @@ class End:
 
     @property
     def alive(self) -> bool:
-        """Is it running, as far as this machine can tell."""
+        """Return whether it is running, as far as this machine can tell."""
         elsewhere = self.process.catalogue.meta.get("host", platform.node()) != platform.node()
         return not self.facts and (elsewhere or is_alive(self.trace.path))
 
@@ -117,7 +117,7 @@ class End:
 
     @property
     def fault(self) -> str | None:
-        """What Python called it."""
+        """Return Python's name of the fault."""
         return self._faults[1]
 
     @cached_property
@@ -131,7 +131,7 @@ class End:
 
     @cached_property
     def hang(self) -> dict[str, Any]:
-        """What `sleuth run` wrote down when nothing happened for a time."""
+        """Return the notes of `sleuth run` about a time in which nothing happened."""
         try:
             with open_regular(self.trace.path / HANG) as file:
                 fact = json.loads(file.read(_LONGEST))
@@ -147,7 +147,7 @@ class End:
 
     @cached_property
     def account(self) -> Account:
-        """What the process did with its memory."""
+        """Return the account of the process's memory."""
         asked = asked_of(self.trace)[self.trace.processes.index(self.process)]
         return Account(asked, part_at_the_end(self.process, MOST_ROWS))
 
@@ -157,7 +157,7 @@ class End:
 
     @property
     def kernel(self) -> dict[str, Any]:
-        """What `sleuth run` asked the kernel about memory: `cli/program/oom.py` names the fields."""
+        """Return the kernel's memory counters from `sleuth run`; `cli/program/oom.py` names the fields."""
         known = self.facts.get("memory")
         return known if isinstance(known, dict) else {}
 

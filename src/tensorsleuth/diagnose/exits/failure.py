@@ -49,26 +49,26 @@ _KINDS = tuple(
          LOST, "lost another worker",
          "look at the worker that ended first: it was killed, ran out of memory or crashed"),
         (r"label value of .* outside the valid range|Received a label value", "label-out-of-range",
-         "got a label that is not one of the classes",
+         "got a label outside the range of classes",
          "labels must be 0 … classes − 1: count the classes again, or shift labels that start at 1"),
         (r"indices\[.*\] = .* is not in \[|out of bound|slice index .* out of", "index-out-of-range",
-         "got an index beyond the end",
+         "got an index out of range",
          "make the table as large as the largest index + 1, or keep the index within it"),
         (r"[Ii]nteger division by zero|[Dd]ivision by zero", "integer-division",
-         "divided a whole number by 0",
+         "divided an integer by 0",
          "integers have no infinity: guard the divisor, tf.maximum(n, 1), or divide as floats"),
         (r"[Uu]ninitialized|does not exist.*[Vv]ariable|Could not find variable", "uninitialised",
-         "read a variable that nothing was written to",
-         "give it a value before it is read; build the model before its weights are used"),
+         "read an uninitialized variable",
+         "initialize it before it is read; build the model before its weights are used"),
         (r"not invertible|Cholesky decomposition was not successful|not positive definite", "singular-matrix",
          "got a matrix that cannot be factored",
          "add a little to its diagonal (x + 1e-6 * tf.eye(n)); look for rows that are equal, and for NaN in it"),
         (r"OOM|exhausted|allocat", OUT_OF_MEMORY, "ran out of memory", "use a smaller batch or sequence"),
         (r"must be smaller than the embedding layer\W+s input dimension", "index-out-of-range",
-         "got ids that its embedding has no row for",
+         "got ids beyond the rows of its embedding",
          "after words were added to a tokenizer, model.resize_token_embeddings(len(tokenizer)); else use the tokenizer "
          "that the model was made with"),
-        (r"assertion failed:.*Condition x [<>]=? y did not hold", UNKNOWN, "found that a condition does not hold",
+        (r"assertion failed:.*Condition x [<>]=? y did not hold", UNKNOWN, "failed an assertion",
          None),
         (r"[Ii]ncompatible|must be equal|should match|[Dd]imension|shape|rank|Matrix size", "shape-mismatch",
          "got shapes that do not fit together",
@@ -95,12 +95,12 @@ class Death:
 
     @property
     def words(self) -> str:
-        """What the op did; where memory ran out, what was to be made."""
+        """Return what the op did; if memory ran out, with the allocation."""
         return f"{self.kind.words} making {self.making}" if self.making else self.kind.words
 
     @property
     def making(self) -> str | None:
-        """Where memory ran out: what for."""
+        """Return the allocation that failed, if memory ran out."""
         return wanted(self.failure.message) if self.kind.cause == OUT_OF_MEMORY else None
 
     @property
@@ -117,7 +117,7 @@ class Death:
 
 
 def kind_of(message: str) -> Kind:
-    """What sort of error a message of TensorFlow's tells of."""
+    """Return the kind of error that a message of TensorFlow's tells of."""
     return next((kind for kind in _KINDS if kind.pattern.search(message)), _OTHER)
 
 
@@ -152,7 +152,7 @@ def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
 
 
 def _closer(kind: Kind, failure: Failure, inputs: tuple[Observed, ...], moments: Moments) -> Kind:
-    """What the index was, where that can be told."""
+    """Return a more specific kind if the index is known."""
     beyond = beyond_positions(failure, inputs, moments)
     return replace(kind, cause=POSITIONS, words=beyond.words, fix=beyond.fix) if beyond is not None else kind
 

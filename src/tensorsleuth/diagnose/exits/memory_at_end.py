@@ -1,4 +1,4 @@
-"""How much memory a program had when it ended, and which tensors were in it."""
+"""The memory of a program at its end, and the tensors in it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def memory_at_end(account: Account, now: int, kernel: dict[str, Any], well: bool
 
 
 def _grouped(account: Account, end: int) -> list[Held]:
-    """What one op made again and again, as one."""
+    """Return the tensors with those that one op made repeatedly as one."""
     groups: dict[tuple[int, tuple[int, ...] | None], list[Holding]] = {}
     for one in account.holdings(end or _last(account)):
         groups.setdefault((one.label.tensor, one.label.shape), []).append(one)
@@ -48,7 +48,7 @@ def _bytes(value: Any) -> int | None:
 
 
 def _curve(samples: Array, end: int) -> tuple[tuple[float, int], ...]:
-    """Of the time as a whole, evenly; of each part the most that there was."""
+    """Return the memory over the whole time, evenly sampled, with the maximum of each part."""
     if len(samples) < 2:
         return ()
     times, used = samples["time"].astype(np.int64), samples["anonymous"].astype(np.int64)

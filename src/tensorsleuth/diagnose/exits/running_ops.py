@@ -109,7 +109,7 @@ class UnderWay:
 
     @cached_property
     def _done(self) -> set[Place]:
-        """What was computed: it was seen, or something that was made of it."""
+        """Return the computed tensors: those recorded, or with a recorded consumer."""
         todo = [owner for tensor in self._times if (owner := self._owner(tensor)) is not None]
         done = set(todo)
         while todo:

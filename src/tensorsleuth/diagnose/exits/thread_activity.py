@@ -1,4 +1,4 @@
-"""What each thread was doing when the program ended."""
+"""The activity of each thread when the program ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What went into an op that failed and has no row, as whole numbers have none: the error tells, or what was fed."""
+"""The inputs of a failed op that have no row (integers have none), from the error or from the feeds."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def _told(
 
 
 def _whole(dtypes: tuple[int, ...]) -> str | None:
-    """The name of a dtype of whole numbers, as labels and indices have."""
+    """The name of a dtype of integers, as labels and indices have."""
     name = dtype_of(dtypes[0]).name if dtypes else ""
     return name if name.startswith(("int", "uint")) else None
 
 
 def _fed(failure: Failure, function: Function, argument: int) -> str | None:
-    """What Python gave, as the failure has it: without handles of variables."""
+    """Return the inputs from Python as the failure has them, without handles of variables."""
     place = sum(dtype != RESOURCE for dtype in function.argument_dtypes[:argument])
     return failure.inputs[place] if place < len(failure.inputs) else None
 
 
 def _said(message: str) -> str | None:
-    """What TensorFlow's message says of the values."""
+    """Return the values in TensorFlow's message."""
     if (labels := _LABELS.search(message)) is not None:
         values = [int(value) for value in labels[1].split()]
         more = " …" if len(values) > SHOWN else ""

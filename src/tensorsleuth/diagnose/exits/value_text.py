@@ -1,4 +1,4 @@
-"""What was written down of a value that is in no row: `int32 [2], 1 … 5`."""
+"""The text recorded for a value that has no row: `int32 [2], 1 … 5`."""
 
 from __future__ import annotations
 

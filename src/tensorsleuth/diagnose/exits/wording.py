@@ -1,4 +1,4 @@
-"""What was going on at the end, in words that all kinds of ends use."""
+"""The activity at the end, in words that all kinds of ends use."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tensorsleuth.diagnose.health_words import in_bytes
 
 
 def was_doing(end: End) -> str:
-    """`train.py:31 was making float32 [8192, 8192] (268 MB) with MatMul`."""
+    """Return e.g. `train.py:31 was computing float32 [8192, 8192] (268 MB) with MatMul when it ended`."""
     doing = end.doing
     if doing is None:
-        return "no op had begun"
+        return "No op had begun when it ended"
     inner = doing.innermost
-    where = f"{inner.file}:{inner.line}" if inner.file else "a line that is not known"
+    where = f"{inner.file}:{inner.line}" if inner.file else "an unknown line"
     if inner.ended:
-        return f"{where} had run {inner.op}, the last op,"
+        return f"No op was running when it ended; the last one was {inner.op} at {where}"
     if inner.makes and inner.bytes:
-        return f"{where} was making {inner.makes} ({in_bytes(inner.bytes)}) with {inner.op}"
-    return f"{where} was running {inner.op}"
+        return f"{where} was computing {inner.makes} ({in_bytes(inner.bytes)}) with {inner.op} when it ended"
+    return f"{where} was running {inner.op} when it ended"
 
 
 def also_running(doing: Doing | None, frame: Frame | None) -> str:

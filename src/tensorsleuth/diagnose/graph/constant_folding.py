@@ -1,4 +1,4 @@
-"""Whole numbers that a graph computes from constants, as an order of axes is: what TensorFlow folds when it runs."""
+"""Integers that a graph computes from constants, as an order of axes is: what TensorFlow folds when it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the losses of all positions become one number: summed as they are, or weighed and picked before."""
+"""The reduction of all positions' losses to one number: a plain sum, or weighted and selected before."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_plain_sum(
 
 
 def products(around: Around, losses: Spot, depth: int = FAR) -> Iterator[tuple[Spot, Spot]]:
-    """What multiplies losses before they are summed, with what it multiplies."""
+    """Yield the factors of losses before the sum, with what they multiply."""
     for user in _takers(around, losses):
         if user.type == "Mul" and depth > 0:
             yield losses, user
@@ -46,7 +46,7 @@ def summed_by(around: Around, loss: Spot) -> Spot:
 
 
 def _is_scaled_sum(around: Around, user: Spot, but_ignored: bool, even: Set[Spot], depth: int) -> bool:
-    """The same of what is multiplied by one number first: where no weights are given, Keras 2 takes 1."""
+    """Return whether one number scales the losses before the sum: without weights, Keras 2 takes 1."""
     sources = [one for slot in around.inputs(user) for one in slot]
     scaled = any(_is_number(one) or (but_ignored and _tells_ignored(around, one)) for one in sources)
     scaled = scaled or user in even
@@ -54,7 +54,7 @@ def _is_scaled_sum(around: Around, user: Spot, but_ignored: bool, even: Set[Spot
 
 
 def _tells_ignored(around: Around, weights: Spot) -> bool:
-    """Is it 1 where a label counts, else 0."""
+    """Return whether it is 1 where a label counts, else 0."""
     compared = [one for slot in around.inputs(weights) for one in slot]
     if weights.type != "Cast" or len(compared) != 1 or compared[0].type not in COUNTED:
         return False
@@ -63,7 +63,7 @@ def _tells_ignored(around: Around, weights: Spot) -> bool:
 
 
 def _is_number(spot: Spot, value: str | None = None) -> bool:
-    """Is it one constant number, and this one."""
+    """Return whether it is one constant number, and this one."""
     node = spot.described
     if node is None or node.type != "Const" or node.attrs.get("shape") != []:
         return False

@@ -1,4 +1,4 @@
-"""What stands around an op: what its inputs were computed by, and what takes its output."""
+"""The neighbours of an op: the ops of its inputs, and the consumers of its output."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Around:
         return Spot(tensor.type, tensor.instance, tensor.function, tensor.function.number(tensor.node), call=one.call)
 
     def dtype(self, spot: Spot) -> str:
-        """Of its first output."""
+        """Return the dtype of its first output."""
         node = spot.described
         if node is not None:
             return dtype_of(node.dtypes[0]).name if node.dtypes else ""
@@ -59,7 +59,7 @@ class Around:
         return made.dtype if made is not None else ""
 
     def seen(self, spot: Spot) -> list[Observed]:
-        """What it put out in its call, as far as that was seen."""
+        """Return its outputs in the call, as far as they were recorded."""
         if spot.function is None or spot.instance is None:
             found = (self._moments.by_uid(uid) for uid in spot.uids)
             return [one for one in found if one is not None]
@@ -67,7 +67,7 @@ class Around:
         return self._moments.of_call(spot.call).seen(first) if spot.call >= 0 else []
 
     def slots(self, spot: Spot) -> Slots:
-        """What went into it in its call, as far as that was seen."""
+        """Return its inputs in the call, as far as they were recorded."""
         if spot.function is not None and spot.instance is not None:
             return self._moments.of_call(spot.call).slots_of(spot.instance, spot.node, None) if spot.call >= 0 else []
         return [[one for found in slot for one in self.seen(found)] for slot in self.inputs(spot)]

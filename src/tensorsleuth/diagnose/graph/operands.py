@@ -1,4 +1,4 @@
-"""What went into an op: each operand with its shape and with the op that made it, views and all.
+"""The operands of an op, each with its shape and with the op that made it, views included.
 
 `Moment.slots` sees through views, for they keep a tensor's health; here the shape is what matters.
 """
@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Operand:
-    """What goes into an op, as far as it is known."""
+    """An input of an op, as far as it is known."""
 
     type: str = ""  # of the op that made it
     shape: Shape | None = None
@@ -32,18 +32,18 @@ class Operand:
 
 
 def operands(moments: Moments, out: Observed) -> list[Operand]:
-    """Of the op that made `out`, in order; casts are seen through."""
+    """Return the operands of the op that made `out`, in order, through casts."""
     node = out.tensor.node
     return operands_of_node(moments, out, node) if node is not None else operands_of_call(moments, out.call)
 
 
 def operands_of_node(moments: Moments, out: Observed, node: Node) -> list[Operand]:
-    """The same of a node in the function that made `out`."""
+    """Return the operands of a node in the function that made `out`."""
     return [_of_graph(moments, out, *source) for source in node.inputs]
 
 
 def operands_of_call(moments: Moments, call: int) -> list[Operand]:
-    """The same of an eager op."""
+    """Return the operands of an eager op."""
     return [_of_eager(moments, uid) for uid in moments.calls.inputs(call)]
 
 

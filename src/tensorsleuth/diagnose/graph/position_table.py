@@ -19,7 +19,7 @@ _SAMPLES = re.compile(r"int(?:32|64) \[\d+, (\d+)\]")  # as a failure has what w
 
 @dataclass(frozen=True)
 class Beyond:
-    """What was asked of a table of positions."""
+    """A lookup beyond the end of a position table."""
 
     rows: int
     needed: int  # as far as is known
@@ -53,6 +53,6 @@ def beyond_positions(failure: Failure, inputs: Iterable[Observed], moments: Mome
 
 
 def _longest(failure: Failure) -> int:
-    """How many tokens the samples have that the call was given: whole numbers in rows."""
+    """Return the number of tokens in the call's samples: integers in rows."""
     given = (_SAMPLES.match(said) for said in failure.inputs)
     return max((int(found.group(1)) for found in given if found is not None), default=0)

@@ -22,13 +22,13 @@ Shape = tuple[int, ...]
 
 
 class Sizes:
-    """Of one function, where it is run."""
+    """The shapes in one function, at one place where it runs."""
 
     def __init__(self, process: ProcessTrace, instance: Instance, function: Function) -> None:
         self._process, self._instance, self._function = process, instance, function
 
     def of(self, node: int, depth: int = 0) -> Shape | None:
-        """Of the first output of a node; an argument has a number below 0."""
+        """Return the shape of a node's first output; an argument has a number below 0."""
         if node < 0:
             shapes = self._function.argument_shapes
             known = shapes[-1 - node] if -1 - node < len(shapes) else None
@@ -38,7 +38,7 @@ class Sizes:
         return seen if seen is not None or depth > FAR else self._made(described, depth + 1)
 
     def numbers(self, node: int) -> list[int] | None:
-        """Whole numbers that are made of constants and of shapes."""
+        """Integers that are made of constants and of shapes."""
         return folded(self._function, node, 0, self.of)
 
     @cached_property
@@ -76,7 +76,7 @@ class Sizes:
         return _combined(node, known)
 
     def _of_variable(self, node: Node, given: list[Shape | None]) -> Shape | None:
-        """What is read of a variable that the function captured: all of it, or a row for each id."""
+        """Return the shape read from a captured variable: all of it, or a row for each id."""
         captured = self._function.captures.get(-1 - node.inputs[0][0], {}).get("shape")
         shape = tuple(int(size) for size in captured) if isinstance(captured, (list, tuple)) else None
         if shape is None or node.type != "ResourceGather":
@@ -94,13 +94,13 @@ class Sizes:
 
 
 class SizesOf:
-    """Of all functions of a process: what was seen of one is looked up once."""
+    """The shapes in all functions of a process, each looked up once."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._process, self._known = process, dict[int, Sizes]()
 
     def at(self, spot: Spot) -> Sizes:
-        """Of the function that an op is in."""
+        """Return the shapes of the function that an op is in."""
         assert spot.instance is not None
         assert spot.function is not None
         if spot.instance.id not in self._known:
@@ -127,7 +127,7 @@ def _with_new_axes(node: Node, shape: Shape) -> Shape | None:
 
 
 def _combined(node: Node, given: list[Shape]) -> Shape | None:
-    """Of ops that need the shapes of all their inputs."""
+    """Return the shape of an op that needs the shapes of all its inputs."""
     if node.type in ONE_BY_ONE:
         try:
             return tuple(np.broadcast_shapes(*given))

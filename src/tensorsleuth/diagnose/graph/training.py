@@ -42,7 +42,7 @@ class Training:
 
     @cached_property
     def roots(self) -> dict[int, Instance]:
-        """What Python calls to train, by id: functions that hold gradients, or that a tape outside differentiates."""
+        """Return the functions that Python calls to train, by id: with gradients inside, or under a tape."""
         return {
             self.root(instance).id: self.root(instance)
             for instance, function in self.process.catalogue.running()
@@ -56,7 +56,7 @@ class Training:
         return [(instance, function) for instance, function in running if self.root(instance).id in self.roots]
 
     def root(self, instance: Instance) -> Instance:
-        """What Python calls, in which an instance is run."""
+        """Return the function that Python calls in which an instance runs."""
         for _ in range(MAX_NESTING):  # a hostile catalogue may go round in circles
             if instance.parent not in self.process.catalogue.instances:
                 break
@@ -72,7 +72,7 @@ class Training:
                     yield spot
 
     def rows(self, spots: Iterable[Spot]) -> dict[Spot, Array]:
-        """What the first output of each was, oldest first; those that were never seen are left out."""
+        """Return the rows of each node's first output, oldest first, without those that were never recorded."""
         by_tensor = {tensor_of(spot): spot for spot in spots}
         events = self.process.events
         rows = events[np.isin(events["tensor"], np.array([*by_tensor], np.uint32))] if by_tensor else events[:0]
@@ -123,7 +123,7 @@ class Training:
         return self.root(spot.instance).id if spot.instance is not None else -1
 
     def calls_of(self, root: int) -> int:
-        """How often Python called a function."""
+        """Return the number of Python's calls of a function."""
         ops = [op.id for op in self.process.catalogue.eager.values() if op.instance == root]
         calls = self.process.calls
         return int(((calls["kind"] == CallKind.FUNCTION) & np.isin(calls["op"], ops)).sum())
@@ -140,7 +140,7 @@ class Training:
         return False
 
     def begins_gradients(self, spot: Spot) -> bool:
-        """Is it differentiated, and nothing that is made of it: a loss, or a part of one."""
+        """Return whether it is differentiated, and nothing that is made of it: a loss, or a part of one."""
         ends = not any(self._is_in(user, self._differentiated) for user in self._users(spot))
         return ends and self._is_in(spot, self._differentiated)
 
@@ -190,7 +190,7 @@ class Training:
         return {frame for frame, lines in made.items() if len(lines) > 1}
 
     def is_loop(self, frame: Frame) -> bool:
-        """Is it a line that runs a whole model, as `fit` does."""
+        """Return whether it is a line that runs a whole model, as `fit` does."""
         return any(loop in (code_at(self.process, frame) or "") for loop in _KERAS_LOOPS)
 
 
@@ -203,7 +203,7 @@ def tensor_of(spot: Spot) -> int:
 
 
 def classes_of(training: Training, spot: Spot) -> int:
-    """Of a softmax cross-entropy, whose second output has a column for each; 0 where that was not seen."""
+    """Return the number of classes of a softmax cross-entropy, from its second output; 0 if unrecorded."""
     events = training.process.events
     rows = events[events["tensor"] == tensor_of(spot) + 1][:1] if spot.type in CROSS_ENTROPIES else events[:0]
     shape = training.process.shape_of(rows[0]) if len(rows) else None
@@ -211,6 +211,6 @@ def classes_of(training: Training, spot: Spot) -> int:
 
 
 def elements_of(rows: Array) -> Array:
-    """How many numbers each row's tensor has."""
+    """Return the number of elements of each row's tensor."""
     counted: Array = sum((rows[name].astype(np.int64) for name in COUNTS), np.zeros(len(rows), np.int64))
     return counted

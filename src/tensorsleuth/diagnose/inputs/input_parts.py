@@ -16,20 +16,20 @@ Cut = tuple[slice, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """What is given, or what is cut out of it: `tokens[:, :-1]`."""
+    """An input, or a slice of it: `tokens[:, :-1]`."""
 
     series: WatchedSeries
     cut: Cut = ()
 
     def values(self) -> dict[int, Array]:
-        """What was kept of it, by step."""
+        """Return the kept values by step."""
         kept = ((int(step), self.series.value(look)) for look, step in enumerate(self.series.steps))
         cut = {step: value[self.cut] for step, value in kept if value is not None and value.ndim >= len(self.cut)}
         return {step: value for step, value in cut.items() if value.size}
 
 
 def cut_of(spot: Spot) -> Cut | None:
-    """What a slice takes, where that is known before it runs and no dimension comes or goes."""
+    """Return the slice of a strided slice, if it is constant and keeps the rank."""
     node, function = spot.described, spot.function
     if node is None or function is None or any(node.attrs.get(mask) for mask in RESHAPING):
         return None

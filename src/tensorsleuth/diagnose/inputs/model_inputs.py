@@ -1,4 +1,4 @@
-"""What is given to functions that train, whole numbers and truth values: which ops take each, and where it comes in."""
+"""Integer and boolean inputs of functions that train: their consumers, and the line where they come in."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Given:
 
     @cached_property
     def lookups(self) -> list[Lookup]:
-        """What is looked up in variables with a row for each id."""
+        """Yield the lookups in variables with a row for each id."""
         found = [one for spot in self.training.forward(GATHERS) for one in self._lookup(spot)]
         return list({(one.ids.series.name, str(one.ids.cut), one.variable): one for one in found}.values())
 
@@ -94,12 +94,12 @@ class Given:
 
     @cached_property
     def labels(self) -> list[tuple[Part, Spot]]:
-        """What a softmax cross-entropy compares with."""
+        """Yield the labels of each softmax cross-entropy."""
         found = ((self.origin(spot, 1), spot) for spot in self.training.forward((LOSS,)))
         return [(part, spot) for part, spot in found if part is not None]
 
     def origin(self, spot: Spot, slot: int) -> Part | None:
-        """What is given as an input of an op, unchanged but for its type and shape, or cut once."""
+        """Return the function input behind an op's input, unchanged but for its type and shape, or sliced once."""
         cut: Cut = ()
         for _ in range(FAR):
             if spot.instance is None:
@@ -122,7 +122,7 @@ class Given:
         return None
 
     def _hands_on(self, spot: Spot) -> bool:
-        """Are whole numbers what they were before an op, but for a cut.
+        """Are integers what they were before an op, but for a cut.
 
         Keras counts negative ids from the end; Hugging Face clips labels of -100, and leaves them out afterwards. A
         constant that is picked is another label.
@@ -132,7 +132,7 @@ class Given:
         return spot.type in ("Cast", "Relu", SLICE)
 
     def cut_of_logits(self, loss: Spot) -> Cut:
-        """Which positions of the logits a loss takes: a model that moves the labels itself leaves the last one out."""
+        """Return the positions of the logits that a loss takes: a model that shifts the labels drops the last one."""
         spot = loss
         for _ in range(FAR):
             slots = self.training.around.inputs(spot)
@@ -144,7 +144,7 @@ class Given:
         return ()
 
     def masks(self, softmax: Spot) -> dict[str, tuple[WatchedSeries, Spot]]:
-        """What is given that a softmax is masked by, by name, with the first op that takes it."""
+        """Return the inputs that mask a softmax, by name, with the first op that consumes each."""
         found: dict[str, tuple[WatchedSeries, Spot]] = {}
         for tensor, spot in self.laid_on(softmax):
             if tensor in self.known:

@@ -31,19 +31,19 @@ class Overlap:
 
     @property
     def share(self) -> float:
-        """Of the rows of validation."""
+        """Return the share of the rows of validation."""
         return self.shared / max(1, self.measured)
 
     @property
     def words(self) -> str:
-        looked = " that were looked at" if self.in_part else ""
+        looked = " that were sampled" if self.in_part else ""
         of = "" if self.in_part else "the "
         counted = f"{self.shared:,} of the {self.measured:,} rows of validation{looked} are among {of}{self.trained:,}"
         return f"{counted} rows of training ({self.names})"
 
 
 def overlap_of_looks(process: ProcessTrace, given: Given, one: Sequences) -> Overlap | None:
-    """Of the first rows of the batches that looks into the model kept; None where validation fell on none."""
+    """Return the overlap of the first rows of sampled batches; None if no sample fell on validation."""
     held_out = {called(series.name): series for series in process.once(Inside).evaluation.inputs}
     if one.name not in held_out or not any(series.trains for series in process.once(Inside).inputs):
         return None

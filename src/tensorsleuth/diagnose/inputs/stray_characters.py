@@ -47,7 +47,7 @@ def _finding(frame: Frame | None, one: TextsSeen) -> RuleFinding:
     is_note = one.broken < FEW * one.texts
     why = (
         f"hands texts to TensorFlow: expected text without control characters, found {one.broken:,} of {one.texts:,} "
-        f"that were looked at with {listed(one.kinds)}"
+        f"sampled that hold {listed(one.kinds)}"
     )
     change = change_for(one.kinds)
     first = ", ".join(f"text {row} ({around})" for row, around in one.examples)

@@ -1,4 +1,4 @@
-"""What a program does with texts: whether it reads any, and which characters it takes out or splits by itself."""
+"""Text processing of a program: whether it reads text, and the characters that it removes or splits by."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TextOps:
         return any(kind in TEXT_OPS for kind in (*eager, *(node.type for _, node in self._nodes())))
 
     def takes_out(self, letter: str) -> bool:
-        """Is there a pattern that is replaced or split by, and that this character is."""
+        """Return whether there is a pattern that is replaced or split by, and that this character is."""
         return self._cleans or any(matches(one, letter) for one in self._patterns)
 
     @cached_property

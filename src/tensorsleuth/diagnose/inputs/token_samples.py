@@ -51,7 +51,7 @@ class Sequences:
 
     @cached_property
     def is_text(self) -> bool:
-        """Are they rows of tokens, not categories side by side, nor numbers of positions."""
+        """Return whether they are rows of tokens, not categories side by side, nor numbers of positions."""
         wide = all(ids.shape[1] >= LEAST_WIDTH for ids in self.at.values())
         if not self.at or not wide or self.lookup.rows < LEAST_VOCABULARY:
             return False
@@ -76,7 +76,7 @@ class Sequences:
         return len(padded) >= PADDED_ROWS and len(set(padded)) >= LENGTHS
 
     def setting(self, **said: bool | str | None) -> Setting:
-        """What is known of them; padding other than 0 may also be the end of a text."""
+        """Return the known facts about the ids; padding other than 0 may also be the end of a text."""
         specials = {"eos": self.padding} if self.padding else {}
         setting = Setting(Vocabulary(self.lookup.rows, specials), self.padding)
         return replace(setting, **said)  # type: ignore[arg-type]
@@ -92,7 +92,7 @@ def sequences_of(given: Given) -> list[Sequences]:
 
 
 def held(steps: list[int], judge: Callable[[int], list[Violation] | None], rules: tuple[str, ...]) -> Iterator[Held]:
-    """What holds in most of the looks that could show it: a single odd batch is no finding."""
+    """Yield violations that hold in most samples that could show them: a single odd batch is no finding."""
     judged = {step: found for step in steps if (found := judge(step)) is not None}
     for rule in rules:
         broken = {step: one for step, found in judged.items() for one in found[::-1] if one.rule == rule}

@@ -16,7 +16,7 @@ EXPECTED = {"loss-padding": "padding to weigh nothing in the loss"}
 NOUNS = {"mask": "token", "label": "label", "loss": "label"}  # what the value at a position is, by how the rule begins
 CHANGES = {
     "mask-covers": "make the mask of the same ids that the model reads, after truncation: ids != the id of padding",
-    "mask-inverted": "turn the mask round: Keras takes 1, or True, where there is a token; what is added to scores is "
+    "mask-inverted": "invert the mask: Keras takes 1, or True, where there is a token; what is added to scores is "
     "far below 0 where there is padding",
     "special-missing": "rows that were cut lost what the others begin with: cut their end (pad_sequences(…, "
     "truncating='post'): it cuts the beginning unless told otherwise), or add special tokens after cutting",
@@ -71,13 +71,18 @@ def _positions(rule: str, places: Iterable[tuple[tuple[int, ...], Any]]) -> str:
 
 
 def _looks(found: Held) -> str:
-    """Of single looks nothing is said."""
+    """Return the number of sampled batches in words; empty for a single sample."""
     if found.total < 2:
         return ""
-    return f", in {found.looks} of the {found.total} batches that were looked at"
+    return f", in {sampled(found.looks, found.total)}"
+
+
+def sampled(found: int, total: int) -> str:
+    """`all 6 sampled batches`, `2 of 6 sampled batches`."""
+    return f"all {total} sampled batches" if found == total else f"{found} of {total} sampled batches"
 
 
 def change_of(one: Violation) -> str:
-    """What `check_batch` says to its caller about its own arguments is left out."""
+    """Return the fix, without what `check_batch` says about its own arguments."""
     text = CHANGES.get(one.rule, one.change or "")
     return (text[:1].lower() + text[1:]).rstrip(".")

@@ -36,7 +36,7 @@ RULE = Rule(id="overlap", severity=Severity.WRONG, find=find)
 
 
 def _held_out(process: ProcessTrace) -> dict[str, list[int]]:
-    """What goes into functions that do not train: the numbers of the series by what the program calls it."""
+    """Return the series that go into functions that do not train, by the program's name."""
     found: dict[str, list[int]] = {}
     for one in process.catalogue.series.values():
         if one.of == INSIDE and one.kind == "input" and not one.trains:
@@ -53,7 +53,7 @@ def _by_function(texts: list[Sequences]) -> list[list[Sequences]]:
 
 
 def _repeats(one: Sequences) -> float:
-    """How many rows of a batch are there twice: data with few different rows shares them by chance."""
+    """Return the number of repeated rows in a batch: data with few distinct rows shares them by chance."""
     shares = [1 - len(np.unique(ids, axis=0)) / len(ids) for ids in one.at.values()]
     return float(np.mean(shares)) if shares else 0.0
 

@@ -27,7 +27,7 @@ STATISTICS = ["min", "max", "mean", "std"]
 
 @dataclass
 class Line:
-    """What one line copies."""
+    """The copies that one line makes."""
 
     bytes: int = 0
     steps: set[int] = field(default_factory=set)
@@ -73,7 +73,7 @@ def _places(process: ProcessTrace, op: str) -> dict[int, Frame]:
 
 
 def _is_of_data(process: ProcessTrace, row: Array) -> bool:
-    """What was computed, or is a weight, cannot be cast before; nor is it the data's fault that a policy of mixed
+    """Return whether it is data: computed values and weights cannot be cast earlier, and a policy of mixed
     precision has layers cast what they take."""
     tensor, call = process.tensor(int(row["tensor"])), process.call_of(row)
     if tensor is None or call is None or dtype_of(int(row["dtype"])).name in HALF:

@@ -1,4 +1,4 @@
-"""Which line keeps what another line made: in the source, by the names that the value goes by."""
+"""The line that keeps what another line made: found in the source, by the names of the value."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _is_cached(block: Block) -> bool:
 
 
 def _statements(block: Block) -> Iterator[ast.stmt]:
-    """Those of a block that hold no others, in order; not those of functions in it."""
+    """Yield the statements of a block that hold no others, in order, without those of functions in it."""
     waiting: list[ast.AST] = list(reversed(block.body))
     while waiting:
         one = waiting.pop()

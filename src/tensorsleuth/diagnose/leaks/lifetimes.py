@@ -1,4 +1,4 @@
-"""How many of the eager tensors that each line makes are alive, step after step."""
+"""The number of living eager tensors of each line, step after step."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Lifetimes:
         self._freed = rows[rows["kind"] == BufferKind.FREED]
 
     def kept(self, ops: set[int]) -> Iterator[Kept]:
-        """Of which of these eager ops results pile up, and do not level off."""
+        """Return the eager ops whose results pile up and do not level off."""
         tensors = self._born["tensor"]
         owners = {op.id: (op.first, op.first + op.outputs) for op in self._ops if op.id in ops}
         for number, (first, end) in owners.items():

@@ -50,7 +50,7 @@ def _finding(process: ProcessTrace, one: Kept) -> RuleFinding:
 
 
 def _bytes(process: ProcessTrace, handles: Array) -> int:
-    """What was first put into variables, in bytes."""
+    """Return the bytes of the variables' initial values."""
     assigns = [op.id for op in process.catalogue.eager.values() if op.type == ASSIGN]
     calls = process.calls[np.isin(process.calls["op"], assigns)]
     values = calls["inputs"][np.isin(calls["inputs"][:, 0], handles.astype(np.uint64)), 1]

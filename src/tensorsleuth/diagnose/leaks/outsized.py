@@ -43,7 +43,7 @@ RULE = Rule(id="outsized-tensor", severity=Severity.NOTE, find=find)
 
 
 def _bytes(process: ProcessTrace, rows: Array) -> Array:
-    """Of each row's tensor."""
+    """Return the bytes of each row's tensor."""
     elements = np.array([float(np.prod(shape)) if shape else 1.0 for shape in process.shapes])
     sizes = np.array([dtype_of(number).itemsize for number in range(256)])
     bytes_of: Array = elements[np.minimum(rows["shape"], len(elements) - 1)] * sizes[rows["dtype"]]

@@ -49,7 +49,7 @@ def _calls(process: ProcessTrace, traces: list[Traced]) -> Calls:
 
 
 def _goes_on(traces: list[Traced], calls: Calls) -> bool:
-    """Are there new traces among the last calls as there were among the first: no warm-up."""
+    """Return whether there are new traces among the last calls as there were among the first: no warm-up."""
     if not calls:
         return False
     late = calls[-max(len(calls) // 4, 2)]
@@ -58,7 +58,7 @@ def _goes_on(traces: list[Traced], calls: Calls) -> bool:
 
 
 def _changes(traces: list[Traced]) -> Counter[str]:
-    """How often each argument was another than in the trace before."""
+    """Return the number of traces in which each argument changed."""
     return Counter(name for before, one in _pairs(traces) for name in _changed(before, one))
 
 
@@ -99,7 +99,7 @@ def _text(trace: Traced, name: str) -> str:
 
 
 def _argument_words(name: str, before: str, after: str) -> tuple[str, str]:
-    """Which argument, from what to what; and what to change."""
+    """Return the argument, its change from trace to trace, and the fix."""
     literals = _LITERAL.match(before), _LITERAL.match(after)
     if literals[0] and literals[1]:
         return f"its argument {name} is a Python value that changes ({literals[0][1]}, then {literals[1][1]})", _TENSOR
@@ -122,7 +122,7 @@ def _kind(text: str) -> str:
 
 
 def _line(process: ProcessTrace, traces: list[Traced]) -> Frame | None:
-    """Where the newest trace is called."""
+    """Return the line that calls the newest trace."""
     op = next((op for op in process.catalogue.eager.values() if op.type == traces[-1].name), None)
     site = process.catalogue.sites.get(op.site) if op is not None else None
     return site.frame if site is not None else None

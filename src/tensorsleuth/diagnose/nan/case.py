@@ -1,4 +1,4 @@
-"""What a cause gets to see: the op at which a bad value was born, what went in, and what is around it."""
+"""The case that a cause sees: the op where a bad value began, its inputs and its neighbours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGE_HALF = 100.0
 
 @dataclass(frozen=True)
 class Story:
-    """What a cause says: why it happened, and what to change."""
+    """The answer of a cause: why it happened, and the fix."""
 
     cause: str
     confidence: float
@@ -101,7 +101,7 @@ class Case:
         return self.birth.moment.slots_of(*self._at, self.out.row)
 
     def input(self, slot: int) -> Observed | None:
-        """What went into the op as its input number `slot`, as far as it was seen."""
+        """Return input number `slot` of the op, as far as it was recorded."""
         return self.slots[slot][0] if slot < len(self.slots) and self.slots[slot] else None
 
     @property
@@ -168,7 +168,7 @@ class Case:
 
     @property
     def _metric(self) -> str | None:
-        """Where it was written to variables of one metric, and nowhere else."""
+        """Return the metric, if the value was written to its variables and nowhere else."""
         known = self.process.catalogue.variables
         written = {known.get(handle, ("", "")) for handle in self.spread.variables}
         names = {name.rpartition("/")[0] for name, role in written}
@@ -192,7 +192,7 @@ class Case:
 
     @property
     def _computed_in(self) -> Site | None:
-        """Where a function computes what it returned, which was looked at only when it came back."""
+        """Return the node of a result that was recorded only when its function returned."""
         eager = self.out.tensor.eager
         instance = self.process.catalogue.instances.get(eager.instance) if eager is not None else None
         if instance is None or not self.out.looked:
@@ -222,7 +222,7 @@ class Case:
         return bool(level)
 
     def reaches(self, kinds: frozenset[str], depth: int = 5) -> bool:
-        """The same through any arithmetic in between."""
+        """Return whether it gets there through any arithmetic in between."""
         level = {self.forward_spot} if self.forward_spot is not None else set()
         for _ in range(depth):
             users = {user for one in level for user in self._users(one)}

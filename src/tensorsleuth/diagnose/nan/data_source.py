@@ -23,5 +23,5 @@ def came_in(case: Case) -> Observed | None:
 
 
 def reads_csv(case: Case) -> bool:
-    """Was it read from text: by an op, or by a dataset."""
+    """Return whether it was read from text: by an op, or by a dataset."""
     return case.op == "DecodeCSV" or any("csv" in op.type.lower() for op, _ in case.finder.datasets_behind(case.out))

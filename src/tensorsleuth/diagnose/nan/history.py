@@ -1,4 +1,4 @@
-"""How the size of a tensor went, step over step or iteration over iteration: slow deaths."""
+"""The size of a tensor over steps or iterations, for slow growth."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def over_steps(one: Observed, among: Array | None = None) -> Growth | None:
 
 
 def handles_of(process: ProcessTrace, rows: Array) -> Array:
-    """What each eager row was read from: the first input of its call; 0 where that is not known."""
+    """Return the variable handle of each eager row, the first input of its call; 0 if it is not known."""
     calls = process.calls[process.calls["kind"] == CallKind.OP]
     calls = calls[np.argsort(calls["call"], kind="stable")]
     if not len(calls):

@@ -1,4 +1,4 @@
-"""How the program learns: which variables its last step wrote, where, and with which learning rate."""
+"""The last update of a program: the variables that it wrote, the line, and the learning rate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Update:
 
 
 def last_update(case: Case) -> Update | None:
-    """Who wrote the weights that the case depends on; None where nothing did."""
+    """Return the update of the weights that the case depends on; None if there was none."""
     variables = case.finder.variables
     weights = list(_weights(case))
     grown = sorted(weights, key=lambda pair: -(pair[1].last / pair[1].first if pair[1] else 0))

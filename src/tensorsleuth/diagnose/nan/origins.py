@@ -177,7 +177,7 @@ class BirthFinder:
 
     @cached_property
     def _first_bad_rows(self) -> list[Any]:
-        """Of each tensor, the first row with anything bad, the first with a NaN, and the first with each infinity."""
+        """Return each tensor's first bad row, first row with a NaN, and first row with each infinity."""
         if not self.process.alarm:
             return []
         events = self.process.events

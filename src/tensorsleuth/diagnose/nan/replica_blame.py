@@ -1,4 +1,4 @@
-"""Which of several replicas broke first, and what became of the others."""
+"""The replica that broke first, and the fate of the others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Apart:
 
     @property
     def others(self) -> str | None:
-        """What became of the others in the same call, in a sentence."""
+        """Return the fate of the others in the same call, in a sentence."""
         if self._number is None:
             return None
         others = [number for number in range(self._replicas.count) if number != self._number]
@@ -38,11 +38,11 @@ class Apart:
 
     @property
     def _way(self) -> str:
-        """How they caught it, where that was seen."""
+        """Return how the bad value reached them, if that was recorded."""
         return " from the all-reduce" if any(self._adds_up(one) for one in self._moment.bad.values()) else ""
 
     def _adds_up(self, one: Observed) -> bool:
-        """Is it made of what all replicas gave: by a collective, or on one of their devices."""
+        """Return whether it is made of what all replicas gave: by a collective, or on one of their devices."""
         return one.op in COLLECTIVES or (one.op == "AddN" and self._replicas.of(one) is None)
 
 

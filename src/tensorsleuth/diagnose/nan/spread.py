@@ -1,4 +1,4 @@
-"""What became bad because of one tensor: from its birth through calls and functions to where it did harm."""
+"""The tensors that became bad because of one tensor, from its origin through calls and functions to the harm."""
 
 from __future__ import annotations
 

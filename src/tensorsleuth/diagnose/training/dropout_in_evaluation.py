@@ -72,21 +72,21 @@ def _calls(training: Training, root: Instance) -> list[int]:
 
 
 def _given(training: Training, root: Instance) -> list[int]:
-    """Which of its arguments are tensors that it is called with: samples, labels."""
+    """Return the tensor arguments that it is called with: samples, labels."""
     function = _function(training, root.id)
     numbers = range(len(function.arguments))
     return [at for at in numbers if at not in function.captures and function.argument_dtypes[at] != RESOURCE]
 
 
 def _draws(training: Training, calls: list[int], given: list[int]) -> bool:
-    """Is it called with the same samples again and again."""
+    """Return whether it is called with the same samples again and again."""
     inputs = (training.moments.calls.inputs(call) for call in calls)
     seen = Counter(tuple(uids[at] for at in given if at < len(uids)) for uids in inputs) if given else Counter()
     return max(seen.values(), default=0) >= DRAWS
 
 
 def _line(training: Training, mask: Spot) -> Frame | None:
-    """What to change: the line that says `training=True`, else the call of the model, else that of the dropout."""
+    """Return the line to change: the one with `training=True`, else the call of the model, else of the dropout."""
     site = training.around.site(mask)
     frames = site.frames[: site.user + 1] if site is not None else ()
     said = (frame for frame in reversed(frames) if "training=True" in (code_at(training.process, frame) or ""))
@@ -100,7 +100,7 @@ def _finding(training: Training, masks: list[Spot], calls: int, measured: bool) 
     named = f", {layers[0]} first" if layers else ""
     why = (
         f"runs the model with dropout on in a function without gradients, {many(calls, 'time')} "
-        f"({many(len(masks), 'mask')}{named}): what it measures is worse than the model, and another each time"
+        f"({many(len(masks), 'mask')}{named}): the results are worse than the model is, and differ each time"
     )
     evidence = tuple(piece("also", layer, "a random mask in each call") for layer in layers[:4])
     return RuleFinding(
@@ -116,5 +116,5 @@ def _finding(training: Training, masks: list[Spot], calls: int, measured: bool) 
 
 _OFF = (
     "pass training=False where the model is measured or used (Keras does so in evaluate and predict, unless the layer "
-    "was called with training=True); where the spread of several draws is wanted, this is right"
+    "was called with training=True); if the variance over several draws is wanted (MC dropout), this is intended"
 )

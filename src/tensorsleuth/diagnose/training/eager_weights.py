@@ -33,7 +33,7 @@ class LeftEagerly:
         self._catalogue = training.process.catalogue
 
     def found(self, fewest: int) -> Iterator[tuple[Left, Spot, int]]:
-        """Those that stay as they were drawn, what updates the others, and in how many steps; once for an update."""
+        """Yield the weights that keep their initial values, the update of the others, and its steps; once an update."""
         together: dict[Spot, tuple[Left, list[int]]] = defaultdict(lambda: ([], []))
         for tapes in self._catalogue.left_out:
             update = self._update(tapes, fewest)
@@ -45,7 +45,7 @@ class LeftEagerly:
         yield from ((left, update, min(steps)) for update, (left, steps) in together.items())
 
     def _update(self, tapes: LeftOut, fewest: int) -> Spot | None:
-        """What writes the variables that the tapes were asked about, step for step."""
+        """Return the writer of the variables that the tapes were asked about, step by step."""
         for handle in tapes.asked:
             calls = self._written.eagerly.get(handle, [])
             op = self._training.moments.calls.op(calls[-1]) if len(calls) > fewest else None  # the first made it
@@ -62,7 +62,7 @@ class LeftEagerly:
         return len(np.unique(rows["step"][np.isin(rows["op"], on_the_way)]))
 
     def _is_on_the_way(self, calls: Array) -> bool:
-        """Of one line: some of its calls tell, as evaluation may go through the same."""
+        """Return whether a line is on the path. Some of its calls tell, as evaluation may use the same line."""
         some = np.unique(np.linspace(0, len(calls) - 1, SAMPLES).astype(int))
         return any(self._is_differentiated(int(call)) for call in calls[some])
 
@@ -89,7 +89,7 @@ class LeftEagerly:
         return False
 
     def _numbers(self, call: int) -> list[int]:
-        """What it put out, where that is no index: nothing goes back through one."""
+        """Return its outputs without indices, which pass no gradient back."""
         moments = self._training.moments
         uids = [uid for made in moments.of_call(call).returned.values() for uid in made]
         made = [(uid, moments.by_uid(uid)) for uid in uids]

@@ -1,4 +1,4 @@
-"""How a program's optimizer goes: its line, its rate, the losses, and how far its steps move the weights as a whole."""
+"""The progress of a program's optimizer: its line, its rate, the losses, and the size of its updates."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _are_numbers(training: Training, rows: Array) -> bool:
 
 
 def readings(training: Training, name: str) -> Array:
-    """What a variable of the optimizer was, from step to step: where it is read most often."""
+    """Return an optimizer variable's values by step, from the op that reads it most often."""
     handles = set(training.variables.called(name))
     reads = [spot for spot in training.forward((READ,)) if training.handle(spot) in handles]
     values = [part["max"] for part in training.rows(reads).values()]
@@ -81,7 +81,7 @@ def readings(training: Training, name: str) -> Array:
 
 
 def rate_of(training: Training) -> float | None:
-    """What a Keras optimizer's learning rate was last, where it is a variable that was read."""
+    """Return the last learning rate of a Keras optimizer, if it is a variable that was read."""
     values = readings(training, "learning_rate")
     return float(values[-1]) if len(values) else None
 

@@ -1,4 +1,4 @@
-"""What functions gave back to Python: all that is seen of what XLA compiles, in steps that are not looked into."""
+"""Results that functions returned to Python: all that is known of compiled functions, in unsampled steps."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def returned_rows(training: Training, spot: Spot) -> Array:
 
 
 def _outputs(training: Training, root: Instance, tensor: int) -> list[int]:
-    """Which results of a function are a tensor."""
+    """Return the results of a function that are a tensor."""
     flow, returns = training.moments.flow, training.process.catalogue.functions[root.function].returns
     return [at for at in range(len(returns)) if any(one.tensor == tensor for one in flow.returned(root, at))]

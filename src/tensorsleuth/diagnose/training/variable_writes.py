@@ -1,4 +1,4 @@
-"""Which variables a program writes, read off its functions and its eager calls: no call is looked at one by one."""
+"""The variables that a program writes, from its functions and eager calls, without a pass over single calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Written:
 
     @cached_property
     def by_functions(self) -> dict[int, list[Spot]]:
-        """Those that functions write after they were made, and the ops that do."""
+        """Return the variables that functions write after creation, and the ops that do."""
         found: dict[int, list[Spot]] = defaultdict(list)
         for root, writers in self._training.variables.writers.items():
             function = self._catalogue.functions[self._catalogue.instances[root].function]
@@ -39,7 +39,7 @@ class Written:
 
     @cached_property
     def by_unseen(self) -> set[int]:
-        """Those that functions write into which was not looked: what XLA compiles."""
+        """Return the variables written by functions whose inside was not recorded: compiled ones."""
         unseen, running = Unseen(self._catalogue), {op.type for op in self._catalogue.eager.values()}
         functions = [one for one in self._catalogue.functions.values() if one.name in running]
         return {uid for one in functions for uid in _captured(one, unseen.written_by(one.name))} - self._initialised
@@ -61,13 +61,13 @@ class Written:
         return found
 
     def only_made(self, handle: int) -> bool:
-        """Was it given its first value, and nothing was ever written to it again."""
+        """Return whether it was given its first value, and nothing was ever written to it again."""
         if handle in self.by_functions or handle in self.by_unseen:
             return False
         return len(self.eagerly.get(handle, [])) + (handle in self._initialised) == 1
 
     def stays_at_random(self, handle: int) -> bool:
-        """Is it as it was made, and that at random."""
+        """Return whether it is as it was made, and that at random."""
         return self.only_made(handle) and self.starts_at_random(handle)
 
     def starts_at_random(self, handle: int) -> bool:

@@ -1,4 +1,4 @@
-"""What is done where a condition holds: pause, record closely, save the step, stop, call a function."""
+"""Actions when a condition holds: pause, record in full, save the step, stop, call a function."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Acting:
             self._pauses.close()
 
     def joined(self, recorder: Recorder) -> None:
-        """What watches the program is another now."""
+        """Note that another recorder is active now."""
         if self._pauses is not None:
             self._pauses.joined(recorder)
 
@@ -57,7 +57,7 @@ class Acting:
 
 
 def _call(action: Any, hit: Hit) -> Alarm:
-    """What the user's function raises is meant for the program."""
+    """Call the user's function. An error that it raises is meant for the program."""
     try:
         action(hit)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What users call to have something done where a condition on a tensor holds."""
+"""The functions that users call for break points on tensors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Break(Removable[Breakpoint]):
 
     @property
     def hits(self) -> list[Hit]:
-        """Where it held so far, the latest 1,000."""
+        """Return the hits so far, at most the latest 1,000."""
         return list(self._hits)
 
     def _take_away(self, held: Breakpoint) -> None:

@@ -27,7 +27,7 @@ MOST_HITS = 1000  # that are kept
 
 @dataclass(eq=False)
 class Breakpoint:
-    """What break_when was asked for, understood."""
+    """The arguments of break_when, parsed."""
 
     text: str
     condition: Condition
@@ -47,7 +47,7 @@ class Breakpoint:
         return not self.selected and self.predicate is None and self.condition.needs >= Mode.CURT_HEALTH
 
     def asks(self, subject: Subject, dtype: int) -> bool:
-        """Whether it is about a tensor."""
+        """Return whether it is about a tensor."""
         known = DTYPES.get(dtype)
         if known is None or known.kind is Kind.OTHER or subject.type in ops.STATIC:
             return False
@@ -60,7 +60,7 @@ class Breakpoint:
         return any(selector.wants(subject) for selector in self.selectors)
 
     def takes(self, op: OpSeen, value: Array | None) -> bool:
-        """What the predicate says; one that raises says no, and that is told once."""
+        """Return the predicate's answer. One that raises answers no, and that is reported once."""
         if self.predicate is None:
             return True
         if value is None:
@@ -94,7 +94,7 @@ def make_breakpoint(condition: str | Predicate, on: On, then: Action, times: int
 
 
 def read_action(then: Action) -> tuple[Action, int]:
-    """What to do, and how many steps to record."""
+    """Return the action, and the number of steps to record."""
     if callable(then):
         return then, 0
     name, _, number = str(then).partition(":")
@@ -110,5 +110,5 @@ def _times(times: int | None, action: Action) -> float:
     if times is None:
         return 1 if action in ("pause", "record", "save") else float("inf")
     if not isinstance(times, int) or isinstance(times, bool) or times < 1:
-        raise SleuthError(f"times is {times!r}; it must be a whole number from 1 on, or None.")
+        raise SleuthError(f"times is {times!r}; it must be an integer from 1 on, or None.")
     return times

@@ -187,7 +187,7 @@ class Breakpoints(Observer):
             self.put(tensor, conditions)
 
     def refused(self, function: str, why: str) -> None:
-        complain(f"break points do not see the inside of {function}: {why}; what goes in and comes out they do.")
+        complain(f"break points cannot see inside {function} ({why}); its inputs and outputs are still checked.")
 
     def on_gradients(self, sources: Any, gradients: Any) -> Alarm:
         """A tape has given gradients: named where a function is traced, judged where code is eager."""

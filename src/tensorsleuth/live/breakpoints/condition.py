@@ -141,7 +141,7 @@ class _Reader:
         except (ValueError, TypeError, SyntaxError):
             at = None
         if not isinstance(at, int) or isinstance(at, bool) or not -8 <= at < 8:
-            self._refuse(node, "the index of shape is a whole number from -8 to 7")
+            self._refuse(node, "the index of shape is an integer from -8 to 7")
         self.words.add(SHAPE.name)
         self._do(Code.DIMENSION, float(at))
 

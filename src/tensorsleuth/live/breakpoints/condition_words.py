@@ -50,7 +50,7 @@ KNOWN = {**WORDS, GRAD_NORM.name: GRAD_NORM, SHAPE.name: SHAPE}
 
 
 class Code(IntEnum):
-    """What an instruction does, on a stack of numbers. The same as `Code` in native/src/observers/breaks.cc."""
+    """The instructions of the stack machine, the same as `Code` in native/src/observers/breaks.cc."""
 
     CONSTANT = 0
     WORD = 1

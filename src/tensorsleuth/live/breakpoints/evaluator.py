@@ -1,4 +1,4 @@
-"""Where conditions are judged: in the native library, or in Python where that is not there. One session at a time."""
+"""The evaluation of conditions: in the native library, or else in Python. One session at a time."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class PlainBench:
         return (self._sets.get(tensor, 0) | self._everywhere) & self._active
 
     def closer(self, mode: int, tensor: int) -> int:
-        """How closely to look at a tensor."""
+        """Return the mode for a tensor."""
         if self._sink.step <= self._until:
             return Mode.FULL_TENSOR
         asked = self.asked(tensor)

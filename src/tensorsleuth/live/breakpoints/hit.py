@@ -20,7 +20,7 @@ KEPT_BYTES = 65_536  # of a value, once what was to be done has been done
 
 @dataclass(frozen=True)
 class Hit:
-    """Where it held, and what was seen there."""
+    """A hit of a break point: its place, and the recorded values."""
 
     condition: str
     op: OpSeen
@@ -38,7 +38,7 @@ class Hit:
     @property
     def place(self) -> str:
         """The line, as seen from here."""
-        return f"{os.path.relpath(self.op.file)}:{self.op.line}" if self.op.file else "a line that is not known"
+        return f"{os.path.relpath(self.op.file)}:{self.op.line}" if self.op.file else "an unknown line"
 
     def __str__(self) -> str:
         layer = f" · layer {self.op.layer}" if self.op.layer else ""
@@ -61,7 +61,7 @@ def _number(value: float) -> str:
 
 
 def seen_of(sight: Sight, looked: Mode, value: Array | None) -> dict[str, float]:
-    """What is known, in the order of the words; of counts only those that are not zero."""
+    """Return the known values, in the order of the words; of counts only those that are not zero."""
     number = _NUMBERS.get(str(value.dtype)) if value is not None and sight.dtype_name not in _AS_BITS else None
     if value is not None and number is not None:
         sight, looked = replace(sight, health=look(value, number, Mode.FULL_NUMERICS)), Mode.FULL_NUMERICS

@@ -1,4 +1,4 @@
-"""Which op a tensor id stands for, while the catalogue is still being written."""
+"""The op of a tensor id, while the catalogue is still being written."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _NAMES = tuple(WORDS)
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a tensor when it is judged."""
+    """The facts about a tensor when it is judged."""
 
     health: Health
     shape: tuple[int, ...]
@@ -28,7 +28,7 @@ class Facts:
     change: float = math.nan
 
     def word(self, name: str) -> float:
-        """What a word of a condition stands for."""
+        """Return the value of a word of a condition."""
         known = self._measured()
         return float(known[name] if name in known else getattr(self, name))
 
@@ -60,7 +60,7 @@ def norm(health: Health) -> float:
 
 
 def holds(condition: Condition, facts: Facts) -> bool:
-    """Whether a condition holds of a tensor."""
+    """Return whether a condition holds of a tensor."""
     stack: list[float] = []
     for code, value in condition.code:
         if code is Code.CONSTANT:

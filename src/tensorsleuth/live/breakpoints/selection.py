@@ -13,7 +13,7 @@ from tensorsleuth.recording.observers import ObserverSelection
 
 @dataclass(frozen=True)
 class BreakSelection(ObserverSelection):
-    """What a recording looks at, and what break points ask for beyond it."""
+    """The selection of a recording, widened by the tensors of break points."""
 
     def look(self, op: str, dtype: int) -> Mode | None:
         return _closer(self.base.look(op, dtype), self.observer.look_at_eager(op, dtype))
@@ -35,7 +35,7 @@ class BreakSelection(ObserverSelection):
 
 @dataclass(frozen=True)
 class _InInstance(Selection):
-    """The same, in a function at one place."""
+    """The selection in a function at one call site."""
 
     base: Selection
     looks: dict[str, Mode] = field(default_factory=dict)

@@ -23,7 +23,7 @@ _MOST_DIMENSIONS = 8  # that are passed along
 
 @dataclass(frozen=True)
 class Sight:
-    """What is seen of it."""
+    """A view of the tensor in memory."""
 
     tensor: int  # its id
     dtype: int
@@ -47,7 +47,7 @@ class Sight:
 
 
 def native_sight(view: loader.TensorView, where: loader.Where, health: loader.Health, change: float) -> Sight:
-    """What the native library shows; it is there only for as long as it waits."""
+    """Return the native library's view; it exists only while the library waits."""
     rank = max(view.rank, 0)
     shape = tuple(view.dims[: min(rank, _MOST_DIMENSIONS)])
     address, size, dtype = view.data, view.bytes, view.dtype
@@ -68,7 +68,7 @@ def native_sight(view: loader.TensorView, where: loader.Where, health: loader.He
 
 
 def array_sight(array: Any, dtype: int, where: tuple[int, int, int, int], kind: EventKind, health: Health) -> Sight:
-    """What Python has as an array."""
+    """Return the view of an array in Python."""
     tensor, run, iteration, frame = where
     uid = iteration | frame << 32 if kind is EventKind.EAGER else 0
     value = np.asarray(array)

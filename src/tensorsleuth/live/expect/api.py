@@ -1,4 +1,4 @@
-"""What users call to say what they expect of a tensor."""
+"""The functions that users call to state expectations on a tensor."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ _FRAMEWORKS = ("tensorflow", "keras", "tf_keras")
 
 
 def _is_tensorflows(leaf: Any) -> bool:
-    """Is it of a class of TensorFlow's or Keras's; such have names of modules that begin so."""
+    """Return whether it is of a class of TensorFlow's or Keras's; such have names of modules that begin so."""
     if "tensorflow" not in sys.modules:
         return False
     return any(kind.__module__.split(".")[0] in _FRAMEWORKS for kind in type(leaf).__mro__)

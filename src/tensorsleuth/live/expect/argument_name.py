@@ -1,4 +1,4 @@
-"""What people call the thing that is expected to be so: as they wrote it in the call."""
+"""The name of the checked thing, as it is written in the call."""
 
 from __future__ import annotations
 

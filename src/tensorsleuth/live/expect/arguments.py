@@ -68,7 +68,7 @@ def _ranks(given: Any) -> tuple[int, ...]:
     ranks = tuple(given) if isinstance(given, tuple | list) else (given,) if given is not None else ()
     if not all(_is_whole(rank) and rank >= 0 for rank in ranks) or len(ranks) > MOST_RANKS:
         raise _wrong(
-            "rank", given, f"a whole number of 0 or more, or up to {MOST_RANKS} of them, such as rank=2 or rank=(3, 4)"
+            "rank", given, f"an integer of 0 or more, or up to {MOST_RANKS} of them, such as rank=2 or rank=(3, 4)"
         )
     return tuple(int(rank) for rank in ranks)
 
@@ -91,7 +91,7 @@ def _dim(shape: Any, dim: Any) -> Dim:
     if _is_whole(dim) and dim >= 0:
         return int(dim)
     raise _wrong(
-        "shape", shape, f"{dim!r} is no size: a whole number, a name, None for any size, or ... for any dimensions"
+        "shape", shape, f"{dim!r} is no size: an integer, a name, None for any size, or ... for any dimensions"
     )
 
 
@@ -158,7 +158,7 @@ def _whole(argument: str, given: Any) -> int | None:
     if given is None:
         return None
     if not _is_whole(given) or given < 0:
-        raise _wrong(argument, given, "a whole number of 0 or more")
+        raise _wrong(argument, given, "an integer of 0 or more")
     return int(given)
 
 
@@ -172,7 +172,7 @@ def _function(given: Any) -> Callable[[Any], Any] | None:
 
 def _axis_number(given: Any) -> int:
     if not _is_whole(given):
-        raise _wrong("axis", given, "a whole number: the axis along which values are summed, or increase")
+        raise _wrong("axis", given, "an integer: the axis along which values are summed, or increase")
     return int(given)
 
 

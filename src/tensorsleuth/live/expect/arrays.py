@@ -79,7 +79,7 @@ def _row(number: int, splits: list[Array]) -> tuple[int, ...]:
 
 
 def _in_rows(position: tuple[int, ...], splits: list[Array]) -> tuple[int, ...]:
-    """Where an element of the flat values stands in the rows."""
+    """Return the row position of an element of the flat values."""
     at, found = position[0], list(position[1:])
     for one in reversed(splits):
         row = int(np.searchsorted(one, at, side="right")) - 1

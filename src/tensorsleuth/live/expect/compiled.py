@@ -1,7 +1,7 @@
 """Expectations in what XLA compiles: judged by plain ops, noted in a variable of ours, looked at when the call is over.
 
 XLA can compile no kernel of ours and drops TensorFlow's assertions. What is noted is the first violation since the
-variable was last empty, as whole numbers (also the floats, by their bits: no NaN of ours is in any variable).
+variable was last empty, as integers (also the floats, by their bits: no NaN of ours is in any variable).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class State:
         self.variable = custom_ops.make_state(self._empty, number)
 
     def look(self, names: Known) -> Alarm:
-        """What has been noted since; then it is empty again. `names`: of dimensions, in this call."""
+        """Return the notes since the last call, and clear them. `names` are those of dimensions in this call."""
         noted = custom_ops.value_of_state(self.variable)
         if not noted[0]:
             return None

@@ -1,4 +1,4 @@
-"""The rules as plain ops, which XLA compiles. What each finds is a row of whole numbers, zeros where all is well.
+"""The rules as plain ops, which XLA compiles. What each finds is a row of integers, zeros where all is well.
 
 judge.py says the same in NumPy. Where it is broken is looked for only where it is: in a branch.
 """
@@ -46,7 +46,7 @@ def unpack(noted: Any) -> dict[str, Any]:
 
 
 def first_of(before: Any, after: Any) -> Any:
-    """What was noted, where anything was; else what is found now."""
+    """Return the earlier note, if there is one; else the new one."""
     return tf.where(before[0] > 0, before, after)
 
 
@@ -78,7 +78,7 @@ def _whole(row: Any) -> Any:
 
 
 def _row(rule: str, shape: Any, bad: Any, values: Any, ranged: bool = False, total: Any = None) -> Any:
-    """What is to be told of elements that are bad."""
+    """Return the report on bad elements."""
     bad, values = tf.reshape(bad, [-1]), tf.cast(tf.reshape(values, [-1]), tf.float64)
     broken = tf.reduce_sum(tf.cast(bad, tf.int64))
 

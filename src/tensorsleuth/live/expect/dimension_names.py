@@ -43,14 +43,14 @@ def bind(known: Known, name: str, size: int, place: Place) -> Report | None:
 
 
 class _Call:
-    """Told apart from every other call of the same function for as long as anybody asks."""
+    """Distinguished from every other call of the same function for as long as anybody asks."""
 
     def __call__(self, *_: object) -> None:
         """A tracer that begins while the function runs calls what it finds on the frame: there is nothing to do."""
 
 
 def of_this_thread() -> Known:
-    """What eager code has said since the outermost of the program's own functions was called."""
+    """Return the sizes that eager code named since the program's outermost function was called."""
     frame = _outermost()
     root, at = (_call_of(frame), frame.f_lasti) if frame is not None else (None, 0)
     if getattr(_here, "root", None) != root or at < _here.at:
@@ -61,7 +61,7 @@ def of_this_thread() -> Known:
 
 
 def _outermost() -> FrameType | None:
-    """Of files, where there is one: what `python -c` runs may only start others, as a worker of pytest-xdist does."""
+    """Return the outermost frame of a file, if any: `python -c` may only start others, as pytest-xdist does."""
     frame: FrameType | None = sys._getframe(2)
     found = None
     while frame is not None:
@@ -73,7 +73,7 @@ def _outermost() -> FrameType | None:
 
 
 def _call_of(frame: FrameType) -> object:
-    """What tells this call of a function from others, without keeping its variables alive.
+    """Return the identity of a function call, without keeping its variables alive.
 
     A frame takes no weak reference, and a later call may get the memory of an earlier one. What a frame has for
     tracers is free while nobody traces, and lives as long as the call: it holds our mark. Under a tracer the frame's

@@ -1,4 +1,4 @@
-"""What is expected of a tensor: the arguments of `expect`, checked at once, in words for people."""
+"""The arguments of `expect`, checked at once, and in words for people."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DTYPES = {dtype.name for dtype in DTYPES.values()}
 
 @dataclass(frozen=True)
 class Expectation:
-    """What is expected. Hashable: one and the same wherever the same is asked for."""
+    """An expectation. Hashable: equal arguments give equal expectations."""
 
     dtype: tuple[str, ...] = ()
     rank: tuple[int, ...] = ()
@@ -47,12 +47,12 @@ class Expectation:
 
     @cached_property
     def rules(self) -> tuple[str, ...]:
-        """What it asks for, in the order of RULES."""
+        """Return its rules, in the order of RULES."""
         return tuple(rule for rule in RULES if getattr(self, rule) != getattr(_NOTHING, rule))
 
     @cached_property
     def of_values(self) -> tuple[str, ...]:
-        """What of it can only be told from the values."""
+        """Return the rules that need the values."""
         return tuple(rule for rule in self.rules if rule in OF_VALUES)
 
     def of_values_only(self) -> Expectation:
@@ -66,7 +66,7 @@ class Expectation:
 
     @property
     def least_rank(self) -> int:
-        """How many dimensions there must be for the axis to be one of them."""
+        """Return the least rank for which the axis exists."""
         if self.sums_to is None and not self.increasing:
             return 0
         needed = self.axis + 1 if self.axis >= 0 else -self.axis
@@ -80,7 +80,7 @@ class Expectation:
         return close * max(1.0, abs(self.sums_to or 0.0))
 
     def words(self, rule: str) -> str:
-        """What follows "expected"."""
+        """Return the words after "expected"."""
         return str(_WORDS[rule](self))
 
 
@@ -136,7 +136,7 @@ def _called(function: Any) -> str:
 
 @lru_cache(maxsize=256)
 def dtype_name(dtype: Any) -> str:
-    """What TensorFlow calls a dtype of TensorFlow, NumPy or Python, or the name of one; raises TypeError."""
+    """Return TensorFlow's name of a dtype of TensorFlow, NumPy or Python, or of a name; raise TypeError."""
     if isinstance(dtype, str):
         return dtype if dtype in _DTYPES else np.dtype(dtype).name
     name = getattr(dtype, "name", None)  # of TensorFlow and NumPy

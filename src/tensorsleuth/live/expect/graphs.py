@@ -46,7 +46,7 @@ def judged(tensor: Any, name: str, expected: Expectation, place: Place) -> Any:
 def judge_static(
     dtype: str, sizes: list[int | None] | None, name: str, expected: Expectation, place: Place, graph: Any = None
 ) -> None:
-    """What is known while a graph is made is told there."""
+    """Report what is already known while the graph is built."""
     known = _static_names.setdefault(tracing.outermost(graph), {}) if graph is not None else {}
     report = judge_form(expected, dtype, sizes, known, place)
     shape: Any = tuple(sizes) if sizes is not None else None

@@ -23,7 +23,7 @@ Mask = npt.NDArray[np.bool_]
 def judge_form(
     expected: Expectation, dtype: str, shape: Sequence[int | None] | None, known: Known, place: Place
 ) -> Report | None:
-    """What is told by dtype and shape alone. A size, or a shape, that is not known yet is as expected."""
+    """Judge dtype and shape. An unknown size or shape passes."""
     if expected.dtype and dtype not in expected.dtype:
         return Report("dtype")
     if shape is None:
@@ -58,7 +58,7 @@ def _judge_shape(expected: Expectation, shape: Sequence[int | None], known: Know
 
 
 def judge_values(expected: Expectation, array: Array) -> Report | None:
-    """What is told by the values; `that` is asked last."""
+    """Judge the values; `that` comes last."""
     return next((found for rule in expected.of_values if (found := _RULES[rule](expected, array)) is not None), None)
 
 

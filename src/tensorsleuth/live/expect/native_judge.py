@@ -138,7 +138,7 @@ def judge_values(expected: Expectation, array: Any) -> Report | None:
 
 
 def report_of(found: Found, array: Any = None) -> Report:
-    """What native code found, without what only its caller knows."""
+    """Return the native report, without what only its caller knows."""
     rule, number = RULE_OF_BIT[found.rule], found.found
     if rule in ("rank", "shape", "max_elements"):
         return Report(rule)

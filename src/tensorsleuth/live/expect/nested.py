@@ -9,7 +9,7 @@ Judge = Callable[[Any, str], Any]  # of a leaf and its path; gives what to use i
 
 
 def map_leaves(thing: Any, judge: Judge, path: str = "") -> Any:
-    """The same structure with every leaf judged; the very same object where every leaf is."""
+    """Return the structure with every leaf judged; the very same object if no leaf changes."""
     if isinstance(thing, Mapping):
         changed = {key: map_leaves(value, judge, f"{path}[{key!r}]") for key, value in thing.items()}
         return thing if all(changed[key] is thing[key] for key in thing) else _like_mapping(thing, changed)

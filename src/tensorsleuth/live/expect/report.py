@@ -1,4 +1,4 @@
-"""What a judge found, and the violation that it makes, in words."""
+"""The report of a judge, and the violation that it makes, in words."""
 
 from __future__ import annotations
 

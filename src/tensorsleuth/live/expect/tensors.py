@@ -16,7 +16,7 @@ from tensorsleuth.recording.violations.actions import finish
 
 
 def judged_tensor(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
-    """What to use in the place of a tensor: itself, but in graphs."""
+    """Return the tensor to use instead: itself, except in graphs."""
     if isinstance(leaf, tf.EagerTensor):
         finish(arrays.judge_array(expected, tf.array_of(leaf), name, place), expected.on_violation)
         return leaf
@@ -46,7 +46,7 @@ def _judged_composite(leaf: Any, name: str, expected: Expectation, place: Place)
 
 
 def _value_of_variable(leaf: Any) -> Any | None:
-    """What a variable of TensorFlow's, or of Keras's, holds."""
+    """Return the value of a variable of TensorFlow or Keras."""
     inner = getattr(leaf, "_value", leaf) if not isinstance(leaf, tf.Variable) else leaf
     if isinstance(inner, tf.Variable) or hasattr(inner, "read_value"):
         return tf.convert(inner)

@@ -1,4 +1,4 @@
-"""What users call to have their program stopped where a bad value begins to matter."""
+"""The functions that users call to stop a program where a bad value begins to matter."""
 
 from __future__ import annotations
 

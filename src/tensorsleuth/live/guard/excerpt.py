@@ -48,7 +48,7 @@ class Excerpt(ProcessTrace):
         self._since = since
 
     def with_datasets(self, since: int) -> Excerpt:
-        """The same, and what datasets have computed since then."""
+        """Return the excerpt with what datasets have computed since then."""
         return Excerpt(self.folder, self._catalogues, self._wanted, set(self._uids.tolist()), since)
 
     def _read_catalogue(self) -> Described:

@@ -1,4 +1,4 @@
-"""What the user reads: the explanation that `sleuth why` would give, as the text of an exception."""
+"""The text of the guard's exception: the explanation that `sleuth why` would give."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def explanation(process: ProcessTrace, reached: str, born: Collection[str] = ())
 
 
 def _findings(process: ProcessTrace, born: Collection[str]) -> list[Finding]:
-    """What has to do with it, likeliest first. Harm is not in question any more, so none counts as masked."""
+    """Return the related findings, likeliest first. Harm is certain by now, so none counts as masked."""
     found = sorted(findings_of(process), key=lambda finding: _rank(finding, born))
     best = _rank(found[0], born)[0] if found else False
     return [replace(finding, severity="error") for finding in found if _rank(finding, born)[0] == best]
@@ -41,6 +41,7 @@ def _text(findings: tuple[Finding, ...], reached: str) -> str:
         return f"A value that is not finite got to {reached}. Where it was born is not known; `sleuth run` may tell."
     from rich.console import Console
 
+    from tensorsleuth.ui.terminal.ending import LABEL
     from tensorsleuth.ui.terminal.verdict import verdict
 
     written = io.StringIO()
@@ -48,4 +49,4 @@ def _text(findings: tuple[Finding, ...], reached: str) -> str:
     Console(file=written, width=WIDTH, no_color=True, force_terminal=False).print(verdict(diagnosis))
     lines = [line.rstrip() for line in written.getvalue().splitlines()]
     text = "\n".join(lines).strip().removeprefix("PROBLEM").strip()
-    return f"{text}\n   Got to  {reached}"
+    return f"{text}\n{'   Got to':<{LABEL}} {reached}"

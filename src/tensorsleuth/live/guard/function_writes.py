@@ -76,7 +76,7 @@ class Writes:
                 yield from self._sources(self._flow.slots(tensor.instance, tensor.function.number(node)), depth + 1)
 
     def reached(self, bad: Iterable[int], rows: Any) -> list[int]:
-        """Those of the bad tensors that were written. A branch was taken where anything in it was computed."""
+        """Return the bad tensors that were written. A branch was taken if anything in it was computed."""
         return [
             tensor
             for tensor in bad
@@ -100,7 +100,7 @@ class Past:
         self._suspects = suspects
 
     def births(self, outputs: Iterable[int], written: Iterable[int], instance: Instance) -> list[Observed]:
-        """Where these outputs, and these tensors that were written, went bad."""
+        """Return the origins of these outputs and of these written tensors."""
         wanted = set(written)
         start = [one for one in self._moment.bad.values() if one.row is not None and int(one.row["tensor"]) in wanted]
         for output in outputs:
@@ -108,7 +108,7 @@ class Past:
         return list(self._births(start))
 
     def before_written(self, written: Iterable[int]) -> list[Observed]:
-        """The same for all that the call writes, also where the optimiser has fused away the tensor that is written."""
+        """Return the origins of all that the call writes, even if the optimiser fused the written tensor away."""
         start = self._moment.look_through(None, [Source(tensor) for tensor in written])
         return list(self._births(one for one in start if one.op != "ReadVariableOp"))
 

@@ -17,7 +17,7 @@ from tensorsleuth.trace.storage.size_plan import memory_plan
 
 
 class Guardian:
-    """Where the guard looks through, which changes when recordings begin and end."""
+    """The recorder that the guard uses, which changes when recordings begin and end."""
 
     def __init__(self, strict: bool) -> None:
         self._strict = strict
@@ -33,7 +33,7 @@ class Guardian:
     def join(self, recorder: Recorder) -> None:
         if recorder.settings.mode < Mode.CURT_HEALTH and not isinstance(recorder.selection, GuardSelection):
             raise SleuthError(
-                f"The recording under way does not look at values (mode {recorder.settings.mode.name}): the guard "
+                f"The recording under way records no values (mode {recorder.settings.mode.name}): the guard "
                 "would see nothing. Start the guard before the recording, or record with CURT_HEALTH or more."
             )
         self._watch(recorder)

@@ -76,7 +76,7 @@ class Judge(Observer):
         return None
 
     def _look_at_strangers(self, given: Sequence[tuple[int, Any]]) -> None:
-        """What is bad and was made by no op came from outside: that is where it began."""
+        """Note external inputs that are bad: they are made by no op, and so the origin."""
         for uid, tensor in given:
             bad, nan = _health(tensor) if self._suspects.get(uid) is None else (False, False)
             if bad:
@@ -130,7 +130,7 @@ class Judge(Observer):
     def _look_inside(
         self, call: FunctionCall, bad: frozenset[tuple[int, bool]], found: Outputs
     ) -> tuple[Outputs, Reason, list[str]]:
-        """What was written to variables that is bad, why that and the outputs are, and in which tensors that began."""
+        """Return the bad writes to variables, why they and the outputs are bad, and the tensors where that began."""
         assert call.watched is not None
         excerpt = self._excerpt_of_call(call)
         writes = self._writes.get(call.watched.instance)
@@ -225,7 +225,7 @@ def _called(name: str) -> str:
 
 
 def _reason_of(op: str, inputs: Sequence[Any]) -> Reason:
-    """Why an op's output is infinite where none of the tensors that went in is."""
+    """Return why an op's output is infinite where none of the tensors that went in is."""
     if op in ops.LITERALS or op == "ReadVariableOp":  # had that been computed, writing it would have raised
         return Reason.LITERAL
     if any(_is_infinite(thing) for thing in inputs):
@@ -268,7 +268,7 @@ def _bad_among(outputs: Sequence[Any]) -> Iterator[tuple[int, bool]]:
 
 
 def _how_many(name: str) -> int | None:
-    """How many outputs of the function that is being called the user gets."""
+    """Return the number of outputs of the called function that the user gets."""
     return tf.user_outputs(sys._getframe(2)) if "__forward_" in name else None
 
 

@@ -1,4 +1,4 @@
-"""What the guard looks at: whether anything is bad, and in full what may turn out to be the reason."""
+"""The selection of the guard: whether anything is bad, and in full what may turn out to be the reason."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class GuardSelection(Selection):
         return _closer(own, self.recording.look(op, dtype) if self.recording else None)
 
     def in_function(self, definition: Definition) -> LookInGraph:
-        """What cannot make a bad value is looked at where it may hide one, or is what a variable gets."""
+        """Select ops that cannot make a bad value only if they may hide one, or feed a variable."""
         asked_about, written = _asked_about(definition), _written(definition)
         recorded = self.recording.in_function(definition) if self.recording else None
 
@@ -59,7 +59,7 @@ _NOT_BORN = ops.HARMLESS | ops.LITERALS  # what is bad in their outputs was so b
 
 
 def guard_settings(probe: str) -> Settings:
-    """How the guard records by itself, into memory."""
+    """Return the settings of the guard's own recording, into memory."""
     return Settings("", Mode.CURT_HEALTH, None, None, None, probe)
 
 

@@ -28,7 +28,7 @@ class Suspect:
 
 
 class Suspects:
-    """What is known to be bad. Any thread may call."""
+    """The tensors that are known to be bad. Any thread may call."""
 
     def __init__(self) -> None:
         self._known: dict[int, Suspect] = {}
@@ -51,7 +51,7 @@ class Suspects:
         self._known.clear()
 
     def reason(self, uids: Iterable[int], born: Reason = Reason.BORN) -> Reason:
-        """Why a tensor is bad that was computed from these; `born` where none of them is."""
+        """Return why a tensor is bad that was computed from these; `born` where none of them is."""
         return min((self._known[uid].reason for uid in self.among(uids)), default=born)
 
     def history(self, uids: Iterable[int]) -> tuple[set[int], set[int]]:

@@ -1,4 +1,4 @@
-"""What is inside of functions that XLA compiles: seen when a call of a step that is due is run again, uncompiled."""
+"""Layer statistics of compiled functions, from replaying a sampled call without XLA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is looked at in eager code, in steps that are due: told of each op by the eager hook, and of nothing else."""
+"""Layer statistics of eager code, in sampled steps. The eager hook reports each op, and nothing else."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class InsideEager:
                 self._look(self._inputs[place, at], tensor)
 
     def _input(self, current: EagerPass, tensor: Any) -> InsideEntry | None:
-        """Whole numbers that the program feeds: named once, where they are first taken."""
+        """Integers that the program feeds: named once, where they are first taken."""
         name = input_name(sys._getframe(4), tensor) if current.trains else None
         return self._book.find("input", name, Look.INPUT) if name is not None else None
 
@@ -141,7 +141,7 @@ class InsideEager:
 
 
 def _node_name(kind: str, asked: str | None) -> str:
-    """What a graph would call an op: a name that ends with a slash is meant as it is."""
+    """Return a graph's name of an op: a name that ends with a slash is used as it is."""
     if asked and asked.endswith("/"):
         return asked[:-1]
     return f"{tf.eager_scope()}{asked or kind}"

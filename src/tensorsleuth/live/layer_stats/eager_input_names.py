@@ -1,4 +1,4 @@
-"""What the program calls a tensor that it feeds to eager code: by the functions that are under way.
+"""The program's name of a tensor that it feeds to eager code: from the functions that are under way.
 
 Names are those that a traced function would give: `train_step/labels`, `train_step/batch_token_ids`.
 """
@@ -45,7 +45,7 @@ def _among(frame: FrameType, tensor: Any, arguments: bool) -> str | None:
 
 
 def _path(value: Any, tensor: Any, between: str, depth: int = 0) -> str | None:
-    """Where a tensor is in a value: empty where it is the value itself."""
+    """Return a tensor's path in a value: empty if it is the value itself."""
     if value is tensor:
         return ""
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What is looked at inside of a function: found when it is put in place."""
+"""Layer statistics of a function: selected when it is put in place."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def line_of(recorder: Recorder, site: int) -> tuple[str | None, int | None]:
 
 
 def _first(placed: Placed, node: int) -> str:
-    """What takers call the first thing that a node puts out."""
+    """Return the consumers' name of a node's first output."""
     return next(placed.definition.names(node))[0]
 
 

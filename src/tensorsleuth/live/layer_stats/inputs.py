@@ -1,4 +1,4 @@
-"""What goes into functions that train: whole numbers and truth values, which are ids, masks and labels."""
+"""The integer and boolean inputs of functions that train: ids, masks and labels."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class InsideInputs:
 
 
 def batches(placed: Placed, book: InsideBook, trains: bool) -> Found:
-    """What a function takes from a dataset by itself, as Keras has it: also what it validates with."""
+    """Return the elements that a function takes from a dataset by itself, as in Keras, validation included."""
     for number, node in enumerate(placed.definition.proto.node_def):
         outputs = list(placed.definition.names(number)) if node.op in INPUT else []
         names = _batch_names(placed.graph, len(outputs)) if outputs else []
@@ -70,12 +70,12 @@ def batches(placed: Placed, book: InsideBook, trains: bool) -> Found:
 
 
 def is_looked_at(dtype: int) -> bool:
-    """Is it a dtype of ids, masks and labels."""
+    """Return whether it is a dtype of ids, masks and labels."""
     known = DTYPES.get(dtype)
     return known is not None and known.kind is not Kind.OTHER and not is_float(dtype)
 
 
 def _batch_names(graph: Any, count: int) -> list[str]:
-    """What the parts of a batch are called that a function takes from a dataset."""
+    """Return the names of the parts of a batch that a function takes from a dataset."""
     names = tf.element_names(graph)
     return names if len(names) == count else [str(number) for number in range(count)]

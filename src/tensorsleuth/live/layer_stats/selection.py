@@ -12,7 +12,7 @@ from tensorsleuth.recording.observers import ObserverSelection
 
 @dataclass(frozen=True)
 class InsideSelection(ObserverSelection):
-    """The same as `base`, and what is looked at inside. No row of the recording's comes of it."""
+    """The selection `base`, widened by layer statistics, which add no rows to the recording."""
 
     def look(self, op: str, dtype: int) -> Mode | None:
         return self.base.look(op, dtype)
@@ -36,7 +36,7 @@ class InsideSelection(ObserverSelection):
 
 @dataclass(frozen=True)
 class _InInstance(Selection):
-    """The same, in a function at one place."""
+    """The selection in a function at one call site."""
 
     base: Selection
     sources: frozenset[str]

@@ -26,7 +26,7 @@ ROWS_FILE = "inside_row_hashes.bin"
 
 
 class Look(IntEnum):
-    """What is looked for; native/src/observers/layer_stats.h."""
+    """The statistics to compute; see native/src/observers/layer_stats.h."""
 
     NORM = 0
     UNITS = 1
@@ -116,7 +116,7 @@ class InsideBook:
             raise OSError(error, "cannot create the files for what is seen inside of the model", str(self._folder))
 
     def _open_rows(self) -> None:
-        """What models are given is kept row by row, as hashes: where they are given whole numbers."""
+        """Open the file of row hashes of the models' inputs, if these are integers."""
         path = str(self._folder / ROWS_FILE).encode()
         error = self._native.inside_open_rows(path, INPUT_ROW_CHUNK_ROWS, INPUT_ROW_CHUNKS)
         if error:

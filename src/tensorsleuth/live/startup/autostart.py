@@ -109,7 +109,7 @@ def keep_faults() -> None:
 
 
 def out_of_the_way(file: int) -> int:
-    """The same file under a number that programs do not use, even those that close all they know of and open anew."""
+    """Return the file under a descriptor that programs do not use, even if they close all and reopen."""
     import fcntl
     import resource
 

@@ -1,4 +1,4 @@
-"""What users call to have some tensors logged, by name or at a point in the code, and to print from inside graphs."""
+"""The functions that users call to log tensors, by name or at a point in the code, and to print from graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is watched, as event files of TensorBoard: made of the rows that the probes wrote, now and then and at the end.
+"""Event files of TensorBoard for watched tensors, made from the probes' rows at intervals and at the end.
 
 On the thread that begins a step, not on one of its own: a thread could take a signal that is meant for the program.
 """
@@ -39,7 +39,7 @@ class EventFiles:
             self._write()
 
     def move(self, folder: Path) -> None:
-        """What is seen from now on goes there."""
+        """Write to that folder from now on."""
         self._write()
         self._file.close()
         self._file = EventFile(folder)
@@ -96,5 +96,5 @@ def _numbers(row: Any) -> dict[str, float]:
 
 
 def _of(source: WatchedRows, at: Array, number: int) -> Array:
-    """Those of some rows that are of one series."""
+    """Return the rows of one series."""
     return np.asarray(at[source.rows["series"][at] == number])

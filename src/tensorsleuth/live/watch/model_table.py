@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"_\d+$")
 
 
 def activations(model: Callable[..., Any], batch: Any, *, training: bool | None = None) -> Table:
-    """What leaves each layer of a model that is called with this batch, once, in a graph: a line a layer.
+    """Return the outputs of each layer of a model called with this batch, once, in a graph: a line a layer.
 
     Args:
         model: a Keras model, or any function of tensors.
@@ -65,7 +65,7 @@ def gradients(model: Any = ".*", batch: Any = None, loss: Any = None) -> Any:
 
 @contextlib.contextmanager
 def _unseen() -> Iterator[None]:
-    """What we run is not the program's: no recording sees it, and no step is counted."""
+    """Hide our own calls: no recording sees them, and they count no step."""
     recorder = recording.recorder_now()
     if recorder is not None:
         recorder.pause()

@@ -1,4 +1,4 @@
-"""What `watch` was asked for, understood."""
+"""The arguments of `watch`, parsed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ USUAL = What.SCALAR | What.NORM | What.HISTOGRAM | What.TEXT
 
 @dataclass(frozen=True, eq=False)
 class Wanted:
-    """Which tensors, how often, and what of them."""
+    """The tensors to watch, the interval, and the measures."""
 
     text: str
     selectors: tuple[Selector, ...]
@@ -34,7 +34,7 @@ class Wanted:
     what: What
 
     def tensor(self, subject: Subject, dtype: int) -> bool:
-        """Whether it is about a tensor that an op computes; variables are looked at when a step has ended."""
+        """Return whether it is about a tensor that an op computes; variables are looked at when a step has ended."""
         known = DTYPES.get(dtype)
         number = known is not None and known.kind is not Kind.OTHER
         if not (number or (dtype == STRING and self.what & What.TEXT)) or subject.type in ops.STATIC:
@@ -46,7 +46,7 @@ class Wanted:
 
     @property
     def inside(self) -> bool:
-        """Whether it says that it is about what is inside of functions."""
+        """Return whether it says that it is about what is inside of functions."""
         return any(selector.kind in ("op", "name", "layer", "gradient") for selector in self.selectors)
 
     def variable(self, name: str, trainable: bool) -> bool:
@@ -60,12 +60,12 @@ class Wanted:
         return any(selector.wants(subject) for selector in self.selectors if selector.kind == "update")
 
     def gradient(self, name: str) -> bool:
-        """Of eager code; those of functions are tensors of theirs."""
+        """Return whether an eager gradient is watched; those of functions are tensors of theirs."""
         subject = Subject(name, "gradient", gradient_of=(name,))
         return any(selector.wants(subject) for selector in self.selectors if selector.kind == "gradient")
 
     def gradient_tensor(self, subject: Subject) -> bool:
-        """Whether a tensor of a function is asked for as a gradient."""
+        """Return whether a tensor of a function is asked for as a gradient."""
         return any(selector.kind == "gradient" and selector.wants(subject) for selector in self.selectors)
 
 
@@ -80,7 +80,7 @@ def make_wanted(tensors: str | Sequence[str], every: int, what: str | Sequence[s
 
 def checked_every(every: int) -> int:
     if not isinstance(every, int) or isinstance(every, bool) or every < 1:
-        raise SleuthError(f"every is {every!r}; it must be a whole number of steps, from 1 on.")
+        raise SleuthError(f"every is {every!r}; it must be a number of steps, from 1 on.")
     return every
 
 

@@ -12,7 +12,7 @@ from tensorsleuth.recording.observers import ObserverSelection
 
 @dataclass(frozen=True)
 class WatchSelection(ObserverSelection):
-    """The same as `base`, and what is watched. How closely is settled where it is looked at: every so many steps."""
+    """The selection `base`, widened by watched tensors. The probe decides in which steps to measure."""
 
     def look(self, op: str, dtype: int) -> Mode | None:
         look = self.base.look(op, dtype)
@@ -34,7 +34,7 @@ class WatchSelection(ObserverSelection):
 
 @dataclass(frozen=True)
 class _InInstance(Selection):
-    """The same, in a function at one place."""
+    """The selection in a function at one call site."""
 
     base: Selection
     added: set[str] = field(default_factory=set)

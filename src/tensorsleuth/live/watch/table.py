@@ -19,7 +19,7 @@ MOST = 48  # letters of a name in a terminal; of a longer one the end
 
 @dataclass(frozen=True)
 class Line:
-    """What one tensor was."""
+    """The statistics of one tensor."""
 
     name: str  # of the layer, or the variable
     shape: tuple[int, ...]

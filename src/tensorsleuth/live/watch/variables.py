@@ -20,12 +20,12 @@ from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 
 class Entry(Protocol):
-    """What a variable is looked at for."""
+    """The measures of a variable."""
 
     @property
     def series(self) -> Series: ...
     def is_due(self, step: int) -> bool:
-        """Is it looked at in that step."""
+        """Return whether it is looked at in that step."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Variables:
         known.before = known.read() if known.is_due(step) else None
 
     def trained(self, step: int) -> None:
-        """What trains has come back: nearly always this is how the step ends, and the program may be killed now."""
+        """Read the variables after the training function: the step usually ends here, and the program may be killed."""
         for known in list(self._known.values()):
             after = known.read() if known.is_due(step) and known.done != step else None
             if after is not None and not _same(after, known.after):

@@ -1,4 +1,4 @@
-"""What is watched in this process: put where tensors are computed, and looked at where its turn has come."""
+"""The watches of this process: placed where tensors are computed, and measured when their turn comes."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Watches(SeriesObserver):
     def refused(self, function: str, why: str) -> None:
         if any(wanted.inside for wanted in list(self._all)):
             name = _GIVEN.sub(r"\1", function)
-            complain(f"watch does not see the inside of {name}: {why}; its variables it does, after each step.")
+            complain(f"watch cannot see inside {name} ({why}); its variables are still watched after each step.")
 
     # ---- variables, gradients
 
@@ -182,7 +182,7 @@ class Watches(SeriesObserver):
             saw_eager(self._native, self._native.watch_saw, entry.series.number, tensor)
 
     def saw_texts(self, entry: Entry, texts: list[bytes], shape: Sequence[int]) -> None:
-        """The same for an eager tensor of texts."""
+        """Record an eager tensor of strings."""
         if self._native is not None and self._native.watch_due(entry.series.number):
             data = b"".join(len(text).to_bytes(4, "little") + text for text in texts)
             view = loader.TensorView(None, max(1, len(texts)), 0, 7, len(shape))

@@ -33,7 +33,7 @@ _OPTIMISED = "the program as the graph optimiser would have changed it"
 
 @dataclass(frozen=True)
 class Means:
-    """What a recording works with."""
+    """The backend of a recording: its sink, probes and selection."""
 
     probe: str  # host, device or numpy
     kernel: str

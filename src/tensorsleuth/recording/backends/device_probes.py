@@ -71,7 +71,7 @@ def live_tensors(function: Any) -> set[str]:
 
 
 def _keep_effects(definition: Definition, copy: Any, live: set[str]) -> None:
-    """What is called has effects now: say so, or the optimiser drops them; where the call is dead, let it be."""
+    """Mark the call as stateful, or the optimiser drops the effects of what it calls; leave dead calls alone."""
     names = {_node_of(text) for text in live}
     for node, original in zip(copy.node_def, definition.proto.node_def, strict=True):
         if node.name not in names:

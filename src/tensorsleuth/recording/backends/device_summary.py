@@ -84,7 +84,7 @@ def _range(flat: Any, finite: Any, count: Any) -> list[Any]:
 
 
 def _mean_and_std(flat: Any, finite: Any, count: Any, size: Any) -> list[Any]:
-    """Of values scaled by a power of two, so that no sum overflows, and in two passes, so that none cancels."""
+    """Return both, of values scaled by a power of two (no sum overflows) and in two passes (no sum cancels)."""
     wide = tf.float64 if flat.dtype == tf.float64 else tf.float32
     scale = tf.pow(tf.constant(2.0, tf.float64), tf.floor(tf.math.log(size) / math.log(2)))
     scaled = tf.math.divide_no_nan(tf.cast(flat, wide), tf.cast(scale, wide))

@@ -1,4 +1,4 @@
-"""What TensorFlow and the native library say about this machine, as JSON on stdout.
+"""Facts about this machine from TensorFlow and the native library, as JSON on stdout.
 
     python -m tensorsleuth.recording.backends.machine
 

@@ -4,7 +4,7 @@ A node of type PyFuncStateless stands where the native probe would, and so does 
 sees is which calls of its function, the one that Python called, are under way. Where that is one, the tensor belongs
 to it, and the call's own number stands in for the step id. Where several threads are in the same function, or eager
 execution is asynchronous, nobody can tell: the step is 0, which belongs to no call. Datasets compute their
-elements whenever they like: 0 too. Iterations of loops are not told apart.
+elements whenever they like: 0 too. Iterations of loops are not distinguished.
 
 The nodes are there before TensorFlow optimises the graph, and keep it from fusing what they stand between.
 """
@@ -63,7 +63,7 @@ class Calls:
 
 
 class _Probe:
-    """What a node calls. A dataset may do so long after the recording has ended: it lives as long as the process."""
+    """The Python function of a probe node. It lives as long as the process, as a dataset may call it late."""
 
     __slots__ = ("__weakref__", "_dtype", "_function", "_look", "_session", "_tensor")
     recordings: ClassVar[WeakValueDictionary[int, Calls]] = WeakValueDictionary()  # by session

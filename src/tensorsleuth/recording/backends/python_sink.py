@@ -29,7 +29,7 @@ MOST = 0xFFFF_FFFF  # that a count of a row can hold
 
 
 class _Thread(threading.local):
-    """What belongs to the thread that runs."""
+    """The state of the running thread."""
 
     _numbers = itertools.count(1)
 
@@ -78,7 +78,7 @@ class PlainSink:
             self._calls.append(_always(whole))
 
     def begin_call(self, op: int, call: int, began: int) -> None:
-        """What is under way is told by native code only."""
+        """Do nothing: only native code records calls that are under way."""
 
     def end_call(self, call: int) -> None:
         pass
@@ -90,7 +90,7 @@ class PlainSink:
         return self.note(array, tensor._datatype_enum(), look, where, EventKind.EAGER)
 
     def born(self, tensor: Any, number: int, call: int) -> None:
-        """Where tensors lie is only told by the native library."""
+        """Do nothing: only the native library records where tensors lie."""
 
     def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> bool:
         """Note a tensor; is it bad? `where` is its id, the call or step, and the two numbers beside them in a row."""
@@ -200,7 +200,7 @@ class PlainSink:
         return self._events.alarm
 
     def bad(self) -> int:
-        """How many rows were of something bad."""
+        """Return the number of rows with a bad tensor."""
         return self._bad_rows
 
     def close(self) -> None:
@@ -218,7 +218,7 @@ class PlainSink:
 
 
 def flags_of(mode: int, health: Health) -> EventFlag:
-    """What a look of that mode finds out; the same as in native/src/recording.cc."""
+    """Return the event flags that a mode fills in, as native/src/recording.cc does."""
     if mode < Mode.CURT_HEALTH:
         return EventFlag(0)
     flags = EventFlag.LOOKED

@@ -1,4 +1,4 @@
-"""Where rows go: the native library's files, or the same files written from Python where there is no library."""
+"""The destination of rows: the native library's files, or the same files written by Python."""
 
 from __future__ import annotations
 

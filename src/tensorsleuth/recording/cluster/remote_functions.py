@@ -52,7 +52,7 @@ class Remote:
 
     @property
     def prober(self) -> Prober:
-        """What gets probes into functions that run there: after the graph optimiser, as here."""
+        """Return what adds probes to functions that run there: after the graph optimiser, as here."""
         assert self._folder is not None
         return Shared(self._folder.parent / SHARED) if tf.optimizer_is_on() else InPlace()
 

@@ -40,7 +40,7 @@ def is_later_replica() -> bool:
 
 
 def task_of_environment() -> dict[str, Any]:
-    """Which worker this is, as TF_CONFIG has it."""
+    """Return the worker's task from TF_CONFIG."""
     try:
         config = json.loads(os.environ.get("TF_CONFIG") or "{}")
         tasks = config["cluster"][config["task"]["type"]]

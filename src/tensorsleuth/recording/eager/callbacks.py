@@ -1,4 +1,4 @@
-"""What the eager hook asks of Python: a place seen for the first time, a call of a function, an error."""
+"""Callbacks of the eager hook: a new call site, a call of a function, an error."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class EagerCallbacks:
         self.known_ops: set[str | bytes] = set()  # what the hook need not ask about: ops, not functions
 
     def intern(self, op: str | bytes, outputs: int, forward: int) -> Place:
-        """What the hook needs to know about an op that is called from a new place."""
+        """Return the facts that the hook needs about an op called from a new place."""
         return self._places.of_caller(tf.text(op), outputs, forward)
 
     def begins(self, op: str | bytes, args: tuple[Any, ...], forward: int) -> Place | None:
-        """The same before it has run; None where only its outputs will tell how many there are."""
+        """Return the same facts before the op has run; None if only its outputs tell how many there are."""
         outputs = count_outputs(tf.text(op), args)
         place = self._places.of_caller(tf.text(op), outputs, forward) if outputs is not None else None
         if place is not None and not forward:

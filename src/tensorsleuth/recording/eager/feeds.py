@@ -77,7 +77,7 @@ class Feeds:
 
 
 def _is_large(tensor: Any) -> bool:
-    """Is it of a size that is noted for its memory alone."""
+    """Return whether it is of a size that is noted for its memory alone."""
     return int(tensor.shape.num_elements()) * int(tensor.dtype.size or 0) >= LEAST_BUFFER
 
 

@@ -80,11 +80,11 @@ class Places:
         self._places.clear()
 
     def site_of(self, op: int) -> int:
-        """Where an op of that number is called from."""
+        """Return the call site of the op with that number."""
         return self._site_of.get(op, 0)
 
     def looks(self, kind: str) -> bytes:
-        """How closely to look at an output of each dtype."""
+        """Return the mode for an output of each dtype."""
         looks = self._looks.get(kind)
         if looks is None:
             wanted = [self._selection.look(kind, dtype) for dtype in range(DTYPES)]

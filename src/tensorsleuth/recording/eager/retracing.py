@@ -38,13 +38,13 @@ class Traces:
 
 
 def _arguments(concrete: Any) -> list[list[str]]:
-    """What each argument was when the function was traced: TensorFlow's own words, in which it also compares them."""
+    """Return the arguments' types at tracing, in TensorFlow's own words, by which it also compares them."""
     parameters = list(getattr(concrete.function_type, "parameters", {}).items())[:MOST_ARGUMENTS]
     return [[name, str(parameter.type_constraint)[:MOST_TEXT]] for name, parameter in parameters]
 
 
 def _code(function: Any) -> dict[str, Any]:
-    """Where the Python function is written."""
+    """Return the place where the Python function is written."""
     python = inspect.unwrap(function.python_function)
     python = getattr(python, "__func__", getattr(python, "func", python))
     code = getattr(python, "__code__", None)

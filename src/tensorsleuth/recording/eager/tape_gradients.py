@@ -10,7 +10,7 @@ from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 
 def name_of(source: Any) -> str:
-    """What a tape is asked about: a Keras variable has a path, others a name; a tensor has neither."""
+    """Return the name of a tape's source: a Keras variable has a path, others a name; a tensor has neither."""
     name = getattr(source, "path", None)
     if not isinstance(name, str):
         name = getattr(source, "name", None) if not isinstance(source, tf.EagerTensor) else None
@@ -31,7 +31,7 @@ def value_of(source: Any) -> Any | None:
 
 
 def is_variable(source: Any) -> bool:
-    """Is it a variable that a tape is asked about."""
+    """Return whether it is a variable that a tape is asked about."""
     return _variable(source) is not None
 
 

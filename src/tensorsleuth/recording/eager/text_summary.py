@@ -17,7 +17,7 @@ _Stray = tuple[int, str, list[str]]  # the row, its text, and what should not be
 
 
 class TextLook:
-    """What was seen at one line so far."""
+    """The texts recorded at one line so far."""
 
     def __init__(self, number: int, site: int, drawn: bool = False) -> None:
         self.number = number
@@ -76,7 +76,7 @@ def _not_plain(raw: bytes) -> str:
 
 
 def _is_binary(raw: bytes, text: str) -> bool:
-    """Is it no text at all: an image, a key, a serialised message, which may hold a text."""
+    """Return whether it is no text at all: an image, a key, a serialised message, which may hold a text."""
     body = text.rstrip("\0")  # a field of a fixed size is filled up with these: its text is a text
     stray = len(STRAY.findall(body))
     return stray * 5 > max(len(body), 5) or stray * 2 >= len(body) or _is_message(raw)

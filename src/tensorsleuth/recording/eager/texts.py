@@ -27,7 +27,7 @@ MOST_WAITING, MOST_SEEN, MOST_LINES = 4096, 1 << 16, 1024
 
 
 class Texts:
-    """What was seen of texts, by the line where they come in.
+    """The recorded texts, by the line where they come in.
 
     What Python hands over is looked at there, but told only once an op takes it for text, a dataset or a function takes
     it: a vocabulary, or the name of a file, is none. What an op made of a text is none that comes in.
@@ -73,7 +73,7 @@ class Texts:
         self._met.add(place)
 
     def _hand_on(self, tensor: Any, place: int) -> None:
-        """The same texts in another shape."""
+        """Note the same texts in another shape."""
         maker = self._sink.maker(tensor._id) if tensor is not None else NOBODY
         look = self._waiting.get(tensor._id) if tensor is not None else None
         look = look or self._handing.get(maker)
@@ -169,7 +169,7 @@ def _flat(inputs: Sequence[Any]) -> Iterator[Any]:
 
 
 def _patterns(op: str, inputs: Sequence[Any], attributes: Sequence[Any]) -> Iterator[str]:
-    """What an op replaces or splits by, as a regular expression."""
+    """Yield the patterns that an op replaces or splits by, as regular expressions."""
     if op == STATIC:
         pairs = zip(attributes[::2], attributes[1::2], strict=False)
         yield from (_text(value) for name, value in pairs if tf.text(name) == PATTERN)

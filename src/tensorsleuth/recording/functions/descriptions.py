@@ -35,7 +35,7 @@ class Describer:
     def described(
         self, definition: Definition, graph: Any, made: dict[str, Any], captures: dict[str, dict[str, Any]]
     ) -> dict[str, Any]:
-        """The same where it is known what the nodes are in Python, and what is captured."""
+        """Return the description with the Python ops of the nodes, and with the captures."""
         nodes = [self._node(definition, number, made) for number in range(len(definition.nodes))]
         signature = definition.proto.signature
         self._scopes.describe(graph, self._key(graph), (node[0] for node in nodes))
@@ -105,7 +105,7 @@ _SAVES = frozenset(["TensorListPushBack", "EmptyTensorList", "TensorListElementS
 
 
 def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
-    """What a call of the function means for counting steps.
+    """Return what a call of the function means for counting steps.
 
     train: it has gradients, so it is a step. backward: TensorFlow made it for a tape outside; it ends a step's
     forward pass. write: it writes variables only, as an optimizer does. plain: anything else.
@@ -118,7 +118,7 @@ def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
 
 
 def _captures(graph: Any) -> dict[str, dict[str, Any]]:
-    """What comes in without being passed: argument number -> a variable's name, or just the outer tensor's uid."""
+    """Return the captures: argument number -> a variable's name, or just the outer tensor's uid."""
     if graph is None:
         return {}
     variables = {id(variable.handle): variable for variable in graph.variables if hasattr(variable, "handle")}

@@ -25,7 +25,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where in what Python calls a function is called."""
+    """The place of a function call inside the function that Python calls."""
 
     parent: int  # instance
     node: int  # in the parent

@@ -55,7 +55,7 @@ class Definition:
         return text
 
     def _flat(self, number: int, rest: list[str]) -> int:
-        """Which output of the node `arg:index` means."""
+        """Return the output number of the node that `arg:index` means."""
         at = 0
         for output in self.outputs[number]:
             if rest and output.name == rest[0]:
@@ -86,7 +86,7 @@ def read_definition(proto: Any) -> Definition:
 
 
 def node_outputs(node: Any) -> Iterator[Output]:
-    """What a node puts out."""
+    """Return the outputs of a node."""
     signature = tf.op_definition(node.op) or _function_signature(node.op)
     for argument in signature.output_arg if signature else ():
         yield Output(argument.name, _dtypes(node, argument))
@@ -160,7 +160,7 @@ def _sizes(shape: Any) -> list[int] | None:
 
 
 def argument_shapes(proto: Any) -> list[list[int] | None]:
-    """What a function was traced for, an entry for each argument."""
+    """Return the traced shapes, one for each argument."""
     found: list[list[int] | None] = []
     for number in range(len(proto.signature.input_arg)):
         attrs = proto.arg_attr[number].attr if number in proto.arg_attr else {}

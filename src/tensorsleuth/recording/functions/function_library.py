@@ -29,7 +29,7 @@ class Known:
 
 
 class Library:
-    """What is known of each function, by its name."""
+    """The facts about each function, by its name."""
 
     def __init__(self, catalog: CatalogWriter, describer: Describer, session: int, runs_again: bool) -> None:
         self.catalog = catalog
@@ -58,15 +58,15 @@ class Library:
         return known
 
     def outline(self, name: str) -> Outline:
-        """What can be said of a function, and all that it calls, before it is run."""
+        """Return the outline of a function and all that it calls, before it runs."""
         return self._outlines.of(name)
 
     def known_kind(self, name: str) -> str | None:
-        """What `kind` would say, where it has said it before."""
+        """Return the result of `kind`, if it was computed before."""
         return self._kinds.get(name)
 
     def kind(self, name: str, graph: Any, depth: int = 0) -> str:
-        """What a function does, with all that it calls: train, backward, write or plain."""
+        """Return the kind of a function with all that it calls: train, backward, write or plain."""
         if name not in self._kinds:
             self._kinds[name] = self._find_kind(name, graph, depth)
         return self._kinds[name]
@@ -81,7 +81,7 @@ class Library:
         return together(known.kind, {self.kind(inner, graphs.get(inner), depth + 1) for inner in called})
 
     def slot(self, way: Way, dtypes: tuple[int, ...]) -> int:
-        """Where what an op took is kept: its first slot. The op is known by its way from what Python calls."""
+        """Return the first slot for the inputs kept of an op. The op is known by its path from what Python calls."""
         if way not in self._slots:
             self._slots[way] = self._next_slot, dtypes
             self._next_slot += len(dtypes)
@@ -92,7 +92,7 @@ class Library:
         return [(way, *slot) for way, slot in self._slots.items() if way[0] == root]
 
     def keep_at(self, way: Way, slot: int) -> None:
-        """What an op took, the first of it, is kept there already."""
+        """Note that the first input of an op is already kept there."""
         self._slots.setdefault(way, (slot, ()))
         self._next_slot = max(self._next_slot, slot + 1)
 
@@ -134,7 +134,7 @@ class Library:
 
 
 def _sites(node: list[Any]) -> list[int]:
-    """Those of an op, and of the one that it differentiates."""
+    """Return the sites of an op and of its forward op."""
     return [site for site in (node[SITE], node[FORWARD][3] if node[FORWARD] else 0) if site]
 
 
@@ -148,7 +148,7 @@ def _moved(node: list[Any], sites: dict[int, int]) -> list[Any]:
 
 
 def together(own: str, called: set[str]) -> str:
-    """What a function does, with all that it calls: one that calls a backward pass trains."""
+    """Return the kind of a function with all that it calls: one that calls a backward pass trains."""
     kinds = {own, *called}
     if own == "backward" or not kinds & {"train", "backward", "write"}:
         return own

@@ -1,4 +1,4 @@
-"""What is looked at while a flight recorder sees nothing wrong: as little as tells that something is."""
+"""Selections while a flight recorder sees nothing wrong: just enough to notice that something is."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tensorsleuth.recording.functions.probes import LookInGraph, Selection
 
 
 def sentinel(selection: Selection, writes: bool) -> Selection:
-    """What is looked at in a function that is flown; `writes`: also what it writes to variables."""
+    """Return the few tensors to check in a replayable function; `writes` adds its writes to variables."""
     return Sentinel(selection.settings, writes)
 
 
 @dataclass(frozen=True)
 class Sentinel(Selection):
-    """In functions only what leaves them otherwise than as a result."""
+    """Return the selection in functions: only tensors that leave them, but not as a result."""
 
     writes: bool
 

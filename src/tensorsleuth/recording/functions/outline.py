@@ -1,4 +1,4 @@
-"""What can be said of a function and all that it calls before it runs: is it compiled, what does it write and take."""
+"""The outline of a function and all that it calls, before it runs: is it compiled, what does it write and take."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _dtypes(definition: Definition, number: int) -> tuple[int, ...]:
 
 
 def _seen_from(definition: Definition, node: Any, inner: Outline) -> Outline:
-    """What is so of a called function, said of the caller: which of its own arguments are written."""
+    """Return the outline of a called function in terms of the caller's own arguments."""
     given = _arguments(definition, node)[1 if node.op in ops.BRANCHES else 0 :]
     writes = frozenset(given[at] for at in inner.writes if at < len(given)) - {-1}
     return Outline(inner.compiled, inner.kept, inner.unkept, inner.cannot, writes)

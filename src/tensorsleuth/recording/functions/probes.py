@@ -41,7 +41,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which tensors are looked at, and how closely."""
+    """The tensors to record, and the mode for each."""
 
     settings: Settings
 
@@ -50,7 +50,7 @@ class Selection:
         return re.compile(self.settings.op_regex or "")
 
     def look(self, op: str, dtype: int) -> Mode | None:
-        """How closely to look at an output of `op`, or None."""
+        """Return the mode for an output of `op`, or None."""
         if not self._regex.match(op) or not self._wants(dtype):
             return None
         mode = self.settings.mode
@@ -62,7 +62,7 @@ class Selection:
         return Mode.NO_TENSOR if mode is Mode.NO_TENSOR else None
 
     def again(self) -> Selection:
-        """How to look at a call that is run again: it is one call, so closely."""
+        """Return the mode for a replayed call: it is a single call, so it is recorded in full."""
         mode = self.settings.mode
         closely = DEFAULT_MODE if mode is Mode.FLIGHT else max(mode, DEFAULT_MODE)
         return Selection(replace(self.settings, mode=closely))
@@ -73,7 +73,7 @@ class Selection:
         return True
 
     def in_instance(self, placed: Placed) -> Selection:
-        """The same for a function at one place that calls it."""
+        """Return the selection for a function at one call site."""
         return self
 
     def has_probe(self, source: str) -> bool:
@@ -88,7 +88,7 @@ class Selection:
         """A function is not looked into."""
 
     def in_function(self, definition: Definition) -> LookInGraph:
-        """The same for the tensors of a function, by op, dtype and name."""
+        """Return the selection for the tensors of a function, by op, dtype and name."""
         return lambda op, dtype, name: self.look_in_graph(op, dtype)
 
     def look_in_graph(self, op: str, dtype: int) -> Mode | None:
@@ -119,7 +119,7 @@ def selection_for(settings: Settings) -> Selection:
 
 @dataclass(frozen=True)
 class Probing:
-    """What the probes of one copy say of themselves."""
+    """The attributes that the probes of one copy share."""
 
     session: int
     first: int  # the instance's first tensor id
@@ -142,7 +142,7 @@ class Prober(Protocol):
         """After `copy` has run: did its probes?"""
 
     def otherwise(self) -> Prober:
-        """What to use where they did not."""
+        """Return the backend to use if probes could not be placed."""
 
     def forget(self, copy: str) -> None:
         """The copy is gone."""
@@ -237,7 +237,7 @@ def _probe(source: str, tensor: int, dtype: int, device: str, look: Mode | None,
 
 
 def look_number(look: Mode | None) -> int:
-    """How a probe is told how closely to look; it may be there only to keep the tensor."""
+    """Return the number of a mode for a probe; a probe may exist only to keep the tensor."""
     return DO_NOT_LOOK if look is None else int(look)
 
 

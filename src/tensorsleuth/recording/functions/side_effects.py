@@ -1,4 +1,4 @@
-"""Which ops take something from outside their function, or do something there: what must not happen twice.
+"""Ops that take something from outside their function, or change something there, and must not run twice.
 
 When a step is run again, such an op is not. What it put out the first time is kept, and put out again; one that puts
 out nothing is left out. Variables are another matter: the step gets its own, with the values from before it.
@@ -27,7 +27,7 @@ _RANDOM = re.compile("Random|Multinomial|TruncatedNormal|ParameterizedTruncatedN
 
 
 class Fate(Enum):
-    """What becomes of an op when its step is run again."""
+    """The treatment of an op in a replay."""
 
     RUN = "run"
     KEEP = "keep"  # puts out what it did the first time
@@ -36,7 +36,7 @@ class Fate(Enum):
 
 
 def fate_of(node: Any, dtypes: tuple[int, ...]) -> Fate:
-    """What becomes of a node that puts out these dtypes."""
+    """Return the treatment of a node with outputs of these dtypes."""
     if not tf.is_stateful(node.op) or _OWN.match(node.op):
         return Fate.RUN
     if not dtypes:

@@ -85,11 +85,11 @@ class Functions:
         return self._find(name, find, _AGAIN)
 
     def looked_into(self, name: str, find: Find) -> Watched | None:
-        """The same to look at what observers of replays ask for, and at nothing else."""
+        """Return a copy that records only what `looking` selects."""
         return self._find(name, find, _LOOKED_INTO) if self._looking() is not None else None
 
     def exporting(self, name: str, find: Find) -> Exporting:
-        """What makes copies that hand out what is computed in what XLA compiles."""
+        """Return the maker of copies that return the tensors of compiled functions."""
         selection = self._selection.again()
         return Exporting(self.library, self._prober, selection, self._lock, name, find)
 
@@ -125,7 +125,7 @@ class Functions:
         return self._untouched[name]
 
     def kind(self, name: str, find: Find) -> str:
-        """What a function that runs as it is does: train, backward, write or plain."""
+        """Return the kind of a function that runs unchanged: train, backward, write or plain."""
         with self._lock:
             return self.library.known_kind(name) or self.library.kind(name, find())
 
@@ -150,7 +150,7 @@ class Functions:
         return self._copying(name, use).root(name, graph)
 
     def _needs_probes(self, name: str) -> bool:
-        """Is there something to keep, or to look at, in a function that is flown."""
+        """Return whether there is something to keep, or to look at, in a function that is flown."""
         outline = self.outline(name)
         return outline.kept or (bool(outline.writes) and self.sees_writes(name))
 
@@ -165,7 +165,7 @@ class Functions:
             return InDataset(self.library, prober, self._selection)
         untouched = self._is_untouched(name)
         if untouched:
-            self._selection.refused(name, "nothing in it is looked at until it goes bad")
+            self._selection.refused(name, "nothing in it is recorded until it goes bad")
         selection = sentinel(self._selection, self.sees_writes(name)) if untouched else self._selection
         return Called(self.library, prober, selection, untouched, self.is_kept(name))
 
@@ -253,7 +253,7 @@ class Functions:
 
 
 def _size(name: str, depth: int = 0) -> int:
-    """How many nodes the graph of a function has when the calls in it are inlined; more than a few is enough to say."""
+    """Return the number of nodes in a function's graph with its calls inlined; stop counting after a few."""
     proto = tf.get_function(name)
     if proto is None or depth > WORTH_OPTIMIZING:
         return WORTH_OPTIMIZING

@@ -48,7 +48,7 @@ def callback_lists() -> Iterator[type]:
 
 
 def callback_classes() -> tuple[type, ...]:
-    """What callbacks are derived from, in each Keras that the program has loaded; in TensorFlow's where in none."""
+    """Return the base classes of callbacks, in each Keras that is loaded; else in TensorFlow's own."""
     found = tuple(dict.fromkeys(loaded(CALLBACK, "Callback")))
     if not found:
         import tensorflow
@@ -58,7 +58,7 @@ def callback_classes() -> tuple[type, ...]:
 
 
 def batches_at_once(model: Any) -> int:
-    """How many batches one call of a model's train function takes."""
+    """Return the number of batches in one call of a model's train function."""
     number: Any = getattr(model, "steps_per_execution", None) or getattr(model, "_steps_per_execution", None)
     number = number.numpy() if hasattr(number, "numpy") else number  # Keras 2 has it in a variable, maybe of replicas
     return int(number) if number is not None else 1
@@ -105,7 +105,7 @@ def being_made(variable: type) -> Iterator[Any]:
 
 
 def variables(model: Any) -> Iterator[tuple[Any, str, str]]:
-    """What a model trains or counts with: variable, path, and role (`optimizer`, `metric`, or empty)."""
+    """Yield the variables of a model: variable, path, and role (`optimizer`, `metric`, or empty)."""
     optimizer = getattr(model, "optimizer", None)
     own = getattr(optimizer, "variables", ())
     yield from ((one, path(one), "optimizer") for one in (own() if callable(own) else own))
@@ -141,7 +141,7 @@ def _of_layers(layer: Any, around: str, depth: int) -> Iterator[tuple[Any, str]]
 
 
 def path(variable: Any, around: str = "") -> str:
-    """What Keras 3 calls a variable; of Keras 2, its name in what is around it."""
+    """Return Keras 3's path of a variable; for Keras 2, its name with the scopes around it."""
     name = getattr(variable, "path", None)
     if name is not None:
         return str(name)

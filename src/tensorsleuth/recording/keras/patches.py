@@ -1,4 +1,4 @@
-"""What is changed in a running Keras, as soon as the program has imported it; undone with the rest of the patches."""
+"""Patches of a running Keras, applied when the program has imported it, and undone with all other patches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Keras calls its variables: to TensorFlow, those of Keras 3 are all `kernel` and `bias`."""
+"""Keras's names of variables. To TensorFlow, those of Keras 3 are all `kernel` and `bias`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class KerasVariables:
             self._note(variable, path, role)
 
     def path_of(self, uid: int | None) -> str | None:
-        """What Keras calls the variable with this handle, as far as it is known."""
+        """Return Keras's path of the variable with this handle, if it is known."""
         self._settle()
         noted = self._noted.get(-1 if uid is None else uid)
         return noted[0] if noted is not None else None

@@ -133,7 +133,7 @@ class Exporting(Again):
         self._look_at(copy, arrived, probing)
 
     def _arrived(self, copy: Any, called: set[int]) -> Iterator[tuple[str, Export]]:
-        """What the functions that a copy calls hand out to it."""
+        """Return the outputs that a copy gets from the functions that it calls."""
         for number in called:
             node = copy.node_def[number]
             exports = self._exports.get(node.attr["f"].func.name, [])
@@ -205,7 +205,7 @@ class Exporting(Again):
 
 
 def _inside(copy: Any, spot: Spot) -> bool:
-    """Is a function compiled, by itself or with its caller."""
+    """Return whether a function is compiled, by itself or with its caller."""
     return spot.compiled or is_compiled(copy.attr)
 
 

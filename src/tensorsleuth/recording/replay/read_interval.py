@@ -1,4 +1,4 @@
-"""How often the variables that a flown call wrote are looked at.
+"""The interval at which variables written by a replayable call are checked.
 
 What is written is looked at on its way, in the function, where it is still in the cache. The variables themselves tell
 how weights grew over steps: a look at some of the steps is enough, and at each while something is on the move.

@@ -115,7 +115,7 @@ class Flights:
             self._snapshots.ended(flight.name, call.number, flight.inputs, flight.snapshot)
 
     def _is_due(self, flight: Flight, outputs: Iterable[Any]) -> bool:
-        """Is it time to look at what a call wrote, though nothing that was seen of it is bad."""
+        """Return whether it is time to look at what a call wrote, though nothing that was seen of it is bad."""
         return not self._functions.sees_writes(flight.name) or self._paces[flight.name].is_due(outputs)
 
     def _goes_on(self, call: FunctionCall, flight: Flight, raised: bool) -> bool:

@@ -16,7 +16,7 @@ LOWER = "_lower_using_switch_merge"
 
 
 class Again(Copying):
-    """What XLA compiles runs op by op."""
+    """A replay copy in which compiled functions run op by op."""
 
     def refuses(self, name: str, known: Known, spot: Spot) -> bool:
         return self.too_much(name, spot)

@@ -31,7 +31,7 @@ class Keeper:
         tf.run_op("SleuthHold", [tensor], ("hold", slot, "T", tensor._datatype_enum()), 0)
 
     def held(self, slot: int, dtype: int) -> list[Any]:
-        """What is kept in a slot for the call that is to be run again."""
+        """Return the inputs in a slot for the call to replay."""
         attrs = ("hold", slot, "Tout", [dtype], "needed", 1, "count", 1)
         values = [tf.run_op("SleuthHeld", [], attrs, 1)[0] for _ in range(self.count(slot))]
         self.again(0)

@@ -40,7 +40,7 @@ MUCH = 1 << 32  # bytes, where nobody says how much memory is free
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of running a call again."""
+    """The result of replaying a call."""
 
     number: int
     watched: Watched
@@ -188,7 +188,7 @@ class Replayer:
         return Ran(number, watched, place, bad, outputs=made)
 
     def _look_at_arguments(self, inputs: Sequence[Any], watched: Watched, number: int) -> None:
-        """Also at those that were looked at before, when the call came by."""
+        """Also at those that were sampled before, when the call came by."""
         for at, tensor, look in strangers(inputs, self._places, self._sink, (NOBODY, ARGUMENT)):
             if look != DO_NOT_LOOK:
                 self._sink.look(tensor, watched.first + at, number, tensor._id, max(look, Mode.FULL_HEALTH))
@@ -206,12 +206,12 @@ class Replayer:
 
 
 def _why_not(flight: Flight, ran: Ran) -> str:
-    """Why a call went well when it was run again."""
+    """Return why a call went well when it was run again."""
     if ran.error is not None:
         return f"it raised when it was run again: {first_line(ran.error)}"
     random = [op for op in flight.outline.unkept if is_random(op)]
     if random:
         return f"it draws other random numbers each time ({', '.join(random)}, compiled by XLA)"
     if flight.outline.compiled:
-        return "compiled by XLA, it rounds, fuses and checks otherwise than uncompiled"
+        return "compiled by XLA, it rounds, fuses and checks differently"
     return "something in it was not the same the second time"

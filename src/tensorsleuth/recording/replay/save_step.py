@@ -74,7 +74,7 @@ class Saver:
         values.folder.joinpath(DESCRIPTION).write_text(json.dumps(described, indent=1))  # last: it is complete
 
     def _kept(self, name: str) -> Iterator[tuple[Way, int, list[list[Any]]]]:
-        """What the call took: of each op, the values of each of its outputs."""
+        """Return the inputs of the call: for each op, the values of each of its outputs."""
         for way, slot, dtypes in self._library.kept(name):
             if VARIANT in dtypes and self._keeper.count(slot + dtypes.index(VARIANT)):
                 raise _CannotSave("it took something that is not a tensor (an Optional, with steps_per_execution)")

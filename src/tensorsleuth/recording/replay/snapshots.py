@@ -1,4 +1,4 @@
-"""What the variables of a flown function held before a call: read now and then, and worked out for the calls between.
+"""Variables of a replayable function before a call: read at intervals, and recomputed for the calls between.
 
 TensorFlow copies a variable that is written in place while somebody holds what it held before. Held for several
 calls, it is copied once for all of them; what a later call began with is found by running the earlier ones again.
@@ -51,7 +51,7 @@ class Snapshots:
         self._last: dict[str, Snapshot] = {}
 
     def before(self, name: str, variables: Variables, inputs: Sequence[Any]) -> Snapshot:
-        """Of a function that is called by itself, and will be many times."""
+        """Return the values before a call of a function that runs by itself, many times."""
         handles = frozenset(handle._id for handle in variables.handles(inputs))
         last = self._last.get(name)
         if last is not None and last.goes_on(handles, self._keeper.eager_writes()):

@@ -1,4 +1,4 @@
-"""What XLA compiles, run uncompiled: the same program, with the same random numbers."""
+"""Compiled functions run without XLA: the same program, with the same random numbers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _holding(node: Any, dtypes: list[int]) -> str:
 
 
 def _dtypes(node: Any, arguments: Any) -> list[int]:
-    """Of the inputs or outputs of an op which are one tensor each."""
+    """Return the dtypes of an op's inputs or outputs that are one tensor each."""
     return [argument.type or node.attr[argument.type_attr].type for argument in arguments]
 
 

@@ -16,7 +16,7 @@ WORTH_A_FUNCTION = 8  # variables: from so many on, one call that reads all is f
 
 @dataclass(frozen=True)
 class Variables:
-    """Which arguments of a function are variables."""
+    """The arguments of a function that are variables."""
 
     arguments: tuple[int, ...]
     dtypes: tuple[int, ...]
@@ -25,12 +25,12 @@ class Variables:
         return [inputs[argument] for argument in self.arguments]
 
     def numbers(self) -> Variables:
-        """Those whose values can be bad."""
+        """Return the variables whose values can be bad."""
         kept = (number for number, dtype in zip(self.arguments, self.dtypes, strict=True) if is_float(dtype))
         return self.only(frozenset(kept))
 
     def only(self, arguments: frozenset[int]) -> Variables:
-        """Those among them."""
+        """Return these variables."""
         kept = [pair for pair in zip(self.arguments, self.dtypes, strict=True) if pair[0] in arguments]
         return Variables(tuple(argument for argument, _ in kept), tuple(dtype for _, dtype in kept))
 

@@ -23,7 +23,7 @@ class Watching:
         return self
 
     def options(self, given: Any) -> Any:
-        """What to run with: the program's own options, or ours where only those let us see inside."""
+        """Return the run options: the program's own, or ours if only those let us see inside."""
         return self._calls.options(self._running, given) if self._calls is not None and self._running else given
 
     def __exit__(
@@ -50,7 +50,7 @@ class SessionCalls:
         return Watching(self, self.sessions.began(session, targets, fetches, feeds))
 
     def run_raw(self, session: Any, targets: Any, fetches: Any, feeds: Any) -> Watching:
-        """The same as the C API has them. What `run` runs comes by here too; what `make_callable` made, only here."""
+        """Watch a run as the C API has it. `run` also comes by here; the result of `make_callable` only here."""
         if self._thread.depth:
             return Watching()
         found = harmless(tf_sessions.found_in, session.graph, targets, fetches, feeds)
@@ -75,7 +75,7 @@ class SessionCalls:
         return self.sessions.prepared(session, targets, fetches, feeds)
 
     def callable(self, session: Any, options: Any, made: Any) -> Any:
-        """What to give to the program for a callable."""
+        """Return the callable to give to the program."""
         return made if options.tensor_connection else _Callable(self, session, options, made)
 
     def options(self, running: Running, given: Any) -> Any:

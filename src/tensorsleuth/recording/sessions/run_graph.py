@@ -1,4 +1,4 @@
-"""What a session runs for certain fetches and feeds, written as a function, so that all that is known of those serves.
+"""The graph that a session runs for its fetches and feeds, written as a function, so that function tools apply.
 
 TensorFlow prunes a session's graph to what the fetches need, and keeps what it made of that for each set of fetches and
 feeds. So does this: what is fed, and the variables, are the arguments of the function, and what is fetched it returns.

@@ -1,4 +1,4 @@
-"""What sessions run: a graph for each set of fetches and feeds, made known to the library before it runs."""
+"""The runs of sessions: a graph for each set of fetches and feeds, known to the library before it runs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Fetch:
 
 @dataclass
 class Run:
-    """What a session runs for one set of fetches and feeds."""
+    """The graph that a session runs for one set of fetches and feeds."""
 
     name: str  # under which the library knows its graph
     title: str
@@ -192,7 +192,7 @@ class _Inside:
         runs.native.watch_run(name.encode(), runs._session, self._number, described.encode())
 
     def watches(self) -> Iterator[tuple[str, int, str]]:
-        """What to ask TensorFlow's own debugger for, where no probe gets in: node, output, op with its attributes."""
+        """Yield the watches for TensorFlow's own debugger, if no probe gets in: node, output, op and attributes."""
         run = f"session={self._runs._session};run={self._number}"
         for line in self._lines:
             node, first, outputs, _ = line.split("\t")

@@ -123,7 +123,7 @@ class Sessions:
     def _find(
         self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: list[tuple[Any, Any]]
     ) -> tuple[Run, list[int], list[tuple[Any, Any]]] | None:
-        """What is known of a run, with its fetches and feeds in the order of their names."""
+        """Return the known run, with its fetches and feeds in the order of their names."""
         if session._target:  # it runs in another process
             self._not_covered("graphs that other processes run for a session", f"it is connected to {session._target}")
             return None
@@ -195,7 +195,7 @@ class Sessions:
 
 
 class UnwatchedSessions:
-    """Where probes cannot get into the graphs of sessions: they are listed as not covered."""
+    """Sessions whose graphs cannot have probes: they are listed as not covered."""
 
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog

@@ -1,4 +1,4 @@
-"""What goes into a session's run and comes out of it: arrays of NumPy that no op of an eager program made."""
+"""The feeds and fetches of a session's run: NumPy arrays that no eager op made."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _uids = itertools.count(1 << 62)  # TensorFlow counts its own from 0
 
 
 def new_uid() -> int:
-    """What to know a value by that is no tensor of TensorFlow's."""
+    """Return a uid for a value that is not a TensorFlow tensor."""
     return next(_uids)
 
 
@@ -58,7 +58,7 @@ class SessionValues:
         self.sink = sink
 
     def feed(self, site: int, given: Sequence[tuple[Any, Any]]) -> list[Value]:
-        """What is fed, pairs of a tensor and its value; one that is not looked at has no uid."""
+        """Record the feeds, pairs of a tensor and its value; a tensor that is not selected has no uid."""
         if not given:
             return []
         place = self._places.at(FEED, site, len(given))
@@ -83,7 +83,7 @@ class SessionValues:
         return uid
 
     def fetched(self, array: Any, dtype: int, tensor: int, look: Mode, call: int) -> None:
-        """What was computed as `tensor`, where no probe has seen it on its way."""
+        """Record a fetched value of `tensor`, if no probe has seen it."""
         self.sink.look_in_graph(Value(np.asarray(array), dtype), tensor, call, look)
 
     def returned(self, value: Value, number: int, call: int) -> None:

@@ -27,7 +27,7 @@ NO_ROWS = -2  # there is one query, and no axis for it
 
 @dataclass(frozen=True)
 class Attention:
-    """Where the weights of an attention are."""
+    """The place of an attention's weights in a graph."""
 
     node: int  # that computes the weights
     scores: int  # the node that compares queries with keys
@@ -65,7 +65,7 @@ def attention_at(
 
 
 def softmax_of(edges: Edges, number: int) -> Tensor | None:
-    """What a node computes the softmax of, in the forward pass."""
+    """Return the input of the softmax that a node computes, in the forward pass."""
     if number in edges.after_gradients:
         return None
     if edges.nodes[number].op == "Softmax":

@@ -1,4 +1,4 @@
-"""What makes a softmax an attention: scores of keys that are data, and values that are data, mixed by the weights.
+"""The test that makes a softmax an attention: scores of keys that are data, values that are data, mixed by the weights.
 
 The axis that the softmax runs over tells attention from a choice among classes, experts or entries of a table: it is
 an axis of data, not one of a variable.
@@ -130,7 +130,7 @@ def _is_written(edges: Edges, read: int) -> bool:
 
 
 def through(edges: Edges, tensor: Tensor, passed: frozenset[str]) -> Tensor:
-    """What a tensor is, seen through nodes that hand on their first input."""
+    """Return the source of a tensor, seen through nodes that pass on their first input."""
     for _ in range(len(edges.nodes)):
         if tensor[0] < 0 or edges.nodes[tensor[0]].op not in passed:
             break

@@ -71,7 +71,7 @@ def _attributes(pairs: Sequence[Any]) -> Attributes:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What has left a layer."""
+    """A tensor that has left a layer."""
 
     layer: str
     op: str
@@ -130,7 +130,7 @@ class EagerPass(Edges):
         self._places.add(place)
 
     def is_first(self, number: int) -> bool:
-        """Is it of the first time round: of a loop, and of the model; a tape goes round once."""
+        """Return whether it is of the first time round: of a loop, and of the model; a tape goes round once."""
         return number not in self._later and (self.trains or number not in self._again)
 
     def maker(self, tensor: Any) -> str | None:
@@ -170,11 +170,11 @@ class EagerPass(Edges):
     # ---- what leaves layers
 
     def keep_out(self, number: int) -> None:
-        """What a node put out is something else than what leaves a layer."""
+        """Note that a node's output is not the output of a layer."""
         self._left.add((number, 0))
 
     def leaving(self, number: int, taken: Sequence[Any]) -> Iterator[Left]:
-        """What an op took that had been computed in a layer, where that is not the op's own."""
+        """Yield the inputs of an op that another layer computed."""
         if not takes_values(self, number):
             return
         for source, tensor in zip(self.inputs[number], taken, strict=False):
@@ -184,7 +184,7 @@ class EagerPass(Edges):
                 yield from self._leaves(source, tensor)
 
     def ended(self) -> Iterator[Left]:
-        """What nobody took and the program still holds: what the model returned."""
+        """Yield the tensors that nobody consumed and the program still holds: the outputs of the model."""
         for source, weak in self._loose.items():
             tensor = weak()
             if tensor is not None:
@@ -206,5 +206,5 @@ class EagerPass(Edges):
 
 
 def is_number(tensor: Any) -> bool:
-    """Is it a tensor of floats, with an axis."""
+    """Return whether it is a tensor of floats, with an axis."""
     return is_float(tensor._datatype_enum()) and bool(tensor._shape_tuple())

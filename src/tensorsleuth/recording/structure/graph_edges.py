@@ -1,4 +1,4 @@
-"""Who takes what in a function: its nodes as a graph that can be walked both ways."""
+"""The nodes of a function as a graph that can be walked both ways."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Edges:
     after_gradients: set[int]  # the nodes of the backward pass, and all that is computed from them: the optimizer
 
     def back(self, start: Tensor, goes_on: Callable[[int], bool], most: int = 256) -> Iterator[Tensor]:
-        """What a tensor was computed from, nearest first; on through nodes of which `goes_on` says so."""
+        """Yield the sources of a tensor, nearest first; go on through nodes that `goes_on` accepts."""
         waiting, seen = [start], {start}
         while waiting and len(seen) < most:
             tensor = waiting.pop(0)
@@ -36,7 +36,7 @@ class Edges:
                 waiting.extend(new)
 
     def on(self, start: Tensor, goes_on: Callable[[int], bool], most: int = 256) -> Iterator[tuple[Tensor, int]]:
-        """Who takes a tensor, or what is made of it: tensor and taker, nearest first."""
+        """Yield the consumers of a tensor and of what is made of it, as tensor and consumer, nearest first."""
         waiting, seen = [start], {start}
         while waiting and len(seen) < most:
             tensor = waiting.pop(0)
@@ -67,7 +67,7 @@ class Wiring(Edges):
 
     @cached_property
     def returned(self) -> set[Tensor]:
-        """What the function returns."""
+        """Return the outputs of the function."""
         return {self.definition.source(text) for text in self.definition.proto.ret.values()}
 
     @cached_property

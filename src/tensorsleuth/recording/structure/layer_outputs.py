@@ -22,7 +22,7 @@ _BESIDE = frozenset(["compile_loss", "compile_metrics"])  # what Keras does when
 
 @dataclass(frozen=True)
 class LayerOutput:
-    """What leaves a layer."""
+    """The output of a layer."""
 
     layer: str
     tensor: str  # as its takers write it

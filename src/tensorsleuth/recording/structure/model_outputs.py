@@ -17,7 +17,7 @@ Seen = tuple[str, Any, str | None]  # layer, value, its activation
 
 
 def layer_outputs(call: Callable[[Any], Any], batch: Any) -> list[Seen]:
-    """What leaves each layer. Traced twice: to see what there is, and to return it."""
+    """Return the output of each layer. Trace twice: to see what there is, and to return it."""
     given = _tensors(batch)
     found = _found(tf.function(call).get_concrete_function(given))
 
@@ -30,7 +30,7 @@ def layer_outputs(call: Callable[[Any], Any], batch: Any) -> list[Seen]:
     try:
         values = handing_out(given)
     except KeyError as error:
-        raise SleuthError(f"the model is traced otherwise each time ({error}); call it once before.") from None
+        raise SleuthError(f"the model is traced differently each time ({error}); call it once before.") from None
     return [(layer, value.numpy(), last) for (layer, _, last), value in zip(found, values, strict=True)]
 
 
@@ -71,7 +71,7 @@ def variable_gradients(model: Any, inputs: Any, labels: Any, loss: Any) -> tuple
 
 
 def layer_names(model: Any) -> set[str]:
-    """What the layers of a Keras model are called; nothing where it is none."""
+    """Return the layer names of a Keras model; none for anything else."""
     flatten = getattr(model, "_flatten_layers", None)
     return {layer.name for layer in flatten()} if flatten is not None else set()
 

@@ -22,7 +22,7 @@ MOST = 4096  # scopes of eager code: a program may number its own without end
 
 
 class Scopes:
-    """What scopes are called, of graphs and of eager code."""
+    """The program's names of scopes, in graphs and in eager code."""
 
     def __init__(self, catalog: CatalogWriter, sink: Sink) -> None:
         self._catalog = catalog
@@ -44,7 +44,7 @@ class Scopes:
             self._graphs.setdefault(graph, {})[scope] = path
 
     def known(self, graph: Any) -> Mapping[str, str]:
-        """Of a graph and those around it; not copied: a large model has thousands."""
+        """Return the names of a graph and of those around it, uncopied: a large model has thousands."""
         maps: list[dict[str, str]] = []
         while graph is not None:
             maps += [self._graphs[graph]] if graph in self._graphs else []
@@ -69,7 +69,7 @@ class Scopes:
         self.tell(number or 0)
 
     def named(self, asked: str | None, scope: str | None, frame: Any) -> None:
-        """The same in eager code, where scopes keep the name that was asked for."""
+        """Note a scope of eager code, where scopes keep the requested name."""
         if not scope or not asked or asked.endswith("/") or len(self.named_already) >= MOST:
             return
         self.named_already.add(scope)
@@ -81,7 +81,7 @@ class Scopes:
 
     @property
     def known_eager(self) -> Mapping[str, str]:
-        """What the program calls scopes of eager code that bear another name."""
+        """Return the program's names of eager scopes that have another name."""
         return self._eager_paths
 
     @property
@@ -92,7 +92,7 @@ class Scopes:
 
 
 def _called(asked: str, scope: str, frame: Any, known: Mapping[str, str]) -> str:
-    """What the program calls a scope: nothing of its own where TensorFlow opened it, for the parts of an op."""
+    """Return the program's name of a scope; empty if TensorFlow opened it for the parts of an op."""
     around = _translated("/".join(scope.split("/")[: -asked.count("/") - 1]), known)
     while frame.f_code.co_name == "__enter__" and frame.f_back is not None:  # scopes of Keras, and older ones
         frame = frame.f_back

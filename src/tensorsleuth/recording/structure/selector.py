@@ -1,4 +1,4 @@
-"""Which tensors are meant: `"layer:encoder/.*"`, `"gradient:.*kernel"`, `"MatMul"`; of break points, of watches."""
+"""Selectors of tensors for break points and watches: `"layer:encoder/.*"`, `"gradient:.*kernel"`, `"MatMul"`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def read_selectors(on: On, of_gradients: bool = False, of_variables: bool = Fals
 
 
 def read_watched(tensors: str | Sequence[str]) -> tuple[Selector, ...]:
-    """The same for what is to be watched."""
+    """Return the selectors for a watch."""
     texts = [tensors] if isinstance(tensors, str) else tensors
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
         raise SleuthError(

@@ -1,4 +1,4 @@
-"""What the tensors of a function are: whose layer, which variable's value, whose gradient."""
+"""The roles of a function's tensors: a layer's output, a variable's value, a gradient."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Output = tuple[str, int]  # name of an op in a graph, number of its output
 
 
 class TracedGradients:
-    """What tapes gave while functions were traced: which tensor of a graph is the gradient of what."""
+    """Gradients that tapes returned during tracing: for each tensor of a graph, what it is the gradient of."""
 
     def __init__(self) -> None:
         self._known: WeakKeyDictionary[Any, dict[Output, str]] = WeakKeyDictionary()
@@ -106,7 +106,7 @@ class Subjects:
         return variable.removesuffix(":0"), trainable, first
 
     def family(self, placed: Placed) -> Family:
-        """What is known of a function that is put in place; those that call it have come before."""
+        """Return the facts about a function that is put in place; its callers have come before."""
         family = self._families[placed.instance] = self._make_family(placed)
         return family
 
@@ -138,7 +138,7 @@ def _passed(parent: Family, node: Any) -> dict[int, Variable]:
 
 
 def _returned(parent: Family, node: Any, inner: Definition) -> dict[Output, str]:
-    """What a function returns that its caller knows as a gradient."""
+    """Yield the outputs of a function that its caller knows as gradients."""
     if node.op not in ops.CALLS:
         return {}
     found: dict[Output, str] = {}
@@ -154,7 +154,7 @@ def _returned(parent: Family, node: Any, inner: Definition) -> dict[Output, str]
 
 
 def _frontier(definition: Definition) -> set[str]:
-    """Where nobody saw the tape: what the backward pass hands to the rest of the function, or returns."""
+    """Yield the outputs of the backward pass, for a function whose tape was not seen."""
     nodes = definition.proto.node_def
     backward = {node.name for node in nodes if GRADIENT_SCOPE.search(node.name)}
     outside = (text for node in nodes if node.name not in backward for text in node.input if not text.startswith("^"))

@@ -32,7 +32,7 @@ def written(frame: FrameKey) -> FrameKey | None:
 
 @cache
 def _lines(path: str) -> dict[int, FrameKey]:
-    """What each line of a generated file was made of."""
+    """Return the source lines of each line of a generated file."""
     from tensorflow.python.autograph.impl import api  # where TensorFlow has not been imported, nothing is generated
 
     with api._TRANSPILER._cache_lock:

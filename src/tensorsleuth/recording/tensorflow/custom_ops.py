@@ -1,4 +1,4 @@
-"""What `tensorsleuth.expect` needs of TensorFlow's private parts: an op of ours in graphs, errors and ends of calls.
+"""Access of `tensorsleuth.expect` to private TensorFlow: an op of ours in graphs, errors and ends of calls.
 
 Nothing is replaced until a graph holds an expectation; then it stays, for that graph may run until the program ends.
 """

@@ -1,4 +1,4 @@
-"""Which op a gradient op differentiates, for tapes; TensorFlow itself keeps it only for `tf.gradients`."""
+"""The forward op of each gradient op of a tape. TensorFlow itself keeps it only for `tf.gradients`."""
 
 from __future__ import annotations
 

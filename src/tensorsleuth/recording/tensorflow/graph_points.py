@@ -28,7 +28,7 @@ UNORDERED = frozenset(["SleuthPoint"])  # has to run, in no order with others
 
 
 def is_tensor(value: Any) -> bool:
-    """Is it a tensor or a variable, of TensorFlow or of Keras 3."""
+    """Return whether it is a tensor or a variable, of TensorFlow or of Keras 3."""
     return isinstance(value, tf.Tensor | tf.Variable) or isinstance(getattr(value, "value", None), tf.Variable)
 
 
@@ -38,12 +38,12 @@ def as_tensor(value: Any) -> Any:
 
 
 def is_keras_input(value: Any) -> bool:
-    """Is it a stand-in of Keras, which has no value until the model is called."""
+    """Return whether it is a stand-in of Keras, which has no value until the model is called."""
     return type(value).__name__ == "KerasTensor"
 
 
 def in_function() -> bool:
-    """Is a function being traced, or another graph made."""
+    """Return whether a function is being traced, or another graph made."""
     return not context.executing_eagerly()
 
 
@@ -59,7 +59,7 @@ def put_op(op: str, inputs: Sequence[Any], number: int) -> None:
 
 
 def put_python(function: Callable[..., None], inputs: Sequence[Any]) -> None:
-    """The same with a Python function, where there is no native library."""
+    """Put a point in with a Python function, if there is no native library."""
     tf.numpy_function(function, list(inputs), [])
 
 
@@ -85,7 +85,7 @@ class Letterbox:
             self._count.assign_add(1)
 
     def take(self) -> tuple[int, list[Any]]:
-        """How often it was written since it was last asked, and the last values as eager tensors."""
+        """Return the number of writes since the last call, and the last values as eager tensors."""
         with _taking:
             count = int(own.array_of(_read(self._count)))
             new, self._taken = count - self._taken, count

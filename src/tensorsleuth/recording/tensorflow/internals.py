@@ -162,7 +162,7 @@ def pools_memory() -> bool:
 
 
 def own_task() -> tuple[str, int] | None:
-    """Which task of a cluster this process is, where it has connected to one."""
+    """Return the cluster task of this process, if it has connected to one."""
     runtime = context.context()
     found = runtime._server_def or runtime._collective_ops_server_def
     return (found.job_name, found.task_index) if found is not None else None
@@ -182,7 +182,7 @@ def as_dtype(number: int) -> Any | None:
 
 
 def message_attribute(error: Any) -> str:
-    """Where an error that TensorFlow raised keeps its text."""
+    """Return the attribute in which an error of TensorFlow keeps its text."""
     return "_message" if isinstance(error, tf.errors.OpError) else "message"
 
 
@@ -202,7 +202,7 @@ _OLD_KERAS = os.path.join(FOLDER, "python", "keras", "")
 
 
 def opens_scope_of_op(frame: Any) -> bool:
-    """Is it TensorFlow itself that opens a name scope here, for the parts of one of its functions."""
+    """Return whether it is TensorFlow itself that opens a name scope here, for the parts of one of its functions."""
     file = frame.f_code.co_filename
     return file.startswith(FOLDER) and not file.endswith(_FOR_THE_PROGRAM) and not file.startswith(_OLD_KERAS)
 
@@ -260,7 +260,7 @@ def ops_that_write() -> frozenset[str]:
 
 
 def user_outputs(frame: Any) -> int | None:
-    """How many of the outputs of the function that is being called are the user's; others are kept for its gradient."""
+    """Return the number of user outputs of the called function; the others are kept for its gradient."""
     called = owner(frame, ConcreteFunction, 24)
     return len(called.function_type.flat_outputs) if called is not None else None  # `outputs` grows with what is kept
 
@@ -271,14 +271,14 @@ def flat(structure: Any) -> list[Any]:
 
 
 def argument_names(graph: Any) -> list[str]:
-    """What the program calls the tensors that it passes to a function, in order: `x`, `batch_token_ids`."""
+    """Return the program's names of a function's tensor arguments, in order: `x`, `batch_token_ids`."""
     signature = getattr(graph, "structured_input_signature", None) or ()
     specs = [one for one in tf.nest.flatten(signature, expand_composites=True) if isinstance(one, tf.TypeSpec)]
     return [getattr(spec, "name", None) or str(number) for number, spec in enumerate(specs)]
 
 
 def element_names(graph: Any) -> list[str]:
-    """The same for what a function takes from the first iterator that it is passed: `0/token_ids`, `1`."""
+    """Return the names of the elements of the first iterator that a function gets: `0/token_ids`, `1`."""
     signature = getattr(graph, "structured_input_signature", None) or ()
     elements = (getattr(one, "_element_spec", None) for one in tf.nest.flatten(signature))
     element = next((one for one in elements if one is not None), ())
@@ -333,7 +333,7 @@ def convert(value: Any) -> Any:
 
 
 def numpy_function(function: Callable[..., Any], inputs: list[Any], name: str) -> Any:
-    """Call Python from a graph; it gives a whole number."""
+    """Call Python from a graph; it gives an integer."""
     return tf.numpy_function(function, inputs, tf.int64, stateful=True, name=name)
 
 
@@ -379,7 +379,7 @@ def dtype_named(name: str) -> Any:
 
 
 def bytes_of(tensor: Any) -> int:
-    """How much memory the value of an eager tensor takes; 0 where that is not known."""
+    """Return the memory of an eager tensor's value in bytes; 0 if that is not known."""
     return int(tensor.dtype.size * (tensor.shape.num_elements() or 0))
 
 

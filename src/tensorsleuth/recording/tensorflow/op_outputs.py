@@ -1,4 +1,4 @@
-"""How many outputs an op has, before it has run."""
+"""The number of outputs of an op, before it has run."""
 
 from __future__ import annotations
 

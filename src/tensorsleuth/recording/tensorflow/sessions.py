@@ -54,13 +54,13 @@ delete_options = pywrap_tf_session.TF_DeleteBuffer
 
 
 def optimizer_rounds(session: Any) -> int:
-    """How often the graph optimiser goes over what a session runs; 0 for as often as usual."""
+    """Return the number of graph optimiser passes over a session's graph; 0 for TensorFlow's default."""
     config = getattr(session, "_config", None)
     return int(config.graph_options.rewrite_options.meta_optimizer_iterations) if config is not None else 0
 
 
 def why_not_optimized(session: Any) -> str | None:
-    """Why the graph optimiser does not see what a session runs, where that is known."""
+    """Return why the graph optimiser does not see what a session runs, where that is known."""
     config = getattr(session, "_config", None)
     if config is not None and config.graph_options.rewrite_options.disable_meta_optimizer:
         return "the graph optimiser is switched off"

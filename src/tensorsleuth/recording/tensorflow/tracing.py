@@ -1,4 +1,4 @@
-"""What is being traced: is it for a graph, will XLA compile it, is it only to be saved."""
+"""The state of tracing: is it for a graph, will XLA compile it, is it only for saving."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensorflow.python.saved_model import save_context
 
 
 def is_symbolic(value: Any) -> bool:
-    """Is it a tensor of a graph."""
+    """Return whether it is a tensor of a graph."""
     return isinstance(value, tf.Tensor) and not isinstance(value, ops.EagerTensor)
 
 

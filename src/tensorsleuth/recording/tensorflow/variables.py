@@ -27,7 +27,7 @@ def read_handle(handle: Any, dtype: int) -> Any:
 
 
 def variable_dtype(handle: Any) -> int | None:
-    """What a resource holds where it is a variable; None where it is something else."""
+    """Return the dtype of a resource that is a variable; None for anything else."""
     data = getattr(handle, "_handle_data", None)
     if data is None or not data.is_set or len(data.shape_and_type) != 1:
         return None
@@ -35,7 +35,7 @@ def variable_dtype(handle: Any) -> int | None:
 
 
 def variable_bytes(handle: Any) -> int:
-    """How large a variable is, as far as its shape is known."""
+    """Return the size of a variable in bytes, as far as its shape is known."""
     known = handle._handle_data.shape_and_type[0]
     size = tf.as_dtype(known.dtype).size
     for dim in known.shape.dim:

@@ -1,4 +1,4 @@
-"""What is done about a violation: raised, warned of once a place, or only put into the trace."""
+"""Actions on a violation: raise, warn once for each place, or only write it to the trace."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _into_trace(violation: Violation) -> None:
 
 
 def error_of(violation: Violation) -> ExpectationError:
-    """What to raise: also one of TensorFlow's errors, where that is loaded."""
+    """Return the error to raise; it is also one of TensorFlow's errors, if TensorFlow is loaded."""
     kind = _tensorflows() if "tensorflow" in sys.modules else ExpectationError
     return kind(violation.told, violation)
 

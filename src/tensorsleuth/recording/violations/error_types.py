@@ -11,7 +11,7 @@ E = TypeVar("E", bound=SleuthError)
 
 
 def as_tensorflows(kind: type[E]) -> type[E]:
-    """What to raise in the place of `kind`, made in the same way; users know it under the same name."""
+    """Return the class to raise in place of `kind`, made in the same way and of the same name."""
 
     def make(self: Any, message: str, *told: Any) -> None:
         tf.InvalidArgumentError.__init__(self, None, None, message)

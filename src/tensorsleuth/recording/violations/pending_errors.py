@@ -1,4 +1,4 @@
-"""What is to be raised in the place of an error with which an op of ours stops what runs: by number, in its message."""
+"""Errors to raise in place of the one with which our op stops a call, by the number in its message."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def marked(error: BaseException, text: str) -> str:
 
 
 def alarm_in(message: str) -> Alarm:
-    """What to raise for an error with which our op stopped what ran; None where it is another error."""
+    """Return the error to raise in place of our op's error; None if it is another error."""
     found = _ALARM.search(message)
     return _alarms.get(int(found[1])) if found is not None else None

@@ -40,7 +40,7 @@ class Moments:
         return self._moment((call, -1))
 
     def of_dataset(self, tf_step: int) -> Moment:
-        """What a dataset ran by itself under one of TensorFlow's step ids."""
+        """Return the events that a dataset ran by itself under one of TensorFlow's step ids."""
         return self._moment((-1 - tf_step, tf_step))
 
     def of(self, observed: Observed) -> Moment:
@@ -104,7 +104,7 @@ class Moment:
         return next((int(self.places[at]) for at in alike if self.rows[at].tobytes() == row.tobytes()), None)
 
     def seen(self, tensor: int) -> list[Observed]:
-        """What was seen of a tensor: once for each iteration of its loop."""
+        """Return the events of a tensor, one for each iteration of its loop."""
         described = self.process.tensor(tensor)
         rows = self._rows_of(tensor) if described is not None else []
         return [self._observed(described, row) for row in rows]
@@ -116,7 +116,7 @@ class Moment:
 
     @cached_property
     def _suspicious(self) -> Array:
-        """Of each row, whether it may be bad: the few of them are then looked at one by one."""
+        """Return for each row whether it may be bad. The few that may are then checked one by one."""
         return np.asarray((self.rows["flags"] & EventFlag.BAD != 0) | (self.rows["min"] < SMALL))
 
     @cached_property
@@ -137,12 +137,12 @@ class Moment:
 
     @cached_property
     def bad_slots(self) -> dict[Key, Slots]:
-        """What went into each of the ops that put out something bad."""
+        """Return the inputs of each op with a bad output."""
         return {key: self.slots(one) for key, one in self.bad.items()}
 
     @cached_property
     def bad_users(self) -> dict[Key, list[Observed]]:
-        """What bad was made from each tensor, of this call or of another."""
+        """Return the bad tensors computed from each tensor, in this call or in another."""
         users: dict[Key, list[Observed]] = defaultdict(list)
         for key, slots in self.bad_slots.items():
             for source in {other.key for slot in slots for other in slot if other.bad}:
@@ -151,7 +151,7 @@ class Moment:
 
     @cached_property
     def returned(self) -> dict[Key, list[int]]:
-        """What the call gave back to Python: the uids of each tensor."""
+        """Return the uids of each tensor that the call returned to Python."""
         uids: dict[Key, list[int]] = defaultdict(list)
         for row in self.rows[self.rows["kind"] == EventKind.EAGER]:
             uid = uid_of(row)
@@ -163,7 +163,7 @@ class Moment:
     # ---- what a tensor was computed from
 
     def slots(self, observed: Observed) -> Slots:
-        """What went into the op that computed a tensor, an entry for each of its inputs."""
+        """Return the inputs of the op that computed a tensor, one entry for each input."""
         tensor = observed.tensor
         if tensor.eager is not None:
             found = (self.moments.by_uid(uid) for uid in self.calls.inputs(self.call))
@@ -173,7 +173,7 @@ class Moment:
         return self.slots_of(tensor.instance, tensor.function.number(tensor.node), observed.row)
 
     def slots_of(self, instance: Instance, node: int, row: Row | None) -> Slots:
-        """The same for a node that has no row of its own; `row` is that of one beside it, in the same iteration."""
+        """Return the inputs of a node without a row of its own; `row` is a row beside it, of the same iteration."""
         slots = self.moments.flow.slots(instance, node)
         return [list(self.look_through(row, sources)) for sources in slots]
 
@@ -278,7 +278,7 @@ def _is_list(tensor: Tensor) -> bool:
 
 
 def _of_loop(rows: list[Row], listed: bool) -> Row | None:
-    """Of a tensor in a loop, seen from outside: the last iteration; of a list of them the one that went bad."""
+    """Return the last iteration of a tensor in a loop, as seen from outside; of a list, the one that went bad."""
     if not rows:
         return None
     bad = [row for row in rows if row["flags"] & EventFlag.BAD] if listed else []

@@ -29,7 +29,7 @@ class Index:
         self._places = places.astype(np.int32, copy=False) if places is not None else None
 
     def places(self, value: int) -> Array:
-        """Where it stands, in the order of the file."""
+        """Return its positions, in the order of the file."""
         if value < 0:  # no call: what a dataset ran
             return NOWHERE
         wanted = self._sorted.dtype.type(value)
@@ -48,7 +48,7 @@ def _counted(begins: Array, lengths: Array) -> Array:
 
 
 class Calls:
-    """Which call came from where, took what, and made what."""
+    """The calls of a process, with their callers, arguments and results."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self.process = process

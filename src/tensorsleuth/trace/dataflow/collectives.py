@@ -1,4 +1,4 @@
-"""What devices of one process send each other in all-reduces: no edge of the graph shows it."""
+"""Tensors that devices of one process exchange in all-reduces. No edge of the graph shows them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tensorsleuth.trace.dataflow.observed import Observed
 
 
 def received(moment: Moment, sent: Observed) -> Iterator[Observed]:
-    """What the other devices got, bad, from the all-reduce that a tensor came out of."""
+    """Return the bad tensors that other devices got from the all-reduce that a tensor came from."""
     tensor = sent.tensor
     if tensor.node is None or tensor.function is None or tensor.type not in COLLECTIVES:
         return
@@ -24,6 +24,6 @@ def received(moment: Moment, sent: Observed) -> Iterator[Observed]:
 
 
 def _place(function: Function, node: Node) -> int:
-    """Which of its device's collectives it is: each device runs them in the same order."""
+    """Return the position among its device's collectives. Each device runs them in the same order."""
     here = [one for one in function.nodes if one.type == node.type and one.device == node.device]
     return next(number for number, one in enumerate(here) if one is node)

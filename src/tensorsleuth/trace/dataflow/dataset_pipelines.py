@@ -1,4 +1,4 @@
-"""Where a batch came from: from the iterator back through the datasets to what they began with."""
+"""The path of a batch, from the iterator back through the datasets to their source."""
 
 from __future__ import annotations
 

@@ -23,12 +23,12 @@ Key = tuple[int, int, int, int]
 
 
 def uid_of(row: Row) -> int:
-    """What an eager tensor is known by, in the two halves that its row has room for."""
+    """Return the uid of an eager tensor, from the two halves in its row."""
     return int(row["iteration"]) | int(row["frame"]) << 32
 
 
 def uids_of(rows: Array) -> Array:
-    """The same of many rows at once."""
+    """Return the uids of many rows at once."""
     return rows["iteration"].astype(np.uint64) | (rows["frame"].astype(np.uint64) << np.uint64(32))
 
 
@@ -50,7 +50,7 @@ class Observed:
 
     @property
     def key(self) -> Key:
-        """What tells it from all others: its call, id, loop frame and iteration."""
+        """Return the identity of a tensor: its call, id, loop frame and iteration."""
         if self.row is None:
             return (self.call, -1, id(self.tensor.node), 0)
         return self.call, int(self.row["tensor"]), int(self.row["frame"]), int(self.row["iteration"])
@@ -61,7 +61,7 @@ class Observed:
 
     @property
     def is_gradient(self) -> bool:
-        """Was it computed to differentiate something."""
+        """Return whether it was computed to differentiate something."""
         tensor = self.tensor
         if tensor.eager is not None:
             return tensor.eager.forward > 0
@@ -88,7 +88,7 @@ class Observed:
 
     @property
     def has_nan(self) -> bool:
-        """Is a NaN in it; what is bad and was not counted may hold one."""
+        """Return whether a NaN is in it; what is bad and was not counted may hold one."""
         if self.hides_nan:
             return True
         if self.constant is None and self.row is not None and not self.row["flags"] & EventFlag.COUNTED:
@@ -100,7 +100,7 @@ class Observed:
         return self.count("neg_inf") + self.count("pos_inf") > 0
 
     def count(self, name: str) -> int:
-        """How many elements are `zero`, `neg`, `pos`, `nan`, `neg_inf` or `pos_inf`."""
+        """Return the number of elements that are `zero`, `neg`, `pos`, `nan`, `neg_inf` or `pos_inf`."""
         if self.constant is not None:
             return sum(_TESTS[name](value) for value in self.constant)
         return int(self.row[name]) if self.row is not None else 0

@@ -55,7 +55,7 @@ class Replicas:
 
     @cached_property
     def _common(self) -> set[tuple[int, str]]:
-        """What replicas run on which line: the first one has no scope, but runs the same."""
+        """Return the ops that replicas run on each line. The first replica has no scope, but runs the same ops."""
         return {(node.site, node.type) for node in self._nodes}
 
     def _scoped(self, name: str) -> int | None:

@@ -30,7 +30,7 @@ class RowIndex:
         return sorted(self._order[first : bisect_left(self._keys, (tensor + 1) * _MOST, first)])
 
     def in_frame(self, tensor: int, frame: int) -> bool:
-        """Whether a tensor was computed in a loop frame."""
+        """Return whether a tensor was computed in a loop frame."""
         first, last = self._span(tensor, frame)
         return first < last
 

@@ -1,4 +1,4 @@
-"""Which variables are written in functions whose inside was not seen: what XLA compiles, where it was not run again."""
+"""Variables written in functions whose inside was not recorded, such as compiled ones that were not replayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a tensor's value came from: its op's inputs, followed through views, calls, loops and branches."""
+"""The origin of a tensor's value: its op's inputs, followed through views, calls, loops and branches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Flow:
 
     @cached_property
     def _inner(self) -> dict[tuple[int, int], list[Instance]]:
-        """Which instances a node of an instance calls, in the order of its attributes."""
+        """Return the instances that a node of an instance calls, in the order of its attributes."""
         inner: dict[tuple[int, int], list[Instance]] = defaultdict(list)
         for instance in sorted(self._catalogue.instances.values(), key=lambda i: i.id):
             inner[instance.parent, instance.node].append(instance)
@@ -45,7 +45,7 @@ class Flow:
         return (instance.id, node) in self._inner
 
     def called(self, instance: Instance, node: int) -> list[Instance]:
-        """What a node calls: the branches of a condition, of a loop its body last."""
+        """Return the instances that a node calls: the branches of a condition, or the parts of a loop, body last."""
         return self._inner.get((instance.id, node), [])
 
     def slots(self, instance: Instance, node: int) -> list[list[Source]]:
@@ -68,7 +68,7 @@ class Flow:
         return self._users[function.id].get(node, [])
 
     def returned(self, instance: Instance, output: int) -> list[Source]:
-        """What an instance returns as its output number `output`."""
+        """Return the source of output number `output` of an instance."""
         function = self._catalogue.functions[instance.function]
         if not 0 <= output < len(function.returns):  # the catalogue contradicts itself
             return []
@@ -111,14 +111,14 @@ class Flow:
             return
 
     def _merged(self, instance: Instance, function: Function, merge: Node, so_far: Source) -> Iterator[Source]:
-        """What comes together in a loop, or from two branches; round a loop only once."""
+        """Return the sources that meet in a loop or from two branches; follow a loop only once."""
         for node, output in merge.inputs:
             again = node >= 0 and function.nodes[node].type in NEXT
             if not (again and so_far.earlier):
                 yield from self._resolve(instance, function, node, output, so_far)
 
     def _left(self, instance: Instance, function: Function, leaves: Node, so_far: Source) -> Iterator[Source]:
-        """What a loop left behind: what its last iteration made; what went in, where there was none."""
+        """Return the result of a loop: from its last iteration, or its input if it had none."""
         node = leaves.inputs[0][0]
         while node >= 0 and function.nodes[node].type not in MERGES and function.nodes[node].inputs:
             node = function.nodes[node].inputs[0][0]
@@ -152,7 +152,7 @@ class Flow:
 
 
 def _passing(kind: str, so_far: Source) -> Source:
-    """What is known of a source beyond a node that only lets it through."""
+    """Return the source beyond a node that only passes it on."""
     if kind in NEXT:
         return Source(0, True, so_far.outside, so_far.argument)
     return Source(0, so_far.earlier, so_far.outside or kind in ENTERS, so_far.argument)

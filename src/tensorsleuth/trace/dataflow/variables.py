@@ -1,4 +1,4 @@
-"""Who writes the variables of a program, and what they are called."""
+"""The writes of a program's variables, and the names of these variables."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Write:
 
     @property
     def values(self) -> list[Observed]:
-        """What went in beside the variable itself."""
+        """Return the inputs of a write, without the variable itself."""
         return [one for slot in self.slots[1:] for one in slot]
 
 
@@ -76,7 +76,7 @@ class Variables:
         return [at for at in self._unseen.written_at(node) if at < len(node.inputs)]
 
     def bad_writes(self, call: int) -> dict[Key, list[int]]:
-        """What bad a call wrote: the variables that each tensor went into, through what was fused."""
+        """Return the bad writes of a call: the variables that each tensor went into, through fused ops."""
         known = self._bad_writes.get(call)
         if known is None:
             known = defaultdict(list)
@@ -109,7 +109,7 @@ class Variables:
             yield from self.writes(call, handle)
 
     def writes(self, call: int, handle: int | None = None, suspects: bool = False) -> Iterator[Write]:
-        """What a call wrote: to one variable, or to any; `suspects` are those that may have written something bad."""
+        """Return the writes of a call to one variable, or to any; `suspects` may have written a bad value."""
         op = self._moments.calls.op(call)
         if op is None:
             return
@@ -131,12 +131,12 @@ class Variables:
                 yield Write(call, writer.node.type, target, site, slots, writer.instance, writer.node)
 
     def _is_healthy(self, writer: _Writer, moment: Moment) -> bool:
-        """Whether all that it may have written was seen, and was healthy: so it is of nearly every writer."""
+        """Return whether all that it may have written was seen, and was healthy: so it is of nearly every writer."""
         values = self._moments.flow.slots(writer.instance, writer.number)[1:]
         return all(source.tensor in moment.healthy for slot in values for source in slot)
 
     def _unseen_writes(self, call: int, op: EagerOp, uids: list[int], handle: int | None) -> Iterator[Write]:
-        """What a function that was not looked into wrote."""
+        """Return the writes of a function whose inside was not recorded."""
         for argument in self._unseen.written_by(op.type):
             target = uids[argument] if argument < len(uids) else NO_UID
             if handle in (None, target):
@@ -170,7 +170,7 @@ class Variables:
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """What functions call the variables that they capture, and what Keras calls its own."""
+        """Return the variables' names, as functions capture them and as Keras calls them."""
         keras = {uid: name for uid, (name, _) in self._catalogue.variables.items()}
         left_out = {uid: name for one in self._catalogue.left_out for uid, name in one.names.items()}
         return (
@@ -186,7 +186,7 @@ class Variables:
 
     @cached_property
     def fixed(self) -> set[int]:
-        """Those that are known not to be trained: counters, metrics, learning rates."""
+        """Return the variables that are known not to be trained: counters, metrics, learning rates."""
         captures = [captured for f in self._catalogue.functions.values() for captured in f.captures.values()]
         return {int(one["uid"]) for one in captures if one.get("trainable") is False and one.get("uid") is not None}
 

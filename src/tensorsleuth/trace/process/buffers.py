@@ -1,4 +1,4 @@
-"""Where large tensors lay: the rows of buffers.bin, and those that events have in the place of mean and deviation."""
+"""The memory addresses of large tensors, from buffers.bin and from events that hold one instead of a mean."""
 
 from __future__ import annotations
 

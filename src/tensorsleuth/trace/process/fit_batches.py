@@ -1,4 +1,4 @@
-"""Which epoch and batch of a Keras model each call belongs to."""
+"""The epoch and batch of a Keras model that each call belongs to."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ class Layers:
         self._catalogue = catalogue
 
     def of_node(self, function: Function, node: Node) -> str | None:
-        """Of a node by its own name; a gradient has the layer of what it differentiates."""
+        """Return the layer of a node by its own name; a gradient has the layer of its forward op."""
         forward = node.forward
         if forward is not None:
             return layer_of(forward.name, self._catalogue.scopes.get(forward.graph))
@@ -29,7 +29,7 @@ class Layers:
         return layer_of(one.scope + one.type, self._catalogue.scopes.get(EAGER)) if one.instance < 0 else None
 
     def around(self, instance: Instance) -> str | None:
-        """Of the nearest calling node that has one."""
+        """Return the layer of the nearest calling node that has one."""
         for _ in range(MAX_NESTING):
             parent = self._catalogue.instances.get(instance.parent)
             caller = self._catalogue.functions.get(parent.function) if parent is not None else None

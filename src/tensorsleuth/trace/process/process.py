@@ -1,4 +1,4 @@
-"""What one process of a run recorded."""
+"""The recording of one process of a run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _OPTIONAL = ("memory", "buffers", "passed")  # not in old traces, nor where ther
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """What a tensor id stands for: an output of an op in a function, an argument of one, or of an eager op."""
+    """The meaning of a tensor id: an output or argument of a function's op, or an output of an eager op."""
 
     name: str
     type: str  # of the op that computes it
@@ -88,7 +88,7 @@ class ProcessTrace:
 
     @property
     def trouble(self) -> list[str]:
-        """What of it is missing or damaged, in words."""
+        """Return the parts that are missing or damaged, in words."""
         catalogue, damage = self._catalogue_and_damage
         seen = self._other_versions
         other = [written_by_another(str(self.folder), catalogue.meta, seen)] if seen else []
@@ -118,7 +118,7 @@ class ProcessTrace:
         return {}
 
     def once(self, make: Callable[[ProcessTrace], Made]) -> Made:
-        """What is made of it, made once for all who ask, until it rests."""
+        """Return an analysis of the process, computed once and shared until it rests."""
         if make not in self._made:
             self._made[make] = make(self)
         made: Made = self._made[make]
@@ -161,7 +161,7 @@ class ProcessTrace:
 
     @property
     def catalogue(self) -> Catalogue:
-        """What the rows refer to."""
+        """Return the catalogue that the rows refer to."""
         return self._catalogue_and_damage[0]
 
     @cached_property
@@ -229,7 +229,7 @@ class ProcessTrace:
         return [owner.first for owner in owners], owners
 
     def tensor(self, number: int) -> Tensor | None:
-        """What a tensor id stands for; None where the catalogue does not say."""
+        """Return the meaning of a tensor id; None if the catalogue does not say."""
         starts, owners = self._starts
         at = bisect_right(starts, int(number)) - 1
         if at < 0:
@@ -311,7 +311,7 @@ class ProcessTrace:
 
     @cached_property
     def batches(self) -> Batches:
-        """Which epoch and batch of a Keras model a call belongs to."""
+        """Return the epochs and batches of a Keras model that calls belong to."""
         return Batches(self.calls)
 
     def call_of(self, row: Any) -> int | None:

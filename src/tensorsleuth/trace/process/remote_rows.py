@@ -48,7 +48,7 @@ class Server(ProcessTrace):
 
     @property
     def task(self) -> str:
-        """How the names of its devices begin."""
+        """Return the prefix of the names of its devices."""
         assert isinstance(self.folder, Path)
         for file in self.folder.glob("serves-*"):
             found = _SERVES.fullmatch(file.name)

@@ -30,7 +30,7 @@ class Begun:
 
 @dataclass(frozen=True)
 class ThreadState:
-    """Where a thread was."""
+    """The state of a thread."""
 
     number: int  # as in rows
     main: bool
@@ -68,7 +68,7 @@ def _thread(row: Any, pid: int) -> ThreadState:
 
 
 def _from_calls(process: ProcessTrace) -> list[ThreadState]:
-    """Where there was no native library: the last call of each thread, and the functions that never came back."""
+    """Return the last call of each thread and the unreturned functions, for a run without the native library."""
     calls = process.calls
     begun = calls[np.isin(calls["kind"], (CallKind.OP, CallKind.FUNCTION))]
     over = set(calls["call"][np.isin(calls["kind"], (CallKind.ENDED, CallKind.FAILED))].tolist())

@@ -1,4 +1,4 @@
-"""What was computed from a tensor: the recorded graph, asked forwards."""
+"""Consumers of a tensor: the recorded graph, walked forwards."""
 
 from __future__ import annotations
 

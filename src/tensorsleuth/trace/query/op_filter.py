@@ -1,4 +1,4 @@
-"""What a question asks for: which ops by type, name, layer and line; which training steps."""
+"""Filters of a query: ops by type, name, layer and line; training steps."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _pattern(field: str, text: Name) -> re.Pattern[str]:
 
 
 def same_file(path: str, asked: str) -> bool:
-    """Whether a path is the one asked for, or ends in it: `train.py`, `models/train.py`."""
+    """Return whether a path is the one asked for, or ends in it: `train.py`, `models/train.py`."""
     return path == asked or path.endswith("/" + asked.removeprefix("./"))
 
 
@@ -133,7 +133,7 @@ def number_range(what: str, asked: SupportsIndex | range | None) -> range | None
 
 
 def in_steps(column: Array, steps: range) -> Array:
-    """Which entries of a column of training steps are in a range that goes up."""
+    """Return which entries of a column of training steps are in an ascending range."""
     inside: Array = (column >= max(steps.start, 0)) & (column < steps.stop) & ((column - steps.start) % steps.step == 0)
     return inside
 

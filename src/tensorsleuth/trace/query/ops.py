@@ -60,7 +60,7 @@ class OpIndex:
 
     @cached_property
     def _makers(self) -> tuple[Array, Array, Array]:
-        """Of the ops that have outputs: numbers in `ops`, first and last ids."""
+        """Return the ops that have outputs: their numbers in `ops`, first and last ids."""
         places = [place for place, op in enumerate(self.ops) if op.outputs]
         firsts = [self.ops[place].first for place in places]
         lasts = [min(self.ops[place].first + self.ops[place].outputs, _MOST_TENSORS) - 1 for place in places]
@@ -74,7 +74,7 @@ class OpIndex:
 
     @cached_property
     def _listed(self) -> Array:
-        """The same of the ids 0, 1, 2, …: a million rows are read off ten times faster than searched for."""
+        """Return the makers as a table by id. Reading a million rows is ten times faster than searching for them."""
         lasts = self._makers[2]
         return self._searched(np.arange(min(int(lasts.max(initial=-1)) + 1, _MOST_LISTED)))
 

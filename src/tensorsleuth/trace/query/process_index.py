@@ -16,7 +16,7 @@ from tensorsleuth.trace.query.ops import OpIndex
 
 
 class Asked:
-    """What questions of one process have in common; nothing is made before it is needed."""
+    """The tables that queries of one process share. Each is built when it is first needed."""
 
     def __init__(self, process: ProcessTrace, number: int) -> None:
         self.process = process
@@ -34,7 +34,7 @@ class Asked:
         return self.calls_of(self.process.events)
 
     def calls_of(self, rows: Array) -> Array:
-        """The same for some of the events."""
+        """Return the calls of some of the events."""
         return np.where(rows["kind"] == EventKind.GRAPH, self.joined(rows["step"]), rows["step"].astype(np.int64))
 
     @cached_property

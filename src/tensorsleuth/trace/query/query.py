@@ -28,7 +28,7 @@ from tensorsleuth.trace.query.variable_use import Variable, variables_of
 
 
 class Queries:
-    """What can be asked of recorded processes. Names, types and layers are plain, or regular expressions that match."""
+    """The queries of recorded processes. Names, types and layers are plain, or regular expressions that match."""
 
     processes: list[ProcessTrace]
 
@@ -90,7 +90,7 @@ class Queries:
 
     @property
     def violations(self) -> list[Violation]:
-        """What was not as the program expected (`expect`), oldest first; of a place that came back often, some."""
+        """Return the broken expectations (`expect`), oldest first; of a place that broke often, some."""
         return [one for process in self.processes for one in process.catalogue.violations]
 
     def source(self, file: str) -> str:

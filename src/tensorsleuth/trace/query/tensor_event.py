@@ -110,7 +110,7 @@ class TensorEvent:
 
     @property
     def bad(self) -> bool:
-        """Whether it holds a NaN or an infinity."""
+        """Return whether it holds a NaN or an infinity."""
         if self._constant is not None:
             return not np.isfinite(self._constant).all()
         return self.row is not None and bool(self.row["flags"] & EventFlag.BAD)
@@ -137,7 +137,7 @@ class TensorEvent:
 
     @cached_property
     def value(self) -> Array | None:
-        """What was in it, where that was kept: in mode FULL_TENSOR, and of small constants."""
+        """Return the value of the tensor, if it was kept: in mode FULL_TENSOR, and of small constants."""
         if self._constant is not None:
             return np.array(self._constant) if len(self._constant) else None
         if self.row is None or not self.row["flags"] & EventFlag.VALUE:
@@ -164,7 +164,7 @@ class TensorEvent:
         return moments.of_call(call) if call is not None else moments.of_dataset(int(self.row["step"]))
 
     def inputs(self) -> list[TensorEvent]:
-        """What went into its op, seen through views and calls, as far as it was recorded."""
+        """Return the inputs of its op, seen through views and calls, as far as they were recorded."""
         if self.op.first < 0:  # the catalogue does not say what it is
             return []
         if self.op.type == ARGUMENT:
@@ -175,7 +175,7 @@ class TensorEvent:
         return [event for one in found for event in self._event(one)]
 
     def _passed(self) -> list[Observed]:
-        """What Python passed as this argument."""
+        """Return the value that Python passed as this argument."""
         moments = self._asked.moments
         uids = moments.calls.inputs(self._moment.call)
         number = self.op.first - moments.process.catalogue.instances[self.op.instance].first

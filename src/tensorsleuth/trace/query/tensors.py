@@ -118,7 +118,7 @@ class Tensors(Sequence[TensorEvent]):
         return {**{name: self.words(name) for name in _IN_DICT}, **self.health}
 
     def words(self, tell: str | Callable[[Op], Any]) -> Array:
-        """What the op of each says: name, op (the type), layer, file, line, differentiates; or any function of it."""
+        """Return a field of each tensor's op (name, op, layer, file, line, differentiates) or any function of it."""
         if isinstance(tell, str) and tell not in _WORDS:
             raise UnknownColumn(f"there is no {tell!r}. Take one of {', '.join(_WORDS)}.")
         told = _WORDS[tell] if isinstance(tell, str) else tell

@@ -23,7 +23,7 @@ class Variable:
 
 
 def variables_of(asked: Asked) -> Iterator[Variable]:
-    """Those of one process, in the order in which functions came to use them."""
+    """Return the variables of one process, in the order in which functions came to use them."""
     known: dict[tuple[str, Any], tuple[dict[str, Any], dict[Op, None]]] = {}
     for tensor, captured in _captured(asked):
         _, ops = known.setdefault((str(captured["variable"]), captured.get("uid")), (captured, {}))
@@ -37,7 +37,7 @@ def variables_of(asked: Asked) -> Iterator[Variable]:
 
 
 def _captured(asked: Asked) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What is captured by the functions that Python calls: the tensor id that it has there, and what it is."""
+    """Return the captures of functions that Python calls: the tensor id there, and the variable."""
     catalogue = asked.process.catalogue
     for instance in catalogue.instances.values():
         function = catalogue.functions.get(instance.function)

@@ -1,4 +1,4 @@
-"""What was kept of attention weights: numbers a head, and the weights of the first samples, made smaller.
+"""Recorded attention weights: numbers for each head, and the weights of the first samples, reduced in size.
 
 `native/src/kernels/attention.h` draws the same layout; a test holds both equal.
 """
@@ -26,7 +26,7 @@ STATISTICS = (
     "zero_rows",  # how many rows are zero
 )
 _SIZES = ("version", "numbers", "samples", "heads", "heads_kept", "rows", "columns", "kept_rows", "kept_columns")
-# How weights are kept: 0 is none at all, 1 next to nothing, then whole numbers of shades; the last one is not finite.
+# How weights are kept: 0 is none at all, 1 next to nothing, then integers of shades; the last one is not finite.
 SHADES, NO_SHADE = 65533, 65535
 TINY = np.float32(0.25 / SHADES)
 HEADER = np.dtype([(name, "<u4") for name in (*_SIZES, "row_block", "column_block", "batch")])
@@ -91,22 +91,22 @@ class Attention:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the weights, when they were last looked at."""
+        """Return the shape of the weights at the last sample."""
         return self._series.shape()
 
     @property
     def heads(self) -> int:
-        """How many heads it has; 0 where no look was kept."""
+        """Return the number of heads; 0 if no sample was kept."""
         return self._latest("heads")
 
     @property
     def rows(self) -> int:
-        """How many queries, at the last look that was kept."""
+        """Return the number of queries at the last sample that was kept."""
         return self._latest("rows")
 
     @property
     def columns(self) -> int:
-        """How many keys, at the last look that was kept."""
+        """Return the number of keys at the last sample that was kept."""
         return self._latest("columns")
 
     def statistics(self, look: int = -1) -> dict[str, Array]:
@@ -120,7 +120,7 @@ class Attention:
         return kept.weights if kept is not None else None
 
     def scale(self, look: int = -1) -> tuple[int, int]:
-        """How many rows, and columns, are one in `weights`."""
+        """Return the number of rows, and of columns, that one cell of `weights` stands for."""
         kept = self.kept(look)
         return kept.scale if kept is not None else (1, 1)
 

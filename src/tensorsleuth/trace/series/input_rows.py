@@ -1,4 +1,4 @@
-"""Which rows of ids a model was trained on, and which `fit` validated with: a hash for each, of every step."""
+"""The rows of ids that a model was trained on and that `fit` validated with: a hash for each, of every step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _APART = np.uint64(0x9E3779B97F4A7C15)  # so that the same text in two inputs is
 
 
 class InputRows:
-    """Of one process; what was written over, or cannot be read, is not there."""
+    """The input rows of one process, without those that were written over or cannot be read."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._path = process.folder / ROWS_FILE
@@ -73,7 +73,7 @@ def _joined(parts: list[tuple[Array, Padding]]) -> tuple[Array, Array]:
 
 
 def _by_place(rows: Array, padding: Padding) -> tuple[Array, Array, Array]:
-    """Where each row stands, as one number in ascending order; its hash; is it long. Replicas have places twice."""
+    """Return each row's position as one ascending number, its hash and whether it is long. Replicas repeat some."""
     places, first, times = np.unique(rows["batch"] + rows["row"], return_index=True, return_counts=True)
     hashes, is_long = _hashes(rows[first], padding)
     once = times == 1

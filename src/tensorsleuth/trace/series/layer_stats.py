@@ -1,4 +1,4 @@
-"""What was seen inside of the model (docs/inside.md): attention, layers, gradients, updates, inputs."""
+"""Statistics from inside the model (docs/inside.md): attention, layers, gradients, updates, inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INSIDE_KINDS = ("attention", "output", "gradient", "variable", "update", "input"
 
 
 class Inside:
-    """Of one process. What trains comes first: where anything does, the lists hold that alone."""
+    """The statistics of one process. If anything trains, the lists hold only what trains."""
 
     def __init__(self, process: ProcessTrace | None, trains: bool | None = None) -> None:
         self.process = process
@@ -30,7 +30,7 @@ class Inside:
 
     @property
     def evaluation(self) -> Inside:
-        """The same of functions that do not train."""
+        """Return the statistics of functions that do not train."""
         return Inside(self.process, False)
 
     @cached_property
@@ -40,17 +40,17 @@ class Inside:
 
     @property
     def layers(self) -> list[WatchedSeries]:
-        """What leaves each layer, in the order of the graph."""
+        """Return the outputs of each layer, in the order of the graph."""
         return self.of("output")
 
     @property
     def gradients(self) -> list[WatchedSeries]:
-        """Of each variable, in the order in which the program asks for them."""
+        """Return the gradient of each variable, in the order in which the program asks for them."""
         return self.of("gradient")
 
     @property
     def updates(self) -> list[WatchedSeries]:
-        """What a step added to each variable."""
+        """Return the change of each variable in a step."""
         return self.of("update")
 
     @property
@@ -69,7 +69,7 @@ class Inside:
 
     @cached_property
     def trouble(self) -> list[str]:
-        """What could not be read, in words."""
+        """Return the parts that could not be read, in words."""
         if self.process is None or not (self.process.folder / "inside.bin").exists():
             return []
         try:
@@ -101,7 +101,7 @@ class Inside:
 
 
 def _by_series(rows: WatchedRows) -> dict[int, Array]:
-    """Where the rows of each series are, oldest first."""
+    """Return the positions of the rows of each series, oldest first."""
     order = np.argsort(rows.rows["series"], kind="stable")
     numbers, starts = np.unique(rows.rows["series"][order], return_index=True)
     return dict(zip(numbers.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}

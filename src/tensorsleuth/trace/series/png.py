@@ -12,7 +12,7 @@ _COLOUR = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's number for so many channels
 
 
 def as_bytes(image: npt.NDArray[np.generic]) -> npt.NDArray[np.uint8]:
-    """Pixels from 0 to 255: whole numbers as they are; others from 0 to 1 or, beyond that, from smallest to largest."""
+    """Pixels from 0 to 255: integers as they are; others from 0 to 1 or, beyond that, from smallest to largest."""
     if image.dtype == np.uint8:
         return image.view(np.uint8)
     values = np.nan_to_num(image.astype(np.float64), nan=0.0, posinf=0.0, neginf=0.0)

@@ -1,4 +1,4 @@
-"""What was watched, read back: a series for each thing, with its numbers over the steps as NumPy columns."""
+"""Watched series, read back: one for each watched thing, with its numbers over the steps as NumPy columns."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class WatchedRows:
         return dict(zip(kept["event"].tolist(), places, strict=True))
 
     def kept(self, at: int) -> bytes | None:
-        """What was kept of the tensor of a row."""
+        """Return the bytes that were kept of the tensor of a row."""
         place = self._places.get(int(self.numbers[at]))
         if place is None:
             return None
@@ -60,7 +60,7 @@ class WatchedRows:
 
 
 def last_of_steps(at: Array, rows: WatchedRows, kind: str) -> Array:
-    """Of a variable, the last row of each step: it may have been written again after what trains came back."""
+    """Return a variable's last row of each step: it may be written again after the training function returned."""
     if kind not in ("variable", "update"):
         return at
     steps = rows.rows["step"][at]
@@ -87,7 +87,7 @@ class WatchedSeries:
 
     @cached_property
     def what(self) -> tuple[str, ...]:
-        """What there is of it: scalar, norm, histogram, quantiles, image, text, value."""
+        """Return the measures that it has: scalar, norm, histogram, quantiles, image, text, value."""
         flags = int(np.bitwise_or.reduce(self.rows["flags"], initial=0))
         return tuple(str(one.name).lower() for one in What if one & flags and one < What.EXACT)
 
@@ -126,17 +126,17 @@ class WatchedSeries:
 
     @property
     def dead(self) -> Array:
-        """Of what a Relu puts out: how many units, along the last axis, are zero for all; NaN of others."""
+        """Return the number of a ReLU's units, along the last axis, that are zero for all samples; else NaN."""
         return np.where(self.rows["flags"] & What.UNITS != 0, self.rows["before"], np.nan)
 
     @property
     def units(self) -> Array:
-        """Of how many units `dead` are."""
+        """Return the number of units that `dead` counts among."""
         return np.where(self.rows["flags"] & What.UNITS != 0, self.rows["change"], np.nan)
 
     @property
     def saturated(self) -> Array:
-        """Of what a tanh or sigmoid puts out: how much of its slope is lost, 0 … 1; NaN of others."""
+        """Return the share of a tanh's or sigmoid's slope that is lost, 0 … 1; NaN of other ops."""
         if self.activation not in STEEPEST:
             return np.full(len(self), np.nan)
         return np.asarray(1.0 - slope(self.activation, self.mean, self.mean**2 + self.std**2))
@@ -147,14 +147,14 @@ class WatchedSeries:
 
     @property
     def ratio(self) -> Array:
-        """Of a variable, or an update: ‖what the step added‖ / ‖the value before it‖; NaN where that is not known."""
+        """Return ‖change in the step‖ / ‖value before it‖ of a variable or an update; NaN if that is not known."""
         rows = self.rows
         known = (rows["flags"] & What.COMPARED != 0) & (rows["before"] > 0)
         return np.asarray(np.divide(rows["change"], rows["before"], out=np.full(len(rows), np.nan), where=known))
 
     @property
     def histogram(self) -> Array:
-        """How many values are in each of 64 bins between the smallest and the largest: a row for each look."""
+        """Return the values in each of 64 bins between the smallest and the largest, a row for each sample."""
         return self.rows["bins"]
 
     @property
@@ -192,9 +192,9 @@ class WatchedSeries:
         return texts
 
     def kept(self, look: int, what: What) -> bytes | None:
-        """What was kept of the tensor at a look, where that is what was asked for."""
+        """Return the bytes that were kept of the tensor at a sample, if that measure was requested."""
         if not -len(self) <= look < len(self):
-            raise SleuthError(f"{self.name} was looked at {len(self):,} times: there is no look {look}.")
+            raise SleuthError(f"{self.name} has {len(self):,} samples: there is no sample {look}.")
         return self._source.kept(int(self._at[look])) if self.rows["flags"][look] & what else None
 
     def _array(self, look: int, what: What) -> Array | None:
@@ -223,7 +223,7 @@ def _several(shape: tuple[int, ...], flags: int) -> bool:
 
 
 def trouble_in(process: ProcessTrace) -> list[str]:
-    """What of what was watched could not be read, in words."""
+    """Return the watched parts that could not be read, in words."""
     if not (process.folder / "watched.bin").exists():
         return []
     try:
@@ -245,7 +245,7 @@ def watched_in(process: ProcessTrace) -> Iterator[WatchedSeries]:
 
 
 def select(processes: list[ProcessTrace], name: str | None, kind: str | None) -> list[WatchedSeries]:
-    """Those of that name (a regular expression that matches in whole, or from scope to scope) and kind."""
+    """Return the series of that kind and name, a regular expression for the whole name or from scope to scope."""
     if kind is not None and kind not in KINDS:
         raise SleuthError(f"There is no kind {kind!r} of watched things; the kinds are {', '.join(KINDS)}.")
     is_named = named(name)
@@ -254,7 +254,7 @@ def select(processes: list[ProcessTrace], name: str | None, kind: str | None) ->
 
 
 def named(name: str | None) -> Callable[[str], bool]:
-    """Whether a name is that: a regular expression that matches in whole, or from scope to scope; None is all."""
+    """Return whether a name matches a regular expression, in whole or from scope to scope; None matches all."""
     try:
         pattern = re.compile(f"(?:.*/)?(?:{name})(?:/.*)?") if name is not None else None
     except re.error as error:

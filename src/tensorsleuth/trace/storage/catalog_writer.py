@@ -85,15 +85,15 @@ class CatalogWriter:
             self._write("violation", fields)
 
     def dataset(self, fields: dict[str, Any]) -> None:
-        """Which dataset runs an instance, and where that was made."""
+        """Write which dataset runs an instance, and where that dataset was made."""
         self._write("dataset", fields)
 
     def scopes(self, graph: int, paths: dict[str, str]) -> None:
-        """What the program called name scopes that bear another name in a graph, or (-1) in eager code."""
+        """Write the program's names of scopes that have another name in a graph, or (-1) in eager code."""
         self._write("scopes", {"graph": graph, "paths": paths})
 
     def variable(self, uid: int, name: str, role: str) -> None:
-        """What a variable is called, where its own name does not say; `role` is `optimizer`, `metric` or empty."""
+        """Write a variable's name, if its own does not say; `role` is `optimizer`, `metric` or empty."""
         self._write("variable", {"uid": uid, "name": name, "role": role})
 
     def left_out(self, fields: dict[str, Any]) -> None:
@@ -105,15 +105,15 @@ class CatalogWriter:
         self._write("series", fields)
 
     def log(self, fields: dict[str, Any]) -> None:
-        """What the program logged."""
+        """Write a message that the program logged."""
         self._write("log", fields)
 
     def incoming(self, fields: dict[str, Any]) -> None:
-        """What was seen of the texts that come in at a line; the latest word counts."""
+        """Write a summary of the texts that come in at a line; the latest one counts."""
         self._write("texts", fields)
 
     def pattern(self, text: str) -> None:
-        """What eager code splits texts by, or replaces in them."""
+        """Write the pattern that eager code splits texts by, or replaces in them."""
         self._write("pattern", {"text": text})
 
     def step(self, fields: dict[str, Any]) -> None:

@@ -29,7 +29,7 @@ def stacks_of(run: Path, pid: int) -> tuple[list[ThreadStack], str | None]:
 
 
 def read_stacks(text: str) -> tuple[list[ThreadStack], str | None]:
-    """What a file of faulthandler says; where it has several dumps, the last."""
+    """Return the stacks in a file of faulthandler; if it has several dumps, the last."""
     errors = list(_FATAL.finditer(text))
     said = errors[-1].group(1) if errors else None
     text = text[errors[-1].start() :] if errors else text[_last_dump(text) :]
@@ -46,7 +46,7 @@ def read_stacks(text: str) -> tuple[list[ThreadStack], str | None]:
 
 
 def _last_dump(text: str) -> int:
-    """Where the last dump that was asked for begins: each has one current thread, and lists it last."""
+    """Return the start of the last requested dump: each has one current thread, and lists it last."""
     ends = [match.start() for match in re.finditer(r"^Current thread", text, re.M)]
     if len(ends) < 2:
         return 0

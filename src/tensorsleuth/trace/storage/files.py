@@ -10,7 +10,7 @@ from typing import BinaryIO, Protocol
 
 
 class Folder(Protocol):
-    """Where the files of one process's trace are: a path, or memory."""
+    """The folder of one process's trace files: a path, or memory."""
 
     def __truediv__(self, name: str, /) -> Path: ...
 

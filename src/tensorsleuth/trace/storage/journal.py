@@ -56,7 +56,7 @@ class Journal:
 
 @dataclass(frozen=True)
 class Damage:
-    """How much of a journal could not be read, and why."""
+    """The amount of a journal that could not be read, and why."""
 
     bytes: int
     torn_end: bool = False  # the process was killed while it wrote
@@ -81,7 +81,7 @@ class _Reader:
         self._patience = 8 * len(data) + (1 << 20)
 
     def record_at(self, at: int) -> tuple[Record | Damage, int]:
-        """What is there, and where the next may begin."""
+        """Return the record there, and the position where the next may begin."""
         size = len(self._data)
         if self._memory <= 0 or self._patience <= 0:
             return Damage(size - at, too_large=True), size

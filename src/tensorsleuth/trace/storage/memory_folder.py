@@ -30,7 +30,7 @@ class MemoryFolder:
 
 
 class PrivateFolder:
-    """The same on a disk, for systems without such files: closed when the program ends, unless it is killed."""
+    """A private folder on a disk, for systems without memory files. Removed at the end, unless killed."""
 
     def __init__(self) -> None:
         self._path = Path(tempfile.mkdtemp(prefix="tensorsleuth-"))

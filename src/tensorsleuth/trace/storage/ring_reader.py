@@ -102,7 +102,7 @@ class RingFile:
             self.damage.append(f"{header.dropped:,} rows of {name} could not be written while recording")
 
     def _fits(self) -> bool:
-        """Whether a closed file ends where its newest row does, or its last chunk."""
+        """Return whether a closed file ends where its newest row does, or its last chunk."""
         ends = max((span.start + span.rows for span in self._spans), default=0)
         return self._stored in (ends, self._header.chunks * self._header.chunk_rows)
 

@@ -45,7 +45,7 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
 
 
 def logdir(option: str | None) -> Path:
-    """Where runs go: the option, else SLEUTH_LOGDIR, else ./sleuth_runs."""
+    """Return the log directory: the option, else SLEUTH_LOGDIR, else ./sleuth_runs."""
     return Path(option or os.environ.get("SLEUTH_LOGDIR") or DEFAULT_LOGDIR).expanduser()
 
 
@@ -93,7 +93,7 @@ def write_end(
 
 
 def read_meta(run: Path) -> dict[str, Any]:
-    """What run.json says, less what is missing, corrupt or of another type."""
+    """Return the content of run.json, without what is missing, corrupt or of another type."""
     try:
         with open_regular(run / META) as file:
             meta = json.loads(file.read(_LONGEST_META))
@@ -110,19 +110,19 @@ def read_meta(run: Path) -> dict[str, Any]:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a folder holds a run: its run.json, or what a process recorded."""
+    """Return whether a folder holds a run: its run.json, or what a process recorded."""
     return (folder / META).is_file() or any(path.is_dir() for path in folder.glob("p-*"))
 
 
 def foreign_files(run: Path) -> list[str]:
-    """What lies in a run folder without belonging to a run."""
+    """Return the files in a run folder that do not belong to a run."""
     ours = (META, TENSORFLOW_SEEN, SHARED, TENSORBOARD, FAULTS, HANG)
     names = [path.name for path in run.iterdir()]
     return sorted(name for name in names if name not in ours and not name.startswith(("p-", f".{META}.")))
 
 
 def is_alive(run: Path) -> bool:
-    """Whether the program of this run is still going, as far as this machine can tell."""
+    """Return whether the program of this run is still going, as far as this machine can tell."""
     meta = read_meta(run)
     if meta.get("joined"):
         return any(is_running(*found) for found in _recorded(run))
@@ -131,7 +131,7 @@ def is_alive(run: Path) -> bool:
 
 
 def is_running(pid: int, started: float) -> bool:
-    """Whether a process of this machine, which was there at that time (epoch), still is."""
+    """Return whether a process of this machine, which was there at that time (epoch), still is."""
     if pid <= 0:
         return False
     try:

@@ -1,4 +1,4 @@
-"""How large the files of a trace may grow, and how much of them is kept around the first bad value."""
+"""Size limits for the files of a trace, and the share kept around the first bad value."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class ValueWriter:
             return self._rows.append(lambda _: (event, start, data.nbytes, 1)) is not None
 
     def _room_for(self, size: int) -> int | None:
-        """Where the value goes; a value never straddles the end of the file."""
+        """Return the offset for the value; a value never straddles the end of the file."""
         if self._file < 0 or not 0 < size <= self._bound:
             return None
         over = self._end % self._bound + size > self._bound

@@ -52,7 +52,7 @@ class Command:
 
     @property
     def help(self) -> str:
-        """What `--help` shows."""
+        """Return the text of `--help`."""
         aliases = f"\nAlso: {', '.join(self.aliases)}" if self.aliases else ""
         example = f"\nFor example: {self.example}" if self.example else ""
         usage = f"usage: {self.name} {self.raw.upper()}\n\n{self.summary}\n" if self.raw else self.parser.format_help()

@@ -1,4 +1,4 @@
-"""Which tensors are meant: `has_inf_or_nan`, `max > 1e4 and op == 'MatMul'`.
+"""Filters of tensors: `has_inf_or_nan`, `max > 1e4 and op == 'MatMul'`.
 
 An expression is read with Python's own grammar and computed here, node by node, on columns. Nothing is ever executed.
 """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def is_alive(debugger: Debugger) -> bool:
-    """Whether the program may still write."""
+    """Return whether the program may still write."""
     return debugger.live is not None or run_folder.is_alive(debugger.trace.path)
 
 
@@ -43,6 +43,6 @@ def follow(debugger: Debugger, status: dict[str, Any]) -> None:
 
 
 def place_of(status: dict[str, Any]) -> dict[str, Any]:
-    """Where a live program says that it stands."""
+    """Return the place where a live program is paused."""
     where = status.get("where")
     return where if isinstance(where, dict) else {}

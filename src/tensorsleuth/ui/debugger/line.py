@@ -59,7 +59,7 @@ def _word(raw: str) -> Word:
 
 
 def complete(line: str, names: Iterable[str]) -> str | None:
-    """What a line may become: its first word a command, its last the name of a tensor."""
+    """Return the completions of a line: a command for its first word, a tensor's name for its last."""
     head, space, last = line.rpartition(" ")
     if not space:
         found = [command.name for command in all_commands() if command.name.startswith(line)]

@@ -21,7 +21,7 @@ SORTS = ("time", "name", "op", "step", "size", "nan", "inf", "zero", "min", "max
 
 @dataclass(frozen=True)
 class Wish:
-    """Which tensors are asked for, and in what order: it can be asked again of a longer trace."""
+    """A request for tensors in some order, which can be repeated on a longer trace."""
 
     filter: str | None = None
     name: str | None = None
@@ -33,7 +33,7 @@ class Wish:
 
     @property
     def in_time(self) -> bool:
-        """Whether the order is that of time."""
+        """Return whether the order is that of time."""
         return self.sort == "time" and not self.reverse
 
     @property
@@ -61,12 +61,12 @@ class Listing:
         return self.everything[int(self.places[at])]
 
     def find(self, place: int) -> int | None:
-        """Where in the list a tensor stands."""
+        """Return the position of a tensor in the list."""
         at = np.flatnonzero(self.places == place)
         return int(at[0]) if len(at) else None
 
     def near(self, place: int) -> int:
-        """Where in a list by time the first tensor stands that is not before another."""
+        """Return the position of the first tensor, in a list by time, that is not before another."""
         return min(int(np.searchsorted(self.places, place)), max(len(self) - 1, 0))
 
 
@@ -83,7 +83,7 @@ def make(everything: Tensors, wish: Wish) -> Listing:
 
 
 def _tests(wish: Wish) -> Iterator[Callable[[Op], object]]:
-    """What must hold of a tensor's op."""
+    """Yield the conditions on a tensor's op."""
     if wish.name:
         by_name = _pattern(re.sub(r":\d+$", "", wish.name))
         yield lambda op: by_name.match(op.name)

@@ -27,7 +27,7 @@ class Gone(SleuthError):
 
 
 class Live(Protocol):
-    """What the debugger asks of a live program. Answers are the protocol's own dictionaries."""
+    """A connection to a live program. Answers are the protocol's own dictionaries."""
 
     def ask(self, do: str, **more: Any) -> dict[str, Any]: ...
 
@@ -135,17 +135,17 @@ def _leave(lines: list[LiveProgram]) -> None:
 
 
 def announced(run: Path) -> int:
-    """How many processes of a run said where they can be talked to. Who ends takes that back; who is killed cannot."""
+    """Return the number of processes that announced an address. One that ends withdraws it; a killed one cannot."""
     return sum(1 for _ in _addresses(run))
 
 
 def holds_address(folder: Path) -> bool:
-    """Whether a program that records no run left its address in a folder."""
+    """Return whether a program that records no run left its address in a folder."""
     return (folder / ADDRESS).is_file()
 
 
 def is_waiting(run: Path) -> bool:
-    """Whether a process of a run can be talked to, as far as its files say."""
+    """Return whether a process of a run can be talked to, as far as its files say."""
     return any(path.is_socket() for path, _ in _addresses(run))
 
 

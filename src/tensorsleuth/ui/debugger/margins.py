@@ -1,4 +1,4 @@
-"""How what each line computed was: the worst of its tensors, and how many."""
+"""The health of each line: the worst of its tensors, and how many there are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tensorsleuth.ui.debugger.result import Tone
 
 @dataclass
 class Mark:
-    """What is known of a line."""
+    """The health of a line."""
 
     tensors: int = 0
     bad: int = 0

@@ -16,7 +16,7 @@ NOT_SEEN = "not seen: fused into another op, or without an output"
 
 @dataclass(frozen=True)
 class Portrait:
-    """Of one tensor."""
+    """The portrait of one tensor."""
 
     name: str
     op: str
@@ -102,7 +102,7 @@ def _first_bad(event: TensorEvent) -> tuple[int, ...] | None:
 
 
 def counts(event: TensorEvent) -> tuple[int, ...] | None:
-    """Of each of PARTS, where the mode counted them all."""
+    """Return the count of each of PARTS, if the mode counted them all."""
     if event.row is None or not event.row["flags"] & EventFlag.RANGED:
         return None
     return tuple(int(event.row[name]) for name in PARTS)

@@ -1,4 +1,4 @@
-"""What a command of the debugger answered, laid out for a terminal."""
+"""The answer of a debugger command, laid out for a terminal."""
 
 from __future__ import annotations
 

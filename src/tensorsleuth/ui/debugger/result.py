@@ -1,4 +1,4 @@
-"""What a command answers, before anybody decides how it looks."""
+"""The answer of a command, before its layout."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Tone(Enum):
-    """How a line is meant."""
+    """The tone of a line."""
 
     PLAIN = "plain"
     TITLE = "title"
@@ -60,7 +60,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What `sleuth why` says."""
+    """The verdict of `sleuth why`."""
 
     diagnosis: Diagnosis
 

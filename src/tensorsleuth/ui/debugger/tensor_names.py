@@ -1,4 +1,4 @@
-"""Which tensor is meant: by a name, `Log:0`, the end of one, or a number of a list, `#41`."""
+"""References to tensors: a name, `Log:0`, the end of one, or a number of a list, `#41`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def find(debugger: Debugger, name: str | None, step: int | None = None, nth: int
 
 def _looked_at(debugger: Debugger) -> TensorEvent:
     if debugger.focus is None:
-        raise SleuthError("no tensor is looked at yet. Name one, or go to one: next, step, find TEXT")
+        raise SleuthError("no tensor is selected yet. Name one, or go to one: next, step, find TEXT")
     return debugger.focus
 
 

@@ -63,7 +63,7 @@ def parse_ranges(text: str | None) -> list[tuple[float, float]]:
 
 
 def inside(value: Array, ranges: list[tuple[float, float]]) -> Array:
-    """Which elements are in one of the ranges."""
+    """Return which elements are in one of the ranges."""
     found = np.zeros(value.shape, bool)
     for low, high in ranges:
         found |= (value >= low) & (value <= high)

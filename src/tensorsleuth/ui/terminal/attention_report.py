@@ -1,4 +1,4 @@
-"""What was seen of attention, for people."""
+"""The report of `sleuth attention`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def attention_report(
     head: int | None,
     width: int,
 ) -> RenderableType:
-    """What is remarkable, and `more` of that; all attention; the numbers of each head over the steps."""
+    """Return the report: remarks, and `more` of them; all attention; each head's numbers over the steps."""
     parts: list[RenderableType] = [_headline(attentions, remarks), Text(), *_remarks(remarks), *more]
     parts += [_all(attentions, width)]
     if is_by_layer(attentions, head):
@@ -46,7 +46,7 @@ def attention_report(
 
 
 def is_by_layer(attentions: Sequence[Summary], head: int | None) -> bool:
-    """Are there too many heads for a line each."""
+    """Return whether there are too many heads for a line each."""
     many = sum(1 if head is not None else one.heads for one in attentions)
     return many > MOST_HEADS and len(attentions) > 1
 
@@ -55,7 +55,7 @@ def _headline(attentions: Sequence[Summary], remarks: Sequence[Remark]) -> Text:
     heads, looks = sum(one.heads for one in attentions), max(len(one.steps) for one in attentions)
     first, last = attentions[0].steps[0], attentions[0].steps[-1]
     text = Text.assemble((" ATTENTION ", "bold reverse"), "  ", (of(len(attentions), "layer"), "bold"))
-    text.append(f", {of(heads, 'head')} · {of(looks, 'look')}, {span(first, last)}")
+    text.append(f", {of(heads, 'head')} · {of(looks, 'sample')}, {span(first, last)}")
     if not attentions[0].trains:
         text.append(" · of what does not train")
     return text
@@ -133,7 +133,7 @@ def _columns(first: int, width: int) -> list[str]:
 
 
 def _room(name: str, first: int, width: int) -> int:
-    """Of a statistic: its number; beside it a curve; beside that how far it has moved."""
+    """Return the width of a statistic: its number, a curve beside it, and its change."""
     return max(len(name), 5) if width < CRAMPED else MOVED if width >= WIDE and first < NAME else CURVE
 
 

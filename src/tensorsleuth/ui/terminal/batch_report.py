@@ -1,4 +1,4 @@
-"""Which batch fits, for people."""
+"""The report of the batch that fits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = 18
 
 
 def batch_report(fitting: Fitting, width: int) -> RenderableType:
-    """What fits in one line; the model; what grows; what would help and by how much."""
+    """Return the report: what fits, in one line; the model; what grows; what helps, and by how much."""
     parts = [_headline(fitting, width), Text(), *_model(fitting), Text(), _kinds(fitting)]
     if fitting.advice:
         parts += [Text(), _advice(fitting, width)]

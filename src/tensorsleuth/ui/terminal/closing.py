@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tensorsleuth.core.exit_status import Ending
+from tensorsleuth.core.exit_status import Ending, stopped_by
 from tensorsleuth.core.formatting import duration, of, printable
 from tensorsleuth.ui.terminal.summary import Summary
 
@@ -41,7 +41,7 @@ def hints(commands: Mapping[str, str], width: int) -> str:
 def _how(ending: Ending) -> str:
     took = duration(ending.seconds)
     if ending.signal_name:
-        return f"was killed by {ending.signal_name} after {took}"
+        return f"{stopped_by(ending.signal_name)} after {took}"
     if ending.exit_code:
         return f"failed (exit {ending.exit_code}) after {took}"
     return f"finished (exit 0) in {took}"

@@ -1,4 +1,4 @@
-"""Where text leaves the program: answers on stdout, remarks on stderr."""
+"""The output of the program: answers on stdout, remarks on stderr."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def note(line: str) -> None:
 
 
 def fail(sentence: str) -> None:
-    """Why a command did not do what was asked; folded between words where a person reads it."""
+    """Return why a command did not do what was asked; folded between words where a person reads it."""
     lines = sentence.splitlines() or [""]
     if sys.stderr.isatty():
         lines = [line for one in lines for line in _folded(one)]
@@ -48,7 +48,7 @@ def show(renderable: RenderableType) -> None:
 
 
 def remark(renderable: RenderableType) -> None:
-    """The same on stderr, beside a program that owns stdout."""
+    """Print on stderr, beside a program that owns stdout."""
     from rich.console import Console
 
     _print(Console(highlight=False, width=width(), stderr=True), renderable)

@@ -1,4 +1,4 @@
-"""What a program was doing when it ended, or hangs."""
+"""The last activity of a program that ended or hangs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tensorsleuth.core.formatting import duration, of, printable, size
 from tensorsleuth.core.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
 from tensorsleuth.ui.terminal.charts.sparkline import BARS
 
-LABEL = 10
+LABEL = 13  # columns for the longest label, Confidence
 THREADS, STACK, TENSORS = 5, 6, 4  # so many are shown
 CURVE = 32  # columns
 
@@ -28,7 +28,7 @@ def at_the_end(end: LastMoments) -> Iterator[RenderableType]:
 
 
 def ended(end: LastMoments) -> str | None:
-    """How it ended, where that was no problem and not by itself: `stopped by SIGTERM at step 12`."""
+    """Return how it ended, if that was no problem and not by itself: `stopped by SIGTERM at step 12`."""
     at = f" at {end.when}" if end.when else ""
     if end.kind == "stopped":
         return f"stopped by {end.signal}{at}"

@@ -1,4 +1,4 @@
-"""What a callback says beside the progress bar of Keras."""
+"""The line that the callback prints beside the progress bar of Keras."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def say(line: str) -> None:
 
 
 def stopped(diagnosis: Diagnosis | None, findings: Sequence[Finding]) -> None:
-    """Why training was stopped: of a run, what was found in this fit."""
+    """Return why training was stopped: of a run, what was found in this fit."""
     if diagnosis is not None:
         remark(verdict(replace(diagnosis, findings=tuple(findings))))

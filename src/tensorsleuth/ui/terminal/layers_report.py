@@ -30,12 +30,12 @@ def headline(outputs: Sequence[Output], gradients: int, updates: int) -> Text:
     steps = [one.curve.steps for one in outputs if len(one.curve.steps)]
     if steps:
         first, last = min(int(one[0]) for one in steps), max(int(one[-1]) for one in steps)
-        text.append(f" · {of(max(map(len, steps)), 'look')}, {span(first, last)}")
+        text.append(f" · {of(max(map(len, steps)), 'sample')}, {span(first, last)}")
     return text
 
 
 def leaving(outputs: Sequence[Output], width: int) -> Text:
-    """What left each layer at the look, and how large it was over the steps."""
+    """Return the output of each layer at the sample, and its size over the steps."""
     curves = [one.curve for one in outputs]
     scale, cells, form = Scale.of(curves), _cells(curves, width), _form(width)
     room = _room([one.name for one in outputs], width - sum(form.values()) - cells - 4)
@@ -66,7 +66,7 @@ def _form(width: int) -> dict[str, int]:
 
 
 def _numbers(text: Text, one: Output, form: dict[str, int]) -> None:
-    """Those of the form, in their columns."""
+    """Return the numbers of the form, in their columns."""
     shape, digits = "×".join(map(str, one.shape)) or UNKNOWN, 3 if form is WIDE else 2
     text.append(f"{cut(shape, form['shape'] - 1):<{form['shape']}}" if "shape" in form else "", "not bold")
     for name in ("mean", "std", "norm"):
@@ -86,7 +86,7 @@ def _resting(one: Output) -> tuple[str, str]:
 
 
 def grown(families: Sequence[Growth], width: int) -> Text:
-    """How what is handed from block to block grows."""
+    """Return the growth of the signal from block to block."""
     text = Text(" From block to block, root mean square", "bold")
     for one in families:
         sizes = [figure(size) for size in one.sizes]
@@ -104,7 +104,7 @@ def flowing(curves: Sequence[Curve], step: int | None, width: int) -> Text:
 
 
 def moving(curves: Sequence[Curve], step: int | None, width: int) -> Text:
-    """How far a step moved each variable, as a share of its norm."""
+    """Return the change of each variable in a step, as a share of its norm."""
     return _bars(curves, step, width, "variable", "update", "‖update‖ / ‖weight‖")
 
 

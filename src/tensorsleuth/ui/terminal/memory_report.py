@@ -1,4 +1,4 @@
-"""Where the memory went, for people."""
+"""The report of `sleuth memory`."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _growth(answer: Answer) -> RenderableType:
         (parts.kept, "", "freed, and kept for later"),
         (parts.own, "", "Python and TensorFlow themselves: graphs, kernels, caches"),
         (parts.working, "", f"in use by ops that were running{_named(answer.running)}"),
-        (parts.rest, "dim", "not told apart"),
+        (parts.rest, "dim", "unattributed"),
     ]
     return Lines(head, *(_part(amount, parts.growth, style, what) for amount, style, what in lines))
 

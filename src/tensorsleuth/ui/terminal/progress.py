@@ -1,4 +1,4 @@
-"""How far long work has got; nothing where it is short."""
+"""The progress of long work; nothing for short work."""
 
 from __future__ import annotations
 

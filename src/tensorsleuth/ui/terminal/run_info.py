@@ -43,7 +43,7 @@ def _lines(summary: Summary, meta: Mapping[str, object], now: float) -> dict[str
         "folder": str(summary.path),
     }
     if summary.watched:
-        lines["watched"] = f"{of(summary.watched, 'thing')}, {of(summary.looks, 'look')}"
+        lines["watched"] = f"{summary.watched:,} series, {of(summary.looks, 'sample')}"
     if summary.logged:
         lines["logged"] = of(summary.logged, "message")
     if summary.not_covered:

@@ -44,7 +44,7 @@ def runs_table(summaries: Sequence[Summary], now: float, width: int) -> Table:
 
 
 def _unusual(summaries: Sequence[Summary]) -> str | None:
-    """Where there is no room for a column: the runs whose mode is not the usual."""
+    """Return the runs whose mode is not the default, if there is no room for a column."""
     others = sorted({one.mode for one in summaries if one.mode is not None} - {DEFAULT_MODE})
     said = [f"{mode.name}: {_names([one.name for one in summaries if one.mode is mode])}" for mode in others]
     return printable(f"mode {DEFAULT_MODE.name}, but {'; '.join(said)}") if said else None
@@ -56,7 +56,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _columns(width: int) -> list[str]:
-    """What there is room for."""
+    """Return the columns that fit."""
     if width < ENOUGH:
         return list(ALWAYS)
     return [name for name in COLUMNS if name != "mode" or width >= SPACIOUS]
@@ -67,11 +67,11 @@ def _mode(summary: Summary) -> str:
 
 
 def values(summary: Summary) -> Text:
-    """What can be said from the numbers alone; what they mean, masked or harmful, is for `sleuth why`."""
+    """Return the health from the numbers alone. Whether it is masked or harmful, `sleuth why` decides."""
     if summary.bad is None or not summary.events:
         return Text(UNKNOWN)
     if summary.mode in (Mode.NO_TENSOR, Mode.SHAPE) and not summary.violations:
-        return Text("not looked at")
+        return Text("not recorded")
     broken = (
         f"{short_count(summary.violations)} violation{'s' * (summary.violations != 1)}" if summary.violations else ""
     )

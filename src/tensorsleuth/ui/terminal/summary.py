@@ -1,4 +1,4 @@
-"""What a summary of a run has, for whoever shows it; None is a number that is not known."""
+"""The fields of a run's summary, for any display; None is an unknown number."""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tensorsleuth.core.confidence import checks, confidence_words, healthy_words
 from tensorsleuth.core.error_text import first_line
-from tensorsleuth.core.finding import Basis, Diagnosis, Evidence, Finding
+from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.core.formatting import of, printable
 from tensorsleuth.core.last_moments import LastMoments
-from tensorsleuth.ui.terminal.ending import at_the_end, ended
+from tensorsleuth.ui.terminal.ending import LABEL, at_the_end, ended
 
-LABEL = 10
 NAME = 28  # columns for a tensor's name
 
 
@@ -46,7 +46,7 @@ def elsewhere(findings: Sequence[Finding]) -> list[RenderableType]:
 
 
 def unseen(functions: Sequence[str]) -> list[RenderableType]:
-    """Of functions that were not looked into, folded."""
+    """Return the functions whose inside was not recorded, folded."""
     said = [Padding(Text(printable(f"{one[:1].upper()}{one[1:]}"), "dim"), (0, 0, 0, 1)) for one in functions[:3]]
     return [*said, Text()] if said else []
 
@@ -58,13 +58,12 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         yield title
     elif diagnosis.blind:
         text = Text(" UNKNOWN ", style="bold yellow")
-        text.append(f" mode {diagnosis.blind} looks at no values. Record with FULL_HEALTH, which is the default.")
+        text.append(f" mode {diagnosis.blind} records no values. Record with FULL_HEALTH, which is the default.")
         yield text
     else:
         text = Text(" HEALTHY", style="bold green")
         text.append(f", {of(len(diagnosis.notes), 'note')}" if diagnosis.notes else "", style="bold yellow").append(" ")
-        steps, events = of(diagnosis.steps, "step"), of(diagnosis.events, "tensor")
-        text.append(f" {steps}, {events}, no bad value that matters.", style="default")
+        text.append(f" {healthy_words(diagnosis)} ({checks(diagnosis)} checked)", style="default")
         yield text
     how = ended(diagnosis.end) if diagnosis.end is not None else None
     if how is not None and not diagnosis.unjudged:  # which says so
@@ -76,7 +75,7 @@ def _caveats(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     for finding in diagnosis.notes:
         yield Text()
         yield _labelled("Note", headline(finding))
-        yield _labelled("Change", finding.fix or "")
+        yield _labelled("Fix", finding.fix or "")
     if diagnosis.notes:
         yield Text()
     for finding in diagnosis.masked:
@@ -103,16 +102,16 @@ def _problem(finding: Finding, end: LastMoments | None = None) -> Iterator[Rende
     if end is not None:
         yield from at_the_end(end)
     if finding.chain:
-        yield _labelled("Spread", " → ".join(finding.chain))
+        yield _labelled("Path", " → ".join(finding.chain))
     if finding.seen:
         yield _labelled("Seen", finding.seen)
     if finding.others:
         yield _labelled("Others", finding.others)
     for number, said in enumerate(finding.logged):
         yield _labelled("" if number else "Logged", said.words)
-    yield _labelled("Sure", sureness(finding) if end is None else of_the_end(finding))
+    yield _labelled("Confidence", confidence_words(finding, is_end=end is not None))
     if finding.fix:
-        yield _labelled("Change", _named_shortly(finding.fix, finding))
+        yield _labelled("Fix", _named_shortly(finding.fix, finding))
 
 
 def _labelled(label: str, text: str) -> Table:
@@ -120,28 +119,6 @@ def _labelled(label: str, text: str) -> Table:
     table.add_column(width=LABEL)
     table.add_row(Text(f"   {label}", style="bold"), Text(printable(text)))
     return table
-
-
-def sureness(finding: Finding) -> str:
-    """How sure, and of what."""
-    if finding.cause == "origin":
-        return "of the line: what went in was finite, what came out was not. The reason is not known"
-    if finding.cause == "violation":
-        return "yes: it was judged there"
-    if finding.basis is Basis.GRAPH:
-        return "yes: it is how the graph is made"
-    if finding.basis is Basis.COUNTED:
-        return "yes: it was counted" if finding.confidence >= 0.9 else "fairly: it was counted, but may be meant"
-    if finding.confidence >= 0.9:
-        return "yes: what was seen there explains it, and nothing before it was bad"
-    return "fairly: it fits what was seen" if finding.confidence >= 0.7 else "not very: others may fit as well"
-
-
-def of_the_end(finding: Finding) -> str:
-    """How sure it is that the program ended of it."""
-    if finding.confidence >= 0.9:
-        return "yes: it is how the process ended"
-    return "fairly: it fits what was seen" if finding.confidence >= 0.7 else "not very: others may fit as well"
 
 
 def headline(finding: Finding) -> str:
@@ -155,7 +132,7 @@ def _named_shortly(text: str, finding: Finding) -> str:
 
 def _place(finding: Finding) -> str:
     if finding.file is None:
-        where = f"{finding.name} ({finding.op}), from no line that is known"
+        where = f"{finding.name} ({finding.op}), from an unknown line"
     else:
         where = f"{_near(finding.file)}:{finding.line}, in {finding.function}"
     iteration = f"iteration {finding.iteration} of its loop" if finding.iteration else None

@@ -82,7 +82,7 @@ class DebuggerApp(Commanding):
 
     @property
     def untouched(self) -> bool:
-        """Whether the user has not yet gone anywhere."""
+        """Return whether the user has not yet gone anywhere."""
         return self.debugger.focus is self._first
 
     def _names(self) -> Iterable[str]:
@@ -240,7 +240,7 @@ class DebuggerApp(Commanding):
 
 
 def _neighbours(event: Any) -> tuple[list[Any], list[Any]]:
-    """What is around a tensor; nothing where a damaged trace makes no sense of it."""
+    """Return the neighbours of a tensor; nothing if a damaged trace makes no sense of it."""
     try:
         return event.inputs(), event.consumers()
     except Exception:

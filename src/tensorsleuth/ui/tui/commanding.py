@@ -103,5 +103,5 @@ class Commanding(Refreshing):
 
 
 def _short(result: Result, blocks: int) -> bool:
-    """Whether an answer is but a sentence or two."""
+    """Return whether an answer is but a sentence or two."""
     return 0 < len(result.blocks) <= blocks and all(isinstance(block, TextBlock) for block in result.blocks)

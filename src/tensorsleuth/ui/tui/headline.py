@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
+from tensorsleuth.core.confidence import healthy_words
 from tensorsleuth.core.finding import Diagnosis
 from tensorsleuth.core.formatting import of, printable
 
@@ -25,10 +26,9 @@ def headline(found: Diagnosis | str | None) -> Text:
     if found.unjudged:
         return Text.assemble(("UNKNOWN ", "bold yellow"), printable(found.unjudged))
     if found.blind:
-        return Text.assemble(("UNKNOWN ", "bold yellow"), f"mode {found.blind} looks at no values")
-    said = f" {found.steps:,} steps, {found.events:,} tensors, no bad value that matters"
+        return Text.assemble(("UNKNOWN ", "bold yellow"), f"mode {found.blind} records no values")
     notes = f", {of(len(found.notes), 'note')}" if found.notes else ""
-    return Text.assemble(("HEALTHY", "bold green"), (notes, "bold yellow"), said)
+    return Text.assemble(("HEALTHY", "bold green"), (notes, "bold yellow"), f" {healthy_words(found)}")
 
 
 def live_line(status: dict[str, Any]) -> Text:

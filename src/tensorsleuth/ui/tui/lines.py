@@ -68,7 +68,7 @@ class Choice(Lines):
     ]
 
     class Said(Message):
-        """What a list has to say: which list it is."""
+        """The title of a list."""
 
         def __init__(self, list: Choice) -> None:
             super().__init__()

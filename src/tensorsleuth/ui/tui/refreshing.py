@@ -1,4 +1,4 @@
-"""What goes on beside the screen: the verdict, a trace that grows, a live program's state."""
+"""Work beside the screen: the verdict, a growing trace, a live program's state."""
 
 from __future__ import annotations
 
@@ -123,12 +123,12 @@ class Refreshing(App[None]):
 
 
 def _stand(status: dict[str, Any]) -> tuple[object, ...]:
-    """What tells one pause from another."""
+    """Return the identity of a pause."""
     return status.get("state"), status.get("pause"), place_of(status)
 
 
 def is_there(descriptor: int) -> bool:
-    """Is a terminal still connected."""
+    """Return whether a terminal is still connected."""
     try:
         termios.tcgetattr(descriptor)
     except termios.error:

@@ -1,4 +1,4 @@
-"""How the screen is divided."""
+"""The layout of the screen."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ export function Alerts() {
 }
 
 function none(): string {
-  if (run.value && !run.value.records.health) return `Mode ${run.value.mode} looks at no values: there can be no alert.`;
+  if (run.value && !run.value.records.health) return `Mode ${run.value.mode} records no values: there can be no alert.`;
   if (run.value?.tensors === 0) return "Nothing was recorded yet.";
   if (run.value?.mode === "FLIGHT") return "None: no call went bad.";
   return "None: no tensor had a NaN or an infinity.";

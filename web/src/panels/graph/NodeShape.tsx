@@ -49,7 +49,7 @@ function words({ node, title }: PlacedNode, { edges, groups }: Neighbourhood, fo
   const group = groups.find((one) => one.id === node.id);
   const inputs = edges.filter((edge) => edge.to === node.id).length;
   const takers = edges.filter((edge) => edge.from === node.id).length;
-  const role = { origin: "where the bad value was born", path: "on the bad path", symptom: "where it did harm" };
+  const role = { origin: "origin of the bad value", path: "on the bad path", symptom: "where it did harm" };
   const facts = [
     group ? `${group.kind} ${group.name}, ${group.size} ops, closed` : `${title}, ${node.name}`,
     focused && "in focus", node.bad && "bad", node.onPath && role[node.onPath], node.gradient && "gradient", !node.seen && !group && "not recorded",

@@ -74,7 +74,7 @@ function Legend({ scale, drawn, ends, bad, gaps }: { scale: Scale; drawn: Measur
       <span>{number(drawn, all.at(-1)!)}</span>
       {scale.log && <span class="faint">{scale.signed ? `logarithmic, ±${number(drawn, scale.low)} in the middle` : "logarithmic"}</span>}
       {bad && <span class="heat-mark"><span class="heat-bad" aria-hidden="true">×</span> holds NaN or ∞</span>}
-      {gaps && <span class="faint">{EMPTY[drawn] ?? "empty: not looked at"}</span>}
+      {gaps && <span class="faint">{EMPTY[drawn] ?? "empty: not sampled"}</span>}
     </div>
   );
 }

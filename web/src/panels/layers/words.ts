@@ -41,6 +41,6 @@ export function summary(layers: Layers, drawn: Measure): string {
 
 /** What was left out, in words; null: nothing. */
 export function leftOut({ leftOut: rows, looks, steps }: Layers): string | null {
-  const parts = [looks > steps.length && `${count(steps.length)} of ${count(looks)} looks are shown`, rows > 0 && `${count(rows)} more rows are left out`];
+  const parts = [looks > steps.length && `${count(steps.length)} of ${count(looks)} samples are shown`, rows > 0 && `${count(rows)} more rows are left out`];
   return parts.filter(Boolean).join("; ") || null;
 }

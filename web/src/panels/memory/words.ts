@@ -17,7 +17,7 @@ export function pointWords(memory: Memory, at: number): string {
 
 function inTensors(memory: Memory, at: number): string {
   const sizes = memory.kinds.map((kind) => kind.bytes[at] ?? null);
-  if (sizes.includes(null)) return "tensors were not looked at";
+  if (sizes.includes(null)) return "tensors were not recorded";
   return `${bytes(sizes.reduce<number>((sum, size) => sum + size!, 0))} in tensors`;
 }
 
@@ -29,7 +29,7 @@ export function parts({ growth, running }: MemoryMoment): { part: string; words:
     { part: "kept", words: "freed, and kept for later", bytes: growth.kept },
     { part: "own", words: "Python and TensorFlow themselves", bytes: growth.own },
     { part: "working", words: `in use by ops that were running${ops}`, bytes: growth.working },
-    { part: "rest", words: "not told apart", bytes: growth.rest },
+    { part: "rest", words: "unattributed", bytes: growth.rest },
   ];
 }
 
@@ -41,7 +41,7 @@ export function title(moment: MemoryMoment): string {
 /** Where not all could be looked at. */
 export function caveat(memory: Memory): string | null {
   const said = [];
-  if (memory.part) said.push(`Tensors are told from ${time(memory.part.from)} to ${time(memory.part.to)} only: ${count(memory.part.rows)} of ${count(memory.part.of)} rows. Choose another moment to see those around it; what was made before may be missing.`);
+  if (memory.part) said.push(`Tensors are shown from ${time(memory.part.from)} to ${time(memory.part.to)} only: ${count(memory.part.rows)} of ${count(memory.part.of)} rows. Choose another moment to see those around it; what was made before may be missing.`);
   if (memory.lost) said.push(`${many(memory.lost, "older row")} ${memory.lost === 1 ? "was" : "were"} written over: what was made early may be missing.`);
   return said.join(" ") || null;
 }

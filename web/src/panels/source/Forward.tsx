@@ -14,7 +14,7 @@ export function Forward({ forward }: { forward: NonNullable<TensorDetail["forwar
           {base(place.path)}:{place.line}
         </button>
       ) : (
-        <span class="faint">from no line that is known</span>
+        <span class="faint">from an unknown line</span>
       )}
       {place?.code && <code class="forward-code cut">{place.code.trim()}</code>}
     </div>

@@ -108,7 +108,7 @@ function None() {
     );
   }
   if (run.value?.live) return <Empty title="Nothing computed yet">The program is running. Tensors appear here as TensorFlow computes them.</Empty>;
-  return <Empty title="Nothing was recorded" command="sleuth info">TensorFlow computed nothing here that was watched. What was seen of the program, and what was not covered:</Empty>;
+  return <Empty title="Nothing was recorded" command="sleuth info">TensorFlow computed no recorded tensor here. What was recorded, and what was not covered:</Empty>;
 }
 
 function Foot({ list }: { list: List }) {

@@ -1,4 +1,4 @@
-/** How it spread, from birth to symptom: each hop that was recorded can be looked at. */
+/** The path of a bad value from its origin to the symptom; a click on a recorded hop shows its tensor. */
 import type { Finding } from "../../api/types";
 import { focus, setFocus } from "../../state/focus";
 import { hopWords } from "./words";
@@ -7,8 +7,8 @@ export function Chain({ finding }: { finding: Finding }) {
   if (finding.chain.length === 0) return null;
   return (
     <div class="finding-row">
-      <span class="finding-label">Spread</span>
-      <ol class="chain" aria-label="From birth to symptom">
+      <span class="finding-label">Path</span>
+      <ol class="chain" aria-label="From origin to symptom">
         {finding.chain.map((hop, n) => (
           <li key={n} class="hop">
             {n > 0 && <span class="hop-arrow faint" aria-hidden="true">→</span>}

@@ -1,13 +1,13 @@
-/** One finding in full: where, when, what to change, how sure, how it spread, what was seen. */
+/** One finding in full: its place, fix, confidence, path and evidence. */
 import type { Ending } from "../../api/ending";
 import type { Finding } from "../../api/types";
 import { setFocus } from "../../state/focus";
 import { showPanel } from "../../state/panels";
 import { Chain } from "./Chain";
-import { endOf, surelyEnded } from "./ending";
+import { endOf } from "./ending";
 import { EndView } from "./EndView";
 import { Evidence } from "./Evidence";
-import { circumstances, placeOf, sureness } from "./words";
+import { circumstances, placeOf } from "./words";
 
 export function FindingView({ finding, end }: { finding: Finding; end: Ending | null }) {
   const own = endOf(finding, end);
@@ -17,11 +17,11 @@ export function FindingView({ finding, end }: { finding: Finding; end: Ending | 
         <Where finding={finding} />
         {finding.fix !== null && (
           <p class="finding-row">
-            <span class="finding-label">Change</span>
+            <span class="finding-label">Fix</span>
             <span class="finding-fix">{finding.fix}</span>
           </p>
         )}
-        <Row label="Sure" text={own ? surelyEnded(finding) : sureness(finding)} />
+        <Row label="Confidence" text={finding.confidence_words} />
         <Row label="Seen" text={finding.seen} />
         <Row label="Others" text={finding.others} />
         {finding.logged.map((said, number) => <Row key={number} label={number ? "" : "Logged"} text={said} />)}

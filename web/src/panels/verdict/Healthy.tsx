@@ -16,9 +16,9 @@ export function inWords(run: Run, said: Verdict): { mark: string; words: string 
   const seen = `${run.steps ? `${many(run.steps, "step")}, ` : ""}${many(run.tensors, "tensor")}`;
   if (run.tensors === 0 && run.live) return { mark: "Starting", words: "The program runs; TensorFlow has computed nothing yet. This page follows it." };
   if (run.tensors === 0) return { mark: "Unknown", words: said.unjudged ?? "TensorFlow computed nothing in this run that was recorded." };
-  if (said.blind !== null) return { mark: "Unknown", words: `Mode ${said.blind} looks at no values. Record again in the usual mode: sleuth run ${run.command}` };
-  if (run.status === "failed" || run.status === "killed") return { mark: `Ended: ${run.ending}`, words: `${seen} until then, no bad value that matters.` };
-  if (run.mode === "FLIGHT") return { mark: "Healthy", words: `${seen}${run.live ? " so far" : ""}; no call returned a bad value or wrote one.` };
-  if (run.live) return { mark: "Healthy", words: `${seen} so far, no bad value that matters.` };
-  return { mark: "Healthy", words: `${seen}, no bad value that matters.` };
+  if (said.blind !== null) return { mark: "Unknown", words: `Mode ${said.blind} records no values. Record again in the usual mode: sleuth run ${run.command}` };
+  if (run.status === "failed" || run.status === "killed") return { mark: `Ended: ${run.ending}`, words: `No other problem found in ${seen} until then.` };
+  if (run.mode === "FLIGHT") return { mark: "Healthy", words: `No call returned or wrote a NaN or an infinity in ${seen}${run.live ? " so far" : ""}.` };
+  if (run.live) return { mark: "Healthy", words: `No problem found in ${seen} so far.` };
+  return { mark: "Healthy", words: `No problem found in ${seen}.` };
 }

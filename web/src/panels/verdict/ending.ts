@@ -24,9 +24,3 @@ export function bounds(memory: MemoryAtEnd): string {
 export function endOf(finding: Finding, end: Ending | null): Ending | null {
   return end !== null && end.kind === finding.cause ? end : null;
 }
-
-/** How sure it is that the program ended of it. */
-export function surelyEnded(finding: Finding): string {
-  if (finding.confidence >= 0.9) return "yes: it is how the process ended";
-  return finding.confidence >= 0.7 ? "fairly: it fits what was seen" : "not very: others may fit as well";
-}

@@ -8,7 +8,7 @@ export function headline(finding: Finding): string {
 }
 
 export function placeOf(finding: Finding): string {
-  if (finding.file === null) return `${finding.name ?? finding.op ?? "?"}, from no line that is known`;
+  if (finding.file === null) return `${finding.name ?? finding.op ?? "?"}, from an unknown line`;
   return `${base(finding.file)}:${finding.line}${finding.function ? ` in ${finding.function}` : ""}`;
 }
 
@@ -20,15 +20,6 @@ export function circumstances(finding: Finding): string[] {
   const phase = finding.phase && finding.phase !== "train" ? finding.phase : null;
   const moment = when({ step: finding.step, epoch: finding.epoch, batch: finding.batch });
   return [moment, loop, op, layer, phase, finding.replica, finding.worker].filter((words): words is string => Boolean(words));
-}
-
-export function sureness(finding: Finding): string {
-  const share = `${Math.round(finding.confidence * 100)} %`;
-  if (finding.counted) return finding.counted;
-  if (finding.cause === "origin") return "of the line: what went in was finite, what came out was not. The reason is not known";
-  if (finding.cause === "violation") return "yes: it was judged there";
-  if (finding.confidence >= 0.9) return `yes (${share}): what was seen there explains it, and nothing before it was bad`;
-  return finding.confidence >= 0.7 ? `fairly (${share}): it fits what was seen` : `not very (${share}): others may fit as well`;
 }
 
 /** Where a piece of evidence was made, unless that is the finding's own line. */

@@ -1,4 +1,4 @@
-"""What would make a program take less memory, and how much less."""
+"""Advice to save memory, with the amount that each saves."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Advisor:
         self.peak = fit.peak(batch, sequence)
 
     def all(self) -> list[Advice]:
-        """What is worth it, what saves most first."""
+        """Return the advice that is worth it, the largest saving first."""
         found = [
             *self._smaller(),
             *self._accumulate(),
@@ -90,7 +90,7 @@ class Advisor:
         yield self._advice("precision", text, self.fit.with_sizes(np.where(halved, self._sizes / 2, self._sizes)))
 
     def _recompute(self) -> Iterator[Advice]:
-        """What is computed again in the backward pass need not be kept: of each layer its last activation stays."""
+        """Return the saving of recomputation in the backward pass: each layer keeps its last activation."""
         inner: dict[str, list[int]] = {}
         for life in np.flatnonzero(self._alive & (self._kinds == ACTIVATIONS)).tolist():
             label = self._label(life)

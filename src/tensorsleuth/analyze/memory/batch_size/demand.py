@@ -1,4 +1,4 @@
-"""How much memory tensors of other sizes would have needed: the same lives, replayed."""
+"""The memory for tensors of other sizes: the same lives, replayed."""
 
 from __future__ import annotations
 

@@ -33,11 +33,11 @@ class Dim:
         return any(one.symbol for one in self.factors)
 
     def power(self, symbol: str) -> int:
-        """How often it grows: 1 for once with the batch."""
+        """Return how often it grows: 1 for once with the batch."""
         return sum(one.symbol == symbol for one in self.factors)
 
     def resized(self, size: int) -> Dim:
-        """The same growth at another size: what strides, slices and padding leave of a dimension."""
+        """Return the growth at another size: what strides, slices and padding leave of a dimension."""
         if size == self.size:
             return self
         grown = [one for one in self.factors if one.symbol]
@@ -63,12 +63,12 @@ def shape_of(dims: Dims) -> tuple[int, ...]:
 
 
 def power(dims: Dims, symbol: str) -> int:
-    """How many of the dimensions grow with it: attention scores grow twice with the sequence."""
+    """Return the number of dimensions that grow with it: attention scores grow twice with the sequence."""
     return sum(one.power(symbol) for one in dims)
 
 
 def reshaped(dims: Dims, shape: tuple[int, ...]) -> Dims | None:
-    """The same elements in another shape, row after row: factors keep their order. None where that cannot be."""
+    """Return the elements in another shape, row by row; factors keep their order. None if that is impossible."""
     left = [factor for one in dims for factor in one.factors if factor.size != 1]
     if prod(factor.size for factor in left) != prod(shape):
         return None
@@ -96,7 +96,7 @@ def _taken(left: list[Factor], size: int) -> Iterator[Factor]:
 
 
 def broadcast(inputs: Iterable[Dims]) -> Dims | None:
-    """What an op makes that goes element by element; None where the shapes do not go together."""
+    """Return the result of an elementwise op; None if the shapes do not broadcast."""
     given = list(inputs)
     rank = max(map(len, given), default=0)
     padded = [(*fixed([1] * (rank - len(one))), *one) for one in given]

@@ -48,7 +48,7 @@ class Fit:
 
     @cached_property
     def sizes(self) -> Array:
-        """Of each life, as it was."""
+        """Return the size of each life, as recorded."""
         return np.array([life.bytes for life in self.account.lives.all], np.float64)
 
     @cached_property
@@ -62,7 +62,7 @@ class Fit:
 
     @property
     def grows(self) -> Array:
-        """Which lives grow with the batch."""
+        """Return which lives grow with the batch."""
         return np.asarray(self._powers[:, 0] > 0)
 
     def check(self) -> None:
@@ -96,7 +96,7 @@ class Fit:
         return self.with_sizes(self.scaled(batch, sequence)) + self._wanted * batch // self.batch
 
     def with_sizes(self, sizes: Array) -> int:
-        """The same for any sizes of the lives."""
+        """Return the demand for any sizes of the lives."""
         grown = self.demand.most(sizes) - self._most
         slack = self._slack * (self.demand.heap(sizes) / self._heap - 1) if self._heap else 0.0
         return max(int(self.seen + grown + slack), 0)
@@ -111,7 +111,7 @@ class Fit:
 
     @cached_property
     def _slack(self) -> float:
-        """What malloc wastes: of what is in no tensor, what is not there between steps."""
+        """Return the waste of malloc: the use outside tensors that is absent between steps."""
         anonymous = self.account.samples["anonymous"].astype(np.int64)
         rest = int(anonymous.max() - anonymous[0]) - self._most - self.account.parts(self.account.peak).own
         return min(max(rest, 0.0), SLACK * self._heap)

@@ -1,4 +1,4 @@
-"""What `sleuth memory --fit` says of a run, as plain values."""
+"""The answer of `sleuth memory --fit`, as plain values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GIVEN, GROUP, MACHINE = "as asked for", "of the container (cgroup)", "of the mac
 
 @dataclass(frozen=True)
 class Grows:
-    """What one kind of tensors takes at the peak, and how much of it grows with the batch."""
+    """The memory of one kind of tensors at the peak, and the part of it that grows with the batch."""
 
     kind: str
     bytes: int
@@ -131,7 +131,7 @@ class Fitting:
 
 
 def fittings(trace: Trace, limit: int | None, batch: int | None, sequence: int | None) -> list[Fitting]:
-    """Of each process that trains, the largest first; raises where nothing can be said of any."""
+    """Return the fit of each process that trains, the largest first; raise if nothing is known of any."""
     found, why = [], None
     for account in accounts_of(trace):
         fit = Fit(account)
@@ -150,7 +150,7 @@ def _fitting(trace: Trace, fit: Fit, limit: int | None, batch: int | None, seque
     if sequence is not None and fit.sequence is None:
         raise SleuthError(
             "--sequence: no sequence was found.\n"
-            "  No input has the shape [batch, sequence] of whole numbers, or\n"
+            "  No input has the shape [batch, sequence] of integers, or\n"
             "  [batch, sequence, features]; or weights are as long as it is.\n"
             "  Leave --sequence out."
         )

@@ -1,4 +1,4 @@
-"""What a training program is fed with, and so which size is its batch and which its sequence."""
+"""The inputs of a training program, and so which size is its batch and which its sequence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Delivery:
     """A tensor that comes from outside: from a dataset, or from Python."""
 
     shape: Shape
-    whole: bool  # whole numbers: tokens, labels
+    whole: bool  # integers: tokens, labels
     varying: frozenset[int]  # dimensions that were seen with more than one size
 
 
@@ -69,7 +69,7 @@ class Deliveries:
 
     @cached_property
     def all(self) -> list[Delivery]:
-        """Of datasets; else what is passed to functions that train, else what they capture; else what eager ops get."""
+        """Return the inputs from datasets; else function arguments, else captures; else inputs of eager ops."""
         for found in (self._of_datasets(), self._passed(), self._captured(), self._fed()):
             known = [one for one in found if one.shape]
             if known:
@@ -77,7 +77,7 @@ class Deliveries:
         return []
 
     def of(self, key: Key) -> Delivery | None:
-        """What comes in there, where its shape is known: it was seen, else it is what a function is made for."""
+        """Return the input there, if its shape is known: recorded, else as the function was traced."""
         tensor, declared = self._wiring.tensor(key), self._declared(key)
         shape, varying = self._shapes.of(tensor), self._shapes.varying(tensor)
         if key[0] != EAGER and key[1] < 0:

@@ -43,7 +43,7 @@ class SeenShapes:
         return next(iter(self._by_tensor.get(tensor, ())), None)
 
     def varying(self, tensor: int) -> frozenset[int]:
-        """Which of its dimensions were seen with more than one size."""
+        """Return which of its dimensions had more than one size."""
         shapes = self._by_tensor.get(tensor, [])
         same = [shape for shape in shapes if len(shape) == len(shapes[0])]
         return frozenset(at for at, sizes in enumerate(zip(*same, strict=True)) if len(set(sizes)) > 1)

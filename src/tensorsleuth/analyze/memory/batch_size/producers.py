@@ -1,4 +1,4 @@
-"""Which op made each input of an op: through calls, loops and branches, but not through views, which change shapes."""
+"""The op that made each input of an op, through calls, loops and branches, but not through views."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Wiring:
         return self._returned(inside, described.output)
 
     def inputs(self, key: Key) -> list[Key | None]:
-        """What goes into the op that made it, in order."""
+        """Return the inputs of the op that made it, in order."""
         if key[0] == EAGER:
             call = int(self._asked.process.events["step"][key[1]])
             return [self.eager(uid) for uid in self._calls.inputs(call)]

@@ -1,4 +1,4 @@
-"""Which dimensions of each tensor grow with the batch and with the sequence."""
+"""The dimensions of each tensor that grow with the batch and with the sequence."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Growing:
         return node is not None and node.type == "ReadVariableOp"
 
     def powers(self, life: Life) -> tuple[int, int]:
-        """How often the memory of a life grows with the batch, and with the sequence."""
+        """Return how often the memory of a life grows with the batch, and with the sequence."""
         dims = self.dims(life)
         return (power(dims, BATCH), power(dims, SEQUENCE)) if dims is not None else (0, 0)
 
@@ -87,7 +87,7 @@ class Growing:
         return self._wiring.made(op, tensor) if op is not None else None
 
     def _walk(self, wanted: Key) -> Dims | None:
-        """What goes in before what comes out; a loop's own results are not waited for."""
+        """Yield inputs before outputs; a loop does not wait for its own results."""
         waiting, begun = [wanted], set[Key]()
         while waiting:
             key = waiting[-1]
@@ -120,7 +120,7 @@ class Growing:
         return self._made(key, node.type, shape, node.attrs)
 
     def _argument(self, key: Key) -> Dims | None:
-        """Of a function that Python called: a variable, or the tensor that was passed."""
+        """Return the argument of a function that Python called: a variable, or the passed tensor."""
         function, number = self._wiring.function(key), -1 - key[1]
         captured = function.captures.get(number, {})
         if function.argument_dtypes[number] == RESOURCE:
@@ -144,7 +144,7 @@ class Growing:
         return found if found is not None or shape is None else self._guess(shape)
 
     def _constant(self, key: Key | None) -> tuple[int, ...] | None:
-        """Small whole numbers that are written down in the graph: axes, orders, shapes."""
+        """Small integers that are written down in the graph: axes, orders, shapes."""
         node = self._wiring.node(key) if key is not None else None
         if node is not None and key is not None and node.type == "InvertPermutation":
             order = self._constant(self._wiring.inputs(key)[0]) or ()
@@ -162,7 +162,7 @@ class Growing:
         return self._known.get(source) if source is not None else None
 
     def _guess(self, shape: Shape) -> Dims:
-        """Of what is made of nothing that is known: a size in front that is the batch's is the batch."""
+        """Return the guess for a tensor of unknown origin: a leading size equal to the batch is the batch."""
         order = {BATCH: self.batch, SEQUENCE: self._deliveries.sequence}
         for symbols in ((BATCH, SEQUENCE), (SEQUENCE, BATCH), (BATCH,)):
             if shape[: len(symbols)] == tuple(order[one] for one in symbols):
@@ -171,7 +171,7 @@ class Growing:
         return fixed(shape)
 
     def _varied(self, key: Key, dims: Dims | None) -> Dims | None:
-        """What was seen with several sizes does grow, whatever the ops say: the first with the batch."""
+        """Return growth for a tensor with several recorded sizes, whatever the ops say: the first with the batch."""
         varying = self._shapes.varying(self._wiring.tensor(key))
         if not dims or not varying:
             return dims

@@ -1,4 +1,4 @@
-"""How the dimensions of what an op puts out follow from those of what goes in."""
+"""Rules for the dimensions of an op's output, from those of its inputs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def dims_of(step: Step) -> Dims | None:
 
 
 def _as_seen(dims: Dims | None, shape: Shape | None) -> Dims | None:
-    """What was seen is right: a rule that contradicts it does not hold here."""
+    """Return the recorded shape: a rule that contradicts it does not hold here."""
     if dims is None or shape is None:
         return dims
     if len(dims) != len(shape):
@@ -176,7 +176,7 @@ def _reduce(step: Step) -> Dims | None:
 
 
 def _kept(dims: Dims, shape: Shape | None) -> Dims | None:
-    """Which dimensions were left, from the sizes."""
+    """Return the dimensions that were kept, from the sizes."""
     if shape is None:
         return None
     if len(shape) == len(dims):
@@ -234,7 +234,7 @@ def _unpack(step: Step) -> Dims | None:
 
 
 def _slice(step: Step) -> Dims | None:
-    """What is left of the dimensions; indices take some away, `None` adds some."""
+    """Return the dimensions after a slice; indices remove some, `None` adds some."""
     dims = step.given(0)
     masks = [int(step.attrs.get(name, 0)) for name in ("shrink_axis_mask", "new_axis_mask", "ellipsis_mask")]
     if dims is None:

@@ -12,7 +12,7 @@ from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.tokens.batch import ADDED, Batch, Named
 from tensorsleuth.data.tokens.check import FormCheck
 
-BFLOAT16 = 256  # whole numbers up to here are exact; NumPy itself does not know it
+BFLOAT16 = 256  # integers up to here are exact; NumPy itself does not know it
 
 
 class Dtypes(FormCheck):
@@ -25,7 +25,7 @@ class Dtypes(FormCheck):
         dtype, values = ids.values.dtype, ids.values
         size = self.setting.vocabulary.size
         if dtype.kind == "b":
-            return _wrong(ids, "whole numbers", "True and False", "Are ids and mask in each other's place?")
+            return _wrong(ids, "integers", "True and False", "Are ids and mask in each other's place?")
         if dtype.kind in "iu":
             top = int(np.iinfo(dtype).max)
             if size is None or top >= size - 1:
@@ -39,13 +39,13 @@ class Dtypes(FormCheck):
         numbers = values.astype(np.float64)
         if not np.isfinite(numbers).all() or (numbers != np.round(numbers)).any():
             change = "These are no ids: are they embedded already?"
-            return _wrong(ids, "whole numbers", f"{values.dtype} with fractions or NaN", change)
+            return _wrong(ids, "integers", f"{values.dtype} with fractions or NaN", change)
         top = max(size or 0, int(numbers.max(initial=0)))
         if top > exact:
             found = f"{values.dtype}, which is exact up to {exact:,}, for ids up to {top:,}"
-            return _wrong(ids, "whole numbers", found, "Larger ids have become others: use int32.")
+            return _wrong(ids, "integers", found, "Larger ids have become others: use int32.")
         change = "Convert them: ids.astype('int32'); Keras's Input takes dtype='int32'."
-        return replace(_wrong(ids, "whole numbers", str(values.dtype), change), severity="warning")
+        return replace(_wrong(ids, "integers", str(values.dtype), change), severity="warning")
 
     def _of_mask(self, mask: Named) -> Violation | None:
         values = mask.values

@@ -13,7 +13,7 @@ from tensorsleuth.data.tokens.wording import in_rows
 
 
 class LabelRange(LabelCheck):
-    """Of labels for each position; what classes there are is not known."""
+    """The range check of labels for each position; the classes are not known."""
 
     def wants(self, stream: Stream) -> bool:
         labels = stream.ids_of_labels

@@ -25,7 +25,7 @@ class LossPadding(LabelCheck):
         found.positions_where(stream, marks, lambda _, row, column: int(labels[row, column]))
 
     def _wrong(self, stream: Stream) -> tuple[Marks | None, Any]:
-        """Where padding counts. Of a text that is made of another one, the labels have their own padding."""
+        """Return where padding counts. A target text that differs from the input has its own padding."""
         labels = stream.ids_of_labels
         if labels is None:
             return self._in_labels(stream)
@@ -38,7 +38,7 @@ class LossPadding(LabelCheck):
         return self._in_labels(stream)
 
     def _in_labels(self, stream: Stream) -> tuple[Marks | None, Any]:
-        """Where the labels end in padding of their own."""
+        """Return where the labels end in padding of their own."""
         assert stream.labels is not None
         labels = stream.labels.values
         if self.setting.pad is None or labels.ndim != 2 or labels.dtype.kind not in "iu" or stream.setting.shared:

@@ -38,8 +38,8 @@ class MaskInverted(MaskCheck):
     def judge(self, name: str, found: Found) -> Iterator[Violation]:
         if found.broken:
             yield Violation(
-                "mask-inverted", name, "1 on tokens and 0 on padding", "it is the other way round",
-                change=f"Turn it round: 1 - {name.rpartition('/')[2]}, or ids != {self.setting.pad}.", **found.told(),
+                "mask-inverted", name, "1 on tokens and 0 on padding", "the mask is inverted",
+                change=f"Invert it: 1 - {name.rpartition('/')[2]}, or ids != {self.setting.pad}.", **found.told(),
             )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Shapes that fit each other only by luck: TensorFlow stretches them, and the result is wrong without an error."""
+"""Shapes that broadcast only by chance: the result is wrong without an error."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class Shapes(FormCheck):
 
 
 def _of_scores(mask: Shape, ids: Shape) -> bool:
-    """Is it for attention scores: [batch, (heads,) (from,) to], where any but the last may be 1."""
+    """Return whether it is for attention scores: [batch, (heads,) (from,) to], where any but the last may be 1."""
     return mask[-1] in (ids[-1], 1) and mask[0] in (ids[0], 1) and mask[-2] in (ids[-1], 1)
 
 
 def _mask_advice(mask: Shape, ids: Shape) -> str:
     if len(mask) == 1:
-        by_luck = " Rows and positions are as many here, so it passes by luck." if ids[0] == ids[-1] else ""
+        by_luck = " Rows and positions are as many here, so it passes by chance." if ids[0] == ids[-1] else ""
         each = "position" if mask[0] == ids[-1] else "row"
         return f"One number for each {each} is stretched over the others.{by_luck} Make it of the ids: ids != pad."
     if mask == ids[::-1]:

@@ -43,22 +43,24 @@ class Shifted(LabelCheck):
         if offset == 1:
             return self._moved() if by != "data" else None
         if offset == 2:
-            return sure, IS_ONE, "They were moved twice: leave one ids[:, 1:] out."
-        return sure, IS_ONE, "They were moved the wrong way: labels are ids[:, 1:], inputs ids[:, :-1]."
+            return sure, IS_ONE, "The labels are shifted twice: remove one ids[:, 1:]."
+        return sure, IS_ONE, "The labels are shifted the wrong way: use labels = ids[:, 1:] and inputs = ids[:, :-1]."
 
     def _not_moved(self) -> tuple[str, str, str] | None:
         if self.setting.shifted_by == "data":
             change = "The model sees the answer: give it ids[:, :-1], with the labels ids[:, 1:]."
             return "error", IS_ONE, change
-        change = 'Right where the model moves them (Hugging Face: shifted_by="model"); else it sees the answer.'
-        return "note", f"{IS_ONE}, or a model that moves them", change
+        change = (
+            'Correct if the model shifts the labels (Hugging Face: shifted_by="model"); otherwise it sees the answer.'
+        )
+        return "note", f"{IS_ONE}, or a model that shifts the labels", change
 
     def _moved(self) -> tuple[str, str, str] | None:
         if self.setting.shifted_by == "model":
-            change = "The model moves them once more, and learns the token after the next: give it labels = ids."
-            return "error", f"{WORDS[0]}: the model moves them", change
+            change = "The model shifts them again, and learns to predict two tokens ahead: give it labels = ids."
+            return "error", f"{WORDS[0]}: the model shifts them", change
         if self.setting.together:
-            change = 'Right where the loss is yours (shifted_by="data"); Hugging Face\'s models move labels once more.'
+            change = 'Correct if the loss is your own (shifted_by="data"); Hugging Face models shift the labels again.'
             return "note", f"{WORDS[0]}, beside input_ids", change
         return None
 

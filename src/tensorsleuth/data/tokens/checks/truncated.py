@@ -30,7 +30,7 @@ class Truncated(StreamCheck):
         found.rows_where(stream, cut if self.setting.vocabulary.ends is not None else full, row_ends)
 
     def _ended(self, stream: Stream) -> npt.NDArray[np.bool_]:
-        """Which rows have the end token as their last one."""
+        """Return which rows have the end token as their last one."""
         end = self.setting.vocabulary.ends
         if end is None or not stream.ids.size:
             return np.zeros(len(stream.ids), bool)

@@ -1,4 +1,4 @@
-"""Where the axes of a tensor go when it is reshaped and transposed: each axis is made of grains of the first ones."""
+"""The path of a tensor's axes through reshapes and transposes: each axis consists of grains of the first ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Grain:
-    """A part of one of the axes that a tensor had at first; of several, where they cannot be told apart any more."""
+    """A part of one of the axes that a tensor had at first; of several, if they are indistinguishable."""
 
     origins: frozenset[int]
     size: int
@@ -71,5 +71,5 @@ def has(axis: Axis, origin: int) -> bool:
 
 
 def share(axis: Axis, origin: int) -> int:
-    """How much of an axis of the first tensor is in this one, and can be told from others."""
+    """Return the share of a first tensor's axis that is in this one and distinguishable."""
     return math.prod(grain.size for grain in axis if grain.origins == {origin})

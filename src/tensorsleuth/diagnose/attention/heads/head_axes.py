@@ -1,4 +1,4 @@
-"""What becomes of time, heads and features between the projections of an attention and its products."""
+"""The path of time, heads and features from the projections of an attention to its products."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Mixed:
 
 
 class HeadAxes:
-    """Of one attention."""
+    """The axes of one attention."""
 
     def __init__(self, training: Training, one: Attending) -> None:
         assert one.softmax.function is not None
@@ -51,7 +51,7 @@ class HeadAxes:
         self._sizes = training.process.once(SizesOf).at(one.softmax)
 
     def mixed(self) -> Iterator[Mixed]:
-        """Where heads are split off, and where they are put together again."""
+        """Yield the places where heads are split wrongly, or merged wrongly."""
         splits = [one for one in self._splits() if one is not None]
         if splits:
             yield replace(splits[0], also=tuple(one.reshape for one in splits[1:]))
@@ -60,7 +60,7 @@ class HeadAxes:
     # ---- from the projections to the scores
 
     def _splits(self) -> Iterator[Mixed | None]:
-        """Of queries, of keys, and of values."""
+        """Yield the splits of queries, keys and values."""
         scores, product = self._function.nodes[self._one.scores.node], self._one.products[0].spot
         for slot in (0, 1):
             yield self._split(scores.inputs[slot][0], row_axis(scores, slot))
@@ -89,7 +89,7 @@ class HeadAxes:
         return culprit if is_wrong else None
 
     def _first(self, way: list[int]) -> tuple[int, Shape] | None:
-        """Where on the way [batch, time, features] begins: a product of matrices has its rows put apart again."""
+        """Return where [batch, time, features] begins on the path: a matrix product has its rows split again."""
         shapes = [self._sizes.of(number) for number in way[:2]]
         if not shapes or shapes[0] is None:
             return None
@@ -132,7 +132,7 @@ class HeadAxes:
             return
 
     def _weights(self, product: Spot) -> int:
-        """Which of its operands the weights are: that which comes from the softmax."""
+        """Return which operand holds the weights: the one that comes from the softmax."""
         nodes = self._function.nodes
         for slot, (source, _) in enumerate(nodes[product.node].inputs):
             for _ in range(FAR):
@@ -157,7 +157,7 @@ class HeadAxes:
     # ---- one op
 
     def _moved(self, axes: list[Axis], number: int) -> list[Axis] | None:
-        """What an op makes of the axes; None where that is not known."""
+        """Return the axes after an op; None if that is not known."""
         node = self._function.nodes[number]
         if node.type in SAME:
             return axes if self._sizes.of(number) in (None, tuple(_size(axis) for axis in axes)) else None
@@ -176,7 +176,7 @@ class HeadAxes:
         return sliced(node, axes)
 
     def _parts(self, node: Node) -> tuple[int, int]:
-        """Of a split: along which axis, and into how many parts of the same size; 0 where that is not so."""
+        """Return the axis of a split and the number of equal parts; 0 if they are not equal."""
         axis = self._sizes.numbers(node.inputs[0 if node.type == "Split" else 2][0])
         sizes = self._sizes.numbers(node.inputs[1][0]) if node.type == "SplitV" else None
         same = node.type == "Split" or (sizes is not None and len(set(sizes)) == 1)

@@ -27,7 +27,7 @@ def _finding(training: Training, one: Attending, mixed: Mixed, frame: Frame | No
     named = f" ({layer})" if layer else ""
     before, after = list(mixed.before), list(mixed.after)
     if mixed.is_merge:
-        does = f"puts the heads of attention{named} together by a reshape alone, {before} to {after}"
+        does = f"merges the heads of attention{named} with a reshape alone, {before} to {after}"
         so = "each position gets pieces of other positions, later ones too, instead of its own heads"
     else:
         does = f"splits features into the heads of attention{named} by a reshape alone, {before} to {after}"

@@ -1,4 +1,4 @@
-"""Which axes an op of attention takes, sums over and leaves."""
+"""The axes that an op of attention takes, sums over and leaves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SPLITS = frozenset(["Split", "SplitV"])
 
 
 def source_of(node: Node) -> int:
-    """Which of its inputs an op takes data from: a split has the axis first."""
+    """Return the data input of an op: a split has the axis first."""
     return 1 if node.type == "Split" else 0
 
 
@@ -36,7 +36,7 @@ def sliced(node: Node, axes: list[Axis]) -> list[Axis] | None:
 
 
 def row_axis(node: Node, slot: int) -> int | None:
-    """Of an operand of the scores: the axis of the queries, or of the keys."""
+    """Return the axis of the queries, or of the keys, in an operand of the scores."""
     if node.type in BATCHED:
         turned = node.attrs.get("adj_x" if slot == 0 else "adj_y") is True
         return -2 if (slot == 0) != turned else -1
@@ -46,7 +46,7 @@ def row_axis(node: Node, slot: int) -> int | None:
 
 
 def key_axis(node: Node, slot: int) -> int | None:
-    """Of the values that weights are multiplied with: the axis that is summed over."""
+    """Return the axis of the values that the product with the weights sums over."""
     if node.type in BATCHED:
         turned = node.attrs.get("adj_x" if slot == 0 else "adj_y") is True
         return -1 if (slot == 0) != turned else -2
@@ -56,7 +56,7 @@ def key_axis(node: Node, slot: int) -> int | None:
 
 
 def roles(node: Node, weights: int) -> tuple[int, int] | None:
-    """Of what the second product makes: the axes of heads and of queries."""
+    """Return the axes of heads and of queries in the second product."""
     if weights < 0:
         return None
     if node.type in BATCHED:
@@ -68,7 +68,7 @@ def roles(node: Node, weights: int) -> tuple[int, int] | None:
 
 
 def contracted(node: Node, axes: list[Axis]) -> Axis | None:
-    """What a projection sums over, of its first operand."""
+    """Return the axes of its first operand that a projection sums over."""
     if node.type != "Einsum":
         return axes[-1] if axes else None
     taken, made = letters_of(node)

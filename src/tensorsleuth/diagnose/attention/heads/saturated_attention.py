@@ -1,4 +1,4 @@
-"""Attention scores that are multiplied where they should be divided: one key gets all, before anything was learned."""
+"""Attention scores that are multiplied where they should be divided: one key gets all, before any training."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _finding(training: Training, one: Attending, worst: Scaling, depth: int, see
     span = f"they span {seen.spread:.3g} in the first step, so that" if seen.spread is not None else "in the first step"
     why = (
         f"{named} {worst.number:.3g}{in_all}, where 1 / √{depth} = {1 / math.sqrt(depth):.3g} is usual: {span} "
-        f"nearly all weight of a query is on one key before anything was learned (entropy "
+        f"nearly all weight of a query is on one key before any training (entropy "
         f"{100 * seen.entropy:.0f} % of an even share, the mean of {seen.heads} heads), and its gradient is nearly zero"
     )
     frame = training.frame(worst.spot)

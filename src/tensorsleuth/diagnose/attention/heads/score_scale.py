@@ -28,7 +28,7 @@ class Scaling:
 
 
 class ScoreScale:
-    """Of one attention."""
+    """The scale of one attention's scores."""
 
     def __init__(self, training: Training, one: Attending) -> None:
         assert one.softmax.function is not None
@@ -39,7 +39,7 @@ class ScoreScale:
 
     @property
     def depth(self) -> int | None:
-        """How many products a score is the sum of."""
+        """Return the number of products that a score is the sum of."""
         node = self._function.nodes[self._one.scores.node]
         shape = self._sizes.of(node.inputs[0][0]) or ()
         if node.type in BATCHED:
@@ -91,7 +91,7 @@ class ScoreScale:
                     yield Scaling(self._spot(node), number, 1 / number if divides else number, is_after)
 
     def _number(self, node: int, depth: int = 0) -> float | None:
-        """What a node puts out that is one number, made of constants and of sizes."""
+        """Return the output of a node that is one number, computed from constants and sizes."""
         if node < 0 or depth > FAR:
             return None
         described = self._function.nodes[node]

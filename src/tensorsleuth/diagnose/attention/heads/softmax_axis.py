@@ -31,7 +31,7 @@ def _finding(training: Training, one: Attending, frame: Frame | None) -> RuleFin
     why = (
         f"takes the softmax of attention scores{f' ({layer})' if layer else ''} along {along}, "
         f"and the product{line} sums the weights along {summed}: a query's weights do not "
-        "sum to one, keys compete for nothing, and what comes out grows with the number of keys"
+        "sum to one, keys do not compete, and the output grows with the number of keys"
     )
     return RuleFinding(
         confidence=0.93,
@@ -45,7 +45,7 @@ def _finding(training: Training, one: Attending, frame: Frame | None) -> RuleFin
 
 
 def _rank(training: Training, one: Attending) -> int:
-    """How many axes the weights have, 0 where that is not known."""
+    """Return the rank of the weights; 0 if it is not known."""
     return len(training.process.once(SizesOf).at(one.softmax).of(one.softmax.node) or ())
 
 

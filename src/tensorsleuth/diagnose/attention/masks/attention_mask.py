@@ -50,7 +50,7 @@ def _judged(given: Given, over: Over) -> Iterator[RuleFinding]:
 
 
 def _along(given: Given, over: Over, way: MaskWay, does: str) -> Iterator[RuleFinding]:
-    """Where it lies along the wrong axis: what else it does follows from that."""
+    """Yield a mask along the wrong axis. Its other effects follow from that."""
     seen, attends = over.seen, given.training.frame(over.each.softmax)
     frame, shape = way.widened_at()
     for found in held(over.steps, seen.by_luck, SHAPE):
@@ -67,7 +67,7 @@ def _below_nothing(way: MaskWay, found: Held, wraps: Spot, does: str) -> RuleFin
     """It looks as if the mask were turned round, or covered nothing; it was right before."""
     assert wraps.described is not None
     dtype = dtype_of(wraps.described.dtypes[0])
-    said = f"{2 ** (8 * dtype.itemsize) - 1:,}: {dtype.name} has no numbers below 0, and starts over at its end"
+    said = f"{2 ** (8 * dtype.itemsize) - 1:,}: {dtype.name} is unsigned and wraps around"
     wrong = Violation("token-dtype", found.violation.name, "-1 on padding", said, change=_SIGNED)
     return finding_of(replace(found, violation=wrong), does, way.own(wraps), wraps.type)
 

@@ -28,7 +28,7 @@ class FloatMask:
 
 
 def float_masks(given: Given, softmax: Spot, ids: Sequences) -> dict[str, tuple[FloatMask, Spot]]:
-    """What masks a softmax and has as many zeros, or ones, as the ids have padding, at every look."""
+    """Yield the masks of a softmax with as many zeros, or ones, as the ids have padding, at every sample."""
     found: dict[str, tuple[FloatMask, Spot]] = {}
     for number, spot in given.laid_on(softmax):
         tensor = given.training.process.tensor(number)
@@ -66,7 +66,7 @@ def _has_as_many(row: Any, padding: Any) -> bool:
 
 
 def counted(given: Given, tensor: Tensor, number: int) -> Iterator[tuple[int, Any]]:
-    """What was counted, by step: of a part of a batch in its own row, of an argument where it was made."""
+    """Return the counts by step: for a part of a batch in its own row, for an argument where it was made."""
     process, moments = given.training.process, given.training.moments
     if tensor.node is not None:
         rows = process.events[process.events["tensor"] == number]

@@ -14,7 +14,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    """Where the mask hides anything: by itself, or padding that was seen to have weight."""
+    """Yield multiplied masks that hide anything: by themselves, or padding that has weight."""
     masks = process.once(MultipliedMasks).all
     seen = process.once(PaddedAttention).all if masks else ()
     padded = [over for over in seen if over.each.name in masks and over.masks]
@@ -30,7 +30,7 @@ def _finding(training: Training, one: Multiplied) -> RuleFinding:
     layer = training.layer(one.one.softmax)
     why = (
         f"multiplies the scores of attention{f' ({layer})' if layer else ''} by a mask of zeros and ones: masked keys "
-        "get score 0, not −∞, and the softmax gives them weight as it does to any other key. Nothing is hidden"
+        "get score 0, not −∞, and the softmax gives them weight as it does to any other key. Nothing is masked"
     )
     return RuleFinding(
         confidence=0.93,

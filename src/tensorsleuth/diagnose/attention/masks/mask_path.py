@@ -37,14 +37,14 @@ class MaskWay:
         return next(apart, None) or next(iter(wider), None)
 
     def widened_at(self) -> tuple[Frame | None, Shape | None]:
-        """Where that is done, and the shape that it makes."""
+        """Return the line that adds the axis, and the resulting shape."""
         spot = self.widened()
         if spot is None:
             return None, None
         return self.own(spot), self._given.training.process.once(SizesOf).at(spot).of(spot.node)
 
     def wraps_at(self) -> Spot | None:
-        """Where it is made less than 0 in a type that has nothing there: `mask - 1`; `1 - mask` is fine."""
+        """Return the line that makes an unsigned mask negative: `mask - 1`. `1 - mask` is fine."""
         return next((one for one in self.ops if one.type == "Sub" and _is_below_nothing(one)), None)
 
     def own(self, spot: Spot) -> Frame | None:
@@ -94,7 +94,7 @@ def _with_views(first: Spot, came: dict[Spot, Spot | None]) -> Iterator[Spot]:
 
 
 def _views(spot: Spot, before: Spot | None) -> list[Spot]:
-    """What stands between an op and the one before it: reshapes, new axes."""
+    """Yield the reshapes and new axes between an op and the one before it."""
     function = spot.function
     assert function is not None
     for source, _ in function.nodes[spot.node].inputs:

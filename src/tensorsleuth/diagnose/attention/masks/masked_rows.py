@@ -39,7 +39,7 @@ def _masked(one: Attention) -> Array:
 
 
 def _covered(weights: Array) -> Array:
-    """Of [samples, heads, rows, columns]: rows that are even, in a mask that hides from the others, but not these."""
+    """Return the uniform rows of [samples, heads, rows, columns], in a mask that hides keys from other rows."""
     keys = weights.shape[-1]
     even = (np.abs(weights - 1 / keys) <= EVEN).all(axis=(0, 1, 3))
     others = weights[:, :, ~even]
@@ -55,7 +55,7 @@ def _finding(training: Training, one: Attention, rows: Array) -> RuleFinding:
     why = (
         f"masks every key of {which} of {one.rows} in `{one.name}`: where all scores are as low as each other, softmax "
         f"gives all {one.columns} keys the same weight ({1 / one.columns:.3g}), those that the mask should hide among "
-        f"them, in every sample and head that was looked at; others do attend to that position, it is no padding"
+        f"them, in every recorded sample and head; other queries attend to that position, so it is not padding"
     )
     said = f"weight {1 / one.columns:.3g} on each key"
     evidence = tuple(piece("also", f"query {int(row)}", said) for row in rows[:MOST_SHOWN])
@@ -73,7 +73,7 @@ def _finding(training: Training, one: Attention, rows: Array) -> RuleFinding:
 
 
 def _mask_line(training: Training, seen: Attention) -> Frame | None:
-    """Where the mask meets the scores."""
+    """Return the line where the mask meets the scores."""
     one = seen_in_graph(training, seen)
     slots = training.around.inputs(one.softmax) if one is not None else []
     masks = (source for slot in slots for source in slot if _is_mask(source))

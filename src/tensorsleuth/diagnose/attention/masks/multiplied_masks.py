@@ -30,7 +30,7 @@ class Multiplied:
 
 
 class MultipliedMasks:
-    """Of all attention of a process, by the name of the softmax."""
+    """The multiplied masks of all attention of a process, by the name of the softmax."""
 
     def __init__(self, process: ProcessTrace) -> None:
         found = (_multiplied(one) for one in attention_of(process.once(Training)))
@@ -82,7 +82,7 @@ def _is_picked(function: Function, softmax: int) -> bool:
 
 
 def _is_mask(function: Function, node: int, depth: int = 0) -> bool:
-    """Is it made to be 0 or 1."""
+    """Return whether it is made to be 0 or 1."""
     if node < 0 or depth > FAR:
         return False
     described = function.nodes[node]
@@ -99,7 +99,7 @@ def _is_mask(function: Function, node: int, depth: int = 0) -> bool:
 
 
 def _leads(function: Function, node: int, scores: int) -> bool:
-    """Is it the scores, or made of them."""
+    """Return whether it is the scores, or made of them."""
     return node >= 0 and (node == scores or scores in _before(function, node)[0])
 
 

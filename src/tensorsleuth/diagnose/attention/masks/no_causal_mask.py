@@ -69,7 +69,7 @@ def _finding(given: Given, one: Sequences, ahead: list[Spot], total: int, shares
     beside = f" ({others} of {total} look back only)" if others else ""
     why = (
         f"computes attention{f' ({layer})' if layer else ''} without a causal mask{beside}: {100 * min(shares):.0f} % "
-        f"of the weight or more is on tokens after the query, at all {len(shares)} looks, while the labels are "
+        f"of the weight or more is on tokens after the query, in all {len(shares)} samples, while the labels are "
         f"{one.name} one later. Each position sees what it has to predict: the loss falls, nothing is learned"
     )
     about = tuple(spot.described.name for spot in ahead if spot.described is not None)

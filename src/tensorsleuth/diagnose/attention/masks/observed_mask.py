@@ -1,4 +1,4 @@
-"""What attention was masked by, as its weights show it: keys that no query gave any weight."""
+"""The mask of an attention, as its weights show it: keys that no query gave any weight."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MaskSeen:
     name: str  # of the mask, in sentences
 
     def judged(self, step: int) -> list[Violation] | None:
-        """What is wrong with the mask at a look; None where no sample with padding was kept."""
+        """Return the faults of the mask at a sample; None if no sample with padding was kept."""
         weights, ids = self._weights(step), self.ids.at.get(step)
         if weights is None or ids is None or len(ids) < len(weights):
             return None
@@ -162,7 +162,7 @@ def _asking(weights: Array, padding: Array) -> Array:
 
 
 def is_mask(series: WatchedSeries | FloatMask, ids: Sequences) -> bool:
-    """Is it 0 and 1, one for each token; floats were not kept."""
+    """Return whether it is 0 and 1, one for each token; floats were not kept."""
     if isinstance(series, FloatMask):
         return False
     kept = Part(series).values()

@@ -38,7 +38,7 @@ class Over:
 
     @property
     def mask(self) -> tuple[Masking, Spot]:
-        """What the mask is, or is made of: a mask that is given, the ids, or something else, such as lengths."""
+        """Return the source of the mask: an input mask, the ids, or something else, such as lengths."""
         own = self.ids.series.name
         given = (pair for name, pair in self.masks.items() if name != own and is_mask(pair[0], self.ids))
         return next(given, None) or self.masks.get(own) or next(iter(self.masks.values()))
@@ -80,7 +80,7 @@ class PaddedAttention:
         return found
 
     def _over(self, texts: KeyTexts, each: Attending, attention: Attention, padded: list[Sequences]) -> Over | None:
-        """Where there is one kind of ids that the keys may be: of the same function, as long as there are keys."""
+        """Return the ids of the keys, if one kind fits: of the same function, as long as there are keys."""
         training, masks = texts.training, texts.given.masks(each.softmax)
         root, read = training.root_of(each.softmax), texts.of(each)
         fitting = [one for one in padded if training.root_of(one.lookup.spot) == root and _is_as_long(one, attention)]

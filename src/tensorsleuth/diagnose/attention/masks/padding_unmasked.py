@@ -8,6 +8,7 @@ from tensorsleuth.diagnose.attention.attention_graph import line_of
 from tensorsleuth.diagnose.attention.masks.padded_attention import Over, PaddedAttention
 from tensorsleuth.diagnose.graph.training import Training
 from tensorsleuth.diagnose.inputs.token_samples import Held, held
+from tensorsleuth.diagnose.inputs.token_wording import sampled
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, once_a_line, piece
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -41,8 +42,8 @@ def _finding(training: Training, over: Over, found: Held, share: float, others: 
     beside = training.layer(others[0].each.softmax) or "another" if others else ""
     why = (
         f"computes attention{f' ({layer})' if layer else ''} over {over.ids.name} without a mask: tokens give "
-        f"{100 * share:.0f} % of their weight to padding (id {over.ids.padding}), in {found.looks} of the "
-        f"{found.total} batches that were looked at" + (f", while {beside} masks the same padding" if others else "")
+        f"{100 * share:.0f} % of their weight to padding (id {over.ids.padding}), in "
+        f"{sampled(found.looks, found.total)}" + (f", while {beside} masks the same padding" if others else "")
     )
     evidence = tuple(piece("also", one.attention.name, "padding has no weight") for one in others[:4])
     confidence, about = 0.9 if others else 0.6, (over.each.name,)

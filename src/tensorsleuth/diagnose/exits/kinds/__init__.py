@@ -23,12 +23,12 @@ def kinds() -> tuple[Kind, ...]:
 
 
 def explain(end: End) -> Told | None:
-    """What the program ended of; None where it ended well, or as somebody wanted."""
+    """Return the cause of the end; None if the program ended well, or as somebody wanted."""
     told = [one for kind in kinds() if (one := kind(end)) is not None]
     return max(told, key=lambda one: one.confidence, default=None)
 
 
 def last_moments(trace: Trace) -> LastMoments | None:
-    """How a run ended, or where it is now; None where no process was recorded."""
+    """Return how a run ended, or where it is now; None if no process was recorded."""
     end = End.of(trace)
     return end.moments(explain(end)) if end is not None else None

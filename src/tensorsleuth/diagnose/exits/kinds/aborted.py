@@ -15,13 +15,13 @@ def match(end: End) -> Told | None:
     if end.signal != "SIGABRT":
         return None
     reason = _STAMP.sub("", end.said[-1]) if end.said else None
-    said = f': it said "{reason}"' if reason else ": what it said last is on its stderr"
+    said = f': its message was "{reason}"' if reason else ": its last message is on stderr"
     frame = end.crashed_at
     if frame is not None:
         where = f"{frame.file}:{frame.line} in {frame.function} was running{also_running(end.doing, frame)}"
     else:
-        where = f"{was_doing(end)} when it ended"
+        where = was_doing(end)
     if reason and _MEMORY.search(reason):
         return Told("aborted-out-of-memory", 0.92, f"Aborted: out of memory{said}. {where}.", "use less at once", frame)
-    fix = "the check that failed says what it met: look at what goes into that line (shapes, sizes, files)"
+    fix = "read the failed check above, then look at the inputs of that line (shapes, sizes, files)"
     return Told("aborted", 0.9, f"Aborted (SIGABRT){said}. {where}.", fix, frame)

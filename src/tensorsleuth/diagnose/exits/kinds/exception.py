@@ -20,15 +20,15 @@ def match(end: End) -> Told | None:
     if uncaught.type in OUT_OF_MEMORY:
         return _out_of_memory(end, uncaught.message, frame)
     message = " ".join(uncaught.message.split())[:LONGEST]
-    where = f"{frame.file}:{frame.line} raised" if frame is not None else "A line that is not known raised"
+    where = f"{frame.file}:{frame.line} raised" if frame is not None else "An unknown line raised"
     return Told("exception", 0.8, f"{where} {uncaught.type}{': ' if message else ''}{message}", None, frame)
 
 
 def _out_of_memory(end: End, message: str, frame: Frame | None) -> Told:
     allocation = wanted(message)
-    making = f"was making {allocation}" if allocation is not None else "asked for more memory than there is"
-    where = f"{frame.file}:{frame.line}" if frame is not None else "a line that is not known"
+    making = f"was making {allocation}" if allocation is not None else "asked for more memory than is available"
+    where = f"{frame.file}:{frame.line}" if frame is not None else "an unknown line"
     bound = end.memory.limit or end.memory.machine
-    there = f" There is {in_bytes(bound)} in all." if bound else ""
-    fix = "make it in parts, in a smaller dtype, or map it from a file (np.memmap, tf.data)"
+    there = f" The machine has {in_bytes(bound)}." if bound else ""
+    fix = "allocate it in parts, in a smaller dtype, or map it from a file (np.memmap, tf.data)"
     return Told("memory-error", 0.95, f"Out of memory (MemoryError): {where} {making}.{there}", fix, frame)

@@ -8,10 +8,8 @@ from tensorsleuth.diagnose.exits.wording import also_running, in_time, was_doing
 
 LONG = 60.0  # seconds without a row that are told where nobody asked for another number
 IDLE = 0.05  # of a core
-WAITS = (
-    "something is waited for that does not come: a lock, a queue, a generator or another process; give it a time limit"
-)
-COMPUTES = "it computes: look for a loop without an end, or for one op that is given far more than you think"
+WAITS = "it waits for something that never comes (a lock, queue, generator or process): give the wait a time limit"
+COMPUTES = "it computes: look for an endless loop, or for one op with a far larger input than intended"
 
 
 def match(end: End) -> Told | None:
@@ -24,7 +22,7 @@ def match(end: End) -> Told | None:
     used = f" It {'waited' if idle else 'computed'} ({busy:.0%} of a core)." if isinstance(busy, float) else ""
     until = f", until {end.signal or 'Ctrl-C'} ended it" if not end.alive else ", and it still runs"
     if frame is not None:
-        where = f"{frame.file}:{frame.line} in {frame.function} was where it stood{also_running(end.doing, frame)}"
+        where = f"{frame.file}:{frame.line} in {frame.function} was running{also_running(end.doing, frame)}"
     else:
         where = was_doing(end)
     sentence = f"Hung: nothing happened for {in_time(quiet)}{until}.{used} {where}."

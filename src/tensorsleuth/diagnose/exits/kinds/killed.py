@@ -15,10 +15,8 @@ def match(end: End) -> Told | None:
     if end.signal != "SIGKILL":
         return None
     counted = end.kernel.get("kills") == 0
-    not_memory = "not the OOM killer, whose count did not change" if counted else "the kernel does not say by whom"
-    sentence = f"Killed by SIGKILL from outside ({not_memory}). {_capital(was_doing(end))} when it ended."
+    not_memory = (
+        "not by the OOM killer: its count did not change" if counted else "the kernel does not record the sender"
+    )
+    sentence = f"Killed by SIGKILL from outside ({not_memory}). {was_doing(end)}."
     return Told("killed", 0.7 if counted else 0.5, sentence, FIX)
-
-
-def _capital(text: str) -> str:
-    return text if "/" in text.split()[0] or ":" in text.split()[0] else text[0].upper() + text[1:]

@@ -18,11 +18,11 @@ class Fault:
 
 
 _HANDED = (
-    "native code went wrong there, not Python: check what is handed to it (shapes, dtypes, indices, what still lives), "
-    "and upgrade the package that it belongs to"
+    "the fault is in native code, not in Python: check its arguments (shapes, dtypes, indices, lifetimes), "
+    "and upgrade the package that contains it"
 )
 FAULTS = {
-    "SIGSEGV": Fault("segfault", "segmentation fault (SIGSEGV): native code touched memory not its own", _HANDED),
+    "SIGSEGV": Fault("segfault", "segmentation fault (SIGSEGV): native code accessed invalid memory", _HANDED),
     "SIGBUS": Fault(
         "bus-error",
         "bus error (SIGBUS): a mapped file was cut short, or shared memory is full",
@@ -31,7 +31,7 @@ FAULTS = {
     "SIGFPE": Fault("arithmetic-fault", "arithmetic fault (SIGFPE): native code divided an integer by 0", _HANDED),
     "SIGILL": Fault(
         "illegal-instruction",
-        "illegal instruction (SIGILL): this processor lacks what the code was built for",
+        "illegal instruction (SIGILL): this processor lacks an instruction that the code was built for",
         "install a build for this processor; TensorFlow's wheels need AVX",
     ),
 }
@@ -47,5 +47,5 @@ def match(end: End) -> Told | None:
     elif end.closed:
         where = "The program had ended: Python was shutting down"
     else:
-        where = f"No Python ran on that thread; {was_doing(end)} when it ended"
+        where = f"No Python ran on that thread. {was_doing(end)}"
     return Told(fault.cause, 0.9, f"Crashed: {fault.words}. {where}.", fault.fix, frame)

@@ -8,7 +8,7 @@ from tensorsleuth.diagnose.health_words import in_bytes, limit_in_bytes
 
 NEAR = 0.85  # of all there is
 MANY = 4  # tensors of one op that are held at once
-FIX = "use a smaller batch or sequence, or make less at that line"
+FIX = "use a smaller batch or sequence, or allocate less at that line"
 
 
 def match(end: End) -> Told | None:
@@ -17,8 +17,8 @@ def match(end: End) -> Told | None:
     confidence = _confidence(end)
     if not confidence:
         return None
-    sure = "" if confidence > 0.8 else " (very likely: nobody says so, but it had nearly all there is)"
-    sentence = f"Killed: out of memory{sure}. {_limit(end)}; {was_doing(end)} when it ended."
+    sure = "" if confidence > 0.8 else " (very likely: no kernel message says so, but it used nearly all memory)"
+    sentence = f"Killed: out of memory{sure}. {_limit(end)}. {was_doing(end)}."
     return Told("killed-out-of-memory", confidence, sentence, _fix(end))
 
 
@@ -58,10 +58,10 @@ def _fix(end: End) -> str:
     making = doing.bytes if doing is not None and not doing.ended else None
     largest = next(iter(memory.largest), None)
     if making and memory.limit and making > memory.limit / 4:
-        return f"what is made there takes {in_bytes(making)} of {in_bytes(memory.limit)} alone: make it smaller"
+        return f"the tensor computed there needs {in_bytes(making)} of {in_bytes(memory.limit)} alone: make it smaller"
     if largest is None or largest.line is None:
         return FIX
     if largest.count >= MANY and largest.bytes > (memory.used or 0) / 4:
-        what = f"{largest.count} tensors that {largest.line} made were still held ({in_bytes(largest.bytes)})"
-        return f"{what}: something keeps them, a list or a history; keep numbers instead (float(x), x.numpy())"
-    return f"{FIX}; the largest then was {in_bytes(largest.bytes)}, of {largest.line}"
+        what = f"{largest.count} tensors that {largest.line} made were still in memory ({in_bytes(largest.bytes)})"
+        return f"{what}: a list or history still holds them. Keep numbers instead (float(x), x.numpy())"
+    return f"{FIX}; the largest tensor was {in_bytes(largest.bytes)}, made at {largest.line}"

@@ -16,7 +16,7 @@ from tensorsleuth.diagnose.inputs.token_samples import FEWEST_LOOKS, Sequences
 from tensorsleuth.trace.process.process import Tensor
 
 FAR = 4  # ops from where weights come in
-# What truth values are made by, of which a mask is a cast.
+# What booleans are made by, of which a mask is a cast.
 TELLS = frozenset(
     ["NotEqual", "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "LogicalNot"]
 )
@@ -43,7 +43,7 @@ def told(names: Iterable[str]) -> str:
 
 
 def _are_even(rows: list[tuple[int, Any]], ids: Sequences) -> bool:
-    """Are they never anything but one number above 0, also where there is padding.
+    """Return whether they are never anything but one number above 0, also where there is padding.
 
     Padding that weighs less than tokens do may be meant so.
     """
@@ -58,7 +58,7 @@ def _is_even(row: Any) -> bool:
 
 
 def _name(given: Given, number: int) -> str:
-    """What the program calls weights where they come in; else what they are."""
+    """Return the program's name of weights where they come in; else their kind."""
     for _ in range(FAR):
         tensor, spot = given.training.process.tensor(number), given.made_by(number)
         if tensor is None or spot is None or spot.type in INPUT:
@@ -73,7 +73,7 @@ def _name(given: Given, number: int) -> str:
 
 
 def _name_given(given: Given, tensor: Tensor | None, number: int) -> str:
-    """Parts of a batch have names where they are whole numbers: what comes last, after labels, are weights."""
+    """Parts of a batch have names where they are integers: what comes last, after labels, are weights."""
     if tensor is None or tensor.function is None or tensor.instance is None:
         return WEIGHTS
     if tensor.node is None:

@@ -1,4 +1,4 @@
-"""What XLA computes without a word and TensorFlow's own kernels refuse: an index beyond the end takes the last row."""
+"""Ops that XLA computes silently and TensorFlow's own kernels refuse: an index out of range takes the last row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which whole numbers a type holds, and what becomes of those that it does not."""
+"""The integers that a dtype holds, and the results for those that it does not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def last_held(dtype: int) -> int | None:
 
 
 def cast_to(dtype: int, numbers: NDArray[Any]) -> Whole:
-    """What whole numbers from 0 on become: floats take the nearest that they have, integers start over."""
+    """Return the results of casting integers from 0 on: floats round to the nearest, integers wrap around."""
     known, whole = dtype_of(dtype), np.asarray(numbers).astype(np.int64)
     if known.kind is Kind.FLOAT:
         return _rounded(whole, DIGITS[known.name])

@@ -42,7 +42,7 @@ class Narrow:
 
 
 class NarrowIds:
-    """Of all functions of a process that train."""
+    """The narrow ids of all functions of a process that train."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._process, self._given = process, process.once(Given)
@@ -81,7 +81,7 @@ class NarrowIds:
         return None
 
     def _kept(self, spot: Spot, way: list[int]) -> Part | None:
-        """Of ids that are cut and clipped on their way, it is not known which they are."""
+        """Return the kept ids, unless they are sliced and clipped on the way: then they are not known."""
         made = (self._given.made_by(tensor) for tensor in way)
         whole = self._given.known.get(way[0]) if all(one is None or one.type != SLICE for one in made) else None
         return Part(whole) if whole is not None else self._given.origin(spot, 1)
@@ -100,7 +100,7 @@ class NarrowIds:
             spot, slot = before, self._picked(before) if before.type in PICKS else 0
 
     def _picked(self, spot: Spot) -> int:
-        """Which slot of a `where` has the ids: a constant is what is put in the place of others."""
+        """Return the slot of a `where` with the ids: a constant replaces others."""
         made = [self._given.made_by(source) for source in self._sources(spot, 2)]
         return 1 if any(one is not None and one.type == "Const" for one in made) else 2
 

@@ -26,7 +26,7 @@ class Specials:
 
 
 def specials_of(one: Sequences) -> Specials:
-    """What every padded row begins with, and ends with, if no row has it anywhere else."""
+    """Return the tokens that every padded row begins and ends with, if no row has them anywhere else."""
     if one.padding is None:
         return Specials()
     rows = [_row(ids, one.padding) for ids in one.at.values()]
@@ -51,7 +51,7 @@ def _alike(one: Sequences, tokens: Array, edge: int) -> int | None:
 
 
 def _comes_inside(ids: Array, token: int, padding: int | None, edge: int) -> bool:
-    """Is it anywhere but at the beginning, or the end, of a row."""
+    """Return whether it is anywhere but at the beginning, or the end, of a row."""
     at, real = ids == token, ids != padding
     before = np.cumsum(real, axis=1) if edge == 0 else np.cumsum(real[:, ::-1], axis=1)[:, ::-1]
     return bool((at & (before > 1)).any())

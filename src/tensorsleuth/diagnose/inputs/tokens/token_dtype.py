@@ -44,7 +44,7 @@ def _judged(given: Given, narrow: NarrowIds, one: Narrow) -> Iterator[RuleFindin
 
 
 def _changed(one: Narrow, part: Part, name: str) -> Held | None:
-    """What was kept of them says which became others."""
+    """Return the kept ids that became others."""
     kept = part.values()
     wrong = {step: violation for step, ids in kept.items() if (violation := _of_batch(one, name, ids)) is not None}
     first = min(wrong, default=None)
@@ -101,6 +101,6 @@ def _place(given: Given, one: Narrow, name: str) -> tuple[Frame | None, str]:
 
 _WIDER = "keep ids in int32: larger ones have started over and are others, without an error"
 _WHOLE = (
-    "keep ids whole numbers all the way: ids.astype('int32'), and Input(…, dtype='int32'). Keras makes floats of what "
+    "keep ids integers all the way: ids.astype('int32'), and Input(…, dtype='int32'). Keras makes floats of what "
     "goes into an Input without a dtype, and floats the type of the policy (mixed precision) before each layer"
 )

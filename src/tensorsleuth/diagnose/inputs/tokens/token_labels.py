@@ -20,7 +20,7 @@ from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import Inside
 
-MOVED_BY_BOTH = "pass labels=input_ids: the model moves them itself, once more than the data did"
+MOVED_BY_BOTH = "pass labels=input_ids: the model shifts them itself, once more than the data did"
 IGNORED = "set labels to -100 where there is padding (the mask is 0): this loss leaves those out"
 EVEN = "weigh what is padding (id {pad}) with 0: now all positions weigh the same, as if there were no weights"
 

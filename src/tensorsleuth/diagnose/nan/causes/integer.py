@@ -24,7 +24,7 @@ def match(case: Case) -> Story | None:
         why = f"computes more than {dtype} can hold: it wraps around below 0, and {case.op.lower()} of that is NaN"
         return Story("integer-overflow", 0.97, why, _WIDER, site=site)
     if case.op in DIVIDES and any(one.count("zero") for one in bad) and integers[0].type in WHOLE:
-        why = "divides whole numbers: what is below 1 becomes 0, and that is divided by"
+        why = "divides integers: what is below 1 becomes 0, and that is divided by"
         return Story("integer-division", 0.97, why, _FLOAT, site=site)
     return None
 

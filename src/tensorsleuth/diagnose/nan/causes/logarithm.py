@@ -39,7 +39,7 @@ def match(case: Case) -> Story | None:
 
 
 def _underflowed_in_half(case: Case) -> str | None:
-    """What computed, in half precision, probabilities that float32 would have held."""
+    """Return the op that computed, in half precision, probabilities that float32 would have held."""
     made = case.spot_before(*_PROBABILITIES, "Exp", "Cast", "Mul")
     while made is not None and made.type in ("Cast", "Mul"):
         made = next((one for one in case.around.before(made, 2) if one.type in (*_PROBABILITIES, "Exp", "Mul")), None)
@@ -51,7 +51,7 @@ def _underflowed_in_half(case: Case) -> str | None:
 
 
 def _saturated(case: Case) -> str | None:
-    """What computed probabilities, some of them 0 or 1 as far as is known, that the log was taken of."""
+    """Return the op that computed the log's probabilities, if some are known to be 0 or 1."""
     made = case.spot_before(*_PROBABILITIES, depth=3)
     if made is None and _is_sigmoid_by_hand(case):
         return "Sigmoid"

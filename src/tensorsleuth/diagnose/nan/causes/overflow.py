@@ -82,7 +82,7 @@ def _exponential(case: Case) -> Story:
 
 
 def _argument(case: Case, limit: int) -> str:
-    """How large it was; what TensorFlow fused into the op, as the minus of exp(-x), was not seen."""
+    """Return the argument's size in words; an op fused into this one, such as the minus of exp(-x), has no row."""
     x = case.input(0)
     if x is None or not x.known:
         return "of large numbers"

@@ -49,7 +49,7 @@ def _is_made_of_nan(training: Training, spot: Spot, rows: Array) -> Array:
 
 
 def _units_on(process: ProcessTrace, rows: Array) -> Array:
-    """How many are on for a sample, or for a position in one, on average; a NaN is not off."""
+    """Return the mean number of active units of a sample, or of a position in one; a NaN counts as active."""
     last = np.array([shape[-1] if shape else 0 for shape in process.shapes])
     elements = elements_of(rows)
     on: Array = last[np.minimum(rows["shape"], len(last) - 1)] * (elements - rows["zero"]) / np.maximum(elements, 1)
@@ -63,8 +63,8 @@ def _finding(training: Training, spot: Spot, rows: Array, dead: int) -> RuleFind
     always = dead == len(rows)
     when = f"in all {len(rows):,} steps" if always else f"in each of the last {dead:,} of {len(rows):,} steps"
     why = (
-        f"puts out {share} {when}{f' ({layer})' if layer else ''}: this ReLU is off for nearly every unit of every "
-        "sample, so next to nothing of the input gets through, and next to no gradient back"
+        f"puts out {share} {when}{f' ({layer})' if layer else ''}: this ReLU is inactive for nearly every unit of "
+        "every sample, so almost no signal passes forward and almost no gradient passes back"
     )
     evidence = Evidence("out", spot.type, spot.type, dtype_of(int(last["dtype"])).name, shape, describe_health(last))
     return RuleFinding(
@@ -88,6 +88,6 @@ _AT_ONCE = (
     "one sign; he_normal for the kernel, zeros for the bias, or a leaky ReLU"
 )
 _LATER = (
-    "a step threw all its weights to where the ReLU is off: a smaller learning rate, warm-up, or clipping of the "
+    "a step moved its weights to where the ReLU is inactive: a smaller learning rate, warm-up, or clipping of the "
     "gradients; a leaky ReLU or gelu can come back"
 )

@@ -42,9 +42,9 @@ def _explodes(pace: Pace) -> bool:
 def _finding(training: Training, pace: Pace) -> RuleFinding:
     first, last, rate = float(np.median(pace.gradient[:EARLY])), float(pace.gradient[-1]), rate_of(training)
     why = (
-        f"trains with gradients that explode: their norm is {first:.3g} at the first looks and {last:.3g} in step "
+        f"trains with gradients that explode: their norm is {first:.3g} in the first samples and {last:.3g} in step "
         f"{int(pace.steps[-1])}, and a step moves the weights by {pace.ratio[-1]:.2g} times their own length"
-        f"{f', at a learning rate of {rate:.3g}' if rate is not None else ''}: each overshoots by more than the last"
+        f"{f', at a learning rate of {rate:.3g}' if rate is not None else ''}: each overshoots more than the last"
     )
     looks = [piece("also", f"step {step}", said) for step, said in _looks(pace)]
     return RuleFinding(
@@ -65,5 +65,5 @@ def _looks(pace: Pace) -> Iterator[tuple[int, str]]:
 
 _SMALLER = (
     "a smaller learning rate, or clip the gradients by their norm (clipnorm=1.0, tf.clip_by_global_norm); inputs and "
-    "targets around 0 with a spread of 1 make room for larger rates"
+    "targets around 0 with a spread of 1 allow larger rates"
 )

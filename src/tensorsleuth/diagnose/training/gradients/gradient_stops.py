@@ -31,7 +31,7 @@ def what_stops(training: Training, loss: Spot) -> Spot | None:
 
 
 def _inputs(training: Training, spot: Spot) -> Iterator[Spot]:
-    """What an op is computed from, one by one: a gradient may be stopped where `Around` sees through."""
+    """Return the inputs of an op one by one: a gradient may stop where `Around` sees through."""
     function = spot.function
     for number, _ in spot.described.inputs if function is not None and spot.described is not None else ():
         if number >= 0 and function is not None and function.nodes[number].type in CUTS:

@@ -50,8 +50,8 @@ def _finding(training: Training, spot: Spot, root: Spot, rows: Array) -> RuleFin
     scaled = next((user for user in training.around.after(root) if not user.is_gradient), root)
     one = f", of which the last axis has a single number: {list(shape)}" if shape and shape[-1] == 1 else ""
     why = (
-        f"normalises values that are all alike{f' ({layer})' if layer else ''}{one}: their variance is 0 in all "
-        f"{len(rows):,} steps, so what comes out is the same for every input"
+        f"normalizes values that are all equal{f' ({layer})' if layer else ''}{one}: their variance is 0 in all "
+        f"{len(rows):,} steps, so the output is the same for every input"
     )
     evidence = Evidence("in", spot.type, spot.type, dtype_of(int(last["dtype"])).name, shape, describe_health(last))
     return RuleFinding(

@@ -52,8 +52,8 @@ def _finding(training: Training, spot: Spot, one: WatchedSeries) -> RuleFinding:
     name, share = spot.type.lower(), f"{100 * largest:.2g} %" if largest > 1e-4 else "less than 0.01 %"
     why = (
         f"puts {'±1' if name == 'tanh' else '0 and 1'} out{f' ({layer})' if layer else ''} for nearly every sample and "
-        f"unit at each of {len(one)} looks up to step {int(one.steps[-1])}: the slope of {name} is {share} "
-        "of its steepest there, so next to no gradient gets through, and inputs that differ look the same"
+        f"unit at each of {len(one)} samples up to step {int(one.steps[-1])}: the slope of {name} is {share} "
+        "of its steepest there, so almost no gradient passes, and different inputs give the same output"
     )
     last = one.rows[-1]
     said = f"mean slope {share} of the steepest, range {last['min']:.4g} … {last['max']:.4g}"

@@ -38,7 +38,7 @@ RULE = Rule(id="vanishing-gradients", severity=Severity.WRONG, find=find)
 
 
 def _size(one: WatchedSeries) -> Array:
-    """Of one number of the gradient, as a root mean square: large matrices are no more than small ones."""
+    """Return the root mean square of a gradient: large matrices count no more than small ones."""
     size: Array = one.norm / np.sqrt(np.maximum(one.rows["elements"], 1))
     return size
 
@@ -58,7 +58,7 @@ def _finding(process: ProcessTrace, matrices: list[WatchedSeries], sizes: Array)
     why = (
         f"makes weights whose gradients vanish: {typical[-1]:.2g} a weight in `{last.name}`, {typical[0]:.2g} in "
         f"`{first.name}`, {len(matrices)} layers before, about {each:.2g} times from each to the one before it, at all "
-        f"{sizes.shape[1]} looks up to step {int(first.steps[-1])}: the first layers do not learn"
+        f"{sizes.shape[1]} samples up to step {int(first.steps[-1])}: the first layers do not learn"
     )
     shown = [0, len(matrices) // 2, len(matrices) - 1]
     evidence = tuple(piece("also", matrices[at].name, f"gradient {typical[at]:.2g} a weight") for at in shown)

@@ -50,7 +50,7 @@ def _zero_looks(gradients: list[WatchedSeries]) -> int:
 
 
 def _is_left(losses: Array) -> bool:
-    """Is there something that could be learned: the loss is not zero, nor has it come down."""
+    """Return whether there is something that could be learned: the loss is not zero, nor has it come down."""
     size = np.abs(losses[np.isfinite(losses)])
     last = float(np.median(size[-max(len(size) // PART, 1) :])) if len(size) else 0.0
     return len(size) == len(losses) and last > LEAST_LOSS and last > LEFT * float(size[0])
@@ -60,10 +60,10 @@ def _finding(training: Training, gradients: list[WatchedSeries], zeros: int, los
     stop, step = what_stops(training, loss), int(gradients[0].steps[-zeros])
     what = f"lets no gradient through ({_said(training, stop)})" if stop else "computes a loss without gradients"
     why = (
-        f"{what}: those of all {many(len(gradients), 'variable')} are exactly 0 at the last {zeros} looks, from step "
+        f"{what}: those of all {many(len(gradients), 'variable')} are exactly 0 in the last {zeros} samples, from step "
         f"{step} on, while the loss is {losses[-1]:.4g}, {losses[0]:.4g} in the first step: nothing is learned"
     )
-    said = [(one.name, f"gradient 0 at {zeros} of {len(one)} looks") for one in gradients[:3]]
+    said = [(one.name, f"gradient 0 in {zeros} of {len(one)} samples") for one in gradients[:3]]
     evidence = tuple(piece("also", name, words) for name, words in said)
     return RuleFinding(
         confidence=0.92,
@@ -91,7 +91,7 @@ _BEYOND = (
     "learned from, or take a smooth bound (sigmoid, softplus)"
 )
 _SMOOTH = (
-    "steps (sign, round, argmax, comparisons, whole numbers) are for metrics: compute the loss of what goes into them, "
+    "steps (sign, round, argmax, comparisons, integers) are for metrics: compute the loss of what goes into them, "
     "or of something smooth in their place (sigmoid, softmax)"
 )
 _LOOK = (

@@ -155,7 +155,7 @@ class Spread:
         return False
 
     def _levels(self, level: set[Spot]) -> Iterator[set[Spot]]:
-        """What is computed of it, step by step."""
+        """Yield the tensors computed from it, level by level."""
         for _ in range(DEPTH):
             users = {user for one in level for user in self._around.after(one) if not user.is_gradient}
             users = {user for user in users if not self._is_backward(user)}

@@ -81,5 +81,5 @@ def _finding(training: Training, spot: Spot, classes: int, quarters: list[float]
 
 _PAIRS = (
     "look whether inputs and labels still belong together (shuffled alike, joined by the same key), then at the "
-    "learning rate, and at layers whose gradient is zero; a model should fit ten samples by heart"
+    "learning rate, and at layers whose gradient is zero; a model should be able to overfit ten samples"
 )

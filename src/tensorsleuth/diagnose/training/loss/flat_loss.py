@@ -53,12 +53,12 @@ def _finding(training: Training, pace: Pace, losses: Array) -> RuleFinding:
     first, second = (float(np.mean(half)) for half in np.array_split(losses, 2))
     rate, ratio = rate_of(training), float(np.max(pace.ratio))
     why = (
-        f"trains {len(losses):,} steps and the loss stays where it was: {first:.4g} in the first half of them and "
+        f"trains {len(losses):,} steps and the loss does not change: {first:.4g} in the first half of them and "
         f"{second:.4g} in the second. Gradients are not zero, but a step moves the weights by {ratio:.1g} of their "
-        f"length{f', at a learning rate of {rate:.2g}' if rate is not None else ''}, which is next to nothing"
+        f"length{f', at a learning rate of {rate:.2g}' if rate is not None else ''}, which is too small to learn"
     )
     said = f"gradients {np.median(pace.gradient):.3g}, weights {np.median(pace.weight):.3g}, update {ratio:.1g} of them"
-    evidence = (piece("also", f"{len(pace.steps)} looks", said),)
+    evidence = (piece("also", f"{len(pace.steps)} samples", said),)
     return RuleFinding(
         confidence=0.92,
         why=why,

@@ -39,7 +39,7 @@ RULE = Rule(
 
 
 def _rows(process: ProcessTrace, training: Training, one: Clipped) -> Array:
-    """What was clipped, from step to step; of what XLA compiles, at the looks, where a layer put it out."""
+    """Return the clipped values by step; for compiled functions, the layer's outputs at the samples."""
     seen = training.rows((one.given, one.minimum))
     node = one.given.described
     looks = [layer.rows for layer in process.once(Inside).layers if node is not None and layer.op == node.name]

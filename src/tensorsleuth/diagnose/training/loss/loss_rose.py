@@ -56,6 +56,6 @@ def _finding(training: Training, losses: Array) -> RuleFinding:
 
 
 _LOOK = (
-    "it may be meant: goals that move (Q-learning), a weight of the loss that grows, data that gets harder; else look "
-    "at the sign of the loss and of the update, at the learning rate, and at the order of the data"
+    "it may be intended: moving targets (Q-learning), a growing loss weight, harder data. Otherwise "
+    "check the sign of the loss and of the update, the learning rate, and the order of the data"
 )

@@ -33,7 +33,7 @@ def _finding(training: Training, scale: Array, halved: int) -> RuleFinding:
     since = int(np.flatnonzero(scale <= COLLAPSED)[0])
     why = (
         f"scales the loss for float16, and the scale collapses: {scale[0]:.6g} at the start, {scale[-1]:.3g} after "
-        f"{len(scale):,} steps. In {halved:,} of them a gradient was not finite, and the step was thrown away; from "
+        f"{len(scale):,} steps. In {halved:,} of them a gradient was not finite, and the step was skipped; from "
         f"step {since} on they do not fit into float16 even as they are"
     )
     shown = sorted({0, since, len(scale) - 1})

@@ -1,4 +1,4 @@
-"""Where a loss takes numbers for probabilities, or for logits: what a graph hands to logs and cross-entropies."""
+"""Places where a loss takes numbers for probabilities or for logits: the inputs of logs and cross-entropies."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def taken_for_logits(training: Training) -> Iterator[tuple[Spot, Spot]]:
 
 
 def sigmoid_losses(training: Training) -> Iterator[Spot]:
-    """What each sigmoid cross-entropy of logits adds up to, sample by sample."""
+    """Yield the sum of each sigmoid cross-entropy of logits, sample by sample."""
     for spot in training.forward(("Log1p",)):
         if _sigmoid_logits(training, spot):
             yield from (user for user in training.around.after(spot) if user.type == "AddV2" and not user.is_gradient)
@@ -103,7 +103,7 @@ def _number(training: Training, spot: Spot, depth: int = DEPTH) -> float | None:
 
 
 def _is_between(training: Training, clip: Spot, minimum: Spot) -> bool:
-    """Is it clipped to just above 0 and just below 1."""
+    """Return whether it is clipped to just above 0 and just below 1."""
     least, most = (_bound(training, one) for one in (clip, minimum))
     return 0 < least <= LOW and HIGH <= most <= 1
 
@@ -115,7 +115,7 @@ def _bound(training: Training, spot: Spot) -> float:
 
 
 def _whole(training: Training, share: Spot) -> Spot | None:
-    """What is divided by its own sum."""
+    """Return the tensor that is divided by its own sum."""
     if share.type not in ("RealDiv", "DivNoNan"):
         return None
     (parts, sums) = (_sources(training, share, slot) for slot in (0, 1))

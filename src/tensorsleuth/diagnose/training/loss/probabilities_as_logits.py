@@ -38,7 +38,7 @@ def _finding(training: Training, loss: Spot, logits: Spot) -> RuleFinding:
     why = (
         f"computes a cross-entropy of logits, but is given what a {first} put out{f' ({layer})' if layer else ''}, "
         f"between 0 and 1: the loss takes a {second} of it once more, so that no sample can lose less than "
-        f"{_floor(second, classes)}, however sure the model is, and gradients are small"
+        f"{_floor(second, classes)}, however confident the model is, and gradients are small"
     )
     evidence = (piece("in", layer or logits.type, f"the output of {logits.type}", training.frame(logits)),)
     return RuleFinding(
@@ -53,7 +53,7 @@ def _finding(training: Training, loss: Spot, logits: Spot) -> RuleFinding:
 
 
 def _floor(second: str, classes: int) -> str:
-    """What a sample loses at least: with a 1 for its class and 0 for all others."""
+    """Return the least loss of a sample: with a 1 for its class and 0 for all others."""
     if second == "sigmoid":
         return f"{math.log1p(math.exp(-1)):.3g} (0.693 where its label is 0)"
     return f"{math.log1p((classes - 1) / math.e):.3g}" if classes > 1 else "log(1 + (classes − 1) / e)"

@@ -32,7 +32,7 @@ RULE = Rule(id="frozen-weights", severity=Severity.WRONG, find=find, supersedes=
 
 
 def _reads(training: Training, written: Written, root: int) -> list[Spot]:
-    """Where a function that trains reads weights that are written."""
+    """Yield the reads of written weights in a function that trains."""
     catalogue = training.process.catalogue
     captures = catalogue.functions[catalogue.instances[root].function].captures.values()
     trained = {int(one["uid"]) for one in captures if one.get("trainable") and one["uid"] in written.by_functions}
@@ -59,7 +59,7 @@ def _finding(training: Training, written: Written, root: int, rows: dict[Spot, A
     why = (
         f"writes {many(len(handles), 'variable')} in each of {steps:,} steps and changes none of them: "
         + ("the learning rate is 0" if zero else "every update is zero")
-        + ", so the model is what it was at the start"
+        + ", so the model has not changed since the start"
     )
     said = [(training.variables.name(handle), part[0]) for handle, part in zip(handles, rows.values())]
     evidence = tuple(piece("also", name, _range(row, steps)) for name, row in said[:MOST_SHOWN])
@@ -79,6 +79,6 @@ def _range(row: Array, steps: int) -> str:
 
 
 _RATE = (
-    "print the learning rate that the optimizer uses in a step: a schedule that divides whole numbers, has no steps "
+    "print the learning rate that the optimizer uses in a step: a schedule that divides integers, has no steps "
     "left or was given 0; else look for gradients that are all zero (tf.stop_gradient, argmax, rounding)"
 )

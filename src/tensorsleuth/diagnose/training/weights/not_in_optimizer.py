@@ -82,5 +82,6 @@ def _finding(
 
 _ALL = (
     "collect model.trainable_variables after the model has been built (called once), and from every part of it; a "
-    "layer in a Lambda or in a container that Keras does not track has to be added; if it is to stay, trainable=False"
+    "layer in a Lambda or in a container that Keras does not track has to be added; if it should stay constant, "
+    "use trainable=False"
 )

@@ -42,7 +42,7 @@ def _finding(training: Training, name: str, rows: Array, shape: tuple[int, ...])
     table = next((one for one in training.variables.names.items() if one[1].replace("/", "_") == slot), None)
     why = (
         f"makes an embedding of {shape[0]:,} rows, and in {len(rows):,} steps {still:,} of them "
-        f"({100 * still / shape[0]:.0f} %) never got a gradient: no sample has their ids, they stay as they were drawn"
+        f"({100 * still / shape[0]:.0f} %) never got a gradient: no sample has their ids"
     )
     frame = training.variables.made_at(table[0]) if table is not None else None
     evidence = (piece("also", table[1] if table is not None else name, f"{list(shape)}, {still:,} rows never moved"),)

@@ -101,5 +101,5 @@ def _finding(training: Training, table: WatchedSeries, output: WatchedSeries, ca
 
 _ONE = (
     "use one variable for both: tf.matmul(x, embedding.embeddings, transpose_b=True) for the logits, or keras-hub's "
-    "ReversibleEmbedding; if only the start was to be the same, nothing is wrong"
+    "ReversibleEmbedding; if only the initial values should be equal, nothing is wrong"
 )

@@ -193,7 +193,7 @@ class Pauses:
 
 
 def patience() -> float:
-    """How long to wait for somebody where there is no terminal; 0: for ever."""
+    """Return the seconds to wait for somebody if there is no terminal; 0 is for ever."""
     text = os.environ.get("SLEUTH_PAUSE_TIMEOUT", "")
     try:
         return max(0.0, float(text)) if text else PATIENCE

@@ -1,4 +1,4 @@
-"""What a debugger can ask of a paused program, and tell it."""
+"""The requests that a debugger can send to a paused program."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Server:
 
     @property
     def place(self) -> Path:
-        """What to give to `sleuth debug --attach`: the run, or the folder of the socket where there is none."""
+        """Return the argument of `sleuth debug --attach`: the run, or the socket's folder if there is none."""
         return self._announced.parent if self._announced is not None else self._folder
 
     def announce(self, folder: Path | None) -> None:

@@ -44,7 +44,7 @@ class Terminal:
             os.write(self._descriptor, text.encode("utf-8", "replace"))
 
     def line(self, over: Callable[[], bool]) -> str | None:
-        """What the user typed; None where the pause ended meanwhile. The terminal itself does the editing."""
+        """Return the typed line; None if the pause ended meanwhile. The terminal itself does the editing."""
         while not over():
             ready, _, _ = select.select([self._descriptor], [], [], TICK)
             if ready:
@@ -119,7 +119,7 @@ def talk(screen: Terminal, pauses: Any, over: Callable[[], bool]) -> None:
 
 
 def reply(ask: Callable[[dict[str, Any]], dict[str, Any]], typed: str) -> str:
-    """What a command says."""
+    """Return the output of a command."""
     word, _, rest = typed.partition(" ")
     name, rest = _SHORT.get(word, word), rest.strip()
     try:
@@ -138,7 +138,7 @@ Ask = Callable[[dict[str, Any]], dict[str, Any]]
 def _where(ask: Ask, rest: str) -> str:
     status = ask({"do": "status"})
     place = status["where"]
-    line = f"{place['file']}:{place['line']}" if place["file"] else "a line that is not known"
+    line = f"{place['file']}:{place['line']}" if place["file"] else "an unknown line"
     seen = ", ".join(f"{name} {value:.6g}" for name, value in status["seen"].items())
     return (
         f"{place['tensor']} ({place['op']}) {status['dtype']} {status['shape']} · layer {place['layer']}\n"

@@ -1,4 +1,4 @@
-"""What the trace knows around the tensor at which the program is paused."""
+"""The trace around the tensor at which the program is paused."""
 
 from __future__ import annotations
 

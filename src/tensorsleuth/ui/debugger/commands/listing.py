@@ -100,7 +100,7 @@ COMMANDS = (
             option("-t", "--type", "--op_type_filter", help="only types of op that begin so: a regular expression"),
             option("--step", help="only this training step", type=int),
             option("-s", "--sort_by", help=f"one of {', '.join(SORTS)}"),
-            option("-r", "--reverse", help="the other way round", action="store_true"),
+            option("-r", "--reverse", help="in reverse order", action="store_true"),
             option("--limit", help="how many to show", type=int, default=SHOWN),
         ),
         ("list_tensors",),

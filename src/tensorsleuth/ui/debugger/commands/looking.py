@@ -72,7 +72,7 @@ def statistics(event: TensorEvent) -> list[Block]:
 
 
 def _summary(value: Array) -> Block:
-    """The same, counted in a value that is at hand."""
+    """Return the summary, counted in a value that is at hand."""
     if value.dtype.kind not in "fiub":
         raise SleuthError(f"-s takes numbers, and these are {value.dtype}.")
     numbers = value.astype(np.float64).ravel()
@@ -85,7 +85,7 @@ def _summary(value: Array) -> Block:
 
 
 def _live_value(debugger: Debugger, live: Live, name: str, part: str, arguments: Arguments) -> Result:
-    """What the tensor holds now; what was recorded of it where the program no longer has it."""
+    """Return the tensor's value now; the recorded one if the program no longer has it."""
     try:
         answer = live.ask("value", name=name or None, slice=part)  # None: the one that it is paused at
         name = name or str(place_of(live.ask("status")).get("name"))
@@ -146,7 +146,7 @@ COMMANDS = (
     Command(
         "pt",
         print_tensor,
-        "Print a tensor, or a part of it; the one that is looked at where none is named.",
+        "Print a tensor, or a part of it; the selected one if none is named.",
         (
             option("tensor", help="a name, a number of a list, a slice: Log:0, #41, Log:0[0, :]", nargs="?"),
             option("-r", "--ranges", help="mark values in a range: '[0, 1]', '[[-inf, -5], [5, inf]]'"),

@@ -46,7 +46,7 @@ def _asked(debugger: Debugger, arguments: Arguments) -> tuple[str, int | None]:
         return found[0], arguments.line if arguments.line is not None else found[1]
     source = debugger.focus.source if debugger.focus is not None else None
     if source is None:
-        raise SleuthError("ps which file? What is looked at has no line of the program. See the files: ls")
+        raise SleuthError("ps needs a file: the current tensor has no source line. List the files with ls.")
     return source.file, source.line
 
 

@@ -75,7 +75,7 @@ def went(debugger: Debugger, place: int) -> Result:
 
 
 def here(debugger: Debugger) -> Result:
-    """Which tensor is looked at."""
+    """Return the selected tensor."""
     assert debugger.focus is not None
     one = portrait(debugger.focus)
     title = f"#{debugger.place()}  {one.name}  {one.op}  {one.kind}  {one.when}  {one.line or ''}".rstrip()
@@ -88,7 +88,7 @@ def where(debugger: Debugger, arguments: Arguments) -> Result:
         follow(debugger, status)
         return told(status)
     if debugger.focus is None:
-        return say("no tensor is looked at yet: next, step, find TEXT")
+        return say("no tensor is selected yet: next, step, find TEXT")
     return here(debugger)
 
 
@@ -116,7 +116,7 @@ def _live_step(debugger: Debugger) -> int:
 
 
 def told(status: dict[str, object]) -> Result:
-    """Where a live program stands, and why."""
+    """Return the state of a live program, and why it paused."""
     if status.get("state") != "paused":
         return say("the program runs. It has not paused yet: where", Tone.GOOD)
     place = place_of(status)
@@ -160,6 +160,6 @@ COMMANDS = (
     Command(
         "until", until, "Go to the next tensor for which a filter holds.", raw="filter", example="until abs_max > 1e4"
     ),
-    Command("where", where, "Say which tensor is looked at; of a live program, where it is paused."),
+    Command("where", where, "Print the selected tensor; of a live program, where it is paused."),
     Command("stop", stop, "Stop the live program."),
 )

@@ -39,5 +39,5 @@ COMMANDS = (
     Command("why", why, "Name the line where the first bad value was born, and go there."),
     Command("next", next_alert, "Go to the next bad tensor.", aliases=("n",)),
     Command("prev", previous_alert, "Go to the bad tensor before.", aliases=("p",)),
-    Command("back", back, "Go back to the tensor looked at before."),
+    Command("back", back, "Go back to the tensor selected before."),
 )

@@ -155,7 +155,7 @@ def _controls(debugger: Debugger, op: Op, what: str) -> Block:
 
 
 _WALK = (
-    option("node", help="a name or a number of a list; what is looked at where there is none", nargs="?"),
+    option("node", help="a name or a number of a list; the selected tensor if none is named", nargs="?"),
     option("-c", "--control", help="control dependencies too", action="store_true"),
     option("-r", "--recursive", help="and theirs, and so on", action="store_true"),
     option("-d", "--depth", help=f"how deep, {DEPTH} with -r", type=int),
@@ -167,7 +167,7 @@ COMMANDS = (
         node_info,
         "Tell about an op: layer, device, line, neighbours, health.",
         (
-            option("node", help="a name or a number of a list; what is looked at where there is none", nargs="?"),
+            option("node", help="a name or a number of a list; the selected tensor if none is named", nargs="?"),
             option("-a", "--attributes", help="its attributes", action="store_true"),
             option("-d", "--dumps", help="every time it was computed", action="store_true"),
             option("-t", "--traceback", help="the stack that made it", action="store_true"),

@@ -99,14 +99,14 @@ def _without_end(names: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def _shared(scopes: Sequence[Sequence[str]]) -> int:
-    """How many are the same in all, from the first on; none of a single name, which has nothing to differ from."""
+    """Return the number of leading parts that all names share; 0 for a single name."""
     if len(scopes) < 2:
         return 0
     return next((at for at, same in enumerate(zip(*scopes, strict=False)) if len(set(same)) > 1), min(map(len, scopes)))
 
 
 def _headings(names: Sequence[str], room: int) -> list[str]:
-    """Of each the scopes to write above it: as few as leave a rest that fits, and those that others have as well."""
+    """Return the scopes to write above each name: as few as let the rest fit, and those that others share."""
     needed = {_heading(name, room) for name in names} - {""}
     within = [[heading for heading in needed if name.startswith(f"{heading}/")] for name in names]
     return [max(one, key=len, default="") for one in within]

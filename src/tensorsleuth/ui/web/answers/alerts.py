@@ -38,7 +38,7 @@ def answer_next(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def _beyond(opened: OpenRun, places: Array, id: str, forward: bool) -> Array:
-    """Those of some places that come after a tensor, or before it."""
+    """Return the bad tensors of some places that come after a tensor, or before it."""
     order, here = opened.table.order, opened.table.place(id)
     ranks = np.empty(len(opened.table), np.int32)
     ranks[order] = np.arange(len(order), dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Which tensors a list is about."""
+"""The filters of a list of tensors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def select(opened: OpenRun, asked: Parameters) -> Array:
 
 
 def _tests(opened: OpenRun, asked: Parameters) -> Iterator[Test]:
-    """What must hold of a tensor's op."""
+    """Yield the conditions on a tensor's op."""
     name, kind, layer = (parameters.text(asked, field) for field in ("name", "op", "layer"))
     graph, file, line = parameters.text(asked, "graph"), asked.get("file"), parameters.whole_or_none(asked, "line")
     if name:
@@ -97,7 +97,7 @@ def _health(table: Table, places: Array, asked: Parameters) -> Array:
 
 
 def having(table: Table, bad: Array, kind: str) -> Array:
-    """Which bad tensors hold a NaN, or an infinity; where the mode did not count, they may hold either."""
+    """Return which bad tensors hold a NaN, or an infinity; if the mode did not count, they may hold either."""
     names = {"nan": ("nan",), "inf": ("neg_inf", "pos_inf")}.get(kind, (kind,))
     counted = table.flags[bad] & EventFlag.COUNTED != 0
     found = np.logical_or.reduce([table.column(name, bad) > 0 for name in names])

@@ -1,4 +1,4 @@
-"""The same tensor over the whole run: many moments summed up in few points."""
+"""The history of a tensor over the whole run: many moments summarized in few points."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def same_tensor(opened: OpenRun, place: int) -> Array:
 
 
 def _badness(opened: OpenRun, places: Array) -> Array:
-    """What is bad comes before what is large."""
+    """Return the sort key: bad values come before large ones."""
     low, high = told(opened.table, "min", places), told(opened.table, "max", places)
     largest = np.nan_to_num(np.maximum(np.abs(low), np.abs(high)), nan=0.0, posinf=0.0)
     return np.where(opened.table.flags[places] & EventFlag.BAD, np.inf, largest)

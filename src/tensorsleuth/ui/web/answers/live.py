@@ -1,4 +1,4 @@
-"""What has changed in a run that is still being written."""
+"""Changes of a run that is still being written."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def tensor_row(opened: OpenRun, place: int) -> dict[str, Any]:
 
 
 def tensor_rows(opened: OpenRun, places: Iterable[int]) -> list[dict[str, Any]]:
-    """The same of several: what is known of them is read a column at a time."""
+    """Return the rows of several tensors, read a column at a time."""
     some = np.array(list(places), np.int64)
     columns = {name: told(opened.table, name, some).tolist() for name in _COLUMNS} if len(some) else {}
     known = [{name: column[at] for name, column in columns.items()} for at in range(len(some))]
@@ -61,7 +61,7 @@ def _row(opened: OpenRun, place: int, known: dict[str, Any]) -> dict[str, Any]:
 
 
 def _elements(known: dict[str, Any]) -> int:
-    """How many; from its counts where its shape was not recorded."""
+    """Return the number of elements; from its counts if its shape was not recorded."""
     if known["elements"] >= 0:
         return min(int(known["elements"]), _LARGEST)
     return sum(max(known[name], 0) for name in _COUNTS.values())

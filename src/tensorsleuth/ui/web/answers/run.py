@@ -21,7 +21,7 @@ _WHAT = {
     Mode.FULL_HEALTH: "How many values are NaN, ±∞, negative, zero, positive; the finite range. No mean, no values.",
     Mode.FULL_NUMERICS: "Counts, range, mean and standard deviation, of integers too. No values.",
     Mode.FULL_TENSOR: "Counts, range, mean, standard deviation, and the values themselves.",
-    Mode.FLIGHT: "Nothing in functions while all goes well; a call that went bad was run again, and looked at closely.",
+    Mode.FLIGHT: "Nothing in functions while all goes well; a call that went bad was replayed, and recorded in full.",
 }
 
 
@@ -48,7 +48,7 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 
 def records(mode: Mode | None) -> dict[str, bool]:
-    """What there is to be shown of a tensor."""
+    """Return the fields that a mode records of a tensor."""
     level = {None: Mode.FULL_TENSOR, Mode.FLIGHT: Mode.FULL_HEALTH}.get(mode, mode)
     assert level is not None
     return {

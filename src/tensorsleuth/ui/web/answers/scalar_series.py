@@ -74,7 +74,7 @@ class Scalars:
 
     @cached_property
     def _steps(self) -> int:
-        """Of a loss, there is about one a step."""
+        """Return whether there is about one value a step, as of a loss."""
         return int(self._table.step.max(initial=0)) + 1
 
     def _label(self, op: Op, name: str | None, loss: bool) -> str:
@@ -83,7 +83,7 @@ class Scalars:
 
     @cached_property
     def _named(self) -> dict[Op, str]:
-        """What the program calls the result of the last op of a line: a variable, or the function that returns it."""
+        """Return the program's name of the last op's result in a line: a variable, or the function that returns it."""
         last: dict[tuple[int, str | None, str | None, int | None], Op] = {}
         for op in self._table.ops:
             if op.file is not None and op.differentiates is None:

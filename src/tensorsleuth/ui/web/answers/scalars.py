@@ -47,7 +47,7 @@ def _of_op(opened: OpenRun, op: str) -> Array:
 
 
 def _within(opened: OpenRun, places: Array, asked: Parameters) -> Array:
-    """Those in a stretch of time, with one more at either end, so that a line goes on beyond it."""
+    """Return the points in a span of time, with one more at either end, so that a line continues beyond it."""
     times = opened.table.time[places]
     if not len(places) or not (asked.get("from") or asked.get("to")):
         return places

@@ -32,7 +32,7 @@ def arranged(opened: OpenRun, places: Array, asked: Parameters) -> Array:
 
 
 def _narrow(keys: Array, descending: bool) -> Array:
-    """Whole numbers, turned round for a descending order; of 16 bits where they fit: NumPy sorts those far faster."""
+    """Integers, turned round for a descending order; of 16 bits where they fit: NumPy sorts those far faster."""
     lowest, highest = (int(keys.min()), int(keys.max())) if len(keys) else (0, 0)
     if highest - lowest >= 1 << 16:
         return -keys if descending else keys

@@ -71,7 +71,7 @@ def _site(opened: OpenRun, event: TensorEvent) -> Site | None:
 
 
 def _forward(opened: OpenRun, event: TensorEvent) -> dict[str, Any] | None:
-    """What a gradient differentiates: the line of a gradient's op is that of its forward op."""
+    """Return the forward op of a gradient: the line of a gradient's op is that of its forward op."""
     op = event.op
     if op.differentiates is None:
         return None

@@ -1,4 +1,4 @@
-"""What the program watched and logged: which series there are, how each went, what was said."""
+"""Watched series and log messages of the program."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _ridge(row: Any) -> dict[str, Any]:
 
 
 def _images(series: WatchedSeries) -> list[str]:
-    """Those of the latest look, as addresses that hold the picture itself."""
+    """Return the latest sample's images, as data URLs."""
     images = series.image() if "image" in series.what else None
     if images is None or not len(images) or images[0].nbytes > LARGEST_IMAGE or images.shape[3] > 4:
         return []

@@ -1,4 +1,4 @@
-"""What an exported page takes along: its first screens, the tensors that findings are about, and their neighbours."""
+"""The answers in an exported page: its first screens, the tensors of findings, and their neighbours."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def _first_screen(asking: Asking) -> None:
 
 
 def _loss(asking: Asking) -> list[str]:
-    """What a healthy run opens with (web/src/state/first.ts): its loss, as it was last."""
+    """Yield the questions that a healthy run opens with (web/src/state/first.ts): its last loss."""
     scalars = asking("scalars").get("items", [])
     ids = asking(f"scalars/{scalars[0]['op']}", points=1000).get("ids") if scalars else None
     return [str(ids[-1])] if ids else []
 
 
 def _watched(asking: Asking) -> None:
-    """What the program watched, the first of it, and the end of what it logged."""
+    """Yield the first watched series, and the end of the log."""
     watched = asking("watched")
     for series in watched.get("items", [])[:SERIES]:
         asking(f"watched/{series['id']}", points=400)
@@ -70,7 +70,7 @@ def _watched(asking: Asking) -> None:
 
 
 def _of_findings(verdict: Answer) -> Iterator[str | None]:
-    """Where each was born, before the rest of its story; the worst first."""
+    """Yield the origin of each finding before the rest of its path; the worst first."""
     findings = [*verdict["findings"], *verdict["masked"]]
     for finding in findings:
         yield finding["tensor"]

@@ -1,4 +1,4 @@
-"""What an exported page takes along of the inside of the model: the latest look, of the first sample."""
+"""The layer statistics in an exported page: the latest sample of steps, of the first sample of the batch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def take_inside(asking: Asking) -> None:
 
 
 def _pictures(items: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, int]]]:
-    """What is on screen with each attention and head; the first heads of all come first."""
+    """Yield the screens of each attention and head; the first heads of all come first."""
     for head in range(max((item["shown"] for item in items), default=0)):
         for item in items:
             path, look = f"attention/{item['id']}", {"step": item["steps"][-1], "sample": 0}

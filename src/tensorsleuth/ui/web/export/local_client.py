@@ -30,7 +30,7 @@ def query(parameters: dict[str, Value]) -> str:
 
 
 def found_question(path: str) -> tuple[Question, dict[str, str]]:
-    """Which question a path asks, and what its braces stand for."""
+    """Return the question that a path asks, and the values of its braces."""
     for question in sorted(QUESTIONS, key=lambda question: question.path.count("{")):
         found = re.fullmatch(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", question.path), path)
         if found is not None:

@@ -65,7 +65,7 @@ def _verdict(verdict: dict[str, Any], tensors: int) -> str:
     if not tensors:
         return "nothing was recorded"
     blind = verdict["blind"]
-    return f"unknown, mode {text(blind)} looks at no values" if blind else '<span class="good">healthy</span>'
+    return f"unknown, mode {text(blind)} records no values" if blind else '<span class="good">healthy</span>'
 
 
 def _findings(asking: Asking, verdict: dict[str, Any]) -> Iterator[str]:

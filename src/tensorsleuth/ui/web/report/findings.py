@@ -34,7 +34,7 @@ def headline(told: dict[str, Any]) -> str:
 
 
 def _where(told: dict[str, Any]) -> str:
-    place = f"{told['file']}:{told['line']}, in {told['function']}" if told["file"] else "no line that is known"
+    place = f"{told['file']}:{told['line']}, in {told['function']}" if told["file"] else "an unknown line"
     step = f"step {told['step']}" if told["step"] is not None and told["step"] >= 0 else None
     batch = f"epoch {told['epoch']}, batch {told['batch']}" if told["epoch"] is not None else None
     layer = f"layer {told['layer']}" if told["layer"] else None
@@ -76,21 +76,21 @@ def _piece(piece: dict[str, Any]) -> str:
 
 
 def _story(told: dict[str, Any]) -> str:
-    spread = " → ".join(hop["text"] for hop in told["chain"])
-    sure = f"{told['cause']}, {100 * told['confidence']:.0f} %"
+    path = " → ".join(hop["text"] for hop in told["chain"])
     rows = {
-        "Spread": spread,
+        "Path": path,
         "Seen": told["seen"],
         "Others": told["others"],
         "Logged": " · ".join(told["logged"]),
-        "Cause": sure,
-        "Change": told["fix"],
+        "Cause": told["cause"],
+        "Confidence": told["confidence_words"],
+        "Fix": told["fix"],
     }
     return f"<dl>{''.join(f'<dt>{name}</dt><dd>{text(said)}</dd>' for name, said in rows.items() if said)}</dl>"
 
 
 def _history(asking: Asking, tensor: str | None) -> Iterator[str]:
-    """The same tensor over the run: its range, and when it was bad."""
+    """Return the tensor's range over the run, and when it was bad."""
     past = asking(f"tensors/{tensor}/history", points=400) if tensor else {}
     if not any(value is not None for value in past.get("max", [])):
         return

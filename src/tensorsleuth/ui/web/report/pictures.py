@@ -32,7 +32,7 @@ def curve(
 
 
 class Lane(NamedTuple):
-    """How much was computed in each stretch of time, and how much of that was bad."""
+    """The tensors computed in each span of time, and the bad ones among them."""
 
     name: str
     counts: Sequence[int]
@@ -40,7 +40,7 @@ class Lane(NamedTuple):
 
 
 def lanes(shown: Sequence[Lane], span: tuple[float, float]) -> str:
-    """How much was computed over time, a lane each, and in red where it was bad."""
+    """Return a chart of the tensors computed over time, a lane each, red where they were bad."""
     height = TOP + LANE * len(shown) + BOTTOM
     places = Scale(*span, LEFT + 60, WIDTH - RIGHT)
     parts = [*_x_axis(places, height, "seconds")]

@@ -1,4 +1,4 @@
-"""How the sheet looks, on a screen of either kind and on paper."""
+"""The style of the report, on light and dark screens and on paper."""
 
 from pathlib import Path
 

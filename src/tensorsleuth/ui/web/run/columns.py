@@ -41,5 +41,5 @@ def _part(table: Table, process: int, name: str, numbers: Array) -> Array:
 
 
 def _counts_up(numbers: Array) -> bool:
-    """Whether these are 0, 1, 2, …, as in a list of everything."""
+    """Return whether these are 0, 1, 2, …, as in a list of everything."""
     return len(numbers) == 0 or (numbers[0] == 0 and bool((np.diff(numbers) == 1).all()))

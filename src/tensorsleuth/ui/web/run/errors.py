@@ -1,4 +1,4 @@
-"""What is wrong with a question that the page asked."""
+"""Errors in a question of the page."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class BadQuestion(Refused):
 
 
 class NoSuchThing(Refused):
-    """What is asked for is not there."""
+    """The requested thing does not exist."""
 
     status = 404
 
 
 class Contradiction(Refused):
-    """What is asked about does not fit together in the trace: it is damaged, or made to mislead."""
+    """The trace contradicts itself: it is damaged, or made to mislead."""
 
     status = 422

@@ -1,4 +1,4 @@
-"""Whether a run has grown: asked of its files without reading them."""
+"""The growth of a run, from its files without reading them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _of_file(file: Path) -> tuple[str, int, int]:
 
 
 def _claimed(file: Path) -> int:
-    """How many rows the header says there are."""
+    """Return the number of rows in the header."""
     descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         return int.from_bytes(os.pread(descriptor, 8, _CLAIMED_AT), "little")

@@ -15,7 +15,7 @@ def name_of(process: int, number: int) -> str:
 
 
 def of_op(op: Op) -> str:
-    """What an op is known by: the id of its first output; one without outputs (a write) by its number as well."""
+    """Return the id of an op: the id of its first output; without outputs (a write), its number as well."""
     if op.first < 0:
         return "?"
     own = "" if op.outputs else f"n{op.node}" if op.node >= 0 else f"e{op.eager}"

@@ -19,7 +19,7 @@ _TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)/device:(.+)")
 
 
 class Lane(NamedTuple):
-    """Where something was computed."""
+    """A place of computation: a thread or a device."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class Lanes:
         return (times.astype(np.float64) - float(self.begin - self._processes[process].epoch)) / 1e9
 
     def clock(self, process: int, seconds: float) -> int:
-        """The other way round: a time as the process's rows have it."""
+        """Return a time as the process's rows have it."""
         return int(seconds * 1e9) + self.begin - self._processes[process].epoch
 
     def of(self, process: int, rows: Array) -> Array:

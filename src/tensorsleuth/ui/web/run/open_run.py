@@ -67,7 +67,7 @@ class OpenRun:
         return VariableNames(self.trace)
 
     def keep(self, what: str, key: object, make: Callable[[], T]) -> T:
-        """What was made last under this name, where it was for the same key; else made now."""
+        """Return the last value under this name, if it was for the same key; else compute it."""
         kept = self._kept.get(what)
         if kept is None or kept[0] != key:
             began = time.monotonic()
@@ -88,7 +88,7 @@ class OpenRun:
 
     @property
     def live(self) -> bool:
-        """Whether the program may still write."""
+        """Return whether the program may still write."""
         return run_folder.is_alive(self.path)
 
     def refresh(self) -> bool:
@@ -115,7 +115,7 @@ class OpenRun:
         key = self._bad_count, self.trace.meta.get("ended") is None, hangs, tuple(self.trace.trouble)
         if self._diagnosed is None or self._diagnosed[0] != key:
             self._diagnosed = key, diagnose(self.trace)
-            gc.collect()  # calls that were looked at refer to each other
+            gc.collect()  # calls that were sampled refer to each other
         return self._diagnosed[1]
 
     @property

@@ -15,17 +15,17 @@ _LARGEST = 1 << 53  # the numbers that JSON holds exactly
 
 
 def whole(asked: Parameters, name: str, default: int, least: int = 0, most: int = _LARGEST) -> int:
-    """A whole number, brought into its bounds."""
+    """An integer, brought into its bounds."""
     given = asked.get(name, "")
     if not given:
         return default
     if not re.fullmatch(r"-?\d{1,18}", given, re.ASCII):
-        raise BadQuestion(f"{name} is {given[:40]!r}, not a whole number.", f"Leave it out, or say {name}={default}.")
+        raise BadQuestion(f"{name} is {given[:40]!r}, not an integer.", f"Leave it out, or say {name}={default}.")
     return min(max(int(given), least), most)
 
 
 def whole_or_none(asked: Parameters, name: str) -> int | None:
-    """A whole number, where one is given."""
+    """An integer, where one is given."""
     return whole(asked, name, 0, -_LARGEST) if asked.get(name) else None
 
 

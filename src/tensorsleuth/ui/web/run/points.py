@@ -24,7 +24,7 @@ class Points:
         return np.fmax.reduceat(column, self.firsts) if len(self.firsts) else column[:0]
 
     def mean(self, column: Array) -> Array:
-        """Of those that are known."""
+        """Return the mean of the known numbers."""
         if not len(self.firsts):
             return column[:0]
         known = np.isfinite(column)
@@ -33,7 +33,7 @@ class Points:
             return np.asarray(np.add.reduceat(np.where(known, column, 0.0), self.firsts) / counts)
 
     def total(self, *columns: Array) -> list[int]:
-        """The sums of whole numbers, -1 where none was counted."""
+        """The sums of integers, -1 where none was counted."""
         if not len(self.firsts):
             return []
         counts = sum(np.maximum(column, 0).astype(np.float64) for column in columns)

@@ -27,7 +27,7 @@ class Question:
     what: str
 
     def answer(self, opened: OpenRun, asked: Parameters) -> Answer:
-        """What there is to say; the caller holds `opened.lock`. A question that makes no sense raises Refused."""
+        """Return the answer; the caller holds `opened.lock`. A question that makes no sense raises Refused."""
         try:
             return self.find(opened, asked)
         except CONTRADICTIONS as error:

@@ -51,7 +51,7 @@ _summaries = _Summaries()
 
 
 def summary(opened: OpenRun) -> dict[str, Any]:
-    """The same of one that is open."""
+    """Return the summary of an open run."""
     trace, table = opened.trace, opened.table
     steps = max((step_count(process) for process in trace.processes), default=0)
     numbers = {"steps": steps, "tensors": len(table.order), "bad": len(table.bad)}

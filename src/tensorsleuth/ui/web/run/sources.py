@@ -11,7 +11,7 @@ from tensorsleuth.ui.web.run.errors import BadQuestion, NoSuchThing
 
 
 class Sources:
-    """What the program's files said when it ran."""
+    """The program's files as they were when it ran."""
 
     def __init__(self, trace: Trace) -> None:
         self._texts = {path: text for one in trace.processes for path, text in one.catalogue.sources.items()}
@@ -65,7 +65,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def _needed(one: list[str], others: list[list[str]]) -> int:
-    """How many of the last parts of a path no other path ends in."""
+    """Return the number of trailing parts that make a path unique."""
     for count in range(1, len(one) + 1):
         if Counter(tuple(other[-count:]) for other in others)[tuple(one[-count:])] == 1:
             return count

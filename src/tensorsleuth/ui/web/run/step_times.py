@@ -26,7 +26,7 @@ class StepTimes(NamedTuple):
 
 
 def step_times(opened: OpenRun) -> StepTimes:
-    """Of the whole run; kept."""
+    """Return the step times of the whole run, cached."""
     return opened.keep("steps", None, lambda: _make(opened))
 
 

@@ -75,7 +75,7 @@ class Table:
         return process, place - int(self.starts[process])
 
     def process_of(self, places: Array) -> Array:
-        """The same for many places: the process of each."""
+        """Return the process of each of many places."""
         return np.searchsorted(self.starts[1:], places, "right")
 
     def id(self, place: int) -> str:
@@ -113,7 +113,7 @@ class Table:
 
     @cached_property
     def firsts(self) -> Array:
-        """Of each op the place of its first tensor, -1 where it has none: what is written last stays."""
+        """Return the place of each op's first tensor, -1 if it has none: what is written last stays."""
         firsts = np.full(len(self.ops) + 1, -1, np.int32)
         firsts[self.op[::-1]] = np.arange(len(self) - 1, -1, -1, dtype=np.int32)
         return firsts[:-1]
@@ -133,7 +133,7 @@ class Table:
 
     @cached_property
     def eager(self) -> Array:
-        """Of each place, whether Python called the op itself."""
+        """Return for each place whether Python called the op itself."""
         return np.asarray(self.kind == EventKind.EAGER)
 
     def column(self, name: str, places: Array) -> Array:

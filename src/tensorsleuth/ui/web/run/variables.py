@@ -1,4 +1,4 @@
-"""Which tensors are the value of a variable."""
+"""The tensors that are the value of a variable."""
 
 from __future__ import annotations
 

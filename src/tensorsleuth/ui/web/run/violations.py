@@ -1,4 +1,4 @@
-"""What was not as the program expected: in its own words, and with the tensor to show for it."""
+"""Broken expectations in the program's own words, with the tensor to show for each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Broken(NamedTuple):
 
     @property
     def rule(self) -> tuple[object, ...]:
-        """What was broken: the same again is not told again."""
+        """Return the identity of the broken rule, to report it once."""
         one = self.violation
         return self.process, one.file, one.line, one.name, one.rule
 

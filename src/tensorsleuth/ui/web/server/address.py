@@ -16,7 +16,7 @@ PATIENCE = 3.0  # seconds that a verdict may take before the address is printed 
 
 
 def address(host: str, port: int, guarding: Guarding, parts: Mapping[str, str]) -> str:
-    """What to open: http://127.0.0.1:6070/#run=…&tensor=0.17"""
+    """Return the address to open: http://127.0.0.1:6070/#run=…&tensor=0.17"""
     token = f"?{urlencode({'token': guarding.token})}" if guarding.token else ""
     focus = f"#{urlencode(parts)}" if parts else ""
     return f"http://{_shown(host)}:{port}/{token}{focus}"
@@ -38,7 +38,7 @@ def cause_of(book: Book) -> dict[str, str]:
 
 
 def forwarding(host: str, port: int, environment: Mapping[str, str] = os.environ) -> str | None:
-    """How to get here from the machine that the user sits at, where that is another."""
+    """Return the ssh command that forwards the port, if the user sits at another machine."""
     connection = environment.get("SSH_CONNECTION", "").split()
     if not connection:
         return None
@@ -48,7 +48,7 @@ def forwarding(host: str, port: int, environment: Mapping[str, str] = os.environ
 
 
 def can_open_browser(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether there is a screen here to open a browser on, or a program that was named for it."""
+    """Return whether there is a screen here to open a browser on, or a program that was named for it."""
     return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 

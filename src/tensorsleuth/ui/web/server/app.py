@@ -49,7 +49,7 @@ def make_app(shelf: Shelf, files: Mapping[str, PageFile], guarding: Guarding, st
 
 
 def api_routes(shelf: Shelf, stopping: asyncio.Event) -> list[Route]:
-    """Those without a name in braces first: `tensors/at` is no tensor."""
+    """Return the routes, those without braces first: `tensors/at` is no tensor."""
     ordered = sorted(QUESTIONS, key=lambda question: question.path.count("{"))
     asked = [Route(f"{ONE}/{question.path}".rstrip("/"), _answering(shelf, question)) for question in ordered]
     paused = [Route(PAUSE, partial(_pause, shelf)), Route(DEBUG, partial(_debug, shelf), methods=["POST"])]
@@ -75,7 +75,7 @@ def _answering(shelf: Shelf, question: Question) -> Endpoint:
 
 
 async def _pause(shelf: Shelf, request: Request) -> Response:
-    """Whether its program is paused, and where."""
+    """Return whether its program is paused, and where."""
     book = await run_in_threadpool(shelf.take, request.path_params["run"])
     state = await run_in_threadpool(state_now, book.opened.path)
     async with book.turn:

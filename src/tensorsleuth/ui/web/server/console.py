@@ -45,7 +45,7 @@ class Console:
         self._one_at_a_time = threading.Lock()
 
     def do(self, line: str, columns: int) -> Answer:
-        """What a command says, in parts with a style each, and how the program stands after it."""
+        """Return the output of a command, in parts with a style each, and the program's state after it."""
         with self._one_at_a_time, closing(_connected(self._run)) as live:
             debugger = self._debugging(live)
             try:

@@ -71,14 +71,14 @@ class Follower:
 
 @dataclass
 class Standing:
-    """Whether its program is paused: asked of the program, while nobody has to wait for the run."""
+    """Ask the program whether it is paused, while nobody has to wait for the run."""
 
     watching: Watching
     tensor: Callable[[Answer], str | None]  # asked of the run
     said: bytes | None = None
 
     async def news(self, turn: asyncio.Lock) -> list[tuple[str, bytes]]:
-        """The same, where that is another than before."""
+        """Return the state, if it has changed."""
         state = await run_in_threadpool(self.watching.look)
         async with turn:
             told = encoded({**state, "tensor": await run_in_threadpool(self.tensor, state)})

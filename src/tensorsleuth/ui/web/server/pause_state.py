@@ -1,4 +1,4 @@
-"""Whether the program of a run is paused, and where: asked of the program itself, as `sleuth debug --attach` does."""
+"""The pause of a run's program, asked of the program itself, as `sleuth debug --attach` does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING: Answer = {"state": "none", "pause": None, "why": None, "name": None, "o
 
 
 def state_now(run: Path) -> Answer:
-    """How it stands; asked once."""
+    """Return the program's state, asked once."""
     try:
         with closing(connect(run, PATIENCE)) as line:
             return told(line.ask("status"))
@@ -40,7 +40,7 @@ class Watching:
         self.said = NOTHING
 
     def look(self) -> Answer:
-        """How it stands: none (nobody to talk to), running, paused, or gone: it was paused, and is no more."""
+        """Return the state: none (no program), running, paused, or gone (it was paused, and has ended)."""
         try:
             self._line = self._line or connect(self._run, PATIENCE)
         except SleuthError:
@@ -69,7 +69,7 @@ class Watching:
 
 
 def told(status: dict[str, Any]) -> Answer:
-    """What a program says of itself, less what makes no sense."""
+    """Return the program's answer, without what makes no sense."""
     if status.get("state") != "paused":
         return {**NOTHING, "state": "running"}
     place, seen, shape = place_of(status), status.get("seen"), status.get("shape")

@@ -1,4 +1,4 @@
-"""Whose connection it is: Linux tells, of one from this machine, which user opened it."""
+"""The owner of a connection: for one from this machine, Linux tells which user opened it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ End = tuple[IPv4Address | IPv6Address, int]
 
 
 def is_own(client: tuple[str, int] | None, server: tuple[str, int] | None) -> bool:
-    """Whether this user opened it, on this machine; False where that cannot be told."""
+    """Return whether this user opened it, on this machine; False where that cannot be told."""
     if client is None or server is None:
         return False
     try:

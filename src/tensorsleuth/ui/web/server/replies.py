@@ -1,4 +1,4 @@
-"""What goes over the wire: JSON without NaN, one shape of error, files of the page; each with an ETag."""
+"""Replies: JSON without NaN, one shape of error, files of the page; each with an ETag."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def reply(request: Request, body: bytes, kind: str = "application/json", cache: 
 
 
 def unkept(body: bytes) -> Response:
-    """What holds only now: nobody may keep it."""
+    """Return a reply that must not be cached."""
     return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
 
 

@@ -70,7 +70,7 @@ class Shelf:
             return book
 
     def path(self, name: str) -> Path:
-        """Where a run lies; it may have been deleted since it was opened."""
+        """Return the path of a run; it may have been deleted since it was opened."""
         for path in run_folder.list_runs(self.logdir):
             if path.name == name:
                 return path

@@ -1,4 +1,4 @@
-"""Who may ask: this machine, or whoever has the token; never a page of another site in the same browser."""
+"""Access control: this machine, or a holder of the token; never a page of another site in the same browser."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ FORWARD = "Start your own: sleuth view. From another machine, forward its port w
 
 @dataclass(frozen=True)
 class Guarding:
-    """What is let in: names that the Host header may have, and the token, where one is needed."""
+    """The allowed Host headers, and the token if one is needed."""
 
     hosts: frozenset[str]
     token: str | None
     cookie: str
 
     def knows_host(self, header: str) -> bool:
-        """Whether a browser was pointed here by address or by one of our names, not by a stranger's name for it."""
+        """Return whether the Host header is an address or one of our names, not a foreign name for this server."""
         host = _host(header)
         return host in self.hosts or _is_address(host)
 
@@ -63,7 +63,7 @@ def guarding(host: str, port: int) -> Guarding:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address; a name counts where all that it stands for do."""
+    """Return whether only this machine can reach an address; a name counts where all that it stands for do."""
     try:
         found = {item[4][0] for item in socket.getaddrinfo(host, None)}
     except OSError:
@@ -123,7 +123,7 @@ class Guarded:
 
 
 def _is_of_another_site(scope: Scope, headers: Headers) -> bool:
-    """What the browser says of where a request comes from. A link to the page itself may be followed from anywhere."""
+    """Return whether the browser reports another site. A link to the page itself may come from anywhere."""
     origin = headers.get("origin")
     if origin is not None and re.sub(r"^https?://", "", origin) != headers.get("host"):
         return True

@@ -51,7 +51,7 @@ def _items(opened: OpenRun, found: Seen, series: list[WatchedSeries]) -> list[di
 
 
 def _remarks(found: Seen) -> list[dict[str, Any]]:
-    """What `sleuth attention` says of the heads. It reads every look: its own Inside is let go with all of that."""
+    """Return the remarks of `sleuth attention`. It reads every sample; its own Inside is dropped with all of that."""
     own = Inside(found.inside.process)
     names = ("what", "severity", "layer", "who", "words")
     told = remarks_of(own)[:REMARKS]

@@ -1,4 +1,4 @@
-"""Which tokens stand at the queries and keys of an attention: the ids that went in at the same step."""
+"""The tokens at the queries and keys of an attention: the ids of the same step."""
 
 from __future__ import annotations
 

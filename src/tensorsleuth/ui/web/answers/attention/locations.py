@@ -1,4 +1,4 @@
-"""Where in the program a thing stands that was seen inside of the model: its line, its tensor at a step."""
+"""The place of a statistic in the program: its line, and its tensor at a step."""
 
 from __future__ import annotations
 

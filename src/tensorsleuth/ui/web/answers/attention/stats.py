@@ -1,4 +1,4 @@
-"""What was seen inside of the model of an open run, by the ids of its series."""
+"""The layer statistics of an open run, by the ids of its series."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tensorsleuth.ui.web.run.open_run import OpenRun
 
 
 class Seen(NamedTuple):
-    """Of the first process in which anything was seen."""
+    """The statistics of the first process that has any."""
 
     process: int
     inside: Inside

@@ -61,11 +61,11 @@ def _look(opened: OpenRun, asked: Parameters) -> tuple[Attention, Kept, int]:
             return one, kept, look
         if step is not None:
             break
-    raise NoSuchThing("The weights of this look gave way to later ones.", "Choose a later step.")
+    raise NoSuchThing("The weights of this step were replaced by later ones.", "Choose a later step.")
 
 
 def _sizes(kept: Kept, cells: Array) -> dict[str, Any]:
-    """How many cells, and how many queries and keys are one."""
+    """Return the number of cells, and the queries and keys of one cell."""
     rows, columns = cells.shape
     return {
         "rows": rows,

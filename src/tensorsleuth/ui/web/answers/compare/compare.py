@@ -57,7 +57,7 @@ def _in_order(opened: OpenRun, pairs: Pairs, parted: Array) -> Array:
 
 
 def _first_of_each(opened: OpenRun, pairs: Pairs, parted: Array) -> list[int]:
-    """Of each op the first pair that differs."""
+    """Return the first pair of each op that differs."""
     first = np.unique(opened.table.op[pairs.here[parted]], return_index=True)[1]
     return [int(at) for at in parted[np.sort(first)[:MOST_DIFFERING]]]
 

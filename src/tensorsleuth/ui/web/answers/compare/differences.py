@@ -1,4 +1,4 @@
-"""Which of many pairs of tensors differ, by what both runs recorded of them."""
+"""Pairs of tensors that differ, by what both runs recorded of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def differences(here: Table, there: Table, first: Array, second: Array) -> Array
 
 
 def _differ(here: Table, there: Table, first: Array, second: Array) -> Array:
-    """Of each pair, whether anything that both know is not the same."""
+    """Return for each pair whether any field that both know differs."""
     both = here.flags[first] & there.flags[second]
     looked = both & EventFlag.LOOKED != 0
     differ = looked & ((here.flags[first] ^ there.flags[second]) & EventFlag.BAD != 0)
@@ -55,7 +55,7 @@ def _shapes_differ(here: Table, there: Table, first: Array, second: Array) -> Ar
 
 
 def _alike(here: Table, there: Table, process: int, shape: int, other: int) -> bool:
-    """Where one of the shapes was not recorded, nothing is said."""
+    """Return whether the shapes are equal; an unrecorded shape equals any."""
     shapes, others = here.asked[process].process.shapes, there.asked[process].process.shapes
     if not 0 < shape < len(shapes) or not 0 < other < len(others):
         return True

@@ -1,4 +1,4 @@
-"""Which tensor of one run is which of another: the same output of the same op, computed for the same time."""
+"""Pairs of tensors from two runs: the same output of the same op, computed for the same time."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _runs_ahead(table: Table, op: Op) -> bool:
 
 
 def _keys(table: Table) -> list[Key]:
-    """What tells each op from the others in any run of the program; the second that is alike is told by its number."""
+    """Return the identity of each op in any run of the program; a number distinguishes equal ones."""
     seen: Counter[Key] = Counter()
     keys: list[Key] = []
     for op in table.ops:

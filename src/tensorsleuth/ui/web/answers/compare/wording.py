@@ -11,7 +11,7 @@ MOST = 3
 
 
 def why(here: dict[str, Any], there: dict[str, Any]) -> str:
-    """What differs between two TensorRows, the most telling first: `64 NaN here, 0 there; max 2.5 here, 7 there`."""
+    """Return the differences of two rows, the most telling first: `64 NaN here, 0 there; max 2.5 here, 7 there`."""
     return "; ".join(list(_reasons(here, there))[:MOST]) or "the bits of its numbers differ"
 
 

@@ -68,7 +68,7 @@ def _finding(opened: OpenRun, asked: Parameters) -> Finding | None:
 
 
 def _opener(groups: Groups, focus: Op, path: dict[Op, str], asked: Parameters) -> set[str]:
-    """Those around the focus and along the way of the finding, and what the reader opened; not what they closed."""
+    """Return the groups around the focus, along the finding's path and opened by the reader, without closed ones."""
     around = {group for op in (focus, *path) for group in groups.of(op)}
     return (around | set(asked.get("open", "").split(","))) - set(asked.get("close", "").split(","))
 
@@ -103,7 +103,7 @@ def _telling(met: Met) -> TensorEvent:
 
 
 def _groups(groups: Groups, walk: Walk) -> list[dict[str, Any]]:
-    """Those that are shown, closed or with something in them, and those around these."""
+    """Return the visible groups, closed or with something in them, and those around these."""
     bad = {group for met in walk.nodes.values() if _telling(met).bad for group in _around(groups, met)}
     shown = dict.fromkeys(group for met in walk.nodes.values() for group in _around(groups, met))
     closed = {met.closed for met in walk.nodes.values()}

@@ -1,4 +1,4 @@
-"""What ops belong together: the functions they are in, called at one place each, and their layers."""
+"""Groups of ops: the functions that contain them, one for each call site, and their layers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Group:
 
 
 class Groups:
-    """Of the ops of a run, by id. An id has letters, digits and dots only."""
+    """The groups of a run's ops, by id. An id has letters, digits and dots only."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -57,7 +57,7 @@ class Groups:
         return found
 
     def _described(self, process: int, number: int) -> tuple[str, str]:
-        """What a function is called, and what kind of call it is."""
+        """Return the name of a function, and the kind of its call."""
         catalogue = self._table.asked[process].process.catalogue
         instance = catalogue.instances[number]
         function, parent = catalogue.functions[instance.function], catalogue.instances.get(instance.parent)
@@ -77,7 +77,7 @@ class Groups:
 
     @cached_property
     def sizes(self) -> Counter[str]:
-        """How many ops each group has, with those of the groups in it."""
+        """Return the number of ops in each group, with those of the groups in it."""
         return Counter(group for op in self._table.ops if op.type != ARGUMENT for group in self.of(op))
 
 
@@ -87,6 +87,6 @@ def _digest(layer: str) -> str:
 
 
 def plain_name(function: str) -> str:
-    """What the program calls a traced function: TensorFlow adds to it."""
+    """Return the program's name of a traced function: TensorFlow adds to it."""
     name = program_name(function)
     return f"gradient of {name}" if "__backward_" in function else name

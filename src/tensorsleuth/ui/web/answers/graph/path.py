@@ -10,7 +10,7 @@ ROLES = ("origin", "symptom", "path")  # a node that stands for several ops has 
 
 
 def roles(table: Table, finding: Finding | None) -> dict[Op, str]:
-    """Which part each op has in a finding."""
+    """Return the role of each op in a finding."""
     if finding is None or finding.process is None:
         return {}
     numbers = finding.path or ((finding.tensor,) if finding.tensor is not None else ())

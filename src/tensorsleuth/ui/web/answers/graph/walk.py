@@ -62,7 +62,7 @@ class Walk:
                 met.down |= self._complete(event, upward=False)
 
     def _around(self, event: TensorEvent, upward: bool) -> list[TensorEvent]:
-        """What went into a tensor, or took it, as far as the catalogue knows it."""
+        """Return the inputs or consumers of a tensor, as far as the catalogue knows them."""
         key = id(event), upward
         if key not in self._asked:
             found = event.inputs() if upward else event.consumers(MOST_CONSUMERS)
@@ -120,7 +120,7 @@ class Walk:
         self.edges[first, second, back] = Edge(first, second, bad, back)
 
     def _carries_bad(self, source: TensorEvent, target: TensorEvent) -> bool:
-        """What was not seen handed on what is bad, where that went in and came out behind it."""
+        """Return whether an unrecorded op passed a bad value on: it went in, and came out behind it."""
         if source.row is not None or not target.bad:
             return source.bad
         return any(before.bad for before in self._around(source, upward=True))

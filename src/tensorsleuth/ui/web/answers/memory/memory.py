@@ -1,4 +1,4 @@
-"""Where the memory went: resident memory over time with the tensors in it, and one moment opened up."""
+"""The memory over time with the tensors in it, and one moment in detail."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _time(opened: OpenRun, number: int, asked: Parameters, name: str) -> int | N
 
 
 def _account(opened: OpenRun, number: int, time: int | None) -> Account:
-    """Of the rows around a moment, the peak where none is asked for; all, where there are not too many."""
+    """Return the account of the rows around a moment (the peak by default); of all rows if there are not too many."""
     asked = opened.table.asked[number]
     samples = asked.process.memory
     near = int(samples["time"][int(samples["anonymous"].argmax())]) if time is None else time
@@ -113,7 +113,7 @@ def _points(samples: Array, most: int) -> Array:
 
 
 def _kinds(account: Account, at: Array) -> list[dict[str, Any]]:
-    """What tensors took at each point, kind by kind; None where rows were not looked at."""
+    """Return the memory of tensors at each point by kind; None if rows were not recorded."""
     known = account.told[at].tolist()
     sums = account.by_kind(account.samples["time"][at].astype(np.int64))
     return [
@@ -133,7 +133,7 @@ def _part(opened: OpenRun, number: int, account: Account) -> dict[str, Any] | No
 
 
 def _marks(opened: OpenRun) -> list[dict[str, Any]]:
-    """Where epochs begin; where there are no two, where steps do. Some of them where there are many."""
+    """Return the starts of epochs, or of steps if there are not two epochs; some of them if there are many."""
     times = step_times(opened)
     if not len(times.steps):
         return []

@@ -59,4 +59,4 @@ def _words(opened: OpenRun, places: Array, which: Array, first_bad: Array) -> li
 def _range(low: float, high: float, looked: bool) -> str:
     if low <= high:
         return f"range {low:.4g} … {high:.4g}"
-    return "finite" if looked else "not looked at"
+    return "finite" if looked else "not recorded"

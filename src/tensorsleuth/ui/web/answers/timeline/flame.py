@@ -1,4 +1,4 @@
-"""What ran when in one training step, as bars within bars, and what its time went into."""
+"""The bars of one training step: what ran when, and where its time went."""
 
 from __future__ import annotations
 

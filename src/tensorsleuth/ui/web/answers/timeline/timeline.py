@@ -48,7 +48,7 @@ def extent(opened: OpenRun) -> tuple[float, float]:
 
 
 def _lanes(table: Table, first: float, last: float, bins: int) -> list[dict[str, Any]]:
-    """Of each lane, what each bin holds."""
+    """Return the content of each bin of each lane."""
     places = table.order
     times = table.time[places]
     inside = np.flatnonzero((times >= first) & (times <= last))

@@ -43,7 +43,7 @@ def _kinds(value: Array, rows: Array, columns: Array) -> str:
 
 
 def histogram(value: Array) -> dict[str, Any] | None:
-    """How many of the finite values lie where."""
+    """Return the number of finite values in each bin."""
     if value.dtype.kind not in "fiub":
         return None
     flat = value.reshape(-1)[:: -(-value.size // MOST) or 1]
@@ -57,7 +57,7 @@ def histogram(value: Array) -> dict[str, Any] | None:
 
 
 def _edges(low: float, high: float) -> Array:
-    """Of bars of one width; a single number gets a bar of its own."""
+    """Return the edges of bars of one width; a single number gets a bar of its own."""
     if not np.isfinite(high - low):
         return np.linspace(low / 2, high / 2, BARS + 1) * 2
     width = (high - low) or max(abs(low), 1.0) * 1e-6

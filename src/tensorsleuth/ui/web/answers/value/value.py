@@ -1,4 +1,4 @@
-"""What was in a tensor: a slice of it, a page at a time, with a heat map and a histogram."""
+"""The value of a tensor: a slice of it, a page at a time, with a heat map and a histogram."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a program ended and what it was doing then, as `sleuth why` tells it, with the lines to look at."""
+"""The end of a program and its last activity, as `sleuth why` tells it, with the lines to look at."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""What went wrong, as `sleuth why` tells it, with the tensors that it is about."""
+"""The verdict of `sleuth why`, with the tensors that it is about."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from tensorsleuth.core.confidence import confidence_words
 from tensorsleuth.core.finding import Basis, Finding
 from tensorsleuth.diagnose.violations import CAUSE as VIOLATION
-from tensorsleuth.ui.terminal.verdict import sureness
 from tensorsleuth.ui.web.answers.verdict.ending import told_end
 from tensorsleuth.ui.web.run import ids
 from tensorsleuth.ui.web.run.nearest_tensor import latest_of_line
@@ -40,7 +40,8 @@ def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
     return finding.to_json() | {
         "evidence": evidence,
         "chain": chain,
-        "counted": sureness(finding) if finding.basis is not Basis.BAD_VALUE else None,
+        "confidence_words": (said := confidence_words(finding, is_end=_is_end(opened, finding))),
+        "counted": said if finding.basis is not Basis.BAD_VALUE else None,
         "logged": [said.words for said in finding.logged],
         "tensor": tensor_id(finding, finding.tensor) or _shown_for(opened, finding),
         "place": opened.sources.place(finding.file, finding.line, finding.function),
@@ -51,8 +52,13 @@ def tensor_id(finding: Finding, number: int | None) -> str | None:
     return ids.name_of(finding.process, number) if number is not None and finding.process is not None else None
 
 
+def _is_end(opened: OpenRun, finding: Finding) -> bool:
+    end = opened.diagnosis.end
+    return end is not None and end.kind == finding.cause
+
+
 def _shown_for(opened: OpenRun, finding: Finding) -> str | None:
-    """Of a finding about a line, a tensor to look at: the one that is shown for a broken rule, or the line's last."""
+    """Return a tensor for a finding about a line: the one shown for a broken rule, or the line's last."""
     if finding.process is None or finding.file is None:
         return None
     wanted = finding.process, finding.file, finding.line, finding.name
