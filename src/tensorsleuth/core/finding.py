@@ -13,7 +13,7 @@ from tensorsleuth.core.series import LogMessage
 
 
 class Basis(Enum):
-    """What a finding rests on."""
+    """The evidence that a finding rests on."""
 
     BAD_VALUE = "bad value"  # a NaN, an infinity, or an error
     COUNTED = "counted"  # what a program does step after step, and should not

@@ -13,7 +13,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 
 
 class Severity(IntEnum):
-    """How bad it is; the report lists findings in this order."""
+    """The severity of a finding. The report lists findings in this order."""
 
     WRONG = 0  # results are wrong, which is worse than any memory
     GROWS = 1  # memory or time grows from step to step, without end

@@ -33,7 +33,7 @@ def rules() -> tuple[Rule, ...]:
 
 
 class RuleFindings:
-    """What each rule finds in a process. Each is asked once: `process.once(RuleFindings)`."""
+    """The findings of each rule in a process. `process.once(RuleFindings)` asks each rule once."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._process = process

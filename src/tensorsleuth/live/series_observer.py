@@ -1,4 +1,4 @@
-"""What `watch` and the layer statistics share: both meet variables and gradients, and look at them step by step."""
+"""The part that `watch` and the layer statistics share: both summarize variables and gradients step by step."""
 
 from __future__ import annotations
 

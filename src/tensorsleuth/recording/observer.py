@@ -1,4 +1,4 @@
-"""Who watches along with a recorder, and may stop the program: break points, the guard, watches, layer statistics."""
+"""Observers of a recorder, which may stop the program: break points, the guard, watches, layer statistics."""
 
 from __future__ import annotations
 

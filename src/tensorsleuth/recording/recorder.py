@@ -108,7 +108,7 @@ class Recorder:
         self.resume()
 
     def _plan_parts(self, means: Means) -> None:
-        """What many programs never need is made when it is needed first."""
+        """Build the parts that many programs never need when they are first needed."""
         looks = isinstance(self.folder, Path) and Mode.CURT_HEALTH <= self.settings.mode <= Mode.FULL_TENSOR
         self._functions = Lazy(lambda: self._make_functions(means))
         make_keeper = means.keeper
@@ -146,7 +146,7 @@ class Recorder:
 
     @property
     def flights(self) -> Flights | None:
-        """What runs calls again; it needs the native library."""
+        """Return the replayer, which runs calls again. It needs the native library."""
         return self._flights() if self._flights is not None else None
 
     @property

@@ -277,12 +277,12 @@ class Breakpoints(Observer):
         return self.alarm_in(str(error))
 
     def alarm_in(self, message: str) -> Alarm:
-        """What to raise for an error with which a probe stopped what ran; None where it is another error."""
+        """Return the error to raise for one with which a probe stopped the program, or None for any other error."""
         found = _STOPPED.search(message)
         return self._alarms.pop(int(found[1]), None) if found else None
 
     def alarm_here(self) -> Alarm:
-        """What to raise for a tensor that this thread has just looked at."""
+        """Return the error to raise for a tensor that this thread has just looked at."""
         if self._bench is not None:
             self._bench.take_stop()
         number, self._here.number = getattr(self._here, "number", 0), 0

@@ -113,7 +113,7 @@ class Selection:
 
 
 def selection_for(settings: Settings) -> Selection:
-    """What a recording looks at, but in functions that are flown: eager ops cannot be run again."""
+    """Return the selection of a recording outside of replayable functions: eager ops cannot be run again."""
     return Selection(replace(settings, mode=DEFAULT_MODE) if settings.mode is Mode.FLIGHT else settings)
 
 
