@@ -28,6 +28,24 @@ CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 LOOPS = frozenset(["While", "StatelessWhile"])
 BRANCHES = frozenset(["If", "StatelessIf", "Case", "StatelessCase"])
 CONTROL_FLOW = LOOPS | BRANCHES
+# Datasets that hand on each element as they got it, or not at all.
+HANDS_ON = frozenset(
+    [
+        "AssertCardinalityDataset",
+        "CacheDataset",
+        "CacheDatasetV2",
+        "FilterDataset",
+        "ModelDataset",
+        "OptionsDataset",
+        "PrefetchDataset",
+        "RepeatDataset",
+        "ShuffleDataset",
+        "ShuffleDatasetV3",
+        "SkipDataset",
+        "TakeDataset",
+        "TakeWhileDataset",
+    ]
+)
 PUTS_AWAY = frozenset(["OptionalFromValue"])  # what a function returns in this cannot be looked at from outside
 
 # The loops and conditionals of TensorFlow 1, made of single nodes: where a value enters a loop, starts the next
@@ -157,6 +175,12 @@ CARRIERS = frozenset(
 # What they put out was put together from what all devices, or workers, gave.
 COLLECTIVES = frozenset(op for op in CARRIERS if op.startswith(("Collective", "Nccl")))
 
+# TensorFlow's own debuggers look at a value through them, and compute nothing that the program uses.
+LOOKS_ON = frozenset(["DebugIdentity", "DebugIdentityV2", "DebugIdentityV3", "DebugNumericSummaryV2"])
+
+# They raise when a value is NaN or infinite.
+RAISES_ON_BAD = frozenset(["CheckNumerics", "CheckNumericsV2"])
+
 # They ask whether a value is bad, and let nothing of it through.
 TESTS = frozenset(
     ["IsNan", "IsInf", "IsFinite", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Size", "Shape"]
@@ -171,6 +195,11 @@ SCATTERS = frozenset(
     [f"Scatter{what}" for what in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max")]
     + [f"ScatterNd{what}" for what in ("Update", "Add", "Sub", "Min", "Max")]
 )
+
+
+def runs_on_elements(op: str) -> bool:
+    """Is it a dataset, which runs its functions on elements and not on its own inputs."""
+    return "Dataset" in op
 
 
 def writes_variables(op: str) -> bool:

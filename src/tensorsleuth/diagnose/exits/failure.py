@@ -70,6 +70,7 @@ _KINDS = tuple(
          "that the model was made with"),
         (r"assertion failed:.*Condition x [<>]=? y did not hold", UNKNOWN, "failed an assertion",
          None),
+        (r"Tensor had [-+]?(NaN|Inf)", UNKNOWN, "refused a value that is NaN or infinite", None),
         (r"[Ii]ncompatible|must be equal|should match|[Dd]imension|shape|rank|Matrix size", "shape-mismatch",
          "got shapes that do not fit together",
          "print the shapes that meet there; a batch, padding or axis is not what the op expects"),

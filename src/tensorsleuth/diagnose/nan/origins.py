@@ -64,12 +64,12 @@ class BirthFinder:
 
     def find(self) -> Iterator[Birth]:
         """The births of each tensor, in the order of the calls; a few of one that bears many, as in a loop."""
-        born: Counter[int] = Counter()
+        born: Counter[tuple[int, int]] = Counter()
         for moment in itertools.islice(self._bad_moments(), MAX_CALLS):
             for birth in self.births(moment):
-                number = birth.out.key[1]
-                born[number] += 1
-                if born[number] <= MAX_BIRTHS:
+                tensor = birth.out.key[1:3] if birth.out.row is None else (birth.out.key[1], 0)
+                born[tensor] += 1
+                if born[tensor] <= (MAX_BIRTHS if birth.out.row is not None else 1):
                     yield birth
 
     @cached_property
@@ -111,10 +111,17 @@ class BirthFinder:
         return tensor.type if tensor is not None else ""
 
     def births(self, moment: Moment) -> Iterator[Birth]:
+        yield from (Birth(moment, one, []) for one in self._bad_constants(moment))
         for key, one in moment.bad.items():
             birth = self._birth(moment, one, moment.bad_slots[key])
             if birth is not None:
                 yield birth
+
+    def _bad_constants(self, moment: Moment) -> list[Observed]:
+        """Arrays that were bad when a function was traced, which made constants of them."""
+        taken = (one for slots in moment.bad_slots.values() for slot in slots for one in slot)
+        constants = {one.key: one for one in taken if one.constant is not None and one.bad}
+        return [one for one in constants.values() if not (is_literal(one) or _is_table(one))]
 
     def _birth(self, moment: Moment, one: Observed, slots: Slots) -> Birth | None:
         bad = [other for slot in slots for other in slot if other.bad]
@@ -123,6 +130,8 @@ class BirthFinder:
                 one.op in CARRIERS
                 or is_literal(one)
                 or any(fed.bad for fed in self.pipelines.fed(self.datasets_behind(one)))
+                or self._is_of_element(one)
+                or self._is_put_together(moment, one)
             ):
                 return None
             return self._written(one) if one.op in READS else Birth(moment, one, slots)
@@ -131,6 +140,32 @@ class BirthFinder:
         if not one.has_nan or any(other.has_nan for other in bad):
             return None
         return Birth(moment, one, slots) if all(self._is_meant(other) for other in bad) else None
+
+    def _is_put_together(self, moment: Moment, one: Observed) -> bool:
+        """Does it only hand over what a dataset's function computed, which was bad there."""
+        steps = self.process.dataset_steps
+        return one.op == "ReduceDataset" and any(
+            other.row is not None and int(other.row["step"]) in steps for other in moment.bad.values()
+        )
+
+    def _is_of_element(self, one: Observed) -> bool:
+        """Was it computed from elements that were bad when they went into the dataset: nobody sees them in between."""
+        if one.row is None or int(one.row["step"]) not in self.process.dataset_steps:
+            return False
+        behind = self.pipelines.behind(self.moments.calls.inputs(one.call))
+        return any(fed.bad for fed in self.pipelines.fed(list(behind)))
+
+    @cached_property
+    def bad_elements(self) -> list[Observed]:
+        """The first tensors that functions of datasets computed from bad elements, where those ran inside of a call."""
+        calls = dict.fromkeys(self.process.dataset_steps.values())
+        moments = (self.moments.of_call(call) for call in itertools.islice(calls, MAX_CALLS))
+        found = ((moment, key, one) for moment in moments for key, one in moment.bad.items())
+        return [
+            one
+            for moment, key, one in found
+            if not any(other.bad for slot in moment.bad_slots[key] for other in slot) and self._is_of_element(one)
+        ]
 
     def _is_meant(self, one: Observed, depth: int = 0) -> bool:
         """Does an infinity come from one that the program wrote down."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tensorsleuth.core.catalog import Site
 from tensorsleuth.core.ops.function_names import program_name
-from tensorsleuth.core.ops.kinds import VIEWS
+from tensorsleuth.core.ops.kinds import LOOKS_ON, VIEWS
 from tensorsleuth.diagnose.nan.spread import Spread
 from tensorsleuth.trace.dataflow.observed import Observed
 from tensorsleuth.trace.process.process import ProcessTrace
@@ -29,7 +29,7 @@ def chain_of(spread: Spread, variables: dict[int, str], computed: str | None = N
 
     `computed` is what TensorFlow's optimiser made of the first.
     """
-    hops = _hops([one for one in spread.path if one.op not in VIEWS], computed)
+    hops = _hops([one for one in spread.path if one.op not in VIEWS | LOOKS_ON], computed)
     if len(hops) > MAX_HOPS:
         left_out = len(hops) - MAX_HOPS + 1
         hops = [*hops[: MAX_HOPS - 3], Hop(f"… {left_out} more ops …"), *hops[-2:]]
@@ -84,6 +84,8 @@ def _end(spread: Spread, variables: dict[int, str]) -> Iterator[str]:
         yield f"written to {', '.join(names)}{f' and {more} more' if more > 0 else ''}"
     elif spread.left:
         yield f"given to Python{_function(spread.reached[spread.left[0]])}"
+    elif spread.raised:
+        yield "refused by CheckNumerics, which raised"
 
 
 def _function(one: Observed) -> str:

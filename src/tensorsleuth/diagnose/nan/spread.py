@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from tensorsleuth.core.ops.kinds import ARRIVALS, TESTS, writes_variables
+from tensorsleuth.core.ops.kinds import ARRIVALS, LOOKS_ON, RAISES_ON_BAD, TESTS, writes_variables
 from tensorsleuth.diagnose.nan.origins import Birth, BirthFinder
 from tensorsleuth.trace.dataflow.call_graph import Moment
 from tensorsleuth.trace.dataflow.collectives import received
@@ -27,11 +27,12 @@ class Spread:
         self._parents: dict[Key, Key] = {}
         self.variables: dict[int, Key] = {}  # handle -> what was written to it
         self.left: list[Key] = []  # what Python got, and nothing took from it
+        self.raised: list[Key] = []  # an op that checks for bad values refused it
         self._walk()
 
     @property
     def harm(self) -> bool:
-        return bool(self.variables or self.left) or self._is_write
+        return bool(self.variables or self.left or self.raised) or self._is_write
 
     @property
     def _is_write(self) -> bool:
@@ -68,6 +69,7 @@ class Spread:
             op = self._moments.calls.op(call)
             if op is not None and "Dataset" in op.type:  # what it is made of comes back as batches
                 yield from self._finder.bad_batches[:MAX_BATCHES]
+                yield from self._finder.bad_elements[:MAX_BATCHES]
 
     def _takers(self, moment: Moment, one: Observed) -> list[int]:
         uids = moment.returned.get(one.key, [])
@@ -82,12 +84,23 @@ class Spread:
         moment = self._moments.of(one)
         for handle in self._finder.variables.bad_writes(one.call).get(one.key, []) if one.call >= 0 else []:
             self.variables.setdefault(handle, one.key)
-        takers = [(call, self._moments.calls.op(call)) for call in self._takers(moment, one)]
+        takers = [(call, op) for call in self._takers(moment, one) if (op := self._moments.calls.op(call)) is not None]
         for call, op in takers:
-            if op is not None and writes_variables(op.type):
+            if writes_variables(op.type):
                 self.variables.setdefault(self._moments.calls.inputs(call)[0], one.key)
-        if moment.returned.get(one.key) and self._is_left([op.type for _, op in takers if op is not None], one):
+        if moment.returned.get(one.key) and self._is_left(
+            [op.type for _, op in takers if op.type not in LOOKS_ON], one
+        ):
             self.left.append(one.key)
+        if self._is_refused(one):
+            self.raised.append(one.key)
+
+    def _is_refused(self, one: Observed) -> bool:
+        tensor, flow = one.tensor, self._moments.flow
+        if tensor.node is None or tensor.function is None:
+            return False
+        users = flow.users(tensor.function, tensor.function.number(tensor.node))
+        return any(tensor.function.nodes[user].type in RAISES_ON_BAD for user in users)
 
     def _is_left(self, takers: list[str], one: Observed) -> bool:
         """Nobody took it, or it was only asked whether it is bad and the program then came to its end."""
@@ -117,7 +130,7 @@ class Spread:
         """The forward pass got rid of it; what it spoiled, it spoiled through a gradient."""
         if self.birth.out.is_gradient or not any(one.is_gradient for one in self.reached.values()):
             return False
-        sinks = {*self.variables.values(), *self.left}
+        sinks = {*self.variables.values(), *self.left, *self.raised}
         return bool(sinks) and not any(key in self.forward for key in sinks)
 
     # ---- from birth to symptom
@@ -126,7 +139,7 @@ class Spread:
     def path(self) -> list[Observed]:
         """The shortest way to where it did harm: to a result that Python got rather than to a variable."""
         results = [key for key in self.left if not self.reached[key].is_gradient]
-        sinks = [*results, *self.variables.values(), *self.left]
+        sinks = [*results, *self.variables.values(), *self.left, *self.raised]
         if not sinks:
             return []
         key: Key | None = sinks[0]

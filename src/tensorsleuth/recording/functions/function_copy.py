@@ -32,14 +32,17 @@ class Spot:
     path: tuple[str, ...]  # the functions on the way, this one last
     way: tuple[Any, ...]  # the nodes on the way
     compiled: bool = False  # by XLA, with one of its callers
+    on_elements: bool = False  # a dataset runs it, so that its arguments are elements and no inputs of the node
 
     @property
     def is_root(self) -> bool:
         return self.parent < 0
 
-    def inside(self, instance: int, number: int, attribute: str) -> Spot:
+    def inside(self, instance: int, number: int, attribute: str, op: str) -> Spot:
         """That of what a node of this function calls."""
-        return replace(self, parent=instance, node=number, way=(*self.way, number, attribute))
+        return replace(
+            self, parent=instance, node=number, way=(*self.way, number, attribute), on_elements=ops.runs_on_elements(op)
+        )
 
     def of(self, name: str, compiled: bool) -> Spot:
         return replace(self, path=(*self.path, name), compiled=self.compiled or compiled)
@@ -85,7 +88,7 @@ class Copying:
         kinds: set[str] = set()
         for number, node in enumerate(copy.node_def):
             for attribute, function in called_functions(node):
-                inner = self.inner(function.name, node, graphs, spot.inside(instance, number, attribute))
+                inner = self.inner(function.name, node, graphs, spot.inside(instance, number, attribute, node.op))
                 if inner is None:
                     kinds.add(self.library.kind(function.name, graphs.get(function.name)))
                     continue
@@ -144,7 +147,7 @@ class Copying:
 
     def put(self, definition: Definition, copy: Any, probing: Probing, called: set[int], spot: Spot) -> None:
         """Have the copy looked at."""
-        self.prober.put(definition, copy, probing, arguments=False, called=called)
+        self.prober.put(definition, copy, probing, arguments=spot.on_elements, called=called)
         if spot.is_root:
             add_call_argument(copy)
             self.prober.join(copy, self.library.session)
@@ -189,7 +192,7 @@ class InDataset(Copying):
         return None
 
     def put(self, definition: Definition, copy: Any, probing: Probing, called: set[int], spot: Spot) -> None:
-        self.prober.put(definition, copy, probing, arguments=spot.is_root, called=called)
+        self.prober.put(definition, copy, probing, arguments=spot.is_root or spot.on_elements, called=called)
 
     def not_seen(self, name: str) -> None:
         super().not_seen(name)

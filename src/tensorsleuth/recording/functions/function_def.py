@@ -182,9 +182,15 @@ def _describe_constant(node: Any) -> dict[str, Any]:
         described["value"] = [str(v) for v in tf.constant_value(node).ravel().tolist()]
     elif elements == 1 and tensor.dtype == STRING and tensor.string_val:  # a separator, a pattern
         described["text"] = tensor.string_val[0][:MAX_TEXT].decode("utf-8", "replace")
-    elif tensor.dtype in _FLOATS and np.isinf(tf.constant_value(node)).any():
-        described["infinite"] = True
+    elif tensor.dtype in _FLOATS:
+        described |= _non_finite(tf.constant_value(node))
     return described
+
+
+def _non_finite(values: Any) -> dict[str, bool]:
+    """Return whether an array that is too large to be kept holds NaN or infinities."""
+    found = {"nan": np.isnan(values), "infinite": np.isinf(values)}
+    return {name: True for name, where in found.items() if where.any()}
 
 
 _TEXT_DTYPES = frozenset((STRING, RESOURCE, VARIANT))

@@ -52,6 +52,7 @@ class Run:
     proven: bool = False  # has run
     watched: list[str] = field(default_factory=list)  # names of its graph, and of the functions in it
     options: Any = None  # to run it with, where the graph optimiser does not see it
+    is_probed: bool = True  # as far as is known
 
 
 @dataclass

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.core.modes import Mode
 from tensorsleuth.recording.call_sites import Sites
 from tensorsleuth.recording.eager.callbacks import END_OF_DATA
 from tensorsleuth.recording.eager.op_sites import Place, Places
@@ -165,17 +166,22 @@ class Sessions:
 
     def _return(self, running: Running, at: int, array: Any) -> Value:
         value = Value(array, running.run.dtypes[at], new_uid())
-        if running.place[4][value.dtype] != DO_NOT_LOOK:
-            self._values.returned(value, running.place[1] + at, running.number)
+        look = running.place[4][value.dtype]
+        if look != DO_NOT_LOOK:
+            is_seen = running.run.fetches[at] is not None or running.run.is_probed
+            self._values.returned(
+                value, running.place[1] + at, running.number, Mode.NO_TENSOR if is_seen else Mode(look)
+            )
         return value
 
     def _prove(self, running: Running) -> None:
         """A graph has run for the first time: which of its tensors have probes?"""
         run = running.run
+        run.is_probed = self._runs.was_probed(run)
         for fetch in run.fetches:
             if fetch is not None:
                 fetch.probed = self._runs.has_probe(run, fetch.tensor)
-        if run.unseen and not self._runs.was_probed(run):
+        if run.unseen and not run.is_probed:
             why = "it is tiny, had run before recording began, or the graph optimiser failed on it"
             self._catalog.not_covered(f"the inside of {run.title}: what is fed and fetched is seen", why)
 

@@ -86,6 +86,6 @@ class SessionValues:
         """Record a fetched value of `tensor`, if no probe has seen it."""
         self.sink.look_in_graph(Value(np.asarray(array), dtype), tensor, call, look)
 
-    def returned(self, value: Value, number: int, call: int) -> None:
-        """That a value was given to Python; what was in it has been noted."""
-        self.sink.look(value, number, call, value.uid, Mode.NO_TENSOR)
+    def returned(self, value: Value, number: int, call: int, look: Mode) -> None:
+        """Record that Python got a value; `look` is NO_TENSOR if its contents have been recorded."""
+        self.sink.look(value, number, call, value.uid, look)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,9 @@ from tensorsleuth.trace.process.process import ProcessTrace, Tensor
 MAX_DEPTH = 200  # ops without rows that are looked through
 MAX_MOMENTS = 512  # that are kept in memory
 SMALL = -65000.0  # less than the smallest numbers of all dtypes, about
+
+FRAMES = 1 << 31  # numbers of loop frames, the upper half for datasets
+_PRIME = 2_654_435_761
 
 Slots = list[list[Observed]]
 
@@ -85,7 +89,7 @@ class Moment:
         self.call = call  # below 0 for a dataset
         self.process = moments.process
         self.places = self.calls.places(call, tf_step)
-        self.rows = self.process.events[self.places]
+        self.rows = _with_elements(self.process, self.process.events[self.places])
 
     @property
     def step(self) -> int | None:
@@ -168,9 +172,18 @@ class Moment:
         if tensor.eager is not None:
             found = (self.moments.by_uid(uid) for uid in self.calls.inputs(self.call))
             return [[one] if one is not None else [] for one in found]
-        if tensor.node is None or tensor.instance is None or tensor.function is None:
+        if tensor.instance is None or tensor.function is None:
             return []
+        if tensor.node is None:
+            return self._slots_of_argument(observed, tensor.instance)
         return self.slots_of(tensor.instance, tensor.function.number(tensor.node), observed.row)
+
+    def _slots_of_argument(self, observed: Observed, instance: Instance) -> Slots:
+        """Return what went into an argument of a function that a dataset runs inside of the call."""
+        number = int(observed.row["tensor"]) - instance.first if observed.row is not None else -1
+        if number < 0 or not self.process.runs_on_elements(instance):
+            return []
+        return [list(self.look_through(observed.row, self.moments.flow.element(instance, number)))]
 
     def slots_of(self, instance: Instance, node: int, row: Row | None) -> Slots:
         """Return the inputs of a node without a row of its own; `row` is a row beside it, of the same iteration."""
@@ -226,12 +239,15 @@ class Moment:
                 yield self._observed(tensor, found)
             elif source.argument >= 0:
                 yield from self._passed(source.argument)
+            elif tensor.node is None and tensor.instance is not None and self.process.runs_on_elements(tensor.instance):
+                inner = self.moments.flow.element(tensor.instance, source.tensor - tensor.instance.first)
+                yield from self.look_through(row, inner, seen, depth + 1, listed)
             elif tensor.node is not None and tensor.node.type == "Const":
                 yield Observed(self.process, tensor, None, constant_of(tensor.node), self.call)
             elif tensor.node is not None and tensor.instance is not None and not _is_whole(tensor):
                 assert tensor.function is not None
-                inner = self.moments.flow.slots(tensor.instance, tensor.function.number(tensor.node))
-                flat = [source for slot in inner for source in slot]
+                slots = self.moments.flow.slots(tensor.instance, tensor.function.number(tensor.node))
+                flat = [source for slot in slots for source in slot]
                 then = _before(row) if source.earlier else row
                 yield from self.look_through(then, flat, seen, depth + 1, listed or _is_list(tensor))
 
@@ -248,6 +264,26 @@ class Moment:
         found = self.moments.by_uid(uids[argument]) if argument < len(uids) else None
         if found is not None:
             yield found
+
+
+def _with_elements(process: ProcessTrace, rows: Array) -> Array:
+    """The rows of a call, those of each element of a dataset as an iteration of a loop."""
+    steps = process.dataset_steps
+    places = np.flatnonzero([int(step) in steps for step in rows["step"]]) if steps else ()
+    numbers: dict[int, tuple[int, int]] = {}  # of the step ids: the function, and which element it is
+    elements: Counter[int] = Counter()
+    for at in places:
+        step = int(rows[at]["step"])
+        if step not in numbers:
+            function = process.dataset_function(rows[at]) or 0
+            numbers[step] = function, elements[function]
+            elements[function] += 1
+        function, element = numbers[step]
+        if rows[at]["frame"]:  # of a loop in the function: a frame of its own in each element
+            rows[at]["frame"] = (int(rows[at]["frame"]) + element * _PRIME) % FRAMES
+        else:
+            rows[at]["frame"], rows[at]["iteration"] = FRAMES + function % FRAMES, element
+    return rows
 
 
 def _of_iteration(row: Row | None, sources: list[Source]) -> list[Source]:
@@ -287,8 +323,8 @@ def _of_loop(rows: list[Row], listed: bool) -> Row | None:
 
 
 def constant_of(node: Node) -> tuple[float, ...] | None:
-    """The numbers of a constant; None where they were not kept."""
+    """The numbers of a constant; None where they were not kept, a NaN where one is all that is known of them."""
     try:
         return tuple(float(value) for value in node.attrs["value"])
     except (KeyError, ValueError):  # too large to be kept, complex, or text
-        return None
+        return (math.nan,) if node.attrs.get("nan") else None

@@ -25,7 +25,7 @@ class Pipelines:
         for call in self._calls.consumers(iterator):
             op = self._calls.op(call)
             if op is not None and op.type == "MakeIterator":
-                return list(self._behind(self._calls.inputs(call)[:1]))
+                return list(self.behind(self._calls.inputs(call)[:1]))
         return []
 
     def of_function(self, instance: Instance) -> list[tuple[EagerOp, int]]:
@@ -38,7 +38,7 @@ class Pipelines:
         ops = [op.id for op in catalogue.eager.values() if (op.type, op.site) == known]
         rows = self._moments.process.calls
         calls = rows[np.isin(rows["op"], ops)]["call"].tolist() if ops else []
-        return list(self._behind([uid for call in calls for uid in self._calls.inputs(int(call))]))
+        return list(self.behind([uid for call in calls for uid in self._calls.inputs(int(call))]))
 
     def fed(self, datasets: list[tuple[EagerOp, int]]) -> Iterator[Observed]:
         """The tensors that datasets were made of."""
@@ -48,7 +48,7 @@ class Pipelines:
                 if made is not None and "Dataset" not in made.op:
                     yield made
 
-    def _behind(self, uids: list[int]) -> Iterator[tuple[EagerOp, int]]:
+    def behind(self, uids: list[int]) -> Iterator[tuple[EagerOp, int]]:
         todo = list(uids)
         for _ in range(MAX_DATASETS):
             made = self._moments.by_uid(todo.pop(0)) if todo else None

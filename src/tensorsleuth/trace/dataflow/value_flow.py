@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tensorsleuth.core.catalog import Function, Instance, Node
-from tensorsleuth.core.ops.kinds import BRANCHES, ENTERS, EXITS, LOOPS, MERGES, NEXT, PASSES, VIEWS
+from tensorsleuth.core.ops.kinds import (
+    BRANCHES,
+    ENTERS,
+    EXITS,
+    HANDS_ON,
+    LOOPS,
+    MERGES,
+    NEXT,
+    PASSES,
+    VIEWS,
+    runs_on_elements,
+)
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_STEPS_BACK = 10_000
@@ -99,6 +110,8 @@ class Flow:
                 yield from self._merged(instance, function, described, so_far)
                 return
             inner = self.called(instance, node)
+            if runs_on_elements(described.type) and described.type != "ReduceDataset":
+                inner = []  # what it puts out is a dataset
             if inner and described.type not in BRANCHES | LOOPS:
                 yield from self._through(inner[0], output, so_far)
             elif inner and described.type in BRANCHES:
@@ -140,6 +153,9 @@ class Flow:
         parent = self._catalogue.instances[instance.parent]
         caller = self._catalogue.functions[parent.function]
         node = caller.nodes[instance.node]
+        if runs_on_elements(node.type):
+            yield from self._dataset_argument(instance, number, so_far)
+            return
         passed = number + 1 if node.type in BRANCHES else number
         if passed < len(node.inputs):
             outside = Source(0, so_far.earlier, node.type in LOOPS or so_far.outside)
@@ -149,6 +165,56 @@ class Flow:
             function = self._catalogue.functions[body.function]
             if number < len(function.returns) and function.returns[number] != (-1 - number, 0):
                 yield from self._resolve(body, function, *function.returns[number], Source(0, True, so_far.outside))
+
+    def _dataset_argument(self, instance: Instance, number: int, so_far: Source) -> Iterator[Source]:
+        """Yield an argument of a function that a dataset runs: itself, or the captured tensor that it is."""
+        _, node = self._caller(instance)
+        captured = _listed(node, "Targuments")
+        first = len(self._catalogue.functions[instance.function].arguments) - captured
+        at = len(node.inputs) - captured + number - first
+        if number < first:
+            yield Source(instance.first + number, so_far.earlier, so_far.outside)
+        elif 0 <= at < len(node.inputs):
+            parent = self._catalogue.instances[instance.parent]
+            yield from self._resolve(parent, self._catalogue.functions[parent.function], *node.inputs[at], so_far)
+
+    def element(self, instance: Instance, number: int) -> list[Source]:
+        """Return the tensors that a dataset made an argument of its function of: its state, or part of an element."""
+        caller, node = self._caller(instance)
+        parent, function = self._catalogue.instances[instance.parent], self._catalogue.functions[instance.function]
+        states = _listed(node, "Tstate")
+        if number >= states:
+            return list(self._element(parent, caller, node, number - states, Source(0)))
+        first = node.inputs[number + 1 : number + 2]
+        found = [one for at in first for one in self._resolve(parent, caller, *at, Source(0, outside=True))]
+        last = function.returns[number : number + 1]
+        return found + [one for at in last for one in self._resolve(instance, function, *at, Source(0, earlier=True))]
+
+    def _caller(self, instance: Instance) -> tuple[Function, Node]:
+        caller = self._catalogue.functions[self._catalogue.instances[instance.parent].function]
+        return caller, caller.nodes[instance.node]
+
+    def _element(
+        self, instance: Instance, function: Function, taker: Node, number: int, so_far: Source
+    ) -> Iterator[Source]:
+        """Part `number` of the elements that a dataset takes from the one before it, where a function made them."""
+        for _ in range(MAX_STEPS_BACK):
+            node = taker.inputs[0][0] if taker.inputs else -1
+            if node < 0:
+                return
+            taker = function.nodes[node]
+            inner = self.called(instance, node)
+            if taker.type in HANDS_ON:
+                continue
+            if inner and taker.type != "ReduceDataset":
+                yield from self._through(inner[0], number + _listed(taker, "Tstate"), so_far)
+            return
+
+
+def _listed(node: Node, attribute: str) -> int:
+    """Return how many types an attribute lists."""
+    lists = node.attrs.get(attribute) or [[]]
+    return len(lists[0]) if isinstance(lists[0], list) else 0
 
 
 def _passing(kind: str, so_far: Source) -> Source:

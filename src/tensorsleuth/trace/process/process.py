@@ -27,6 +27,7 @@ from tensorsleuth.core.layout.rows import (
     EventFlag,
     EventKind,
 )
+from tensorsleuth.core.ops.kinds import runs_on_elements
 from tensorsleuth.trace.process.buffers import all_buffers
 from tensorsleuth.trace.process.fit_batches import Batches
 from tensorsleuth.trace.process.key_lookup import LookUp
@@ -271,7 +272,51 @@ class ProcessTrace:
         """TensorFlow's step id -> number of the call it ran for."""
         joins = self.calls[self.calls["kind"] == CallKind.JOIN]
         joined = dict(zip(joins["tf_step"].tolist(), joins["call"].tolist(), strict=True))
-        return joined | self._cut_short(joined)
+        return joined | self._cut_short(joined) | self.dataset_steps
+
+    @cached_property
+    def dataset_steps(self) -> dict[int, int]:
+        """The step ids under which datasets of a function ran their functions -> the call of that function."""
+        nested = {one.id for one in self.catalogue.instances.values() if self.runs_on_elements(one)}
+        if not nested:
+            return {}
+        events = self.events[self.events["kind"] == EventKind.GRAPH]
+        steps, first = np.unique(events["step"], return_index=True)
+        found: dict[int, int] = {}
+        windows: dict[int | None, Array] = {}
+        for step, row in zip(steps.tolist(), events[first]):
+            if self.dataset_function(row) not in nested:
+                continue
+            root = self._root(int(row["tensor"]))
+            if root not in windows:
+                windows[root] = self._calls_of(root)
+            begun = windows[root][windows[root]["time"] <= row["time"]]
+            if len(begun):
+                found[step] = int(begun["call"][-1])
+        return found
+
+    def dataset_function(self, row: Any) -> int | None:
+        """The instance of the function that a dataset ran, itself inside of a function, to compute a row."""
+        tensor = self.tensor(row["tensor"])
+        instance = tensor.instance if tensor is not None else None
+        for _ in range(MAX_NESTING):
+            if instance is None or self.runs_on_elements(instance):
+                break
+            instance = self.catalogue.instances.get(instance.parent)
+        return instance.id if instance is not None else None
+
+    def runs_on_elements(self, instance: Instance) -> bool:
+        """Return whether a dataset inside of a function runs it."""
+        parent = self.catalogue.instances.get(instance.parent)
+        function = self.catalogue.functions.get(parent.function) if parent is not None else None
+        at = instance.node
+        return function is not None and 0 <= at < len(function.nodes) and runs_on_elements(function.nodes[at].type)
+
+    def _calls_of(self, root: int | None) -> Array:
+        """The rows of calls of an instance, oldest first."""
+        ops = [op.id for op in self.catalogue.eager.values() if root is not None and op.instance == root]
+        wanted: Array = (self.calls["kind"] == CallKind.FUNCTION) & np.isin(self.calls["op"], ops)
+        return np.asarray(self.calls[wanted])
 
     def _cut_short(self, joined: dict[int, int]) -> dict[int, int]:
         """A call during which the program died may not have said its step id: it is the one that has none."""
@@ -296,10 +341,7 @@ class ProcessTrace:
 
     def _open_call(self, root: int | None, joined: dict[int, int]) -> int | None:
         """The last call of an instance, where it is joined to no step."""
-        ops = [op.id for op in self.catalogue.eager.values() if op.instance == root]
-        if root is None or not ops:
-            return None
-        calls = self.calls[(self.calls["kind"] == CallKind.FUNCTION) & np.isin(self.calls["op"], ops)]["call"]
+        calls = self._calls_of(root)["call"]
         return int(calls[-1]) if len(calls) and int(calls[-1]) not in joined.values() else None
 
     @cached_property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tensorsleuth.diagnose.health_words import in_words
 from tensorsleuth.diagnose.nan.case import Case, Story
 from tensorsleuth.diagnose.nan.data_source import came_in, reads_csv, source_of
@@ -11,6 +13,8 @@ RESTORES = ("RestoreV2", "ReadFile")
 
 
 def match(case: Case) -> Story | None:
+    if case.out.constant is not None:
+        return Story("nan-in-data", 0.9, _captured(case), _CAPTURED)
     if case.written is not None or not (case.birth.arrived or _unwritten(case)):
         return None
     what = _what(case.out)
@@ -27,6 +31,14 @@ def match(case: Case) -> Story | None:
     site = source_of(case)
     why = f"feeds {what} ({where}): it is in the data{_batch(case)}"
     return Story("nan-in-data", 0.9, why, _fix(case), site=site)
+
+
+def _captured(case: Case) -> str:
+    """An array became a constant of the function when that was traced."""
+    constant = case.out.constant or ()
+    at = next((number for number, value in enumerate(constant) if not math.isfinite(value)), 0)
+    where = f" (element {at} of {len(constant)})" if len(constant) > 1 else ""
+    return f"takes an array that holds {_what(case.out)}{where}: it was bad before TensorFlow saw it"
 
 
 def _fix(case: Case) -> str:
@@ -79,6 +91,9 @@ def _is_assigned(case: Case, handle: int) -> bool:
     return first_bad is not None and first_bad.op == "AssignVariableOp" and first_bad.node is None
 
 
+_CAPTURED = (
+    "check the array where the program computes it: np.isfinite(array).all(); a division by 0 is the usual cause"
+)
 _CLEAN = "check the data before it goes in: np.isfinite(array).all(), and drop or fill what is missing"
 _CLEAN_FILE = (
     "find it in the file: sleuth data check FILE.csv; drop or fill what is missing, or have the pipeline leave it out: "
