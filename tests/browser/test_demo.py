@@ -76,7 +76,7 @@ def test_the_graph_shows_what_is_around(page: Page) -> None:
     page.get_by_role("tab", name="Graph").click()
     graph = panel(page, "Graph")
     for op in (
-        "Log, .*in focus, bad, where the bad value was born",
+        "Log, .*in focus, bad, origin of the bad value",
         "Mul, .*on the bad path",
         "function probabilities",
     ):

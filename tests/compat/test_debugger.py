@@ -272,7 +272,7 @@ def test_what_was_never_computed_is_said_so(debugger: Debugger) -> None:
         ("lt -n [", "is not a regular expression"),
         ("lt --nonsense", "lt: unrecognized arguments: --nonsense. See: lt --help"),
         ("ps nothing.py", "has no source of 'nothing.py'"),
-        ("ps", "ps which file"),
+        ("ps", "ps needs a file"),
         ("find", "find what"),
         ("until", "until what"),
         ("eval", "eval what"),

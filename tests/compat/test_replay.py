@@ -49,7 +49,7 @@ def test_a_compiled_function_is_looked_into_when_it_goes_bad(compared: Compared)
     assert only(in_graph(trace, "Log")).bad
     found = finding(trace)
     assert (found.cause, found.line) == ("log-zero", marked("inside what is compiled"))
-    assert "uncompiled" in (found.seen or "")
+    assert "replayed without XLA" in (found.seen or "")
 
 
 def test_a_compiled_function_in_one_that_is_not(compared: Compared) -> None:

@@ -226,5 +226,5 @@ def test_asking_the_trace(watched: Callable[..., Trace]) -> None:
     assert columns["step"].tolist() == [0, 1] and set(columns["name"]) == {"encoder/dense/kernel"}
     with pytest.raises(SleuthError, match=r"There is no kind 'x'.*gradient"):
         trace.watched(kind="x")
-    with pytest.raises(SleuthError, match="no look 7"):
+    with pytest.raises(SleuthError, match="no sample 7"):
         trace.watched()[0].value(7)

@@ -59,7 +59,7 @@ def test_it_is_run_again_without_the_program(saved: Path) -> None:
     found = json.loads(ran.stdout)["findings"][0]
     assert (found["cause"], found["line"], found["step"]) == ("divide-by-zero", 13, 0)
     assert "# divides" in found["code"]
-    assert "again" in found["seen"]
+    assert "replayed" in found["seen"]
 
 
 def test_what_is_missing_is_said(saved: Path, tmp_path: Path) -> None:

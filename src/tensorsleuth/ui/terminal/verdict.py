@@ -61,10 +61,12 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         text.append(f" mode {diagnosis.blind} records no values. Record with FULL_HEALTH, which is the default.")
         yield text
     else:
-        text = Text(" HEALTHY", style="bold green")
-        text.append(f", {of(len(diagnosis.notes), 'note')}" if diagnosis.notes else "", style="bold yellow").append(" ")
-        text.append(f" {healthy_words(diagnosis)} ({checks(diagnosis)} checked)", style="default")
-        yield text
+        mark = Text(" HEALTHY", style="bold green")
+        mark.append(f", {of(len(diagnosis.notes), 'note')}" if diagnosis.notes else "", style="bold yellow")
+        title = Table.grid(padding=(0, 2, 0, 0))
+        title.add_column(no_wrap=True)
+        title.add_row(mark, Text(f"{healthy_words(diagnosis)} ({checks(diagnosis)} checked)"))
+        yield title
     how = ended(diagnosis.end) if diagnosis.end is not None else None
     if how is not None and not diagnosis.unjudged:  # which says so
         yield Text(printable(f"   Ended {how}"), style="dim")
