@@ -1,4 +1,4 @@
-"""What `make wheel` publishes: it builds from the source distribution, it installs, and it names the line of a NaN."""
+"""The wheels of `make wheel`: each builds from the source distribution, it installs, and it names the line of a NaN."""
 
 from __future__ import annotations
 

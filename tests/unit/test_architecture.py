@@ -127,7 +127,7 @@ def _programs(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def imported(module: Path) -> Iterator[tuple[int, str]]:
-    """What a module imports of this package, as `name_of` has it, with the line."""
+    """Return the imports of this package in a module, as `name_of` has it, with the line."""
     for line, name in imports(module):
         first, *rest = name.split(".")
         if first == "tensorsleuth":

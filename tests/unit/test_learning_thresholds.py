@@ -1,4 +1,4 @@
-"""Where rules of training draw the line, on made-up looks."""
+"""Thresholds of the rules of training, on made-up samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where rules of losses and gradients draw the line, on made-up looks."""
+"""Thresholds of the rules of losses and gradients, on made-up samples."""
 
 from __future__ import annotations
 

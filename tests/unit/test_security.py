@@ -1,4 +1,4 @@
-"""What SECURITY.md says of traces and modules, as far as no other test holds it; and that the tests it names exist."""
+"""Claims of SECURITY.md about traces and modules that no other test holds; also that the tests it names exist."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def steps(workflow: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def pairs() -> set[Pair]:
-    """What GitHub makes of the matrix."""
+    """Return the jobs that GitHub makes of the matrix."""
     matrix = CI["jobs"]["tensorflow"]["strategy"]["matrix"]
     excluded = {(one["python"], one["tensorflow"]) for one in matrix["exclude"]}
     every = set(product(matrix["python"], matrix["tensorflow"]))

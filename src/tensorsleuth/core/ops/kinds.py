@@ -197,8 +197,8 @@ SCATTERS = frozenset(
 )
 
 
-def runs_on_elements(op: str) -> bool:
-    """Is it a dataset, which runs its functions on elements and not on its own inputs."""
+def is_dataset(op: str) -> bool:
+    """Return whether an op makes a dataset, which runs its functions on elements and not on its own inputs."""
     return "Dataset" in op
 
 

@@ -61,6 +61,7 @@ class BirthFinder:
         self.variables = Variables(self.moments)
         self.pipelines = Pipelines(self.moments)
         self.replicas = Replicas(process)
+        self._fed_bad: dict[int, bool] = {}  # of calls that read datasets
 
     def find(self) -> Iterator[Birth]:
         """The births of each tensor, in the order of the calls; a few of one that bears many, as in a loop."""
@@ -152,8 +153,10 @@ class BirthFinder:
         """Was it computed from elements that were bad when they went into the dataset: nobody sees them in between."""
         if one.row is None or int(one.row["step"]) not in self.process.dataset_steps:
             return False
-        behind = self.pipelines.behind(self.moments.calls.inputs(one.call))
-        return any(fed.bad for fed in self.pipelines.fed(list(behind)))
+        if one.call not in self._fed_bad:
+            behind = self.pipelines.behind(self.moments.calls.inputs(one.call))
+            self._fed_bad[one.call] = any(fed.bad for fed in self.pipelines.fed(list(behind)))
+        return self._fed_bad[one.call]
 
     @cached_property
     def bad_elements(self) -> list[Observed]:

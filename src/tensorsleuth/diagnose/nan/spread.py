@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from tensorsleuth.core.ops.kinds import ARRIVALS, LOOKS_ON, RAISES_ON_BAD, TESTS, writes_variables
+from tensorsleuth.core.ops.kinds import ARRIVALS, LOOKS_ON, RAISES_ON_BAD, TESTS, is_dataset, writes_variables
 from tensorsleuth.diagnose.nan.origins import Birth, BirthFinder
 from tensorsleuth.trace.dataflow.call_graph import Moment
 from tensorsleuth.trace.dataflow.collectives import received
@@ -67,7 +67,7 @@ class Spread:
         for call in self._takers(moment, one):
             yield from self._moments.of_call(call).bad_users.get(one.key, [])
             op = self._moments.calls.op(call)
-            if op is not None and "Dataset" in op.type:  # what it is made of comes back as batches
+            if op is not None and is_dataset(op.type):  # what it is made of comes back as batches
                 yield from self._finder.bad_batches[:MAX_BATCHES]
                 yield from self._finder.bad_elements[:MAX_BATCHES]
 

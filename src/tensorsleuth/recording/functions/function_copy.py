@@ -41,7 +41,7 @@ class Spot:
     def inside(self, instance: int, number: int, attribute: str, op: str) -> Spot:
         """That of what a node of this function calls."""
         return replace(
-            self, parent=instance, node=number, way=(*self.way, number, attribute), on_elements=ops.runs_on_elements(op)
+            self, parent=instance, node=number, way=(*self.way, number, attribute), on_elements=ops.is_dataset(op)
         )
 
     def of(self, name: str, compiled: bool) -> Spot:

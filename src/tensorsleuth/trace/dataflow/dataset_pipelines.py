@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.catalog import EagerOp, Instance
+from tensorsleuth.core.ops.kinds import is_dataset
 from tensorsleuth.trace.dataflow.call_graph import Moments
 from tensorsleuth.trace.dataflow.observed import Observed
 
@@ -45,13 +46,13 @@ class Pipelines:
         for _, call in datasets:
             for uid in self._calls.inputs(call):
                 made = self._moments.by_uid(uid)
-                if made is not None and "Dataset" not in made.op:
+                if made is not None and not is_dataset(made.op):
                     yield made
 
     def behind(self, uids: list[int]) -> Iterator[tuple[EagerOp, int]]:
         todo = list(uids)
         for _ in range(MAX_DATASETS):
             made = self._moments.by_uid(todo.pop(0)) if todo else None
-            if made is not None and made.tensor.eager is not None and "Dataset" in made.op:
+            if made is not None and made.tensor.eager is not None and is_dataset(made.op):
                 yield made.tensor.eager, made.call
                 todo += self._calls.inputs(made.call)

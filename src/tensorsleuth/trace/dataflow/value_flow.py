@@ -18,7 +18,7 @@ from tensorsleuth.core.ops.kinds import (
     NEXT,
     PASSES,
     VIEWS,
-    runs_on_elements,
+    is_dataset,
 )
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -110,7 +110,7 @@ class Flow:
                 yield from self._merged(instance, function, described, so_far)
                 return
             inner = self.called(instance, node)
-            if runs_on_elements(described.type) and described.type != "ReduceDataset":
+            if is_dataset(described.type) and described.type != "ReduceDataset":
                 inner = []  # what it puts out is a dataset
             if inner and described.type not in BRANCHES | LOOPS:
                 yield from self._through(inner[0], output, so_far)
@@ -153,7 +153,7 @@ class Flow:
         parent = self._catalogue.instances[instance.parent]
         caller = self._catalogue.functions[parent.function]
         node = caller.nodes[instance.node]
-        if runs_on_elements(node.type):
+        if is_dataset(node.type):
             yield from self._dataset_argument(instance, number, so_far)
             return
         passed = number + 1 if node.type in BRANCHES else number

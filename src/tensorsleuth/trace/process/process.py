@@ -27,7 +27,7 @@ from tensorsleuth.core.layout.rows import (
     EventFlag,
     EventKind,
 )
-from tensorsleuth.core.ops.kinds import runs_on_elements
+from tensorsleuth.core.ops.kinds import is_dataset
 from tensorsleuth.trace.process.buffers import all_buffers
 from tensorsleuth.trace.process.fit_batches import Batches
 from tensorsleuth.trace.process.key_lookup import LookUp
@@ -310,7 +310,7 @@ class ProcessTrace:
         parent = self.catalogue.instances.get(instance.parent)
         function = self.catalogue.functions.get(parent.function) if parent is not None else None
         at = instance.node
-        return function is not None and 0 <= at < len(function.nodes) and runs_on_elements(function.nodes[at].type)
+        return function is not None and 0 <= at < len(function.nodes) and is_dataset(function.nodes[at].type)
 
     def _calls_of(self, root: int | None) -> Array:
         """The rows of calls of an instance, oldest first."""
