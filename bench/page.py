@@ -24,13 +24,13 @@ SERVER = """
 import sys
 from pathlib import Path
 from tensorsleuth.ui.web import page_files as built
-from tensorsleuth.ui.web.server.safety import guarding
-from tensorsleuth.ui.web.server.server import Server, listen
-from tensorsleuth.ui.web.server.run_cache import Shelf
+from tensorsleuth.ui.web.server.access_control import make_access_policy
+from tensorsleuth.ui.web.server.server import PageServer, listen
+from tensorsleuth.ui.web.server.run_cache import RunCache
 bound = listen("127.0.0.1", 0)
 port = bound.getsockname()[1]
 print(port, flush=True)
-Server(Shelf(Path(sys.argv[1])), built.load(), guarding("127.0.0.1", port)).run(sockets=[bound])
+PageServer(RunCache(Path(sys.argv[1])), built.load(), make_access_policy("127.0.0.1", port)).run(sockets=[bound])
 """
 VERDICT = "() => /Healthy|Problem/.test(document.querySelector('#verdict, [aria-label=Verdict]')?.innerText ?? '')"
 PAINTED = f"""() => new Promise((done) => {{

@@ -51,7 +51,7 @@ def _measure_no_memory() -> None:
     from tensorsleuth.trace.storage.size_plan import make_plan
 
     def plan(*given: Any) -> Any:
-        return replace(make_plan(*given), samples=None, buffers=None, passed=None)
+        return replace(make_plan(*given), samples=None, buffers=None, op_ends=None)
 
     recorder.make_plan = plan  # type: ignore[attr-defined, assignment]
 

@@ -110,12 +110,12 @@ __all__ = [
 
 
 def _layer_stats() -> Any:
-    from tensorsleuth.live.layer_stats.observer import observer
+    from tensorsleuth.live.layer_stats.observer import layer_stats_observer
 
-    return observer()
+    return layer_stats_observer()
 
 
-default_observers.MAKERS.append(_layer_stats)
+default_observers.FACTORIES.append(_layer_stats)
 
 
 def __getattr__(name: str) -> Any:

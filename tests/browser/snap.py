@@ -15,7 +15,7 @@ from tests.browser.chromium import browsing, watched_page
 from tests.browser.looking import marked_line, panel, point, verdict
 from tests.unit.serving import serving
 
-from tensorsleuth.data.tokens.vocabulary import of_tokens
+from tensorsleuth.data.tokens.vocabulary import vocabulary_of_tokens
 from tensorsleuth.ui.web import page_files
 
 
@@ -88,7 +88,7 @@ def main(folder: Path) -> None:
 
 def snap_all(logdir: Path, views: Views, words: str, folder: Path) -> None:
     with serving(logdir, files=page_files.load()) as server, browsing() as browser:
-        server.shelf.vocabulary = of_tokens(recording.WORDS)
+        server.shelf.vocabulary = vocabulary_of_tokens(recording.WORDS)
         for name, (prepare, options) in views.items():
             with watched_page(browser, **options) as watched:
                 watched.page.goto(f"http://127.0.0.1:{server.port}/")

@@ -12,7 +12,7 @@ from tests.browser import recording
 from tests.browser.looking import marked_line, panel, point, title
 from tests.unit.serving import Serving
 
-from tensorsleuth.data.tokens.vocabulary import of_tokens
+from tensorsleuth.data.tokens.vocabulary import vocabulary_of_tokens
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def transformer(shared: Path) -> Path:
 @pytest.fixture
 def page(transformer: Path, served: Callable[[Path], Serving], open_page: Callable[..., Page]) -> Page:
     running = served(transformer)
-    running.shelf.vocabulary = of_tokens(recording.WORDS)
+    running.shelf.vocabulary = vocabulary_of_tokens(recording.WORDS)
     return open_page(f"http://127.0.0.1:{running.port}/")
 
 

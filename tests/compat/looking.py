@@ -12,7 +12,7 @@ import numpy as np
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.layout.rows import EventFlag, EventKind
-from tensorsleuth.trace.process.process import ProcessTrace, Tensor
+from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 from tensorsleuth.trace.reader import Trace
 
 
@@ -22,7 +22,7 @@ class Look:
 
     row: Any
     index: int
-    tensor: Tensor
+    tensor: TensorInfo
     process: ProcessTrace
 
     @property

@@ -12,7 +12,7 @@ from tests.compat import kerases
 from tests.compat.kerases import KERASES
 
 from tensorsleuth.recording.functions.function_def import read_definition
-from tensorsleuth.recording.structure.attention import LAST_BUT_ONE, find_attention
+from tensorsleuth.recording.structure.attention import DEFAULT_ROW_AXIS, find_attention
 
 X = tf.ones([2, 7, 8])
 IDS = tf.constant([[1, 2, 3, 4, 5], [5, 4, 3, 0, 0]])
@@ -115,7 +115,7 @@ def capped(x: Any) -> Any:
 @pytest.mark.parametrize("call", [by_products, written_out, half_precision, own_gradient, capped])
 def test_written_by_hand(call: Callable[..., Any]) -> None:
     [(_, axis)] = found(call, X)
-    assert axis == LAST_BUT_ONE
+    assert axis == DEFAULT_ROW_AXIS
 
 
 @pytest.mark.parametrize(

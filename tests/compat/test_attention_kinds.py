@@ -11,7 +11,7 @@ from tests.compat import kerases
 from tests.compat.kerases import KERASES
 from tests.compat.test_attention import X, found, layers_of
 
-from tensorsleuth.recording.structure.attention import LAST_BUT_ONE, NO_ROWS
+from tensorsleuth.recording.structure.attention import DEFAULT_ROW_AXIS, NO_ROW_AXIS
 
 HEADED = tf.ones([2, 7, 2, 4])
 QUERY, QUERIES = tf.Variable(tf.ones([8])), tf.Variable(tf.ones([1, 3, 8]))
@@ -62,7 +62,7 @@ OF_DATA: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("kind", [*LEARNED, *OF_DATA])
 def test_attention_of_every_kind(kind: str) -> None:
-    assert found((LEARNED | OF_DATA)[kind], X) == [("Softmax", LAST_BUT_ONE)]
+    assert found((LEARNED | OF_DATA)[kind], X) == [("Softmax", DEFAULT_ROW_AXIS)]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_one_query_without_an_axis(scores: str, values: str, query: Any) -> None
             values, softmax(tf.einsum(scores, query + 0 * x[0, 0, 0, 0] if query.shape.rank > 2 else query, x)), x
         )
 
-    assert found(call, HEADED) == [("Softmax", NO_ROWS)]
+    assert found(call, HEADED) == [("Softmax", NO_ROW_AXIS)]
 
 
 @pytest.mark.parametrize("name", KERASES)

@@ -13,7 +13,7 @@ from tests.compat.kerases import KERASES
 from tests.compat.looking import marked, marked_in
 
 import tensorsleuth
-from tensorsleuth.diagnose.attention.remarks import lines_of, remarks_of
+from tensorsleuth.diagnose.attention.remarks import attention_lines, remarks_of
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -93,5 +93,5 @@ def test_lines_of_layers_that_one_line_calls(recorded: Recorded, name: str) -> N
         for _ in range(3):
             step(tf.random.stateless_normal((4, 12, 8), (1, 2)))
 
-    lines = lines_of(recorded(program).inside())
+    lines = attention_lines(recorded(program).inside())
     assert [line.line for line in lines.values()] == [marked("first layer"), marked("second layer")]

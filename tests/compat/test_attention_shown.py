@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import tensorsleuth
 from tensorsleuth.analyze.attention.heads import judge
-from tensorsleuth.analyze.layers.curves import flow, growth
+from tensorsleuth.analyze.layers.curves import gradient_flow, residual_growth
 from tensorsleuth.cli.main import cli
 from tensorsleuth.trace.reader import Trace
 
@@ -115,10 +115,10 @@ def test_a_block_that_sees_padding(tmp_path: Path) -> None:
 
 def test_layers_of_the_model(healthy: Path) -> None:
     inside = Trace(healthy).inside()
-    order = [one.name for one in flow(inside) if "block" in one.name]
+    order = [one.name for one in gradient_flow(inside) if "block" in one.name]
     blocks = [name.split("/")[1] for name in order]
     assert blocks == sorted(blocks, reverse=True) and set(blocks) == {"block_0", "block_1", "block_2"}
-    assert all(len(one.sizes) == len(one.layers) for one in growth(inside.layers))
+    assert all(len(one.sizes) == len(one.layers) for one in residual_growth(inside.layers))
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 import tensorflow as tf
 
 import tensorsleuth
-from tensorsleuth.core.last_moments import Doing
-from tensorsleuth.diagnose.exits.thread_activity import Threads
+from tensorsleuth.core.run_end import RunningOp
+from tensorsleuth.diagnose.exits.thread_activity import ThreadActivity
 from tensorsleuth.recording.tensorflow.op_outputs import count_outputs
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.process.thread_slots import ThreadState, threads_of
@@ -25,13 +25,13 @@ class Looker:
 
     def __init__(self, recording: Any) -> None:
         (self._folder,) = recording.path.glob("p-*")
-        self.seen: list[list[Doing]] = []
+        self.seen: list[list[RunningOp]] = []
 
     def states(self) -> list[ThreadState]:
         return threads_of(ProcessTrace(self._folder))
 
     def look(self, x: Any) -> Any:
-        self.seen.append(list(Threads(ProcessTrace(self._folder), 0, in_python=True).doing))
+        self.seen.append(list(ThreadActivity(ProcessTrace(self._folder), 0, in_python=True).running_ops))
         return x
 
 
@@ -40,7 +40,7 @@ def line_of(mark: str) -> int:
     return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# {mark}"))
 
 
-def under_way(seen: list[Doing]) -> list[tuple[str, int | None]]:
+def under_way(seen: list[RunningOp]) -> list[tuple[str, int | None]]:
     return [(one.op, one.line) for one in seen if not one.ended]
 
 
@@ -62,7 +62,7 @@ def test_op_inside_of_a_function(tmp_path: Path) -> None:
         assert (main.op, main.ended) == ("step", False)
         assert [(one.op, one.line) for one in main.inside] == [("EagerPyFunc", line_of("LOOKS"))]
     assert len(looker.seen) == 2
-    assert not any(state.under_way for state in after)
+    assert not any(state.running_ops for state in after)
 
 
 def test_ops_that_had_all_they_need(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_ops_that_had_all_they_need(tmp_path: Path) -> None:
         (folder,) = recording.path.glob("p-*")
 
         def look(x: Any) -> Any:
-            (main,) = [one for one in Threads(ProcessTrace(folder), 0).doing if not one.ended]
+            (main,) = [one for one in ThreadActivity(ProcessTrace(folder), 0).running_ops if not one.ended]
             found.append([one.op for one in main.inside])
             return x
 
@@ -95,7 +95,7 @@ def test_eager_op_at_a_new_place(tmp_path: Path) -> None:
         tf.py_function(looker.look, [tf.ones([2])], tf.float32)  # EAGER
         after = looker.states()
     assert ("EagerPyFunc", line_of("EAGER")) in under_way(looker.seen[0])
-    assert not any(state.under_way for state in after)
+    assert not any(state.running_ops for state in after)
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
@@ -113,7 +113,7 @@ def test_what_raised_is_over(tmp_path: Path, error: type[BaseException]) -> None
             step(tf.ones([2]))
         with pytest.raises(tf.errors.InvalidArgumentError):
             tf.reshape(tf.ones([2]), [3])
-        assert not any(state.under_way for state in looker.states())
+        assert not any(state.running_ops for state in looker.states())
 
 
 def test_each_thread_has_its_own(tmp_path: Path) -> None:
@@ -146,11 +146,11 @@ def test_number_of_outputs_before_an_op_has_run() -> None:
 
 
 def test_uncaught_exception_is_not_one_of_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tensorsleuth.recording.uncaught_exceptions import uncaught
+    from tensorsleuth.recording.uncaught_exceptions import uncaught_exception
 
     error = ValueError("no")
     monkeypatch.setattr(sys, "last_value", error, raising=False)
     monkeypatch.setattr(sys, "last_exc", error, raising=False)
-    assert uncaught() is error
+    assert uncaught_exception() is error
     monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
-    assert uncaught() is None
+    assert uncaught_exception() is None

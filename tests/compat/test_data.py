@@ -127,7 +127,7 @@ def test_what_is_raised_is_ours(run: Callable[[Any], None], way: str) -> None:
     assert isinstance(error, tensorsleuth.ExpectationError) and isinstance(error, tf.errors.InvalidArgumentError)
     assert error.violation is not None and error.violations == (error.violation,)
     assert (error.violation.rule, error.violation.where, error.violation.file) == ("finite", "element 3", __file__)
-    assert str(error) == error.violation.told, "no node, no number, no name of an op"
+    assert str(error) == error.violation.message, "no node, no number, no name of an op"
     again = pickle.loads(pickle.dumps(error))
     assert isinstance(again, tensorsleuth.DataError) and str(again) == str(error)
     assert [str(one) for one in again.violations] == [str(error.violation)]

@@ -17,7 +17,7 @@ import tensorsleuth
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.ui.debugger.debugger import Debugger
-from tensorsleuth.ui.debugger.rendering import answer
+from tensorsleuth.ui.debugger.rendering import render_result
 
 FILE = Path(__file__).name
 STEPS = 3
@@ -66,13 +66,13 @@ def debugger(trace: Trace) -> Debugger:
 def said(debugger: Debugger, line: str) -> str:
     console = Console(width=200, record=True, file=open("/dev/null", "w"), color_system=None)  # noqa: SIM115
     with console.file:
-        console.print(answer(debugger.do(line)))
+        console.print(render_result(debugger.run_line(line)))
         return console.export_text()
 
 
 def refused(debugger: Debugger, line: str) -> str:
     with pytest.raises(SleuthError) as caught:
-        debugger.do(line)
+        debugger.run_line(line)
     return str(caught.value)
 
 
@@ -87,7 +87,7 @@ def test_lt_filters_and_sorts(debugger: Debugger) -> None:
     assert bad.startswith("2 tensors") and "2 −∞ of 4" in bad and "4 NaN of 4" in bad
     assert [debugger.listing.event(at).step for at in range(2)] == [1, 2]
     assert said(debugger, "lt -f neg_inf > 0 and op == 'Log' --step 1").startswith("1 tensor:")
-    debugger.do("lt -n model/head -s max -r")
+    debugger.run_line("lt -n model/head -s max -r")
     found = [debugger.listing.event(at).health["max"] for at in range(len(debugger.listing))]
     known = [one for one in found if not np.isnan(one)]
     assert known == sorted(known, reverse=True) and found[: len(known)] == known
@@ -123,7 +123,7 @@ def test_pt_prints_values_slices_and_ranges(debugger: Debugger) -> None:
 
 
 def test_pt_of_a_scalar_and_by_number(debugger: Debugger) -> None:
-    debugger.do("lt -t Log$ --step 1")
+    debugger.run_line("lt -t Log$ --step 1")
     place = debugger.listing.places[0]
     assert said(debugger, f"pt #{place}") == said(debugger, "pt Log:0 --step 1")
     assert "9" in said(debugger, "pt #" + str(_last(debugger, "Mul", "grown")))
@@ -141,7 +141,7 @@ def test_without_values_the_health_and_the_way_to_get_them(healthy: Trace) -> No
 
 
 def test_eval_computes_on_values(debugger: Debugger) -> None:
-    debugger.do("pt Softmax:0 --step 0")
+    debugger.run_line("pt Softmax:0 --step 0")
     assert "[1, 0]" in said(debugger, "eval np.argmax(`model/head/Softmax:0`, axis=1)")
     assert said(debugger, "eval abs(`Softmax:0`[0].sum() - 1) < 1e-6").strip() == "True"
     assert "failed: ValueError" in refused(debugger, "eval `Softmax:0` @ np.ones(3)")
@@ -189,7 +189,7 @@ def test_sources_show_the_health_of_lines(debugger: Debugger) -> None:
     assert re.match(rf"\s*(NaN|∞) ×\d+ ▶ *{marked('log')} │", line)
     (fine,) = [line for line in text.splitlines() if line.endswith("# grown")]
     assert re.match(rf"\s*ok ×\d+ +{marked('grown')} │", fine)
-    debugger.do("pt Log:0")
+    debugger.run_line("pt Log:0")
     assert "# log" in said(debugger, "ps")
 
 
@@ -198,7 +198,7 @@ def test_sources_show_the_health_of_lines(debugger: Debugger) -> None:
 
 def test_moving_through_time(debugger: Debugger) -> None:
     assert "#0 " in said(debugger, "step") and "#1 " in said(debugger, "s") and "#5 " in said(debugger, "step -t 4")
-    debugger.do("run")
+    debugger.run_line("run")
     assert debugger.focus is not None and debugger.focus.step == 1
     assert "recorded up to step 2" in said(debugger, "run -t 7")
     assert "−∞" in said(Debugger(debugger.trace), "run -f neg_inf > 0")

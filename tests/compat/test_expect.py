@@ -25,7 +25,7 @@ def broken(action: Callable[[], Any]) -> Violation:
         action()
     assert caught.value.violation is not None
     assert isinstance(caught.value, tf.errors.InvalidArgumentError)  # as TensorFlow's own assertions are
-    assert str(caught.value) == caught.value.violation.told
+    assert str(caught.value) == caught.value.violation.message
     return caught.value.violation
 
 

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 from tensorsleuth.live.expect import judge, native_judge
 from tensorsleuth.live.expect.expectation import Expectation
-from tensorsleuth.live.expect.report import Report
+from tensorsleuth.live.expect.report import JudgeReport
 from tensorsleuth.native import loader
 
 DTYPES = ["float16", "float32", "float64", "int8", "int32", "int64", "uint8", "uint16", "bool", "complex64"]
@@ -44,7 +44,7 @@ def expectations(draw: Any) -> Expectation:
     )
 
 
-def told(report: Report | None) -> Any:
+def told(report: JudgeReport | None) -> Any:
     """Without the range of what is not finite; NaN is one thing."""
     return None if report is None else repr(report).replace("-0.0", "0.0")
 
@@ -68,4 +68,6 @@ def test_bfloat16_and_layouts() -> None:
 def test_structs_are_as_large_as_in_native_code() -> None:
     native = loader.load()
     assert native is not None
-    assert native.expect_sizes() == ctypes.sizeof(native_judge.Plan) << 16 | ctypes.sizeof(native_judge.Found)
+    assert native.expect_sizes() == ctypes.sizeof(native_judge.ExpectationPlan) << 16 | ctypes.sizeof(
+        native_judge.NativeReport
+    )

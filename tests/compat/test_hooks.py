@@ -50,7 +50,7 @@ def monitored(*given: Any, sign: Callable[[int], float] = lambda step: 1.0, logs
 @pytest.fixture(autouse=True)
 def no_filters_for_all() -> Iterator[None]:
     yield
-    tensor_filters._for_all.clear()
+    tensor_filters._global_filters.clear()
 
 
 def opened(hook: Any) -> tensorsleuth.Trace:
@@ -90,7 +90,7 @@ def test_it_stops_where_a_value_does_harm_and_says_why(tmp_path: Path, capfd: py
 
 
 def test_it_looks_at_chosen_runs_only(tmp_path: Path) -> None:
-    hook = hooks.SleuthHook(tmp_path, steps=range(2, 4))
+    hook = hooks.SleuthHook(tmp_path, run_filter=range(2, 4))
     bare, watched = monitored(), monitored(hook)
     assert bits(watched) == bits(bare)
     trace = opened(hook)
@@ -151,7 +151,7 @@ class _Terminal:
 def test_filters_for_all_hooks_and_bad_ones(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     hooks.add_tensor_filter("any_log", lambda datum, tensor: datum.op == "Log")
     hook = hooks.TensorBoardDebugHook(["localhost:6064"])
-    hook._span._logdir = tmp_path
+    hook._recording._logdir = tmp_path
     monitored(hook)
     assert "filter any_log: Log:0" in capfd.readouterr().err
     with pytest.raises(TypeError, match="must be a function of"):

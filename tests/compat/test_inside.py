@@ -17,11 +17,11 @@ from tests.compat.kerases import KERASES
 from tests.compat.transformers import ByHand, keras_weights, little_transformer, numbers
 
 import tensorsleuth
-from tensorsleuth.analyze.layers.no_stats import not_looked_into, why_nothing
+from tensorsleuth.analyze.layers.no_stats import explain_missing_stats, unrecorded_functions
 from tensorsleuth.cli.main import cli
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.trace.series.attention import Attention
+from tensorsleuth.trace.series.attention import AttentionSeries
 from tensorsleuth.trace.series.watched import WatchedSeries
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ LABELS = np.array([1, 0, 2], np.int64)
 STEPS = [0, 1, 2, 4, 8, 16, 20, 40]  # of 45, where every 20th is looked at
 
 
-def agrees(found: Attention, look: int, weights: Any) -> None:
+def agrees(found: AttentionSeries, look: int, weights: Any) -> None:
     """A look has the weights of the first two samples, and what NumPy says of all."""
     kept = found.weights(look)
     assert kept is not None
@@ -149,8 +149,8 @@ def test_a_compiled_function_that_raises_uncompiled_is_told(recorded: Callable[.
     assert entry["what"] == "the inside of train between bad values" and "{{" not in entry["why"]
     assert entry["why"].startswith("XLA compiles it, and uncompiled it raises: indices[1] = 9 is not in [0, 4)")
     told = f"the inside of train between bad values was not seen ({entry['why']})"
-    assert not_looked_into(trace) == [told]
-    assert told in why_nothing(trace, trace.inside(), "attention")
+    assert unrecorded_functions(trace) == [told]
+    assert told in explain_missing_stats(trace, trace.inside(), "attention")
     info = CliRunner(env={"COLUMNS": "400"}).invoke(cli, ["info", str(trace.path)]).stdout
     assert f"not covered  {entry['what']} ({entry['why']})" in info
 

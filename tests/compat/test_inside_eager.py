@@ -19,7 +19,7 @@ from tests.compat.transformers import ByHand, keras_weights, little_transformer
 
 from tensorsleuth.recording.eager.callbacks import EagerCallbacks
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 
 FACE = pytest.mark.skipif(importlib.util.find_spec("transformers") is None, reason="transformers is not installed")
 
@@ -34,7 +34,7 @@ def train_step(program: ByHand, x: Any, labels: Any) -> Any:
     return loss
 
 
-def names(inside: Inside) -> dict[str, list[str]]:
+def names(inside: LayerStatistics) -> dict[str, list[str]]:
     """Everything that was seen, by kind."""
     kinds: dict[str, Any] = {"attention": inside.attention, "layers": inside.layers, "inputs": inside.inputs}
     return {kind: sorted(one.name for one in found) for kind, found in kinds.items()}
@@ -61,7 +61,7 @@ def test_attention_written_by_hand(compared: Callable[..., Trace]) -> None:
 @pytest.mark.parametrize("name", KERASES)
 def test_a_model_that_fits_eagerly_is_seen_as_one_that_is_traced(recorded: Callable[..., Trace], name: str) -> None:
     keras = kerases.load(name)
-    seen: dict[bool, Inside] = {}
+    seen: dict[bool, LayerStatistics] = {}
     for eagerly in (False, True):
         keras.utils.set_random_seed(5)
         model = little_transformer(keras)

@@ -12,7 +12,7 @@ from tests.compat import kerases
 from tests.compat.kerases import KERASES
 
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 
 X = np.random.default_rng(1).normal(size=(4, 6, 8)).astype(np.float32)
 
@@ -77,7 +77,7 @@ def trained(block: Block, call: Callable[[Any], Any]) -> Callable[[], None]:
     return train
 
 
-def outputs(inside: Inside) -> list[str]:
+def outputs(inside: LayerStatistics) -> list[str]:
     """The layers of the block, in the order of the graph."""
     names = (layer.name for layer in inside.layers)
     return [name for name in names if name.startswith(("wide", "mix", "out"))]

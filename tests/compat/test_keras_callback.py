@@ -50,7 +50,7 @@ def test_a_healthy_fit_is_as_it_was(keras: Any, tmp_path: Path, capfd: pytest.Ca
     assert bits(watched) == bits(bare)
     assert (callback.verdict, callback.findings) == ("healthy", [])
     assert callback.run is not None and callback.run.parent == tmp_path
-    assert api.under_way() is None
+    assert api.active_recording() is None
     said = [line for line in capfd.readouterr().out.splitlines() if line.startswith("sleuth:")]
     assert [line.split(":")[1] for line in said] == [" epoch 0", " epoch 1", " epoch 2"]
     assert all(line.endswith("tensors, healthy") for line in said)
@@ -131,7 +131,7 @@ def test_a_recording_that_is_under_way_is_added_to(keras: Any, tmp_path: Path) -
     with tensorsleuth.record(tmp_path / "runs") as recording:
         tf.math.log(tf.zeros([2])).numpy()  # harm, but not of this fit
         fit(keras, [callback], epochs=1)
-        assert api.under_way() is recording
+        assert api.active_recording() is recording
         assert (callback.run, callback.verdict) == (recording.path, "healthy")
     assert not (tmp_path / "other").exists()
 
@@ -147,7 +147,7 @@ def test_an_exception_ends_the_recording(keras: Any, tmp_path: Path) -> None:
         fit(keras, [callback, Stop()])
     del raised
     gc.collect()
-    assert api.under_way() is None
+    assert api.active_recording() is None
     assert callback.run is not None and callback.verdict == "healthy"
     kinds = tensorsleuth.open(callback.run).processes[0].calls["kind"]
     assert (kinds == CallKind.FUNCTION).sum() >= 3
@@ -160,11 +160,11 @@ def test_evaluate_and_predict(keras: Any, tmp_path: Path) -> None:
     model.compile("sgd", "mse")
     callback = tensorsleuth.keras.SleuthCallback(tmp_path)
     model.evaluate(X, Y, batch_size=24, verbose=0, callbacks=[callback])
-    assert api.under_way() is None and callback.run is not None
+    assert api.active_recording() is None and callback.run is not None
     first = callback.run
     assert set(tensorsleuth.open(first).tensors().health["batch"].tolist()) >= {0, 1}
     model.predict(X, batch_size=24, verbose=0, callbacks=[callback])
-    assert api.under_way() is None and callback.run != first
+    assert api.active_recording() is None and callback.run != first
 
 
 def test_the_example_of_the_docs_runs(

@@ -76,7 +76,7 @@ def test_what_a_fit_feeds_eagerly_and_how_long_it_takes(keras: Any) -> None:
 
 
 def _fed(seen: list[str | None], goals: Any, made: Any) -> Any:
-    seen.append(private.fed(inspect.currentframe(), lambda data: "1" if len(data) == 2 else None))
+    seen.append(private.feed_name(inspect.currentframe(), lambda data: "1" if len(data) == 2 else None))
     return tf.reduce_mean(tf.abs(made - goals))
 
 
@@ -84,7 +84,7 @@ def test_variables_have_paths_roles_and_one_handle(keras: Any) -> None:
     model = kerases.encoder(keras)
     model.compile("adam", "mse", metrics=["mae"])
     model.fit(X, Y, verbose=0)
-    found = {path: (role, private.uid(variable)) for variable, path, role in private.variables(model)}
+    found = {path: (role, private.variable_uid(variable)) for variable, path, role in private.model_variables(model)}
     assert found["encoder/block_2/ffn/dense_1/kernel"][0] == ""
     assert found["loss/total"][0] == "metric"
     assert "optimizer" in {role for role, _ in found.values()}
@@ -93,7 +93,7 @@ def test_variables_have_paths_roles_and_one_handle(keras: Any) -> None:
 
 
 def test_a_model_without_variables_yet_has_none(keras: Any) -> None:
-    assert not [path for _, path, role in private.variables(kerases.encoder(keras)) if not role]
+    assert not [path for _, path, role in private.model_variables(kerases.encoder(keras)) if not role]
 
 
 def test_whose_scope_is_opened(keras: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_whose_scope_is_opened(keras: Any, monkeypatch: pytest.MonkeyPatch) -> N
         frame = sys._getframe(1)
         while frame.f_code.co_name == "__enter__" and frame.f_back is not None:
             frame = frame.f_back
-        parts.append((private.part(frame, self._name), private_tf.opens_scope_of_op(frame)))
+        parts.append((private.scope_owner(frame, self._name), private_tf.opens_scope_of_op(frame)))
         return real(self)
 
     model = kerases.sequential(keras)
@@ -132,15 +132,15 @@ def test_a_variable_of_keras_3_is_known_while_it_is_made() -> None:
     found: list[Any] = []
 
     def fill(shape: Any, dtype: Any) -> Any:
-        found.extend(private.being_made(kind))
+        found.extend(private.variables_being_made(kind))
         return tf.zeros(shape, dtype)
 
     made = kind(fill, shape=[2], name="first")
     made.trainable = False
     assert len(found) == 1 and found[0] is made
     known = KerasVariables(Mock())
-    known.begun(made)
-    assert private.uid(made) in known.frozen() and known.path_of(private.uid(made)) == made.path
+    known.note_unfinished(made)
+    assert private.variable_uid(made) in known.frozen_uids() and known.path_of(private.variable_uid(made)) == made.path
 
 
 def test_scopes_of_eager_code_are_set_through_one_property() -> None:

@@ -11,7 +11,7 @@ from tests.compat.looking import marked
 
 import tensorsleuth
 from tensorsleuth.core.finding import Diagnosis, Finding
-from tensorsleuth.diagnose.health_words import in_bytes
+from tensorsleuth.diagnose.health_words import format_bytes
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -129,7 +129,10 @@ def test_tensors_that_are_kept_are_counted(recorded: Recorded) -> None:
         return
     found = only(trace)
     assert (found.cause, found.line) == ("kept-tensors", marked("here they stay"))
-    assert f"{STEPS} tensors ({in_bytes(STEPS * 131072)})" in found.summary and "131 kB more each step" in found.summary
+    assert (
+        f"{STEPS} tensors ({format_bytes(STEPS * 131072)})" in found.summary
+        and "131 kB more each step" in found.summary
+    )
 
 
 def test_a_bad_value_is_told_before_a_leak(recorded: Recorded) -> None:

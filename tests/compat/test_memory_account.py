@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tensorsleuth.analyze.memory.account import Account, Holding, grouped
+from tensorsleuth.analyze.memory.account import Holding, MemoryAccount, group_holdings
 from tensorsleuth.analyze.memory.labels import ACTIVATIONS, GRADIENTS, INPUTS, OPTIMIZER, WEIGHTS
-from tensorsleuth.trace.query.query import asked_of
+from tensorsleuth.trace.query.query import process_indexes
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -19,20 +19,20 @@ SIDE = 512
 MB = SIDE * SIDE * 4  # bytes of one matrix
 
 
-def account(trace: Trace) -> Account:
-    (asked,) = asked_of(trace)
-    return Account(asked)
+def account(trace: Trace) -> MemoryAccount:
+    (asked,) = process_indexes(trace)
+    return MemoryAccount(asked)
 
 
-def fullest(found: Account) -> list[Holding]:
+def fullest(found: MemoryAccount) -> list[Holding]:
     """What was alive when tensors took most."""
-    times = np.array([life.born for life in found.lives.all])
+    times = np.array([life.born for life in found.lifetimes.all])
     return found.holdings(int(times[found.tensors_at(times).argmax()]))
 
 
 def amounts(holdings: list[Holding], by: str = "kind") -> dict[str, int]:
     """How many matrices each group is; what is smaller is left out."""
-    return {group.name: round(group.bytes / MB) for group in grouped(holdings, by) if group.bytes >= MB}
+    return {group.name: round(group.bytes / MB) for group in group_holdings(holdings, by) if group.bytes >= MB}
 
 
 def test_views_are_counted_once_and_the_dead_not_at_all(recorded: Recorded) -> None:
@@ -46,7 +46,7 @@ def test_views_are_counted_once_and_the_dead_not_at_all(recorded: Recorded) -> N
         tf.exp(c)
 
     found = account(recorded(program))
-    times = np.array([life.born for life in found.lives.all])
+    times = np.array([life.born for life in found.lifetimes.all])
     assert [round(bytes / MB) for bytes in found.tensors_at(times)] == [1, 2, 2]
     assert found.tensors_at(np.array([found.samples["time"][-1]]).astype(np.int64)).tolist() == [0]
 
@@ -62,7 +62,7 @@ def test_a_variable_keeps_what_was_assigned_to_it(recorded: Recorded) -> None:
     found = account(recorded(program))
     (left,) = found.holdings(int(found.samples["time"][-1]))
     assert left.label.kind == WEIGHTS and left.bytes == MB and left.label.op == "Variable"
-    assert len(found.lives.all) == 2, "the zeros, then the ones"
+    assert len(found.lifetimes.all) == 2, "the zeros, then the ones"
 
 
 def test_in_a_function_a_tensor_lives_until_the_last_that_takes_it(recorded: Recorded) -> None:
@@ -115,7 +115,7 @@ def test_kinds(recorded: Recorded, trained: str) -> None:
     assert left.get(OPTIMIZER, 0) == state
     at_most = amounts(fullest(found))
     assert at_most.get(ACTIVATIONS, 0) + at_most.get(GRADIENTS, 0) >= 1
-    made = {found.labels.kind(life) for life in found.lives.all}
+    made = {found.labels.kind(life) for life in found.lifetimes.all}
     assert {INPUTS, ACTIVATIONS, GRADIENTS} <= made, "some may be gone at the fullest moment"
 
 
@@ -136,7 +136,7 @@ def test_where_a_tensor_was_made(recorded: Recorded) -> None:
 def test_growth_adds_up(recorded: Recorded) -> None:
     kept: list[Any] = []
     found = account(recorded(lambda: kept.append(tf.random.normal([6000, 6000]))))
-    parts = found.parts(int(found.samples["time"][-1]))
+    parts = found.growth_parts(int(found.samples["time"][-1]))
     assert parts.tensors == 6000 * 6000 * 4
     assert parts.growth == parts.tensors + parts.kept + parts.own + parts.working + parts.rest
     assert parts.explained > 0.8

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tensorsleuth.analyze.memory.account import Account
-from tensorsleuth.analyze.memory.batch_size.dims import BATCH, SEQUENCE, power
-from tensorsleuth.analyze.memory.batch_size.scaling import Growing
+from tensorsleuth.analyze.memory.account import MemoryAccount
+from tensorsleuth.analyze.memory.batch_size.dims import BATCH, SEQUENCE, growth_power
+from tensorsleuth.analyze.memory.batch_size.scaling import TensorScaling
 from tensorsleuth.analyze.memory.labels import WEIGHTS
-from tensorsleuth.trace.query.query import asked_of
+from tensorsleuth.trace.query.query import process_indexes
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -24,14 +24,14 @@ class Found:
     """The powers of batch and sequence of all large tensors, by the type of their op."""
 
     def __init__(self, trace: Trace) -> None:
-        (asked,) = asked_of(trace)
-        account = Account(asked)
-        self.growing = Growing(asked)
+        (asked,) = process_indexes(trace)
+        account = MemoryAccount(asked)
+        self.growing = TensorScaling(asked)
         self.powers: dict[str, set[tuple[tuple[int, ...], int, int]]] = {}
-        for life in account.lives.all:
-            label, dims = account.labels.of(life), self.growing.dims(life)
+        for life in account.lifetimes.all:
+            label, dims = account.labels.label_of(life), self.growing.dims(life)
             if dims is not None and label.kind != WEIGHTS and label.shape is not None:
-                found = (label.shape, power(dims, BATCH), power(dims, SEQUENCE))
+                found = (label.shape, growth_power(dims, BATCH), growth_power(dims, SEQUENCE))
                 self.powers.setdefault(label.op, set()).add(found)
 
     def of(self, op: str) -> set[tuple[tuple[int, ...], int, int]]:

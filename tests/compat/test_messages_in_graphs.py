@@ -14,7 +14,7 @@ import tensorflow as tf
 import tensorsleuth
 from tensorsleuth import Feature, Schema, SleuthError, expect, log, watch
 from tensorsleuth.data.pipeline import graph
-from tensorsleuth.data.readers.trouble import needed
+from tensorsleuth.data.readers.file_errors import import_needed
 from tensorsleuth.live.watch import log as logging
 from tensorsleuth.live.watch.watches import Watches
 
@@ -59,7 +59,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
         "log: x is a stand-in of Keras, which has no value until the model is called. Log in the call() of a layer.",
     ),
     (
-        lambda: needed("tensorflow.nosuchpart", "reading it"),
+        lambda: import_needed("tensorflow.nosuchpart", "reading it"),
         "reading it needs tensorflow, which cannot be imported here (No module named 'tensorflow.nosuchpart'). Install it, or run this where the program runs.",
     ),
     (

@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from tensorsleuth.recording.lazy import Lazy
-from tensorsleuth.recording.observer import HOOKS, Alarm, Observer, Observers, first_alarm, tell_all
+from tensorsleuth.recording.observer import HOOK_NAMES, Alarm, Observer, Observers, first_alarm, tell_all
 
 
 class Watching(Observer):
@@ -36,13 +36,13 @@ class Failing(Observer):
 
 def test_a_hook_that_nobody_implements_has_nobody_to_call() -> None:
     observers = Observers()
-    assert not [hook for hook in HOOKS if getattr(observers, hook)]
+    assert not [hook for hook in HOOK_NAMES if getattr(observers, hook)]
     observers.add(Watching())
-    assert [hook for hook in HOOKS if getattr(observers, hook)] == ["on_gradients", "on_step"]
+    assert [hook for hook in HOOK_NAMES if getattr(observers, hook)] == ["on_gradients", "on_step"]
 
 
 def test_every_hook_of_the_protocol_is_collected() -> None:
-    assert {name for name in vars(Observer) if name.startswith("on_")} == set(HOOKS) - {"wants_replay"}
+    assert {name for name in vars(Observer) if name.startswith("on_")} == set(HOOK_NAMES) - {"wants_replay"}
 
 
 def test_who_may_stop_the_program_is_told_last() -> None:
@@ -86,4 +86,4 @@ def test_a_lazy_part_is_made_once() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert made == [lazy()] == [lazy.made]
+    assert made == [lazy()] == [lazy.value]

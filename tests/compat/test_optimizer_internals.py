@@ -16,7 +16,7 @@ from tensorsleuth.trace.reader import Trace
 
 
 def test_the_library_joins_the_graph_optimizer() -> None:
-    assert loader.load() is not None, loader.why_not()
+    assert loader.load() is not None, loader.load_error()
     assert private.join_optimizer(str(loader.LIBRARY)) is None
     assert private.optimizer_is_on()
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tensorsleuth.live.breakpoints.pause import pause
-from tensorsleuth.live.breakpoints.pause.pause import Pauses
+from tensorsleuth.live.breakpoints.pause.pause import PauseController
 
 LIMIT = 10.0
 
@@ -47,7 +47,7 @@ def waited(monkeypatch: pytest.MonkeyPatch, here: Any) -> float:
     monkeypatch.setattr(pause, "patience", lambda: LIMIT)
     monkeypatch.setattr(pause, "complain", lambda *said, **more: None)
     monkeypatch.setattr("tensorsleuth.live.breakpoints.pause.terminal.open_terminal", lambda: None)
-    pauses: Any = Pauses(None)
+    pauses: Any = PauseController(None)
     pauses._changed, pauses._server = clock, Server()
     pauses._wait(SimpleNamespace(hit="hit", decision=None), lambda: False)
     return clock.now

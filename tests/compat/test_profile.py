@@ -17,7 +17,7 @@ import tensorflow as tf
 from tests.compat.looking import marked
 
 from tensorsleuth.analyze.profile import chrome_trace
-from tensorsleuth.analyze.profile.report import Report, report
+from tensorsleuth.analyze.profile.report import ProfileReport, make_profile_report
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -47,8 +47,8 @@ def train_step(weight: Any) -> Any:
     return train
 
 
-def told(trace: Trace) -> Report:
-    return report(trace)[0]
+def told(trace: Trace) -> ProfileReport:
+    return make_profile_report(trace)[0]
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +71,9 @@ def test_a_slow_generator_is_input_bound(recorded: Recorded, weight: Any) -> Non
             train(x)
 
     found = told(recorded(program))
-    assert found.bound.by == "input", found
-    assert (found.bound.file, found.bound.line) == (__file__, marked("LINE: slow"))
-    assert found.bound.says.startswith("Input-bound: ") and "test_profile.py:" in found.bound.says
+    assert found.bottleneck.by == "input", found
+    assert (found.bottleneck.file, found.bottleneck.line) == (__file__, marked("LINE: slow"))
+    assert found.bottleneck.says.startswith("Input-bound: ") and "test_profile.py:" in found.bottleneck.says
     assert max(found.parts, key=lambda part: found.parts[part]) == "input"
 
 
@@ -98,8 +98,8 @@ def test_a_function_that_waits_for_its_batches_is_input_bound_at_its_line(record
         weight.assign_sub(0.01 * tape.gradient(loss, weight))
 
     found = told(recorded(lambda: [train(dataset) for _ in range(STEPS)]))
-    assert found.bound.by == "input", found
-    assert (found.bound.file, found.bound.line) == (__file__, marked("LINE: next"))
+    assert found.bottleneck.by == "input", found
+    assert (found.bottleneck.file, found.bottleneck.line) == (__file__, marked("LINE: next"))
     assert found.tables["op"][0].name == "IteratorGetNext"
 
 
@@ -114,7 +114,7 @@ def test_slow_python_is_python_bound(recorded: Recorded, weight: Any) -> None:
             slow.wait()
 
     found = told(recorded(program))
-    assert found.bound.by == "python", found
+    assert found.bottleneck.by == "python", found
     assert max(found.parts, key=lambda part: found.parts[part]) == "python"
 
 
@@ -131,15 +131,15 @@ def test_a_large_product_is_compute_bound_at_its_line(recorded: Recorded) -> Non
         weight.assign_sub(1e-6 * tape.gradient(loss, weight))
 
     found = told(recorded(lambda: [train() for _ in range(STEPS)]))
-    assert found.bound.by == "compute", found
+    assert found.bottleneck.by == "compute", found
     assert found.tables["op"][0].name == "MatMul"
     assert found.tables["line"][0].name == f"{__file__}:{marked('the large product')}"
-    assert "MatMul" in found.bound.says and f":{marked('the large product')}" in found.bound.says
+    assert "MatMul" in found.bottleneck.says and f":{marked('the large product')}" in found.bottleneck.says
 
 
 def test_the_parts_of_every_step_add_up_to_it(recorded: Recorded, weight: Any) -> None:
     train = train_step(weight)
-    _, profile = report(recorded(lambda: [train(tf.ones([8])) for _ in range(STEPS)]))
+    _, profile = make_profile_report(recorded(lambda: [train(tf.ones([8])) for _ in range(STEPS)]))
     sums = np.sum(list(profile.split.parts.values()), axis=0)
     assert (sums == profile.steps.end - profile.steps.begin).all()
     assert all((times >= 0).all() for times in profile.split.parts.values())
@@ -189,8 +189,8 @@ def test_the_chrome_trace_is_of_the_documented_format(recorded: Recorded, weight
     """As "Trace Event Format" has it: complete events have ts and dur in microseconds, and nest on their thread."""
     train = train_step(weight)
     trace = recorded(lambda: [train(tf.ones([8])) for _ in range(STEPS)])
-    _, profile = report(trace)
-    count = chrome_trace.write(profile, tmp_path / "trace.json", "a run", True)
+    _, profile = make_profile_report(trace)
+    count = chrome_trace.write_trace(profile, tmp_path / "trace.json", "a run", True)
     document = json.loads((tmp_path / "trace.json").read_text())
     events = document["traceEvents"]
     assert len(events) == count and document["displayTimeUnit"] == "ms"

@@ -13,7 +13,7 @@ from tests.compat.looking import in_graph, marked, only
 
 import tensorsleuth
 from tensorsleuth.core.finding import Diagnosis, Finding
-from tensorsleuth.core.replay_outcome import Outcome, Replay
+from tensorsleuth.core.replay_outcome import Replay, ReplayOutcome
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -24,7 +24,7 @@ def replays(trace: Trace) -> list[Replay]:
     return list(trace.processes[0].catalogue.replays.values())
 
 
-def outcomes(trace: Trace) -> list[Outcome]:
+def outcomes(trace: Trace) -> list[ReplayOutcome]:
     return [replay.outcome for replay in replays(trace)]
 
 
@@ -44,7 +44,7 @@ def logarithm(x: Any) -> Any:
 
 def test_a_compiled_function_is_looked_into_when_it_goes_bad(compared: Compared) -> None:
     trace = compared(lambda: [logarithm(tf.constant(x)) for x in ([1.0, 2.0], [1.0, 0.0])])
-    assert outcomes(trace) == [Outcome.UNCOMPILED]
+    assert outcomes(trace) == [ReplayOutcome.UNCOMPILED]
     assert trace.not_covered == []
     assert only(in_graph(trace, "Log")).bad
     found = finding(trace)
@@ -55,7 +55,7 @@ def test_a_compiled_function_is_looked_into_when_it_goes_bad(compared: Compared)
 def test_a_compiled_function_in_one_that_is_not(compared: Compared) -> None:
     outer = tf.function(lambda x: logarithm(x - 1.0) + 1.0)
     trace = compared(lambda: [outer(tf.constant(x)) for x in ([2.0, 3.0], [2.0, 1.0])])
-    assert outcomes(trace) == [Outcome.UNCOMPILED]
+    assert outcomes(trace) == [ReplayOutcome.UNCOMPILED]
     assert finding(trace).line == marked("inside what is compiled")
 
 
@@ -95,7 +95,7 @@ def test_random_numbers_from_seeds_are_the_same_again(compared: Compared) -> Non
         return [one.numpy() for one in drawn]
 
     trace = compared(program)
-    assert outcomes(trace) == [Outcome.UNCOMPILED]
+    assert outcomes(trace) == [ReplayOutcome.UNCOMPILED]
     for op, value in zip(("StatelessRandomUniformV2", "StatelessRandomNormalV2"), drawn, strict=False):
         row = only(in_graph(trace, op)).row
         assert (row["min"], row["max"]) == (np.min(value), np.max(value))
@@ -107,7 +107,7 @@ def test_what_cannot_be_drawn_again_is_said(recorded: Recorded) -> None:
         return tf.math.log(tf.where(tf.random.uniform([]) < 1 / 64, 0.0, 1.0))
 
     trace = recorded(lambda: [unlucky() for _ in range(1500)])  # called
-    said = [replay.why or "" for replay in replays(trace) if replay.outcome is Outcome.NOT_REPRODUCED]
+    said = [replay.why or "" for replay in replays(trace) if replay.outcome is ReplayOutcome.NOT_REPRODUCED]
     assert said and "RandomUniform" in said[0] and "random numbers" in said[0]
     found = finding(trace)  # the call is blamed, and why nothing nearer is
     assert found.line == marked("called") and "random numbers" in (found.seen or "")
@@ -124,7 +124,7 @@ def test_an_iterator_is_not_drawn_from_twice(compared: Compared) -> None:
         return [step(data) for _ in range(3)]
 
     trace = compared(program)
-    assert outcomes(trace) == [Outcome.UNCOMPILED]
+    assert outcomes(trace) == [ReplayOutcome.UNCOMPILED]
     assert [look.row["zero"] for look in in_graph(trace, "IteratorGetNext")] == [0, 1, 0]
     assert finding(trace).cause == "log-zero"
 
@@ -137,7 +137,7 @@ def test_labels_out_of_range_are_found_where_only_compiled_they_are_nan(compared
 
     logits = tf.constant([[1.0, 2.0, 3.0]] * 2)
     trace = compared(lambda: [loss(tf.constant(labels), logits) for labels in ([0, 1], [2, 3])])
-    assert outcomes(trace) == [Outcome.COMPILED]
+    assert outcomes(trace) == [ReplayOutcome.COMPILED]
     found = finding(trace)
     assert (found.cause, found.line) == ("label-out-of-range", marked("loss of each"))
     assert "3" in found.summary and "only if XLA compiles" in (found.seen or "")
@@ -151,7 +151,7 @@ def test_a_gradient_that_is_bad_only_when_compiled(compared: Compared) -> None:
         return tape.gradient(y, x)
 
     trace = compared(lambda: tf.function(slope, jit_compile=True)(tf.constant([0.0, 1.0])))
-    assert outcomes(trace) == [Outcome.COMPILED]
+    assert outcomes(trace) == [ReplayOutcome.COMPILED]
     found = finding(trace)
     assert (found.cause, found.line) == ("grad-sqrt-zero", marked("root at zero"))
 
@@ -170,7 +170,7 @@ def test_a_nested_function_that_is_bad_only_when_compiled(compared: Compared) ->
         return tf.function(lambda x: slope(x) * 1.0)(tf.constant([0.0, 1.0]))
 
     trace = compared(program)
-    assert outcomes(trace) == [Outcome.COMPILED]
+    assert outcomes(trace) == [ReplayOutcome.COMPILED]
     assert (finding(trace).cause, finding(trace).line) == ("grad-sqrt-zero", marked("inner root"))
 
 
@@ -193,7 +193,7 @@ def test_in_flight_nothing_is_looked_at_until_something_is_bad(compared: Compare
     step = tf.function(lambda x: tf.reduce_sum(tf.math.log(x) * 2.0))  # in flight
     xs = [tf.constant([1.0, 2.0])] * 3 + [tf.constant([1.0, 0.0])]
     trace = compared(lambda: [step(x) for x in xs], mode="FLIGHT")
-    assert outcomes(trace) == [Outcome.AGAIN]
+    assert outcomes(trace) == [ReplayOutcome.AGAIN]
     assert len(in_graph(trace, "Log")) == 1
     assert (finding(trace).cause, finding(trace).line) == ("log-zero", marked("in flight"))
 
@@ -225,7 +225,7 @@ def test_in_flight_what_python_and_chance_gave_is_given_again(
     trace = compared(program, mode="FLIGHT")
     assert asked == [1]
     assert capfd.readouterr().err.count("once") == 2  # bare, and watched; not again
-    assert outcomes(trace) == [Outcome.AGAIN]
+    assert outcomes(trace) == [ReplayOutcome.AGAIN]
     row = max((look.row for look in in_graph(trace, "AddV2")), key=lambda row: row["iteration"])
     assert row["nan"] == 0
 
@@ -233,7 +233,7 @@ def test_in_flight_what_python_and_chance_gave_is_given_again(
 def test_in_flight_the_same_trouble_is_looked_at_twice_at_most(recorded: Recorded) -> None:
     step = tf.function(lambda x: tf.math.log(x) + 1.0)
     trace = recorded(lambda: [step(tf.constant([0.0])) for _ in range(20)], mode="FLIGHT")
-    assert outcomes(trace) == [Outcome.AGAIN] * 2
+    assert outcomes(trace) == [ReplayOutcome.AGAIN] * 2
 
 
 def test_in_flight_an_error_is_seen_from_inside(recorded: Recorded) -> None:
@@ -247,7 +247,7 @@ def test_in_flight_an_error_is_seen_from_inside(recorded: Recorded) -> None:
             pick(tf.constant([1.0, 2.0]), tf.constant(7))
 
     trace = recorded(program, mode="FLIGHT")
-    assert outcomes(trace) == [Outcome.AGAIN]
+    assert outcomes(trace) == [ReplayOutcome.AGAIN]
     assert in_graph(trace, "Mul", marked("too far"))
     assert trace.processes[0].catalogue.failures[0].call == replays(trace)[0].call
 
@@ -287,7 +287,7 @@ def test_in_flight_threads_do_not_meet(recorded: Recorded) -> None:
             thread.join()
 
     trace = recorded(program, mode="FLIGHT")
-    assert set(outcomes(trace)) == {Outcome.AGAIN}
+    assert set(outcomes(trace)) == {ReplayOutcome.AGAIN}
     assert finding(trace).cause == "log-zero"
     assert not [look for look in in_graph(trace, "Log") if not look.bad]
 

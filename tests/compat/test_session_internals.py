@@ -24,7 +24,7 @@ def test_every_way_to_run_a_session_that_is_watched() -> None:
 def test_a_graph_knows_what_the_c_api_calls_its_ops_and_tensors() -> None:
     with tf.Graph().as_default() as graph:
         x = tf.compat.v1.placeholder(tf.float32, [])
-        found = tf_sessions.found_in(graph, [x.op._c_op], [x._as_tf_output()], {x._as_tf_output(): 1.0})
+        found = tf_sessions.resolve_run(graph, [x.op._c_op], [x._as_tf_output()], {x._as_tf_output(): 1.0})
     assert found[0] == [x.op] and found[1][0] is x and {ref.deref() is x for ref in found[2]} == {True}
 
 

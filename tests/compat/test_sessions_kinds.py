@@ -101,9 +101,9 @@ def test_errors_are_the_programs_own_and_are_kept(recorded: Recorded) -> None:
     assert said[0].partition("Node: ")[2] == said[1].partition("Node: ")[2] and "GatherV2" in said[0]
     (failure,) = trace.processes[0].catalogue.failures
     assert failure.type == "InvalidArgumentError" and "indices" in failure.message
-    from tensorsleuth.diagnose.exits.failure import find_death
+    from tensorsleuth.diagnose.exits.failure import find_fatal_error
 
-    death = find_death(trace.processes[0], 1)
+    death = find_fatal_error(trace.processes[0], 1)
     assert death is not None and death.kind.cause == "index-out-of-range"
     assert death.site is not None and death.site.frame is not None
     assert death.site.frame.line == marked("too far")
@@ -176,7 +176,7 @@ def test_threads_that_run_one_session(recorded: Recorded) -> None:
     calls = [look.call for look in in_graph(trace) if look.type in ("Exp", "Sin")]
     assert len(calls) == len(set(calls)) == 80
     for look in in_graph(trace):
-        assert look.row["step"] in trace.processes[0].call_of_step
+        assert look.row["step"] in trace.processes[0].call_of_tf_step
 
 
 def test_the_graph_is_left_as_it_is(recorded: Recorded) -> None:

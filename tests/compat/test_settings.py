@@ -13,7 +13,7 @@ import tensorflow as tf
 from tests.compat.looking import looks, only
 
 import tensorsleuth
-from tensorsleuth.core.layout.rows import LOOK_SHIFT, EventFlag
+from tensorsleuth.core.layout.rows import SAMPLE_TIME_SHIFT, EventFlag
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.trace.reader import Trace
 
@@ -43,7 +43,7 @@ def test_modes(recorded: Recorded, mode: str) -> None:
     assert sorted(look.in_graph for look in found) == [False, True]
     for look in found:
         row = look.row
-        assert EventFlag(int(row["flags"]) & ((1 << LOOK_SHIFT) - 1)) == FLAGS[mode]
+        assert EventFlag(int(row["flags"]) & ((1 << SAMPLE_TIME_SHIFT) - 1)) == FLAGS[mode]
         assert look.process.shape_of(row) == (None if mode == "NO_TENSOR" else (4,))
         assert row["dtype"] == 1
         if FLAGS[mode] & EventFlag.COUNTED:

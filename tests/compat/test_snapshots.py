@@ -10,7 +10,7 @@ import tensorflow as tf
 from tests.compat.looking import in_graph, marked, only
 
 import tensorsleuth
-from tensorsleuth.core.replay_outcome import Outcome
+from tensorsleuth.core.replay_outcome import ReplayOutcome
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -31,7 +31,7 @@ class Climber:
         return tf.reduce_sum(below)
 
 
-def outcomes(trace: Trace) -> list[Outcome]:
+def outcomes(trace: Trace) -> list[ReplayOutcome]:
     return [replay.outcome for replay in trace.processes[0].catalogue.replays.values()]
 
 
@@ -46,7 +46,7 @@ def test_the_state_between_two_snapshots_is_worked_out(compared: Compared) -> No
         return [climber.climb(tf.constant(1.0)) for _ in range(11)]
 
     trace = compared(program, mode="FLIGHT")
-    assert outcomes(trace) == [Outcome.AGAIN]
+    assert outcomes(trace) == [ReplayOutcome.AGAIN]
     assert bad_weight(trace)["max"] == 0.0
     found = tensorsleuth.diagnose(trace).findings[0]
     assert (found.cause, found.line) == ("log-zero", marked("at the top"))
@@ -60,7 +60,7 @@ def test_what_eager_ops_write_in_between_is_not_missed(compared: Compared) -> No
         return [*first, *(climber.climb(tf.constant(1.0)) for _ in range(3))]
 
     trace = compared(program, mode="FLIGHT")
-    assert outcomes(trace) == [Outcome.AGAIN]
+    assert outcomes(trace) == [ReplayOutcome.AGAIN]
     assert bad_weight(trace)["max"] == 0.0
 
 
@@ -73,7 +73,7 @@ def test_what_another_function_writes_in_between_is_not_missed(compared: Compare
         return [*first, *(climber.climb(tf.constant(1.0)) for _ in range(3))]
 
     trace = compared(program, mode="FLIGHT")
-    assert outcomes(trace) == [Outcome.AGAIN]
+    assert outcomes(trace) == [ReplayOutcome.AGAIN]
     assert bad_weight(trace)["max"] == 0.0
 
 
@@ -90,7 +90,7 @@ def test_chance_between_two_snapshots_is_the_same_again(compared: Compared) -> N
         return [wander() for _ in range(6)]
 
     trace = compared(program, mode="FLIGHT")
-    assert outcomes(trace)[0] is Outcome.AGAIN
+    assert outcomes(trace)[0] is ReplayOutcome.AGAIN
     assert tensorsleuth.diagnose(trace).findings[0].line == marked("too far")
 
 
@@ -107,5 +107,5 @@ def test_threads_that_write_the_same_weights_do_not_mislead(recorded: Recorded) 
             thread.join()
 
     trace = recorded(program, mode="FLIGHT")
-    assert all(outcome in (Outcome.AGAIN, Outcome.NOT_REPRODUCED) for outcome in outcomes(trace))
+    assert all(outcome in (ReplayOutcome.AGAIN, ReplayOutcome.NOT_REPRODUCED) for outcome in outcomes(trace))
     assert climber.weight[0].numpy() == 12.0

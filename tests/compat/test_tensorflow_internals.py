@@ -218,10 +218,10 @@ def test_a_variable_has_a_handle_that_is_an_eager_tensor() -> None:
 
 
 def test_failures_are_status_exceptions() -> None:
-    with pytest.raises(private.Failures):
+    with pytest.raises(private.TensorFlowErrors):
         tf.raw_ops.MatMul(a=tf.ones([2, 3]), b=tf.ones([2, 3]))
     assert issubclass(core._FallbackException, Exception)
-    assert not issubclass(core._FallbackException, private.Failures)
+    assert not issubclass(core._FallbackException, private.TensorFlowErrors)
     assert errors_impl._CODE_TO_EXCEPTION_CLASS[3] is tf.errors.InvalidArgumentError
 
 
@@ -336,7 +336,7 @@ def test_autograph_knows_what_its_lines_were_made_of() -> None:
     code = tf.autograph.to_graph(outer)(1).__code__
     assert autograph.is_generated(code.co_filename)
     lines = [line for _, _, line in code.co_lines() if line is not None]
-    written = [autograph.written((code.co_filename, line, code.co_name)) for line in lines]
+    written = [autograph.original_frame((code.co_filename, line, code.co_name)) for line in lines]
     assert (__file__, marked("converted")) in [frame[:2] for frame in written if frame is not None]
 
 
@@ -359,17 +359,17 @@ def test_eager_code_knows_of_tapes_loops_and_gradients() -> None:
     @tf.custom_gradient
     def twice(x: Any) -> Any:
         def grad(upstream: Any) -> Any:
-            seen.append(private.runs_in(sys._getframe()))
+            seen.append(private.eager_surroundings(sys._getframe()))
             return 2 * upstream
 
         return 2 * x, grad
 
     def body(i: Any) -> Any:
-        seen.append(private.runs_in(sys._getframe()))
+        seen.append(private.eager_surroundings(sys._getframe()))
         return (i + 1,)
 
     x = tf.constant(1.0)
-    assert not private.is_taped() and private.runs_in(sys._getframe()) == (False, False)
+    assert not private.is_taped() and private.eager_surroundings(sys._getframe()) == (False, False)
     with tf.GradientTape() as tape:
         tape.watch(x)
         assert private.is_taped()

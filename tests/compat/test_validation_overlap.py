@@ -140,6 +140,6 @@ def test_arguments_of_a_function_that_trains_are_kept_row_by_row(recorded: Recor
     trace = recorded(lambda: [train_step(tf.constant(ids)) for ids in batches])
     (process,) = trace.processes
     (series,) = trace.inside().inputs
-    rows = process.once(InputRows)
+    rows = process.cached(InputRows)
     (fit,) = rows.fits(series.number)
     assert len(rows.samples({series.number: 0}, fit)) == 320

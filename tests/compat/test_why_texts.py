@@ -13,7 +13,7 @@ from tests.compat.kerases import KERASES
 
 import tensorsleuth
 from tensorsleuth.core.finding import Finding
-from tensorsleuth.recording.eager.text_sample import spread
+from tensorsleuth.recording.eager.text_sample import sample_texts
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -135,9 +135,9 @@ def test_a_few_are_a_note(recorded: Recorded) -> None:
 def test_of_many_texts_some_are_looked_at_from_all_over() -> None:
     given = [f"text {number}" for number in range(100_000)]
     for value in (given, np.array(given, object), tf.constant(given)):
-        rows = [row for row, _ in spread(value, 1000)]
+        rows = [row for row, _ in sample_texts(value, 1000)]
         assert len(set(rows)) == 1000 and max(rows[:100]) > 80_000 and min(rows[:100]) < 20_000
-        assert all(text == f"text {row}".encode() for row, text in spread(value, 1000))
+        assert all(text == f"text {row}".encode() for row, text in sample_texts(value, 1000))
 
 
 def example(number: int) -> bytes:

@@ -157,7 +157,7 @@ def check(run: Path, steps: int) -> None:
     assert trace.trouble == []
     (process,) = trace.processes
     assert np.all(trace.events["kind"] != 0)
-    assert process.lost <= 16, "no more than the rows under way"
+    assert process.lost_events <= 16, "no more than the rows under way"
     unnamed = [number for number in np.unique(trace.events["tensor"]) if process.tensor(number) is None]
     assert unnamed == []
     found = steps_of(process)

@@ -12,7 +12,7 @@ from tests.integration import three_ways
 import tensorsleuth
 from tensorsleuth.core.layout.rows import EventFlag, EventKind
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.native.numpy_health import look
+from tensorsleuth.native.numpy_health import measure_health
 from tensorsleuth.recording.backends.device_summary import summary_function
 from tensorsleuth.recording.tensorflow.internals import run_function
 from tensorsleuth.trace.reader import Trace
@@ -87,7 +87,7 @@ def test_a_summary_finds_what_the_kernel_finds(dtype: tf.DType, values: list[flo
     counts, moments, dims = (
         output.numpy() for output in run_function(summary_function(number, mode), [tensor], 3, tensor.device)
     )
-    found = look(tensor.numpy(), number, mode)
+    found = measure_health(tensor.numpy(), number, mode)
     assert counts[4:].tolist() == [*found[:7]]
     assert moments[:2] == pytest.approx([found.min, found.max], rel=0, nan_ok=True)
     rounding = 1e-7 * max(abs(found.min), abs(found.max))

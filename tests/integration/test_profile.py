@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tensorsleuth.analyze.profile.profile import Profile
-from tensorsleuth.analyze.profile.report import Report, report
+from tensorsleuth.analyze.profile.report import ProfileReport, make_profile_report
 from tensorsleuth.trace.reader import open_trace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,22 +51,22 @@ print(json.dumps(times))
 """
 
 
-def in_both(threads: int, folder: Path) -> tuple[dict[str, float], dict[str, float], Report]:
+def in_both(threads: int, folder: Path) -> tuple[dict[str, float], dict[str, float], ProfileReport]:
     """Nanoseconds of a step by type of op, TensorFlow's and ours, and what the report says.
 
     Of each op the least over the steps: a busy machine may stop a thread between an op and the probe behind it.
     """
     command = [sys.executable, "-c", PROGRAM, str(threads), str(folder)]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
-    told, profile = report(open_trace(logdir=str(folder / "runs")))
+    told, profile = make_profile_report(open_trace(logdir=str(folder / "runs")))
     return by_type(json.loads(done.stdout.splitlines()[-1])), by_type(our_times(profile)), told
 
 
 def our_times(profile: Profile) -> dict[str, list[int]]:
     times: dict[str, list[int]] = defaultdict(list)
-    run = profile.run
-    for at in np.flatnonzero(profile.within(run.end) & ~run.again & (run.call >= 0)).tolist():
-        op = profile.asked.index.ops[int(run.op[at])]
+    run = profile.op_runs
+    for at in np.flatnonzero(profile.within(run.end) & ~run.is_extra_output & (run.call >= 0)).tolist():
+        op = profile.process_index.op_index.ops[int(run.op[at])]
         times[f"{op.type} {op.name}"].append(int(run.end[at] - run.begin[at]))
     return times
 

@@ -79,7 +79,7 @@ def test_kernels_compile_for_aarch64(tmp_path: Path) -> None:
     assert CROSS is not None
     for name in ("health", "rows_look"):  # small ones, with all that depends on the processor
         source = build.SOURCES / "kernels" / f"{name}.cc"
-        run(CROSS, *build.COMPILE, "-O0", "-Werror", "-c", source, "-o", tmp_path / f"{name}.o")
+        run(CROSS, *build.COMPILE_OPTIONS, "-O0", "-Werror", "-c", source, "-o", tmp_path / f"{name}.o")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 from tests.integration import started
 from tests.integration.started import RUN, bare, meta, sleuth, write
 
-from tensorsleuth.core.exit_status import stopped_by
+from tensorsleuth.core.exit_status import signal_words
 
 place = started.place  # a fixture
 
@@ -123,7 +123,7 @@ def test_death_by_signal_is_passed_on(place: Path, number: signal.Signals) -> No
     done = sleuth("-c", f"import os, signal; signal.signal(2, signal.SIG_DFL); os.kill(os.getpid(), {number:d})")
     assert done.returncode == -number
     assert meta()["ended"]["signal"] == number.name  # type: ignore[index]
-    assert f"the command {stopped_by(number.name)} after" in done.stderr
+    assert f"the command {signal_words(number.name)} after" in done.stderr
 
 
 def test_keyboard_interrupt_ends_as_python_does(place: Path) -> None:

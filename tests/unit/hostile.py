@@ -30,7 +30,7 @@ def write(run: Path, beside: Path) -> Path:
     folder.mkdir(parents=True)
     meta = {"version": 1, "program": [f"{IMAGE}.py", SCRIPT, QUOTES, CONTROL], "cwd": IMAGE, "python": SCRIPT, "pid": 1}
     ended = {"time": 1.7e9 + 1, "exit": 0, "signal": None}
-    (run / run_folder.META).write_text(json.dumps(meta | {"started": 1.7e9, "ended": ended}))
+    (run / run_folder.META_FILE).write_text(json.dumps(meta | {"started": 1.7e9, "ended": ended}))
     op, first = _catalogue(folder, _source(beside))
     events = STEPS * NODES
     synthetic._write_ring(folder / "events.bin", EVENT, events, events // 2, lambda a, b: _events(a, b, first))

@@ -11,8 +11,8 @@ import numpy as np
 from tests.unit import little_run
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.layout.rows import INSIDE_ROW, SHAPE, VALUE, EventKind, What
-from tensorsleuth.trace.series.attention import HEADER, NO_SHADE, SHADES, STATISTICS
+from tensorsleuth.core.layout.rows import INSIDE_ROW, SHAPE, VALUE, EventKind, MeasureFlag
+from tensorsleuth.trace.series.attention import HEAD_STATISTICS, HEADER, NO_SHADE, SHADES
 from tensorsleuth.trace.storage import journal
 from tensorsleuth.trace.storage.synthetic import _write_ring
 
@@ -39,19 +39,19 @@ class InsideRun:
         place = {"file": "/model/lm.py", "line": 24, "op": f"{name}/Softmax"}
         self._new("attention", name, place | fields)
         for step, weights in zip(steps, looks, strict=True):
-            self._row(step, weights.shape, What.ATTENTION, kept_bytes(weights.astype(np.float32)))
+            self._row(step, weights.shape, MeasureFlag.ATTENTION, kept_bytes(weights.astype(np.float32)))
 
     def input(self, name: str, value: Array) -> None:
         """The same batch at every step."""
         self._new("input", name, {})
         for step in STEPS:
-            self._row(step, value.shape, What.VALUE, value.tobytes(), DTYPES[value.dtype.name], kept=len(value))
+            self._row(step, value.shape, MeasureFlag.VALUE, value.tobytes(), DTYPES[value.dtype.name], kept=len(value))
 
     def numbers(self, kind: str, name: str, norms: Sequence[float], shape: tuple[int, ...], **fields: Any) -> None:
         """Of a layer's output, a gradient, a variable or an update: norms at the last steps, and other fields."""
         about = {"activation": fields.pop("activation")} if "activation" in fields else {}
         self._new(kind, name, about)
-        flags = fields.pop("flags", What.NORM)
+        flags = fields.pop("flags", MeasureFlag.NORM)
         for step, norm in zip(STEPS[-len(norms) :], norms, strict=True):
             self._row(step, shape, flags, b"", norm=norm, elements=int(np.prod(shape)), **fields)
 
@@ -110,9 +110,9 @@ def kept_bytes(weights: Array, block: int = 1) -> bytes:
     batch, heads, rows, columns = weights.shape
     small = weights[:2].reshape(-1, heads, rows // block, block, columns // block, block).sum(-1).mean(-2)
     header = np.zeros(1, HEADER)
-    sizes = (1, len(STATISTICS), len(small), heads, heads, rows, columns, *small.shape[2:], block, block, batch)
+    sizes = (1, len(HEAD_STATISTICS), len(small), heads, heads, rows, columns, *small.shape[2:], block, block, batch)
     header[0] = sizes
-    numbers = np.array([statistics(weights)[name] for name in STATISTICS], "<f8")
+    numbers = np.array([statistics(weights)[name] for name in HEAD_STATISTICS], "<f8")
     return bytes(header.tobytes() + numbers.tobytes() + shades(small).tobytes())
 
 

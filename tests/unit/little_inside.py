@@ -11,8 +11,8 @@ from tests.unit.inside_run import shades
 from tests.unit.little_run import FLOAT, _between
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.layout.rows import INSIDE_ROW, VALUE, EventKind, What
-from tensorsleuth.trace.series.attention import HEADER, STATISTICS
+from tensorsleuth.core.layout.rows import INSIDE_ROW, VALUE, EventKind, MeasureFlag
+from tensorsleuth.trace.series.attention import HEAD_STATISTICS, HEADER
 from tensorsleuth.trace.storage import journal
 from tensorsleuth.trace.storage.synthetic import _write_ring
 
@@ -39,12 +39,19 @@ def weights(step: int) -> Array:
 
 def statistics(step: int) -> Array:
     """A row a number, a column a head."""
-    return np.arange(len(STATISTICS) * HEADS, dtype=np.float64).reshape(-1, HEADS) / 100 + step
+    return np.arange(len(HEAD_STATISTICS) * HEADS, dtype=np.float64).reshape(-1, HEADS) / 100 + step
 
 
 def kept(step: int) -> bytes:
     header = np.zeros(1, HEADER)
-    sizes = {"version": 1, "numbers": len(STATISTICS), "samples": 2, "heads": HEADS, "heads_kept": HEADS, "batch": 2}
+    sizes = {
+        "version": 1,
+        "numbers": len(HEAD_STATISTICS),
+        "samples": 2,
+        "heads": HEADS,
+        "heads_kept": HEADS,
+        "batch": 2,
+    }
     blocks = {"rows": SIZE, "columns": SIZE, "kept_rows": SIZE, "kept_columns": SIZE, "row_block": 1, "column_block": 1}
     for name, value in {**sizes, **blocks}.items():
         header[name] = value
@@ -81,13 +88,13 @@ def _looks(step: int) -> list[tuple[Array, bytes]]:
     """The rows of a step: at step 1 the layer holds a NaN; the key's gradient is looked at from step 1 on."""
     output = {"norm": 2.0 + step, "sum": 3.0, "zero": 3, "before": 1.0, "change": 4.0, "nan": int(step == 1)}
     looks = [
-        (_row(ATTENTION, step, What.ATTENTION | What.NORM), kept(step)),
-        (_row(OUTPUT, step, What.NORM | What.UNITS, **output), b""),
-        (_row(QUERY, step, What.NORM, norm=10.0**-step), b""),
-        (_row(UPDATE, step, What.NORM | What.COMPARED, norm=0.5, before=10.0, change=0.5), b""),
-        (_row(IDS, step, What.VALUE, dtype=INT64, kept=2), TOKENS.tobytes()),
+        (_row(ATTENTION, step, MeasureFlag.ATTENTION | MeasureFlag.NORM), kept(step)),
+        (_row(OUTPUT, step, MeasureFlag.NORM | MeasureFlag.UNITS, **output), b""),
+        (_row(QUERY, step, MeasureFlag.NORM, norm=10.0**-step), b""),
+        (_row(UPDATE, step, MeasureFlag.NORM | MeasureFlag.COMPARED, norm=0.5, before=10.0, change=0.5), b""),
+        (_row(IDS, step, MeasureFlag.VALUE, dtype=INT64, kept=2), TOKENS.tobytes()),
     ]
-    return looks + ([(_row(KEY, step, What.NORM, norm=7.0), b"")] if step else [])
+    return looks + ([(_row(KEY, step, MeasureFlag.NORM, norm=7.0), b"")] if step else [])
 
 
 def _row(series: int, step: int, flags: int, **more: Any) -> Array:

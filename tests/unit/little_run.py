@@ -53,7 +53,9 @@ def write(
     folder = path / "p-1700000000000000000-77"
     folder.mkdir(parents=True)
     meta = {"version": 1, "program": [str(program), "--fast"], "cwd": "/", "started": 1.7e9, "pid": 77}
-    (path / run_folder.META).write_text(json.dumps(meta | {"ended": {"time": 1.7e9 + 2.5, "exit": 0, "signal": None}}))
+    (path / run_folder.META_FILE).write_text(
+        json.dumps(meta | {"ended": {"time": 1.7e9 + 2.5, "exit": 0, "signal": None}})
+    )
     op, first, body, returned = _catalogue(folder, str(program), values, closed)
     events = np.concatenate([_step(step, first, body, returned) for step in range(STEPS)])
     for number, fields in changes.items():

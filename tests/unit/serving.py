@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.ui.web.page_files import PageFile
-from tensorsleuth.ui.web.server.run_cache import Shelf
-from tensorsleuth.ui.web.server.safety import Guarding, guarding
-from tensorsleuth.ui.web.server.server import Server, listen
+from tensorsleuth.ui.web.server.access_control import AccessPolicy, make_access_policy
+from tensorsleuth.ui.web.server.run_cache import RunCache
+from tensorsleuth.ui.web.server.server import PageServer, listen
 
 LONG = 60  # seconds: nothing here takes so long
 FILES = {
@@ -38,9 +38,9 @@ class Answer:
 
 @dataclass
 class Serving:
-    server: Server
-    shelf: Shelf
-    guarding: Guarding
+    server: PageServer
+    shelf: RunCache
+    guarding: AccessPolicy
     port: int
     thread: threading.Thread
 
@@ -78,8 +78,8 @@ def serving(
 ) -> Iterator[Serving]:
     bound = listen(host, 0)
     port = bound.getsockname()[1]
-    guard, shelf = guarding(host, port), Shelf(logdir, room)
-    server = Server(shelf, files, guard)
+    guard, shelf = make_access_policy(host, port), RunCache(logdir, room)
+    server = PageServer(shelf, files, guard)
     server.config.timeout_graceful_shutdown = 2 * LONG  # a busy machine may take longer than a user would wait
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
     thread.start()

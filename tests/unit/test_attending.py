@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tensorsleuth.core.catalog import Function, Node
-from tensorsleuth.diagnose.attention.attention_graph import _axes, _moved
+from tensorsleuth.diagnose.attention.attention_graph import _product_axes, _transposed_axis
 from tensorsleuth.diagnose.attention.key_inputs import keys_slot
-from tensorsleuth.diagnose.graph.constant_folding import folded
+from tensorsleuth.diagnose.graph.constant_folding import fold_constants
 
 
 def node(kind: str, inputs: tuple[int, ...] = (), **attrs: Any) -> Node:
@@ -35,7 +35,7 @@ def function(*nodes: Node) -> Function:
     ],
 )
 def test_a_product_sums_over_an_axis(made: Node, slot: int, axis: int, sums: bool) -> None:
-    assert (_axes(made, slot, axis)[0] == axis) is sums
+    assert (_product_axes(made, slot, axis)[0] == axis) is sums
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def test_a_product_sums_over_an_axis(made: Node, slot: int, axis: int, sums: boo
     ],
 )
 def test_the_axes_of_keys_and_of_queries(made: Node, slot: int, axes: tuple[int, int]) -> None:
-    assert _axes(made, slot, -4) == axes
+    assert _product_axes(made, slot, -4) == axes
 
 
 def test_a_transpose_takes_an_axis_along() -> None:
-    assert _moved([0, 1, 3, 2], -1) == -2
-    assert _moved([0, 2, 1, 3], -1) == -1
-    assert _moved([0, 0], -1) is None
-    assert _moved(None, -1) is None
+    assert _transposed_axis([0, 1, 3, 2], -1) == -2
+    assert _transposed_axis([0, 2, 1, 3], -1) == -1
+    assert _transposed_axis([0, 0], -1) is None
+    assert _transposed_axis(None, -1) is None
 
 
 def test_the_order_that_softmax_computes_for_its_axis_is_known() -> None:
@@ -66,15 +66,15 @@ def test_the_order_that_softmax_computes_for_its_axis_is_known() -> None:
         node("Const", value=["3"]), node("Range", (6, 2, 1)), node("Pack", (2,)),
         node("ConcatV2", (5, 8, 7, 4, 3)),
     )  # fmt: skip
-    assert folded(made, 9) == [0, 1, 3, 2]
+    assert fold_constants(made, 9) == [0, 1, 3, 2]
 
 
 def test_what_is_computed_of_data_is_not_known() -> None:
     made = function(node("Shape"), node("Const", value=["1.5"]), node("Sub", (0, 1)))
-    assert folded(made, 0) is None
-    assert folded(made, 1) is None
-    assert folded(made, 2) is None
-    assert folded(made, -1) is None
+    assert fold_constants(made, 0) is None
+    assert fold_constants(made, 1) is None
+    assert fold_constants(made, 2) is None
+    assert fold_constants(made, -1) is None
 
 
 def test_what_is_computed_of_shapes_is_known_where_they_were_seen() -> None:
@@ -86,9 +86,9 @@ def test_what_is_computed_of_shapes_is_known_where_they_were_seen() -> None:
         node("Const", value=["4"]), node("Const", value=["16"]), node("Pack", (4, 6, 5, 7)),
         node("StridedSlice", (0, 1, 3, 2), begin_mask=1), node("Prod", (9, 1)),
     )  # fmt: skip
-    assert folded(made, 8, shape_of=lambda number: (8, 12, 64)) == [8, 4, 12, 16]
-    assert folded(made, 10, shape_of=lambda number: (8, 12, 64)) == [96]
-    assert folded(made, 8) is None
+    assert fold_constants(made, 8, shape_of=lambda number: (8, 12, 64)) == [8, 4, 12, 16]
+    assert fold_constants(made, 10, shape_of=lambda number: (8, 12, 64)) == [96]
+    assert fold_constants(made, 8) is None
 
 
 @pytest.mark.parametrize(

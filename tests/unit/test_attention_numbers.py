@@ -16,7 +16,7 @@ import pytest
 from tensorsleuth import native
 from tensorsleuth.core.errors import TraceError
 from tensorsleuth.native.loader import TensorView
-from tensorsleuth.trace.series.attention import STATISTICS, Kept, read_kept
+from tensorsleuth.trace.series.attention import HEAD_STATISTICS, AttentionSample, read_sample
 
 EXACT = 8e-6  # weights are kept in 16 bits
 SOURCES = Path(native.__file__).parent / "src"
@@ -74,9 +74,9 @@ def by_numpy(weights: Array) -> dict[str, Array]:
     }
 
 
-def agrees(kept: Kept, weights: Array) -> None:
+def agrees(kept: AttentionSample, weights: Array) -> None:
     expected = by_numpy(weights)
-    assert tuple(kept.statistics) == STATISTICS == tuple(expected)
+    assert tuple(kept.statistics) == HEAD_STATISTICS == tuple(expected)
     for name, numbers in expected.items():
         np.testing.assert_allclose(kept.statistics[name], numbers, atol=1e-6, err_msg=name)
 
@@ -85,7 +85,7 @@ def agrees(kept: Kept, weights: Array) -> None:
 def test_one_query_that_has_no_axis(shape: tuple[int, ...], axis: int) -> None:
     weights = weights_of(*shape)
     whole = weights.reshape(shape[0], -1, 1, shape[-1])
-    kept = read_kept(raw(weights, row_axis=axis))
+    kept = read_sample(raw(weights, row_axis=axis))
     agrees(kept, whole)
     assert (kept.heads, kept.rows, kept.columns) == whole.shape[1:]
     np.testing.assert_allclose(kept.weights, whole[:2], rtol=0, atol=EXACT)
@@ -94,7 +94,7 @@ def test_one_query_that_has_no_axis(shape: tuple[int, ...], axis: int) -> None:
 @pytest.mark.parametrize("shape", [(3, 4, 7, 7), (1, 1, 5, 9), (2, 40, 3, 6), (5, 2, 1, 2)])
 def test_numbers_and_weights(shape: tuple[int, ...]) -> None:
     weights = weights_of(*shape)
-    kept = read_kept(raw(weights))
+    kept = read_sample(raw(weights))
     agrees(kept, weights)
     assert (kept.heads, kept.rows, kept.columns, kept.batch, kept.scale) == (shape[1], *shape[2:], shape[0], (1, 1))
     np.testing.assert_allclose(kept.weights, weights[:2, :32], rtol=0, atol=EXACT)
@@ -105,26 +105,28 @@ def test_other_orders_of_the_axes(order: tuple[int, ...], row_axis: int) -> None
     """Of what is left without the rows, the first axis is taken for the batch."""
     weights = weights_of(3, 4, 5, 6)
     swapped = order.index(1) < order.index(0)
-    agrees(read_kept(raw(weights.transpose(order), row_axis=row_axis)), weights.swapaxes(0, 1) if swapped else weights)
+    agrees(
+        read_sample(raw(weights.transpose(order), row_axis=row_axis)), weights.swapaxes(0, 1) if swapped else weights
+    )
 
 
 def test_ranks_of_three_and_five() -> None:
     one = weights_of(3, 5, 5)
-    agrees(read_kept(raw(one)), one[:, None])
+    agrees(read_sample(raw(one)), one[:, None])
     grouped = weights_of(2, 2, 3, 4, 4)
-    agrees(read_kept(raw(grouped)), grouped.reshape(2, 6, 4, 4))
+    agrees(read_sample(raw(grouped)), grouped.reshape(2, 6, 4, 4))
 
 
 @pytest.mark.parametrize(("dtype", "kind"), [(2, np.float64), (19, np.float16)])
 def test_other_floats(dtype: int, kind: Any) -> None:
     weights = weights_of(2, 2, 6, 6).astype(kind)
-    agrees(read_kept(raw(weights, dtype)), weights.astype(np.float32))
+    agrees(read_sample(raw(weights, dtype)), weights.astype(np.float32))
 
 
 def test_brain_floats() -> None:
     weights = weights_of(2, 2, 6, 6)
     short = (weights.view(np.uint32) >> 16).astype(np.uint16)
-    agrees(read_kept(raw(short, 14)), (short.astype(np.uint32) << 16).view(np.float32))
+    agrees(read_sample(raw(short, 14)), (short.astype(np.uint32) << 16).view(np.float32))
 
 
 def test_rows_that_are_bad_are_counted_and_left_out() -> None:
@@ -133,23 +135,23 @@ def test_rows_that_are_bad_are_counted_and_left_out() -> None:
     weights[1, 1, 0, 3] = np.inf
     weights[1, 2, 3] = 0
     weights[:, 0] = 0
-    kept = read_kept(raw(weights))
+    kept = read_sample(raw(weights))
     assert kept.statistics["nan_rows"].tolist() == [0, 2, 0] and kept.statistics["zero_rows"].tolist() == [8, 0, 1]
-    assert np.isnan([kept.statistics[name][0] for name in STATISTICS[:6]]).all()
+    assert np.isnan([kept.statistics[name][0] for name in HEAD_STATISTICS[:6]]).all()
     assert np.isnan(kept.weights[0, 1, 2]).all() and not np.isnan(kept.weights[0, 2]).any()
-    agrees(read_kept(raw(weights[:, 1:])), weights[:, 1:])
+    agrees(read_sample(raw(weights[:, 1:])), weights[:, 1:])
 
 
 def test_next_to_nothing_is_not_zero() -> None:
     weights = np.array([0, 1e-30, 1e-7, 1e-5, 0.25, 1], np.float32).reshape(1, 1, 2, 3)
-    kept = read_kept(raw(weights)).weights
+    kept = read_sample(raw(weights)).weights
     np.testing.assert_allclose(kept, weights, rtol=0, atol=EXACT)
     assert ((kept == 0) == (weights == 0)).all() and kept.max() == 1
 
 
 def test_large_ones_are_made_smaller_and_rows_still_sum_to_one() -> None:
     weights = weights_of(3, 2, 600, 1000)
-    kept = read_kept(raw(weights))
+    kept = read_sample(raw(weights))
     agrees(kept, weights)
     assert kept.scale == (3, 4) and kept.weights.shape == (2, 2, 200, 250)
     np.testing.assert_allclose(kept.weights.sum(-1), 1, atol=EXACT * kept.weights.shape[-1])
@@ -159,7 +161,7 @@ def test_large_ones_are_made_smaller_and_rows_still_sum_to_one() -> None:
 
 def test_a_last_block_that_is_not_full() -> None:
     weights = weights_of(1, 1, 257, 300)
-    kept = read_kept(raw(weights))
+    kept = read_sample(raw(weights))
     assert kept.weights.shape == (1, 1, 129, 150)
     np.testing.assert_allclose(kept.weights[0, 0, -1], weights[0, 0, -1].reshape(150, 2).sum(-1), rtol=0, atol=EXACT)
     np.testing.assert_allclose(kept.weights.sum(-1), 1, atol=EXACT * kept.weights.shape[-1])
@@ -177,4 +179,4 @@ def test_what_is_no_attention_keeps_nothing(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("size", [0, 10, 47, 60, 200])
 def test_what_was_cut_off_is_said(size: int) -> None:
     with pytest.raises(TraceError, match="cannot be read"):
-        read_kept(raw(weights_of(2, 2, 4, 4))[:size])
+        read_sample(raw(weights_of(2, 2, 4, 4))[:size])

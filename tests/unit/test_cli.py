@@ -19,14 +19,14 @@ from rich.console import Console
 from tensorsleuth.cli import command_table
 from tensorsleuth.cli.commands import rm
 from tensorsleuth.cli.doctor import machine
-from tensorsleuth.cli.doctor.check import State
+from tensorsleuth.cli.doctor.check import CheckState
 from tensorsleuth.cli.main import cli
 from tensorsleuth.core import formatting
-from tensorsleuth.core.exit_status import Ending
+from tensorsleuth.core.exit_status import ExitStatus
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.trace.run_summary import RunSummary
 from tensorsleuth.trace.storage import run_folder
-from tensorsleuth.ui.terminal import closing
+from tensorsleuth.ui.terminal import closing_lines
 from tensorsleuth.ui.terminal.runs_table import runs_table
 
 
@@ -57,7 +57,7 @@ def outlined(steps: int = 0, events: int = 0, bad: int = 0) -> RunSummary:
 # ---- the frame
 
 
-@pytest.mark.parametrize("name", command_table.NAMES)
+@pytest.mark.parametrize("name", command_table.COMMAND_NAMES)
 def test_every_command_teaches_with_an_example(name: str) -> None:
     said = sleuth(name, "--help").output
     assert f"\n  sleuth {name}" in said and ("--logdir" in said or name == "data")  # which is about files, not runs
@@ -65,7 +65,7 @@ def test_every_command_teaches_with_an_example(name: str) -> None:
 
 def test_help_names_every_command() -> None:
     said = sleuth("--help").output
-    assert all(f"\n  {name} " in said for name in command_table.NAMES)
+    assert all(f"\n  {name} " in said for name in command_table.COMMAND_NAMES)
 
 
 def test_version_and_unknown_command() -> None:
@@ -164,7 +164,7 @@ def empty_run(ended: dict[str, object] | None = None, seen: bool = False) -> Pat
     if ended is not None:
         run_folder.write_end(run, **ended)  # type: ignore[arg-type]
     if seen:
-        (run / run_folder.TENSORFLOW_SEEN).touch()
+        (run / run_folder.TENSORFLOW_SEEN_FILE).touch()
     return run
 
 
@@ -280,8 +280,8 @@ def test_doctor_survives_a_tensorflow_that_crashes(place: Path, monkeypatch: pyt
 def test_doctor_sees_a_log_directory_that_cannot_be_written(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "tensorflow_facts", lambda: HEALTHY)
     (place / "taken").write_text("")
-    states = {check.name: check.state for check in machine.checks(place / "taken" / "runs")}
-    assert states["log directory"] is State.BAD and states["TensorFlow"] is State.GOOD
+    states = {check.name: check.state for check in machine.machine_checks(place / "taken" / "runs")}
+    assert states["log directory"] is CheckState.BAD and states["TensorFlow"] is CheckState.GOOD
 
 
 # ---- sentences
@@ -301,14 +301,17 @@ def test_doctor_sees_a_log_directory_that_cannot_be_written(place: Path, monkeyp
     ],
 )
 def test_closing_sentence(status: int, seconds: float, sentence: str) -> None:
-    assert closing.sentence("train.py", Ending(status, seconds), outlined(steps=500, events=301_422)) == sentence
+    assert (
+        closing_lines.closing_sentence("train.py", ExitStatus(status, seconds), outlined(steps=500, events=301_422))
+        == sentence
+    )
 
 
 @pytest.mark.parametrize(("width", "lines"), [(40, 6), (80, 3), (140, 1)])
 def test_hints_fit_the_terminal(width: int, lines: int) -> None:
     ways = {"sleuth view": "see it in the browser", "sleuth debug": "walk it in the terminal"}
     ways |= {"sleuth why --all --logdir runs": "every finding"}
-    said = closing.hints(ways, width).splitlines()
+    said = closing_lines.command_hints(ways, width).splitlines()
     assert len(said) == lines and all(len(line) <= width for line in said)
     assert all(name in "".join(said) for name in ways)
 
@@ -317,8 +320,8 @@ def test_hints_fit_the_terminal(width: int, lines: int) -> None:
 @pytest.mark.parametrize("many", [2, 301_422, 30_142_200])
 def test_closing_sentence_fits_the_terminal(many: int, width: int) -> None:
     numbers = outlined(steps=12_500, events=many, bad=4_542)
-    whole = closing.sentence("digits_mlp.py", Ending(-9, 410.0), numbers)
-    lines = f" sleuth  {closing.folded(whole, width)}".splitlines()
+    whole = closing_lines.closing_sentence("digits_mlp.py", ExitStatus(-9, 410.0), numbers)
+    lines = f" sleuth  {closing_lines.fold_sentence(whole, width)}".splitlines()
     wide = {40: 42}.get(width, width)  # how it ended is not broken
     assert all(len(line) <= max(wide, len(line.split(" · ")[0])) for line in lines) and len(lines) > (width < 100)
     assert " · ".join(line[9:] for line in lines) == whole
@@ -326,11 +329,11 @@ def test_closing_sentence_fits_the_terminal(many: int, width: int) -> None:
 
 def test_closing_sentence_without_numbers() -> None:
     assert (
-        closing.sentence("train.py", Ending(0, 200.0), outlined())
+        closing_lines.closing_sentence("train.py", ExitStatus(0, 200.0), outlined())
         == "train.py finished (exit 0) in 3 min 20 s · 0 tensors watched"
     )
-    assert "1 step · 1 tensor watched · 1 bad one" in closing.sentence(
-        "x", Ending(0, 1.0), outlined(steps=1, events=1, bad=1)
+    assert "1 step · 1 tensor watched · 1 bad one" in closing_lines.closing_sentence(
+        "x", ExitStatus(0, 1.0), outlined(steps=1, events=1, bad=1)
     )
 
 
@@ -354,5 +357,5 @@ def test_amounts() -> None:
         "2 h",
         "2 d",
     ]
-    assert formatting.moment(1e300) == formatting.moment(0.0) == "–"
-    assert formatting.moment(time.time()).startswith("20")
+    assert formatting.local_time(1e300) == formatting.local_time(0.0) == "–"
+    assert formatting.local_time(time.time()).startswith("20")

@@ -15,18 +15,20 @@ from hypothesis import strategies as st
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.layout.rows import EventKind
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.live.breakpoints.condition import Condition, parse
-from tensorsleuth.live.breakpoints.condition_words import KNOWN, NUMBERS, WORDS, Code
-from tensorsleuth.live.breakpoints.python_evaluator import Facts, holds
+from tensorsleuth.live.breakpoints.condition import Condition, parse_condition
+from tensorsleuth.live.breakpoints.condition_words import KNOWN_WORDS, WORD_NUMBERS, WORDS, ConditionCode
+from tensorsleuth.live.breakpoints.python_evaluator import TensorFacts, holds
 from tensorsleuth.native import loader
-from tensorsleuth.native.numpy_health import look
+from tensorsleuth.native.numpy_health import measure_health
 
 FLOAT16, FLOAT32 = 19, 1
 
 
-def facts(*values: float, shape: tuple[int, ...] | None = None, dtype: int = FLOAT32, **others: Any) -> Facts:
+def facts(*values: float, shape: tuple[int, ...] | None = None, dtype: int = FLOAT32, **others: Any) -> TensorFacts:
     array = np.array(values, np.float32)
-    return Facts(look(array, FLOAT32, Mode.FULL_NUMERICS), shape or array.shape, dtype, array.nbytes, 7, **others)
+    return TensorFacts(
+        measure_health(array, FLOAT32, Mode.FULL_NUMERICS), shape or array.shape, dtype, array.nbytes, 7, **others
+    )
 
 
 SOME = facts(3.0, -4.0, 0.0)
@@ -76,8 +78,8 @@ BAD = facts(math.nan, math.inf, -math.inf, 2.0)
         ("nan > 0 or inf > 0 and max < 0", SOME, False),
     ],
 )
-def test_what_it_means(text: str, of: Facts, expected: bool) -> None:
-    assert holds(parse(text), of) is expected
+def test_what_it_means(text: str, of: TensorFacts, expected: bool) -> None:
+    assert holds(parse_condition(text), of) is expected
 
 
 @pytest.mark.parametrize(
@@ -92,13 +94,13 @@ def test_what_it_means(text: str, of: Facts, expected: bool) -> None:
     ],
 )
 def test_looks_no_closer_than_it_has_to(text: str, needs: Mode) -> None:
-    assert parse(text).needs is needs
+    assert parse_condition(text).needs is needs
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("nann > 0", ["'nann'", "Did you mean 'nan'?", *KNOWN]),
+        ("nann > 0", ["'nann'", "Did you mean 'nan'?", *KNOWN_WORDS]),
         ("grad_nrm > 1", ["Did you mean 'grad_norm'?"]),
         ("zzz", ["unknown word 'zzz'", "The words are bad, nan"]),
         ("dtype == 'flot16'", ["no dtype 'flot16'", "Did you mean 'float16'?"]),
@@ -125,7 +127,7 @@ def test_looks_no_closer_than_it_has_to(text: str, needs: Mode) -> None:
 )
 def test_what_is_wrong_is_said(text: str, says: list[str]) -> None:
     with pytest.raises(SleuthError) as raised:
-        parse(text)
+        parse_condition(text)
     assert all(part in str(raised.value) for part in says), raised.value
 
 
@@ -168,14 +170,14 @@ def native(recorder_path: Path) -> Any:
     return library
 
 
-def judge(native: Any, condition: Condition, of: Facts) -> bool:
+def judge(native: Any, condition: Condition, of: TensorFacts) -> bool:
     flat = [float(part) for instruction in condition.code for part in instruction]
     code = (ctypes.c_double * len(flat))(*flat)
     assert native.sleuth_break_set(0, int(condition.needs), 0, code, len(condition.code)) == 1
     native.sleuth_set_step(of.step)
     view = loader.TensorView(None, of.health.elements, of.bytes, of.dtype, len(of.shape))
     view.dims[: len(of.shape)] = of.shape
-    where, health = loader.Where(1, 1, 0, 0, EventKind.EAGER), loader.Health(*of.health)
+    where, health = loader.RowPlace(1, 1, 0, 0, EventKind.EAGER), loader.NativeHealth(*of.health)
     return bool(native.sleuth_break_holds(0, ctypes.byref(view), ctypes.byref(where), ctypes.byref(health)))
 
 
@@ -183,7 +185,7 @@ def judge(native: Any, condition: Condition, of: Facts) -> bool:
 @given(text=CONDITION, values=VALUES, square=st.booleans())
 def test_native_and_python_agree(native: Any, text: str, values: list[float], square: bool) -> None:
     of = facts(*values, shape=(2, 2) if square else None)
-    condition = parse(text)
+    condition = parse_condition(text)
     assert judge(native, condition, of) is holds(condition, of), text
 
 
@@ -192,8 +194,12 @@ def test_each_word_has_its_number(native: Any, name: str) -> None:
     """The two lists of words have to have one order."""
     for of in (SOME, BAD):
         value = of.word(name)
-        above = ((Code.WORD, float(NUMBERS[name])), (Code.CONSTANT, value), (Code.GREATER, 0.0))
-        below = (above[0], (Code.CONSTANT, value - 1), above[2])
+        above = (
+            (ConditionCode.WORD, float(WORD_NUMBERS[name])),
+            (ConditionCode.CONSTANT, value),
+            (ConditionCode.GREATER, 0.0),
+        )
+        below = (above[0], (ConditionCode.CONSTANT, value - 1), above[2])
         assert not judge(native, Condition(name, above, Mode.SHAPE, frozenset()), of)
         finite = math.isfinite(value)
         assert judge(native, Condition(name, below, Mode.SHAPE, frozenset()), of) is finite, (name, value)

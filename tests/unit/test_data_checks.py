@@ -11,7 +11,7 @@ from tensorsleuth import DataError, DataReport, Feature, Label, Schema
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.check_data import check
 from tensorsleuth.data.hash_sample import HashSample
-from tensorsleuth.data.row_sample import Sample
+from tensorsleuth.data.row_sample import RowSample
 from tensorsleuth.native import row_health
 
 RANDOM = np.random.default_rng(0)
@@ -311,14 +311,14 @@ def test_hashes_in_bounded_memory() -> None:
     for start in range(0, 20_000, 500):
         sample.add(unique[start : start + 500], start)
     sample.add(unique[:10_000], 20_000)  # a third of the rows are there before
-    hashes, places = sample.sorted()
+    hashes, places = sample.sorted_rows()
     assert len(hashes) <= 1000 and sample.one_in > 1 and sample.rows == 30_000
     assert 0.2 < np.count_nonzero(hashes[1:] == hashes[:-1]) / len(hashes) < 0.45
     assert all(unique[place if place < 20_000 else place - 20_000] == one for one, place in zip(hashes, places))
 
 
 def test_a_sample_in_bounded_memory() -> None:
-    sample = Sample(most=100)
+    sample = RowSample(most=100)
     for start in range(0, 10_000, 70):
         sample.add(np.arange(start, min(start + 70, 10_000)).reshape(-1, 1))
     rows = sample.rows[:, 0]

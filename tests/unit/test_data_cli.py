@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from tensorsleuth.cli.main import cli
-from tensorsleuth.ui.terminal.progress import Bar
+from tensorsleuth.ui.terminal.progress import ProgressBar
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ def test_what_cannot_be_read(arguments: tuple[str, ...], sentence: str) -> None:
 
 def test_the_bar_is_shown_for_long_work_only(monkeypatch: pytest.MonkeyPatch) -> None:
     console = Console(force_terminal=True, width=80, stderr=True, record=True)
-    with Bar(console) as bar:
+    with ProgressBar(console) as bar:
         bar.show("train.npz", 10, 100)
         assert not bar._tasks
         bar._began -= 10

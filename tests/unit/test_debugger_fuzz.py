@@ -19,7 +19,7 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.reader import open_trace
 from tensorsleuth.trace.storage import journal, synthetic
 from tensorsleuth.ui.debugger.debugger import Debugger
-from tensorsleuth.ui.debugger.rendering import answer
+from tensorsleuth.ui.debugger.rendering import render_result
 
 FILES = ("events.bin", "calls.bin", "shapes.bin", "catalog.journal")
 LINES = (
@@ -60,7 +60,7 @@ def debugged(run: Path) -> int:
 
 def refused(debugger: Debugger, line: str) -> str | None:
     try:
-        Console(file=io.StringIO()).print(answer(debugger.do(line)))
+        Console(file=io.StringIO()).print(render_result(debugger.run_line(line)))
     except SleuthError as error:
         return str(error)
     return None
@@ -90,7 +90,7 @@ def test_any_change_to_a_file(sound: Path, tmp_path: Path, name: str, change: Ca
 @given(data=st.data())
 def test_records_that_hold_anything(sound: Path, tmp_path: Path, data: st.DataObject) -> None:
     path = copied(sound, tmp_path / "run") / "catalog.journal"
-    read = journal.read(path.read_bytes())
+    read = journal.read_records(path.read_bytes())
     records: list[list[Any]] = [list(record) for record in read if not isinstance(record, journal.Damage)]
     by_kind = {kind: at for at, (kind, _) in enumerate(records)}
     fields = records[by_kind[data.draw(st.sampled_from(sorted(by_kind)))]][1]

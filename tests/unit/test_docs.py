@@ -17,8 +17,8 @@ from tensorsleuth.analyze.attention import thresholds
 from tensorsleuth.cli import command_table
 from tensorsleuth.cli.doctor.coverage import COVERED, NOT_COVERED
 from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
-from tensorsleuth.core.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
 from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.run_end import LiveTensor, MemoryAtEnd, RunEnd, RunningOp, ThreadStack
 from tensorsleuth.core.series import LogMessage
 from tensorsleuth.data.feature import Label
 from tensorsleuth.data.pipeline.actions import ACTIONS as ON_VIOLATION
@@ -26,28 +26,28 @@ from tensorsleuth.data.pipeline.actions import BadElement
 from tensorsleuth.data.readers import suffixes
 from tensorsleuth.diagnose.rules import rules as diagnose_rules
 from tensorsleuth.live.breakpoints.breakpoint import ACTIONS
-from tensorsleuth.live.breakpoints.condition_words import KNOWN
+from tensorsleuth.live.breakpoints.condition_words import KNOWN_WORDS
 from tensorsleuth.live.breakpoints.hit import Hit
-from tensorsleuth.live.breakpoints.op_names import OpSeen
-from tensorsleuth.live.watch.options import WHATS
-from tensorsleuth.live.watch.table import Line, Table
+from tensorsleuth.live.breakpoints.op_names import JudgedOp
+from tensorsleuth.live.watch.options import MEASURES
+from tensorsleuth.live.watch.table import TensorStatsRow, TensorStatsTable
 from tensorsleuth.recording.settings import Settings
-from tensorsleuth.recording.structure.selector import KINDS, WATCHED_KINDS
+from tensorsleuth.recording.structure.selector import SELECTOR_KINDS, WATCH_KINDS
 from tensorsleuth.trace.query.columns import COLUMNS
 from tensorsleuth.trace.query.ops import Op
 from tensorsleuth.trace.query.tensor_event import SourceLine, TensorEvent
 from tensorsleuth.trace.query.tensors import Tensors
 from tensorsleuth.trace.query.variable_use import Variable
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.trace.series.attention import STATISTICS, Attention
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.attention import HEAD_STATISTICS, AttentionSeries
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 from tensorsleuth.ui.debugger import filters
 from tensorsleuth.ui.debugger.command import Command
 from tensorsleuth.ui.debugger.commands import all_commands
-from tensorsleuth.ui.tui.keys import KEYS, OF_PANES, Key
+from tensorsleuth.ui.tui.keys import KEYS, PANE_KEYS, Key
 from tensorsleuth.ui.web.server.app import api_routes
-from tensorsleuth.ui.web.server.run_cache import Shelf
+from tensorsleuth.ui.web.server.run_cache import RunCache
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,7 +67,7 @@ def json_fields() -> list[str]:
 def causes() -> list[str]:
     """Every cause: what rules say that they can find, and what stories of bad values and failures begin with."""
     texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/diagnose").rglob("*.py")]
-    named = r'(?:Story\(|slug = |: |, )\s*"([a-z]+(?:-[a-z]+)+)"'
+    named = r'(?:Explanation\(|slug = |: |, )\s*"([a-z]+(?:-[a-z]+)+)"'
     stories = {name for text in texts for name in re.findall(named, text)}
     return sorted(stories | {cause for rule in diagnose_rules() for cause in rule.slugs} | {"origin"})
 
@@ -90,9 +90,9 @@ ASKED = (Trace, Tensors, TensorEvent, Op, Variable, SourceLine, Diagnosis)
 METHODS = sorted({(kind.__name__, name) for kind in ASKED for name in public_names(kind)})
 
 
-@pytest.mark.parametrize("name", command_table.NAMES)
+@pytest.mark.parametrize("name", command_table.COMMAND_NAMES)
 def test_command_is_documented(name: str) -> None:
-    command = command_table.load(name)
+    command = command_table.load_command(name)
     assert f"`sleuth {name}" in COMMANDS
     assert command is not None and command.help and f"sleuth {name}" in command.help, "help shows an example"
 
@@ -134,7 +134,7 @@ def test_cause_is_documented(cause: str) -> None:
 
 def ends() -> list[str]:
     texts = [path.read_text() for path in (ROOT / "src/tensorsleuth/diagnose/exits/kinds").glob("*.py")]
-    return sorted({name for text in texts for name in re.findall(r'(?:Told|Fault)\(\s*"([a-z-]+)"', text)})
+    return sorted({name for text in texts for name in re.findall(r'(?:ExitExplanation|Fault)\(\s*"([a-z-]+)"', text)})
 
 
 @pytest.mark.parametrize("cause", ends())
@@ -142,7 +142,9 @@ def test_way_to_end_is_documented(cause: str) -> None:
     assert f"`{cause}`" in CRASHES and f"`{cause}`" in WHY
 
 
-@pytest.mark.parametrize("kind", [LastMoments, Doing, ThreadStack, MemoryAtEnd, Held], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [RunEnd, RunningOp, ThreadStack, MemoryAtEnd, LiveTensor], ids=lambda kind: kind.__name__
+)
 def test_field_of_an_end_is_documented(kind: type) -> None:
     assert [field.name for field in fields(kind) if f"`{field.name}`" not in CRASHES] == []
 
@@ -177,12 +179,12 @@ def test_command_of_the_debugger_is_documented(command: Command) -> None:
         assert not flags or any(f"`{flag}" in row for flag in flags), flags
 
 
-@pytest.mark.parametrize("key", [*KEYS, *OF_PANES], ids=lambda key: key.shown)
+@pytest.mark.parametrize("key", [*KEYS, *PANE_KEYS], ids=lambda key: key.shown)
 def test_key_of_the_debugger_is_documented(key: Key) -> None:
     assert f"`{key.shown}`" in DEBUGGER.partition("## Commands")[0]
 
 
-@pytest.mark.parametrize("name", filters.NAMES)
+@pytest.mark.parametrize("name", filters.FILTER_COLUMNS)
 def test_name_in_a_filter_is_documented(name: str) -> None:
     assert f"`{name}`" in DEBUGGER.partition("## Filters")[2]
 
@@ -239,13 +241,13 @@ def test_readme_pages_exist() -> None:
         assert link in readme and (ROOT / link).exists(), link
 
 
-@pytest.mark.parametrize("word", KNOWN)
+@pytest.mark.parametrize("word", KNOWN_WORDS)
 def test_word_of_a_condition_is_documented(word: str) -> None:
     conditions = BREAKPOINTS.split("## Conditions")[1].split("## Which")[0]
     assert re.search(rf"^\|[^|]*`{word}`[^|]*\|", conditions, re.M)
 
 
-@pytest.mark.parametrize("kind", [f"{kind}:" for kind in KINDS if kind])
+@pytest.mark.parametrize("kind", [f"{kind}:" for kind in SELECTOR_KINDS if kind])
 def test_kind_of_tensor_is_documented(kind: str) -> None:
     assert f'`"{kind}' in BREAKPOINTS
 
@@ -255,12 +257,12 @@ def test_action_is_documented(action: str) -> None:
     assert f'| `"{action}"' in BREAKPOINTS
 
 
-@pytest.mark.parametrize("name", sorted(public_names(Hit) | public_names(OpSeen) - {"tensor", "where"}))
+@pytest.mark.parametrize("name", sorted(public_names(Hit) | public_names(JudgedOp) - {"tensor", "where"}))
 def test_field_of_a_hit_is_documented(name: str) -> None:
     assert f"`{name}`" in BREAKPOINTS
 
 
-@pytest.mark.parametrize("what", [*WHATS, *(f"{kind}:" for kind in WATCHED_KINDS if kind)])
+@pytest.mark.parametrize("what", [*MEASURES, *(f"{kind}:" for kind in WATCH_KINDS if kind)])
 def test_what_can_be_watched_is_documented(what: str) -> None:
     assert f'| `"{what}' in WATCH
 
@@ -280,7 +282,7 @@ def test_option_for_break_points_is_documented(option: str) -> None:
     assert option in COMMANDS and option in BREAKPOINTS
 
 
-@pytest.mark.parametrize("route", api_routes(Shelf(Path()), asyncio.Event()), ids=lambda route: route.path)
+@pytest.mark.parametrize("route", api_routes(RunCache(Path()), asyncio.Event()), ids=lambda route: route.path)
 def test_route_of_the_page_is_documented(route: Route) -> None:
     assert re.search(rf"^\| `{re.escape(route.path)}` \|", HTTP_API, re.M)
 
@@ -385,6 +387,13 @@ def test_thresholds_of_attention_are_documented() -> None:
     assert [one for one in numbers if words.get(one, f"{one:,}") not in section] == []
 
 
-@pytest.mark.parametrize("name", sorted({*STATISTICS}.union(*map(public_names, (Inside, Attention, Line, Table)))))
+@pytest.mark.parametrize(
+    "name",
+    sorted(
+        {*HEAD_STATISTICS}.union(
+            *map(public_names, (LayerStatistics, AttentionSeries, TensorStatsRow, TensorStatsTable))
+        )
+    ),
+)
 def test_what_is_seen_inside_of_a_model_is_documented(name: str) -> None:
     assert re.search(rf"`{name}(\(\w*\))?`", INSIDE), name

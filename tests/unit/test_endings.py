@@ -14,8 +14,8 @@ from tests.unit import little_run
 
 from tensorsleuth.core.finding import Diagnosis
 from tensorsleuth.core.layout import thread_slots
-from tensorsleuth.diagnose.exits.allocation import wanted
-from tensorsleuth.diagnose.health_words import in_bytes
+from tensorsleuth.diagnose.exits.allocation import requested_tensor
+from tensorsleuth.diagnose.health_words import format_bytes
 from tensorsleuth.diagnose.report import diagnose
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.storage import run_folder
@@ -36,10 +36,10 @@ def run(tmp_path: Path) -> Path:
 
 
 def ended(run: Path, facts: dict[str, Any] | None, hang: dict[str, Any] | None = None) -> Diagnosis:
-    meta = json.loads((run / run_folder.META).read_text()) | {"ended": facts}
-    (run / run_folder.META).write_text(json.dumps(meta))
+    meta = json.loads((run / run_folder.META_FILE).read_text()) | {"ended": facts}
+    (run / run_folder.META_FILE).write_text(json.dumps(meta))
     if hang is not None:
-        (run / run_folder.HANG).write_text(json.dumps(hang))
+        (run / run_folder.HANG_FILE).write_text(json.dumps(hang))
     return diagnose(Trace(run))
 
 
@@ -54,7 +54,7 @@ def write_slot(run: Path, op: int, depth: int = 1) -> None:
     slots["id"], slots["thread"], slots["depth"] = 77, 1, depth
     slots["begun"]["time"][0, 0], slots["begun"]["op"][0, 0], slots["begun"]["step"][0, 0] = 10_000, op, 3
     head = thread_slots.HEADER.pack(thread_slots.MAGIC, 1, 1, thread_slots.SLOT.itemsize, 77)
-    (folder / thread_slots.THREADS).write_bytes(head.ljust(thread_slots.ROWS_AT, b"\0") + slots.tobytes())
+    (folder / thread_slots.THREADS_FILE).write_bytes(head.ljust(thread_slots.SLOTS_OFFSET, b"\0") + slots.tobytes())
 
 
 @pytest.mark.parametrize(
@@ -129,13 +129,13 @@ def test_op_that_was_begun_is_named_with_its_line(run: Path) -> None:
 
 
 def test_line_of_the_thread_that_crashed(run: Path, tmp_path: Path) -> None:
-    (run / run_folder.FAULTS).mkdir()
-    (run / run_folder.FAULTS / "77").write_text(CRASH.format(file=tmp_path / "train.py"))
+    (run / run_folder.FAULTS_FOLDER).mkdir()
+    (run / run_folder.FAULTS_FOLDER / "77").write_text(CRASH.format(file=tmp_path / "train.py"))
     finding = ended(run, killed("SIGABRT")).findings[0]
     assert (finding.line, finding.function, finding.code) == (8, "inner", "likely = tf.math.log(scores)")
 
 
-@pytest.mark.parametrize("name", [thread_slots.THREADS])
+@pytest.mark.parametrize("name", [thread_slots.THREADS_FILE])
 @pytest.mark.parametrize("data", [b"", b"SLEUTHTH", b"\xff" * 8192])
 def test_slots_that_make_no_sense_are_left_out(run: Path, name: str, data: bytes) -> None:
     (folder,) = run.glob("p-*")
@@ -158,8 +158,8 @@ def test_what_a_person_reads_fits_the_terminal(run: Path, width: int) -> None:
 
 def test_what_was_to_be_made() -> None:
     message = "OOM when allocating tensor with shape[8192,8192] and type float on /job:localhost"
-    assert wanted(message) == "float32 [8192, 8192] (268 MB)"
+    assert requested_tensor(message) == "float32 [8192, 8192] (268 MB)"
     numpy = "Unable to allocate 8.00 TiB for an array with shape (3, 5) and data type float64"
-    assert wanted(numpy) == "float64 [3, 5] (120 B)"
-    assert wanted("something else") is None
-    assert [in_bytes(size) for size in (0, 999, 268_000_000, 512 << 20)] == ["0 B", "999 B", "268 MB", "537 MB"]
+    assert requested_tensor(numpy) == "float64 [3, 5] (120 B)"
+    assert requested_tensor("something else") is None
+    assert [format_bytes(size) for size in (0, 999, 268_000_000, 512 << 20)] == ["0 B", "999 B", "268 MB", "537 MB"]

@@ -15,10 +15,10 @@ from tests.unit import hostile
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.ui.web.export import export, local_client
-from tensorsleuth.ui.web.export.embedded_answers import take
+from tensorsleuth.ui.web.export.embedded_answers import embed_answers
 from tensorsleuth.ui.web.page_files import PageFile
 from tensorsleuth.ui.web.run.open_run import OpenRun
-from tensorsleuth.ui.web.server.run_cache import Book
+from tensorsleuth.ui.web.server.run_cache import CachedRun
 
 INDEX = b"""<!doctype html>
 <html>
@@ -135,18 +135,18 @@ def test_a_healthy_run_takes_its_loss_along(ids: list[str], opens: list[str]) ->
 
         def keep(self, path: str, answer: Any) -> None: ...
 
-    take(cast(local_client.Asking, Canned()))
+    embed_answers(cast(local_client.LocalClient, Canned()))
     assert {path for path in asked if re.fullmatch(r"tensors/[\d.]+", path)} == {f"tensors/{one}" for one in opens}
 
 
 def test_it_is_bounded(run: Path) -> None:
-    small = local_client.Asking(Book(OpenRun(run)), 3000)
-    take(small)
+    small = local_client.LocalClient(CachedRun(OpenRun(run)), 3000)
+    embed_answers(small)
     assert small.left_out and len(json.dumps(small.answers)) < 6000
 
 
 def test_what_the_run_refuses_is_taken_along_as_such(run: Path) -> None:
-    asked = local_client.Asking(Book(OpenRun(run)), 10_000)
+    asked = local_client.LocalClient(CachedRun(OpenRun(run)), 10_000)
     assert asked("tensors/9.9") == {}
     (kept,) = asked.answers.values()
     assert set(kept["error"]) == {"what", "next"}
@@ -155,7 +155,7 @@ def test_what_the_run_refuses_is_taken_along_as_such(run: Path) -> None:
 def test_a_page_in_several_parts_cannot_be_exported(run: Path) -> None:
     parts = INDEX.replace(b"</head>", b'<script type="module" src="./assets/index-a.js"></script></head>')
     with pytest.raises(SleuthError, match="2 parts"):
-        export.whole({**FILES, "index.html": PageFile(parts, "text/html")}, {})
+        export.inline_page({**FILES, "index.html": PageFile(parts, "text/html")}, {})
 
 
 def test_a_file_that_cannot_be_written_is_told(run: Path, tmp_path: Path) -> None:
@@ -164,6 +164,6 @@ def test_a_file_that_cannot_be_written_is_told(run: Path, tmp_path: Path) -> Non
 
 
 def test_addresses_are_those_of_javascript() -> None:
-    assert local_client.query({"b": "a b~*'é", "a": 0, "none": None, "empty": ""}) == "?a=0&b=a+b%7E*%27%C3%A9"
+    assert local_client.query_string({"b": "a b~*'é", "a": 0, "none": None, "empty": ""}) == "?a=0&b=a+b%7E*%27%C3%A9"
     assert local_client.address_of("a/b~ é", "tensors", {}) == "api/runs/a%2Fb~%20%C3%A9/tensors"
-    assert re.fullmatch(r"sha256-[A-Za-z0-9+/]{43}=", export.digest("x"))
+    assert re.fullmatch(r"sha256-[A-Za-z0-9+/]{43}=", export.csp_digest("x"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tensorsleuth.core.catalog import Failure
-from tensorsleuth.diagnose.exits.failure import Death, kind_of
+from tensorsleuth.core.catalog import FailedCall
+from tensorsleuth.diagnose.exits.failure import FatalError, error_kind
 
 BY_A_MODEL = (
     'Graph execution error:\n\nassertion failed: [The maximum value of input_ids (Tensor(\\"bert/Max:0\\", shape=(), '
@@ -18,11 +18,11 @@ OF_SHAPES = "Incompatible shapes: [3] vs. [4] [Op:AddV2] name: "
 
 
 def test_the_kind_of_an_error() -> None:
-    assert kind_of(BY_A_MODEL).cause == "index-out-of-range" and "resize_token_embeddings" in str(
-        kind_of(BY_A_MODEL).fix
+    assert error_kind(BY_A_MODEL).cause == "index-out-of-range" and "resize_token_embeddings" in str(
+        error_kind(BY_A_MODEL).fix
     )
-    assert kind_of(BY_HAND).cause == "tensorflow-error"  # though a shape is in it
-    assert kind_of(OF_SHAPES).cause == "shape-mismatch"
+    assert error_kind(BY_HAND).cause == "tensorflow-error"  # though a shape is in it
+    assert error_kind(OF_SHAPES).cause == "shape-mismatch"
 
 
 @pytest.mark.parametrize(
@@ -38,5 +38,5 @@ def test_the_kind_of_an_error() -> None:
     ],
 )
 def test_the_sentence_that_is_shown(message: str, shown: str) -> None:
-    failure = Failure(1, 1, "InvalidArgumentError", message, ())
-    assert Death(failure, kind_of(message), "Assert", "assert", None, 0, ()).message == shown
+    failure = FailedCall(1, 1, "InvalidArgumentError", message, ())
+    assert FatalError(failure, error_kind(message), "Assert", "assert", None, 0, ()).message == shown

@@ -7,11 +7,11 @@ import threading
 
 import pytest
 
-from tensorsleuth.core.gc_pause import CalmLock, no_collection
+from tensorsleuth.core.gc_pause import GcPauseLock, no_collection
 
 
 def test_nothing_is_collected_under_the_lock() -> None:
-    lock = CalmLock()
+    lock = GcPauseLock()
     with lock:
         assert not gc.isenabled()
         with lock, no_collection():
@@ -21,7 +21,7 @@ def test_nothing_is_collected_under_the_lock() -> None:
 
 
 def test_it_is_on_again_after_an_error() -> None:
-    with pytest.raises(KeyError), CalmLock(), no_collection():
+    with pytest.raises(KeyError), GcPauseLock(), no_collection():
         raise KeyError
     assert gc.isenabled()
 
@@ -29,7 +29,7 @@ def test_it_is_on_again_after_an_error() -> None:
 def test_a_program_that_turned_it_off_keeps_it_off() -> None:
     gc.disable()
     try:
-        with CalmLock():
+        with GcPauseLock():
             pass
         assert not gc.isenabled()
     finally:
@@ -37,7 +37,7 @@ def test_a_program_that_turned_it_off_keeps_it_off() -> None:
 
 
 def test_it_is_on_again_after_many_threads() -> None:
-    lock, found = CalmLock(), []
+    lock, found = GcPauseLock(), []
 
     def work() -> None:
         for _ in range(300):

@@ -35,13 +35,13 @@ def write_rows(folder: Path, rows: int, closed: int = 0) -> None:
 def looks(hang: HangWatch, number: int = 20) -> None:
     for _ in range(number):
         time.sleep(AFTER / 4)
-        hang.look()
+        hang.poll()
 
 
 def test_nothing_happens(tmp_path: Path, program: int, capfd: pytest.CaptureFixture[str]) -> None:
     write_rows(tmp_path / "p-1-2", 5)
     looks(HangWatch(tmp_path, program, AFTER), 40)
-    assert (tmp_path / run_folder.HANG).exists()
+    assert (tmp_path / run_folder.HANG_FILE).exists()
     assert capfd.readouterr().err.count("nothing has happened") == 1
 
 
@@ -50,19 +50,19 @@ def test_rows_are_written(tmp_path: Path, program: int) -> None:
     for rows in range(20):
         write_rows(tmp_path / "p-1-2", rows)
         looks(hang, 1)
-    assert not (tmp_path / run_folder.HANG).exists()
+    assert not (tmp_path / run_folder.HANG_FILE).exists()
 
 
 @pytest.mark.parametrize("closed", [0, 1])
 def test_paused_or_over(tmp_path: Path, program: int, closed: int) -> None:
     write_rows(tmp_path / "p-1-2", 5, closed)
     if not closed:
-        (tmp_path / "p-1-2" / run_folder.PAUSED).touch()
+        (tmp_path / "p-1-2" / run_folder.PAUSED_FILE).touch()
     looks(HangWatch(tmp_path, program, AFTER))
-    assert not (tmp_path / run_folder.HANG).exists()
+    assert not (tmp_path / run_folder.HANG_FILE).exists()
 
 
 def test_nothing_is_recorded_yet_or_nobody_wants_to_know(tmp_path: Path) -> None:
     looks(HangWatch(tmp_path, os.getpid(), AFTER))
-    assert not (tmp_path / run_folder.HANG).exists()
+    assert not (tmp_path / run_folder.HANG_FILE).exists()
     assert HangWatch(tmp_path, os.getpid(), 0).every is None

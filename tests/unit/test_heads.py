@@ -11,7 +11,7 @@ import pytest
 from tests.unit.inside_run import STEPS, InsideRun, causal, weights
 
 from tensorsleuth.analyze.attention.heads import judge
-from tensorsleuth.analyze.attention.remark import Remark
+from tensorsleuth.analyze.attention.remark import AttentionRemark
 from tensorsleuth.core.array import Array
 from tensorsleuth.trace.reader import Trace
 
@@ -30,7 +30,7 @@ def looks(seed: int, change: Change | None = None, masked: Any = None, sharp: fl
     return made
 
 
-def judged(path: Path, layers: dict[str, list[Array]], **inputs: Array) -> list[Remark]:
+def judged(path: Path, layers: dict[str, list[Array]], **inputs: Array) -> list[AttentionRemark]:
     run = InsideRun(path / "run")
     for name, made in layers.items():
         run.attention(name, made)
@@ -168,15 +168,15 @@ def test_padding_that_only_padding_looks_at_is_fine(tmp_path: Path) -> None:
 def test_padding_of_keys_that_were_put_together(tmp_path: Path) -> None:
     from tests.unit.inside_run import kept_bytes
 
-    from tensorsleuth.analyze.attention.batch import Batch
+    from tensorsleuth.analyze.attention.batch import AttentionInputs
     from tensorsleuth.analyze.attention.padding import padding_share
-    from tensorsleuth.trace.series.attention import read_kept
+    from tensorsleuth.trace.series.attention import read_sample
 
     run = InsideRun(tmp_path / "run")
     run.input("f/input_ids", PADDED)
-    (ids,) = Batch(Trace(run.write()).inside().inputs, 300).of(3, 12)
-    whole = padding_share(read_kept(kept_bytes(weights(1))), ids)
-    pairs = padding_share(read_kept(kept_bytes(weights(1), 2)), ids)
+    (ids,) = AttentionInputs(Trace(run.write()).inside().inputs, 300).ids_matching(3, 12)
+    whole = padding_share(read_sample(kept_bytes(weights(1))), ids)
+    pairs = padding_share(read_sample(kept_bytes(weights(1), 2)), ids)
     assert whole is not None and pairs is not None
     np.testing.assert_allclose(whole, pairs, atol=1e-5)  # both samples have an even number of tokens
 

@@ -18,14 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorsleuth import native
-from tensorsleuth.core.dtypes import DTYPES, DType, Kind
+from tensorsleuth.core.dtypes import DTYPES, DType, DTypeKind
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.native.numpy_health import Health, look
+from tensorsleuth.native.numpy_health import TensorHealth, measure_health
 
 SOURCES = Path(native.__file__).parent / "src"
 FLAGS = ["-O3", "-fPIC", "-std=c++17", "-shared", "-fvisibility=hidden", f"-I{SOURCES}"]
-NUMBERS = [dtype for dtype in DTYPES.values() if dtype.kind is not Kind.OTHER]
-FLOATS = [dtype for dtype in NUMBERS if dtype.kind in (Kind.FLOAT, Kind.COMPLEX)]
+NUMBERS = [dtype for dtype in DTYPES.values() if dtype.kind is not DTypeKind.OTHER]
+FLOATS = [dtype for dtype in NUMBERS if dtype.kind in (DTypeKind.FLOAT, DTypeKind.COMPLEX)]
 BY_NAME = {dtype.name: dtype for dtype in DTYPES.values()}
 LENGTHS = [0, 1, 2, 3, 5, 8, 16, 31, 33, 64, 127, 2047, 2048, 2049, 4096, 4099, 8193, 16385]
 FLUSHING = 0x9FC0  # MXCSR as TensorFlow's threads have it: flush to zero, denormals are zero
@@ -49,12 +49,13 @@ unsigned look_with_mxcsr(unsigned csr, Look look,
 
 class CHealth(ctypes.Structure):
     _fields_ = [
-        (name, ctypes.c_double if name in ("min", "max", "mean", "std") else ctypes.c_uint64) for name in Health._fields
+        (name, ctypes.c_double if name in ("min", "max", "mean", "std") else ctypes.c_uint64)
+        for name in TensorHealth._fields
     ]
 
 
-def as_health(out: CHealth) -> Health:
-    return Health(*(getattr(out, name) for name in Health._fields))
+def as_health(out: CHealth) -> TensorHealth:
+    return TensorHealth(*(getattr(out, name) for name in TensorHealth._fields))
 
 
 LOOK_ARGS: list[Any] = [ctypes.c_void_p, ctypes.c_uint64, *[ctypes.c_int] * 3, ctypes.c_void_p]
@@ -77,12 +78,12 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 
 @pytest.fixture(scope="module", params=["portable", "avx2", "best"])
-def kernel(request: pytest.FixtureRequest, library: ctypes.CDLL) -> Callable[..., Health]:
+def kernel(request: pytest.FixtureRequest, library: ctypes.CDLL) -> Callable[..., TensorHealth]:
     isa = {"portable": 0, "avx2": 1, "best": -1}[request.param]
     if isa > library.sleuth_isa():
         pytest.skip("this machine has no AVX2")
 
-    def run(raw: bytes, dtype: DType, mode: int, offset: int = 0) -> Health:
+    def run(raw: bytes, dtype: DType, mode: int, offset: int = 0) -> TensorHealth:
         room = ctypes.create_string_buffer(b"\x7f" * offset + raw, len(raw) + offset)
         out = CHealth()
         elements = len(raw) // dtype.itemsize
@@ -105,21 +106,21 @@ def flushing(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return changes
 
 
-def same(found: Health, expected: Health, dtype: DType) -> None:
+def same(found: TensorHealth, expected: TensorHealth, dtype: DType) -> None:
     """Equal to the bit, but for mean and deviation: summed in another order, of floats in single precision."""
-    single = dtype.kind in (Kind.FLOAT, Kind.COMPLEX) and dtype.name not in ("float64", "complex128")
+    single = dtype.kind in (DTypeKind.FLOAT, DTypeKind.COMPLEX) and dtype.name not in ("float64", "complex128")
     for name in ("mean", "std"):
         near = close(getattr(found, name), getattr(expected, name), expected, 1e-6 if single else 1e-9)
         assert near, (name, found, expected)
     np.testing.assert_equal(exact(found), exact(expected))
 
 
-def exact(health: Health) -> dict[str, float]:
+def exact(health: TensorHealth) -> dict[str, float]:
     normal = {name: value + 0 for name, value in health._asdict().items()}  # makes 0 of -0
     return normal | {"mean": 0, "std": 0}
 
 
-def close(found: float, expected: float, health: Health, share: float) -> bool:
+def close(found: float, expected: float, health: TensorHealth, share: float) -> bool:
     if found == expected or math.isnan(expected):
         return math.isnan(found) or found == expected
     peak = max(abs(health.min), abs(health.max))
@@ -128,20 +129,20 @@ def close(found: float, expected: float, health: Health, share: float) -> bool:
 
 def patterns(dtype: DType) -> list[bytes]:
     """Bits that a kernel may trip over: both zeros, subnormals, infinities, NaNs of every make."""
-    part = dtype.itemsize // (2 if dtype.kind is Kind.COMPLEX else 1)
+    part = dtype.itemsize // (2 if dtype.kind is DTypeKind.COMPLEX else 1)
     top = 8 * part - 1
     exponent = {1: 2, 2: 7 if dtype.name == "bfloat16" else 10, 4: 23, 8: 52}[part]
     infinity = (1 << top) - (1 << exponent)
     sizes = [0, 1, (1 << exponent) - 1, 1 << exponent, infinity - 1, infinity, infinity + 1, (1 << top) - 1]
     sizes.append(infinity + (1 << (exponent - 1)))
     parts = [(size | sign << top).to_bytes(part, "little") for size in sizes for sign in (0, 1)]
-    return parts if dtype.kind is not Kind.COMPLEX else [a + b for a in parts for b in parts]
+    return parts if dtype.kind is not DTypeKind.COMPLEX else [a + b for a in parts for b in parts]
 
 
 def ordinary(rng: np.random.Generator, dtype: DType, n: int, centre: float, spread: float) -> bytes:
     """Values as a program has them."""
     values = rng.normal(centre, spread, (n, 2))
-    if dtype.kind is Kind.COMPLEX:
+    if dtype.kind is DTypeKind.COMPLEX:
         return values.astype("f4" if dtype.itemsize == 8 else "f8").tobytes()
     if dtype.name in ("float16", "float32", "float64"):
         return values[:, 0].astype(dtype.name).tobytes()
@@ -170,7 +171,7 @@ def tensors(draw: st.DrawFn, dtypes: list[DType]) -> tuple[bytes, DType]:
 @given(tensor=tensors(NUMBERS), mode=st.sampled_from(Mode), offset=st.sampled_from([0, 1, 3]))
 def test_kernel_and_twin_agree(kernel: Any, tensor: tuple[bytes, DType], mode: Mode, offset: int) -> None:
     raw, dtype = tensor
-    same(kernel(raw, dtype, mode, offset), look(raw, dtype.number, mode), dtype)
+    same(kernel(raw, dtype, mode, offset), measure_health(raw, dtype.number, mode), dtype)
 
 
 @pytest.mark.parametrize("dtype", NUMBERS, ids=lambda dtype: dtype.name)
@@ -181,7 +182,7 @@ def test_every_dtype_in_every_mode(kernel: Any, dtype: DType) -> None:
     any_bits = rng.bytes(5003 * dtype.itemsize)
     for raw in (b"", hard, hard * 300, any_bits, ordinary(rng, dtype, 5003, 7, 1), *full_lanes):
         for mode in Mode:
-            same(kernel(raw, dtype, mode), look(raw, dtype.number, mode), dtype)
+            same(kernel(raw, dtype, mode), measure_health(raw, dtype.number, mode), dtype)
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda dtype: dtype.name)
@@ -189,7 +190,7 @@ def test_every_dtype_in_every_mode(kernel: Any, dtype: DType) -> None:
 @settings(max_examples=60, deadline=None)
 def test_any_bits(kernel: Any, dtype: DType, bits: list[int], mode: Mode) -> None:
     raw = b"".join((value % 256**dtype.itemsize).to_bytes(dtype.itemsize, "little") for value in bits)
-    same(kernel(raw, dtype, mode), look(raw, dtype.number, mode), dtype)
+    same(kernel(raw, dtype, mode), measure_health(raw, dtype.number, mode), dtype)
 
 
 @given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60))
@@ -197,7 +198,7 @@ def test_any_bits(kernel: Any, dtype: DType, bits: list[int], mode: Mode) -> Non
 def test_moments_of_any_doubles_stay_in_range(kernel: Any, values: list[float]) -> None:
     raw = np.array(values).tobytes()
     found = kernel(raw, BY_NAME["float64"], Mode.FULL_NUMERICS)
-    same(found, look(raw, 2, Mode.FULL_NUMERICS), BY_NAME["float64"])
+    same(found, measure_health(raw, 2, Mode.FULL_NUMERICS), BY_NAME["float64"])
     assert found.min <= found.mean <= found.max
     assert math.isfinite(found.std)
 
@@ -210,7 +211,7 @@ def test_flushed_subnormals_count(library: ctypes.CDLL, flushing: Any, dtype: DT
         out = CHealth()
         args = (raw, len(raw) // dtype.itemsize, dtype.number, mode, isa, ctypes.addressof(out))
         assert flushing(FLUSHING, kernel, *args) == FLUSHING, "the thread gets its settings back"
-        same(as_health(out), look(raw, dtype.number, mode), dtype)
+        same(as_health(out), measure_health(raw, dtype.number, mode), dtype)
 
 
 def test_a_tensor_with_a_known_answer(kernel: Any) -> None:
@@ -241,7 +242,11 @@ def test_a_small_spread_far_from_zero(kernel: Any) -> None:
 def test_twin_takes_arrays_of_any_shape(kernel: Any, shape: tuple[int, ...]) -> None:
     array = np.random.default_rng(1).normal(size=shape + (2,)).astype(np.float32)[..., 0]
     flat = np.ascontiguousarray(array).tobytes()
-    same(kernel(flat, BY_NAME["float32"], Mode.FULL_NUMERICS), look(array, 1, Mode.FULL_NUMERICS), BY_NAME["float32"])
+    same(
+        kernel(flat, BY_NAME["float32"], Mode.FULL_NUMERICS),
+        measure_health(array, 1, Mode.FULL_NUMERICS),
+        BY_NAME["float32"],
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name.startswith(("float8", "bfloat16"))])
@@ -261,5 +266,5 @@ def test_small_floats_mean_what_ml_dtypes_says(kernel: Any, name: str) -> None:
 def test_what_is_no_number_is_only_counted(library: ctypes.CDLL, name: str) -> None:
     out = CHealth()
     library.sleuth_health(b"\x01" * 12, 12, BY_NAME[name].number, Mode.FULL_TENSOR, -1, ctypes.byref(out))
-    assert as_health(out) == Health(12)
-    assert look(np.ones(12, np.uint8), BY_NAME[name].number, Mode.FULL_TENSOR) == Health(12)
+    assert as_health(out) == TensorHealth(12)
+    assert measure_health(np.ones(12, np.uint8), BY_NAME[name].number, Mode.FULL_TENSOR) == TensorHealth(12)

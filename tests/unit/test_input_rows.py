@@ -18,8 +18,8 @@ from tests.unit.test_trace_fuzz import FUZZ, changes
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.fit_position import Phase
-from tensorsleuth.core.layout.rows import INPUT_ROW, CallKind, EventKind, Long
-from tensorsleuth.native.loader import Call, Plan, TensorView, Where, files_in
+from tensorsleuth.core.layout.rows import INPUT_ROW, CallKind, EventKind, LongRowFlag
+from tensorsleuth.native.loader import CallRow, RowPlace, SessionPlan, TensorView, trace_paths
 from tensorsleuth.trace.series.input_rows import ROWS_FILE, InputRows
 from tensorsleuth.trace.storage.ring_reader import RingFile
 from tensorsleuth.trace.storage.size_plan import INPUT_ROW_CHUNK_ROWS, INPUT_ROW_CHUNKS
@@ -106,7 +106,7 @@ def test_where_padding_is_not_known_the_width_counts(hashed: Callable[[list[int]
 # ---- what is read
 
 
-def kept(series: int, hashes: list[int], batch: int = 1000, fit: int = 1, flags: int = Long.WHOLE) -> Array:
+def kept(series: int, hashes: list[int], batch: int = 1000, fit: int = 1, flags: int = LongRowFlag.WHOLE) -> Array:
     rows = np.zeros(len(hashes), INPUT_ROW)
     rows["whole"], rows["row"] = hashes, np.arange(len(hashes))
     for name, value in {"series": series, "batch": batch, "fit": fit, "flags": flags, "kind": 1}.items():
@@ -115,7 +115,7 @@ def kept(series: int, hashes: list[int], batch: int = 1000, fit: int = 1, flags:
 
 
 def test_different_samples_of_one_fit() -> None:
-    rows = read(kept(1, [5, 6, 5]), kept(1, [9], fit=2), kept(2, [6]), kept(1, [8], flags=Long.HEADLESS))
+    rows = read(kept(1, [5, 6, 5]), kept(1, [9], fit=2), kept(2, [6]), kept(1, [8], flags=LongRowFlag.HEADLESS))
     assert rows.samples({1: None}, 1).tolist() == [5, 6]
     assert rows.samples({1: None}, 2).tolist() == [9] and rows.samples({}, 1).tolist() == []
     assert rows.fits(1) == [1, 2] and rows.fits(3) == []
@@ -150,7 +150,7 @@ class Recording:
 
     def __init__(self, library: ctypes.CDLL, folder: Path, chunks: int = INPUT_ROW_CHUNKS) -> None:
         self.library, self.folder = library, folder
-        assert library.sleuth_open(ctypes.byref(Plan(*files_in(folder), 1, 512, 100, 0, 512, 100, 0))) == 0
+        assert library.sleuth_open(ctypes.byref(SessionPlan(*trace_paths(folder), 1, 512, 100, 0, 512, 100, 0))) == 0
         for series, kind in ((TRAINED, INPUT), (HELD_OUT, HELD), (OTHER, 0)):
             library.sleuth_inside_set(series, kind, 0)
         path = str(folder / ROWS_FILE).encode()
@@ -161,10 +161,10 @@ class Recording:
         dtype = {"int32": INT32, "int64": INT64, "float32": FLOAT}[ids.dtype.name]
         view = TensorView(ids.ctypes.data, ids.size, ids.nbytes, dtype, ids.ndim)
         view.dims[: ids.ndim] = ids.shape
-        self.library.sleuth_inside_rows(series, ctypes.byref(view), ctypes.byref(Where(step, 0, 0, 0, kind)))
+        self.library.sleuth_inside_rows(series, ctypes.byref(view), ctypes.byref(RowPlace(step, 0, 0, 0, kind)))
 
     def moves(self, phase: Phase, epoch: int = 0, batch: int = 0) -> None:
-        call = Call(op=phase, kind=CallKind.BATCH, inputs_count=2)
+        call = CallRow(op=phase, kind=CallKind.BATCH, inputs_count=2)
         call.inputs[0], call.inputs[1] = epoch, batch
         self.library.sleuth_call(ctypes.byref(call))
 

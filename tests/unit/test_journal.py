@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from tensorsleuth.trace.storage import journal
 from tensorsleuth.trace.storage.catalog_reader import read_catalogue
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
-from tensorsleuth.trace.storage.journal import HEADER, MARK, Damage, Journal
+from tensorsleuth.trace.storage.journal import HEADER, RECORD_MARK, Damage, Journal
 
 RECORDS = [("meta", {"number": number, "text": f"SLJ1 {number}" * number}) for number in range(20)]
 
 
 def frame(text: bytes) -> bytes:
     body = zlib.compress(text)
-    return HEADER.pack(MARK, len(body), zlib.crc32(body)) + body
+    return HEADER.pack(RECORD_MARK, len(body), zlib.crc32(body)) + body
 
 
 FRAMES = [frame(json.dumps(record).encode()) for record in RECORDS]
@@ -31,18 +31,18 @@ DATA = b"".join(FRAMES)
 
 
 def records(data: bytes) -> list[Any]:
-    return [found for found in journal.read(data) if not isinstance(found, Damage)]
+    return [found for found in journal.read_records(data) if not isinstance(found, Damage)]
 
 
 def damages(data: bytes) -> list[Damage]:
-    return [found for found in journal.read(data) if isinstance(found, Damage)]
+    return [found for found in journal.read_records(data) if isinstance(found, Damage)]
 
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:
     written = Journal(tmp_path / "j", 1 << 20)
     assert all(written.append(kind, fields) for kind, fields in RECORDS)
     written.close()
-    assert list(journal.read((tmp_path / "j").read_bytes())) == RECORDS
+    assert list(journal.read_records((tmp_path / "j").read_bytes())) == RECORDS
 
 
 def test_what_json_does_not_know_is_written_as_text(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_what_stands_between_records_is_stepped_over(junk: bytes, after: int) ->
 @given(data=st.binary(max_size=300))
 def test_any_bytes_are_read_to_their_end(data: bytes) -> None:
     assert sum(damage.bytes for damage in damages(data)) == len(data)
-    assert all(not damage.torn_end or data[-damage.bytes :][:4] in MARK for damage in damages(data))
+    assert all(not damage.torn_end or data[-damage.bytes :][:4] in RECORD_MARK for damage in damages(data))
 
 
 @pytest.mark.parametrize("text", [b"", b"{}", b"[]", b'["meta"]', b"[1,{}]", b'["meta",[]]', b"\xff", b"[" * 9999])

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tensorsleuth.trace.dataflow.calls import Index
-from tensorsleuth.trace.process.key_lookup import LookUp
+from tensorsleuth.trace.dataflow.calls import ColumnIndex
+from tensorsleuth.trace.process.key_lookup import KeyLookup
 
 STRETCHES = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 5)), max_size=12)
 
@@ -20,16 +20,16 @@ def column_of(stretches: list[tuple[int, int]]) -> np.ndarray:
 def test_the_places_of_a_value(stretches: list[tuple[int, int]], value: int, elsewhere: bool) -> None:
     column = column_of(stretches)
     places = np.arange(len(column))[::-1] * 3 if elsewhere else np.arange(len(column))
-    found = Index(column, places if elsewhere else None).places(value)
+    found = ColumnIndex(column, places if elsewhere else None).places(value)
     assert found.tolist() == places[column == value].tolist()
 
 
 def test_what_no_call_has() -> None:
-    assert Index(np.array([1, 1, 2], np.uint64)).places(-1).tolist() == []
+    assert ColumnIndex(np.array([1, 1, 2], np.uint64)).places(-1).tolist() == []
 
 
 @given(STRETCHES, STRETCHES)
 def test_the_values_of_keys(known: list[tuple[int, int]], asked: list[tuple[int, int]]) -> None:
     keys, wanted = column_of(known), column_of(asked)
     values = dict(zip(keys.tolist(), range(len(keys)), strict=True))
-    assert LookUp(keys, np.arange(len(keys)))(wanted).tolist() == [values.get(key, -1) for key in wanted.tolist()]
+    assert KeyLookup(keys, np.arange(len(keys)))(wanted).tolist() == [values.get(key, -1) for key in wanted.tolist()]

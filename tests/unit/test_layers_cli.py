@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 from tests.unit.inside_run import STEPS, InsideRun
 
-from tensorsleuth.analyze.layers.curves import family
+from tensorsleuth.analyze.layers.curves import common_layer_name
 from tensorsleuth.cli.main import cli
-from tensorsleuth.core.layout.rows import What
-from tensorsleuth.ui.terminal.charts.cells import figure
+from tensorsleuth.core.layout.rows import MeasureFlag
+from tensorsleuth.ui.terminal.charts.cells import short_number
 
 MANY = len(STEPS)
 
@@ -24,13 +24,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two blocks of an MLP that grows tenfold from the first to the second, where 3 of 4 units are dead."""
     made = InsideRun(tmp_path_factory.mktemp("runs") / "mlp")
     for block, size in enumerate((1.0, 10.0)):
-        units = {"flags": What.NORM | What.UNITS, "before": 3 * block, "change": 4, "zero": 6}
+        units = {"flags": MeasureFlag.NORM | MeasureFlag.UNITS, "before": 3 * block, "change": 4, "zero": 6}
         made.numbers("output", f"lm/block_{block}/up", [2.0] * MANY, (3, 4), **units)
         made.numbers("output", f"lm/block_{block}", [size * 4.0] * MANY, (4, 4), sum=8.0)
     made.numbers("output", "lm/gate", [3.9] * MANY, (4, 4), activation="Tanh")
     for name, norm in (("lm/block_0/up/kernel", 3e-5), ("lm/block_1/up/bias", 3.0), ("lm/block_1/up/kernel", 4.0)):
         made.numbers("gradient", name, [norm] * MANY, (4, 4), nan=1 if name.endswith("bias") else 0)
-        compared = {"flags": What.NORM | What.COMPARED, "before": 100.0, "change": norm}
+        compared = {"flags": MeasureFlag.NORM | MeasureFlag.COMPARED, "before": 100.0, "change": norm}
         made.numbers("update", name, [norm] * MANY, (4, 4), **compared)
     return made.write()
 
@@ -45,7 +45,7 @@ def asked(run: Path, *options: str, columns: int = 80) -> tuple[int, str]:
 def test_what_leaves_each_layer(run: Path, columns: int) -> None:
     code, said = asked(run, columns=columns)
     rows = {line.split()[0]: line.split()[1:] for line in said.splitlines() if line.startswith(" lm/")}
-    spread = figure(2 / np.sqrt(12), 2 if columns == 80 else 3)
+    spread = short_number(2 / np.sqrt(12), 2 if columns == 80 else 3)
     assert code == 0 and rows["lm/block_1/up"] == ["3×4", "0", spread, "2", "50%", "3/4", "▁" * MANY]
     assert rows["lm/gate"][-2:-1] == ["95%"] and rows["lm/gate"][-3] == "sat"  # 1 - the mean of y²
     assert rows["lm/block_1"][-1] == "█" * MANY and rows["lm/block_0/up"][-1] == "▁" * MANY
@@ -63,7 +63,7 @@ def test_what_leaves_each_layer(run: Path, columns: int) -> None:
     ],
 )
 def test_a_number_that_all_blocks_have_is_part_of_their_name(names: list[str], told: str) -> None:
-    assert family(names) == told
+    assert common_layer_name(names) == told
 
 
 def test_what_is_written_to_a_file_ends_without_blanks(run: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_name_that_nothing_has(run: Path) -> None:
     [(0, "0"), (0.0312345, "0.0312"), (-1234.5, "-1234"), (1e-7, "1e-07"), (np.nan, "–"), (5e4, "5e+04")],
 )
 def test_figures(number: float, told: str) -> None:
-    assert figure(number) == told
+    assert short_number(number) == told
 
 
 def test_few_looks_leave_the_table_whole(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_rows_of_long_names_differ(tmp_path: Path, option: str, columns: int) ->
     for name in names:
         made.numbers("output", name, [1.0, 2.0], (3, 4))
         made.numbers("gradient", f"{name}/kernel", [1.0, 2.0], (3, 4))
-        made.numbers("update", f"{name}/kernel", [1.0, 2.0], (3, 4), flags=What.COMPARED, before=1.0, change=1.0)
+        made.numbers("update", f"{name}/kernel", [1.0, 2.0], (3, 4), flags=MeasureFlag.COMPARED, before=1.0, change=1.0)
     code, said = asked(made.write(), option, columns=columns)
     heading, rows = "", list[str]()
     for line in said.splitlines():

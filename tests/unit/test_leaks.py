@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tensorsleuth.core.catalog import Catalogue, Frame, Site
-from tensorsleuth.diagnose.health_words import in_bytes
-from tensorsleuth.diagnose.leaks.keeping_line import keeper
+from tensorsleuth.diagnose.health_words import format_bytes
+from tensorsleuth.diagnose.leaks.keeping_line import find_keeping_line
 from tensorsleuth.diagnose.leaks.lifetimes import keeps_growing
 
 STEPS = np.arange(40)
@@ -71,7 +71,7 @@ def line_of(text: str) -> int:
 
 def kept_at(*stack: str) -> int | None:
     frames = tuple(Frame("train.py", line_of(text), "f") for text in stack)
-    found = keeper(Catalogue(sources={"train.py": KEEPS}), Site(1, frames, len(frames) - 1))
+    found = find_keeping_line(Catalogue(sources={"train.py": KEEPS}), Site(1, frames, len(frames) - 1))
     return found.line if found is not None else None
 
 
@@ -83,7 +83,7 @@ def test_the_line_that_keeps_it_is_found_by_name() -> None:
 def test_a_cache_without_bound_keeps_what_it_returns() -> None:
     assert kept_at("return compute(n)") is None  # the first: it says its bound, though that is None
     frames = (Frame("train.py", line_of("def endless") + 1, "endless"),)
-    found = keeper(Catalogue(sources={"train.py": KEEPS}), Site(1, frames, 0))
+    found = find_keeping_line(Catalogue(sources={"train.py": KEEPS}), Site(1, frames, 0))
     assert found is not None and found.line == line_of("def endless")
 
 
@@ -94,9 +94,9 @@ def test_what_is_returned_is_looked_for_in_the_caller() -> None:
 
 def test_a_file_that_is_no_python_keeps_nothing() -> None:
     site = Site(1, (Frame("a.py", 1, "f"),), 0)
-    assert keeper(Catalogue(sources={"a.py": "x = = 1"}), site) is None
-    assert keeper(Catalogue(), site) is None
+    assert find_keeping_line(Catalogue(sources={"a.py": "x = = 1"}), site) is None
+    assert find_keeping_line(Catalogue(), site) is None
 
 
 def test_amounts() -> None:
-    assert [in_bytes(n) for n in (12, 2048, 3_800_000, 5e9)] == ["12 B", "2.0 kB", "3.8 MB", "5.0 GB"]
+    assert [format_bytes(n) for n in (12, 2048, 3_800_000, 5e9)] == ["12 B", "2.0 kB", "3.8 MB", "5.0 GB"]

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tensorsleuth.core.catalog import Failure
+from tensorsleuth.core.catalog import FailedCall
 from tensorsleuth.diagnose.attention.masks import masked_rows
-from tensorsleuth.diagnose.graph.position_table import _COUNTED, Beyond, _longest
+from tensorsleuth.diagnose.graph.position_table import _POSITION_INDEX, PositionOverrun, _sample_length
 from tensorsleuth.diagnose.training.gradients import exploding_gradients
 from tensorsleuth.diagnose.training.loss import flat_loss
-from tensorsleuth.diagnose.training.optimizer import Pace
+from tensorsleuth.diagnose.training.optimizer import UpdateNorms
 
 STEPS = np.array([0, 1, 2, 4, 8, 16, 32, 64, 100])
 
 
-def pace(gradient: float | np.ndarray, ratio: float | np.ndarray) -> Pace:
+def pace(gradient: float | np.ndarray, ratio: float | np.ndarray) -> UpdateNorms:
     weight = np.full(len(STEPS), 4.0)
-    return Pace(STEPS, np.ones(len(STEPS)) * gradient, weight * ratio, weight)
+    return UpdateNorms(STEPS, np.ones(len(STEPS)) * gradient, weight * ratio, weight)
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_slow_is_at_every_look() -> None:
 
 def test_a_loss_stays_where_only_batches_move_it() -> None:
     noise = np.random.default_rng(1).normal(0, 0.1, 400)
-    assert flat_loss._stays(2.0 + noise)
-    assert not flat_loss._stays(2.0 + noise - np.linspace(0, 0.5, 400))
-    assert flat_loss._stays(np.full(400, 2.0))
+    assert flat_loss._is_flat(2.0 + noise)
+    assert not flat_loss._is_flat(2.0 + noise - np.linspace(0, 0.5, 400))
+    assert flat_loss._is_flat(np.full(400, 2.0))
 
 
 def test_nothing_is_left_to_learn_where_gradients_are_small_beside_the_loss() -> None:
@@ -80,11 +80,14 @@ def test_rows_are_covered_where_all_keys_get_the_same_and_others_look_there() ->
     ],
 )
 def test_positions_count_up_to_the_end_of_their_table(message: str, counted: bool) -> None:
-    assert bool(_COUNTED.search(message)) is counted
+    assert bool(_POSITION_INDEX.search(message)) is counted
 
 
 def test_how_long_a_table_of_positions_has_to_be() -> None:
     fed = ("float32 [4, 90], 0 … 1", "int32 [16, 30], 0 … 39", "int64 [16, 8], 0 … 4", "int32 [50], 0 … 3")
-    assert _longest(Failure(1, 1, "InvalidArgumentError", "", fed)) == 30
-    assert "30 tokens" in Beyond(24, 30, "places").words and "at least 30 rows" in Beyond(24, 30, "places").fix
-    assert "tokens" not in Beyond(24, 25, None).words
+    assert _sample_length(FailedCall(1, 1, "InvalidArgumentError", "", fed)) == 30
+    assert (
+        "30 tokens" in PositionOverrun(24, 30, "places").words
+        and "at least 30 rows" in PositionOverrun(24, 30, "places").fix
+    )
+    assert "tokens" not in PositionOverrun(24, 25, None).words

@@ -20,7 +20,7 @@ from tensorsleuth.cli.main import cli
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.reader import open_trace
 from tensorsleuth.trace.storage import synthetic
-from tensorsleuth.ui.debugger.commands.looking import as_array
+from tensorsleuth.ui.debugger.commands.printing import as_array
 from tensorsleuth.ui.debugger.debugger import Debugger
 from tensorsleuth.ui.debugger.live_program import LiveProgram, connect
 
@@ -50,7 +50,7 @@ def debugger(run: Path, program: FakeProgram) -> Iterator[Debugger]:
 
 
 def said(debugger: Debugger, line: str) -> str:
-    return "\n".join(getattr(block, "text", str(block)) for block in debugger.do(line).blocks)
+    return "\n".join(getattr(block, "text", str(block)) for block in debugger.run_line(line).blocks)
 
 
 def test_where_goes_to_the_paused_tensor(debugger: Debugger) -> None:
@@ -78,7 +78,7 @@ def test_the_program_goes_on_until_it_pauses(
 
 
 def test_continue_runs(debugger: Debugger, program: FakeProgram) -> None:
-    debugger.patience = 0.1
+    debugger.seconds_to_pause = 0.1
     assert "the program runs" in said(debugger, "cont")
     assert {"do": "continue"} in program.heard
 
@@ -119,14 +119,14 @@ def test_values_have_the_digits_of_their_type() -> None:
 def test_what_the_program_no_longer_has_is_shown_as_recorded(debugger: Debugger) -> None:
     assert "as recorded: the program" in said(debugger, "pt Log_4")
     with pytest.raises(SleuthError, match=r"the program \(pid \d+\) says: there is no tensor 'nonsense' here"):
-        debugger.do("pt nonsense")
+        debugger.run_line("pt nonsense")
 
 
 def test_a_program_that_has_gone(debugger: Debugger, program: FakeProgram) -> None:
-    debugger.do("where")
+    debugger.run_line("where")
     program.close()
     with pytest.raises(SleuthError, match=r"has gone: .* sleuth debug"):
-        debugger.do("step")
+        debugger.run_line("step")
 
 
 def test_a_program_that_does_not_answer(run: Path, program: FakeProgram, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,4 +255,4 @@ def same(action: Callable[[], object]) -> str:
 
 
 def test_live_commands_say_how_to_attach(run: Path) -> None:
-    assert "sleuth debug --attach" in same(lambda: Debugger(open_trace(run)).do("stop"))
+    assert "sleuth debug --attach" in same(lambda: Debugger(open_trace(run)).run_line("stop"))

@@ -25,7 +25,7 @@ rng = np.random.default_rng(3)
     ],
 )
 def test_weights_are_thrown_by_the_first_steps_or_by_all(ratio: np.ndarray, thrown: bool) -> None:
-    assert learning_rate_too_high._is_thrown(pace(1.0, ratio)) is thrown
+    assert learning_rate_too_high._moves_too_far(pace(1.0, ratio)) is thrown
 
 
 def curve(first: float, early: float, end: float, noise: float = 0.05) -> np.ndarray:
@@ -95,7 +95,7 @@ def test_a_loss_that_is_0_at_the_start_or_mostly_does_not_jump() -> None:
     ],
 )
 def test_something_is_left_to_learn_where_the_loss_is_up(losses: np.ndarray, left: bool) -> None:
-    assert zero_gradients._is_left(losses) is left
+    assert zero_gradients._can_learn(losses) is left
 
 
 class _Series:
@@ -112,10 +112,10 @@ def gradient(*zeros: int) -> Any:
 
 
 def test_zeros_are_counted_from_the_last_look_back_and_in_all() -> None:
-    assert zero_gradients._zero_looks([gradient(6, 6, 6), gradient(6, 6, 6)]) == 3
-    assert zero_gradients._zero_looks([gradient(0, 6, 6), gradient(6, 6, 6)]) == 2
-    assert zero_gradients._zero_looks([gradient(6, 6, 6), gradient(6, 6, 5)]) == 0
-    assert zero_gradients._zero_looks([]) == 0
+    assert zero_gradients._zero_samples([gradient(6, 6, 6), gradient(6, 6, 6)]) == 3
+    assert zero_gradients._zero_samples([gradient(0, 6, 6), gradient(6, 6, 6)]) == 2
+    assert zero_gradients._zero_samples([gradient(6, 6, 6), gradient(6, 6, 5)]) == 0
+    assert zero_gradients._zero_samples([]) == 0
 
 
 def test_probabilities_are_between_0_and_1_and_shares_of_one_sign() -> None:

@@ -18,10 +18,10 @@ from hypothesis.extra import numpy as hnp
 
 from tensorsleuth import native
 from tensorsleuth.core.layout.histogram_bins import BINS, bin_edges
-from tensorsleuth.core.layout.rows import QUANTILES, WATCHED, What
+from tensorsleuth.core.layout.rows import QUANTILES, WATCHED, MeasureFlag
 from tensorsleuth.native.numpy_measure import histogram
 
-ALL = What.NORM | What.HISTOGRAM | What.QUANTILES
+ALL = MeasureFlag.NORM | MeasureFlag.HISTOGRAM | MeasureFlag.QUANTILES
 NUMBERS = {1: "<f4", 2: "<f8", 3: "<i4", 4: "u1", 6: "i1", 9: "<i8", 10: "?", 19: "<f2", 22: "<u4"}
 
 
@@ -78,7 +78,7 @@ def test_bins_sums_and_quantiles_are_those_of_numpy(data: st.DataObject, dtype: 
         assert row["sum"] == pytest.approx(finite.sum(), rel=1e-9, abs=1e-12 * np.abs(finite).sum())
         expected = np.quantile(finite, QUANTILES)
         assert row["quantiles"] == pytest.approx(expected, rel=1e-12, abs=1e-13 * scale)
-    assert row["flags"] & What.EXACT
+    assert row["flags"] & MeasureFlag.EXACT
 
 
 @settings(max_examples=200, deadline=None)
@@ -95,7 +95,7 @@ def test_edges_go_up_from_the_smallest_to_the_largest(one: float, other: float) 
 def test_quantiles_of_many_come_from_the_histogram() -> None:
     values = np.random.default_rng(1).normal(size=200_000).astype(np.float32)
     row = measured(values, 1)
-    assert not row["flags"] & What.EXACT
+    assert not row["flags"] & MeasureFlag.EXACT
     width = (row["max"] - row["min"]) / BINS
     assert row["quantiles"] == pytest.approx(np.quantile(values, QUANTILES), abs=width)
     plain, _ = np.histogram(values.astype(np.float64), BINS, (row["min"], row["max"]))
@@ -103,7 +103,7 @@ def test_quantiles_of_many_come_from_the_histogram() -> None:
 
 
 def test_only_what_is_asked_for_is_made() -> None:
-    row = measured(np.arange(10, dtype=np.float32), 1, What.NORM)
+    row = measured(np.arange(10, dtype=np.float32), 1, MeasureFlag.NORM)
     assert not row["bins"].any() and not row["quantiles"].any()
     assert row["norm"] == pytest.approx(np.linalg.norm(np.arange(10)))
 

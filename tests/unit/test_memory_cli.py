@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 from tests.unit import little_run
 
-from tensorsleuth.analyze.memory.batch_size.fit import Fit
-from tensorsleuth.analyze.memory.batch_size.fit_report import Fitting, bytes_of
+from tensorsleuth.analyze.memory.batch_size.fit_report import FitReport, parse_bytes
+from tensorsleuth.analyze.memory.batch_size.peak_model import PeakModel
 from tensorsleuth.cli.main import cli
 from tensorsleuth.core.formatting import fine_size
 from tensorsleuth.core.layout.rows import BUFFER, MEMORY, BufferKind
@@ -115,7 +115,7 @@ def test_a_fit_of_an_old_trace_says_what_to_do(run: Path) -> None:
     ("text", "bytes"), [("12GB", 12_000 * MB), ("1.5 gb", 1500 * MB), ("2GiB", 2 << 30), ("800m", 800 * MB), ("7", 7)]
 )
 def test_amounts_of_memory(text: str, bytes: int) -> None:
-    assert bytes_of(text) == bytes
+    assert parse_bytes(text) == bytes
 
 
 class Bent:
@@ -133,10 +133,10 @@ class Bent:
 
 @pytest.mark.parametrize(("batch", "other"), [(8, 98), (64, 64), (4, 4)])  # asked about -> the other end of the line
 def test_the_model_gives_the_peaks_that_are_told(batch: int, other: int) -> None:
-    fitting = Fitting("run", 1, cast(Fit, Bent()), 330 * MB, "of the machine", batch, None)
+    fitting = FitReport("run", 1, cast(PeakModel, Bent()), 330 * MB, "of the machine", batch, None)
     assert fitting.other_batch == other
     for told in (8, other):
-        assert abs(fitting.fixed + told * fitting.a_sample - Bent().peak(told)) <= told
+        assert abs(fitting.fixed_bytes + told * fitting.bytes_per_sample - Bent().peak(told)) <= told
 
 
 def test_digits_of_what_is_multiplied() -> None:

@@ -12,19 +12,19 @@ from tensorsleuth.analyze.memory.batch_size.dims import (
     Dim,
     Dims,
     Factor,
-    fixed,
-    power,
+    fixed_dims,
+    growth_power,
     reshaped,
     shape_of,
 )
-from tensorsleuth.analyze.memory.batch_size.shape_rules import Step, dims_of
+from tensorsleuth.analyze.memory.batch_size.shape_rules import OpApplication, dims_of
 
 B, S = Dim((Factor(8, BATCH),)), Dim((Factor(64, SEQUENCE),))
 BOTH = Dim((Factor(8, BATCH), Factor(64, SEQUENCE)))
 
 
 def dims(*parts: Dim | int) -> Dims:
-    return tuple(part if isinstance(part, Dim) else fixed([part])[0] for part in parts)
+    return tuple(part if isinstance(part, Dim) else fixed_dims([part])[0] for part in parts)
 
 
 def test_a_reshape_keeps_the_order_of_what_it_is_made_of() -> None:
@@ -65,20 +65,22 @@ def test_a_reshape_keeps_the_order_of_what_it_is_made_of() -> None:
 def test_what_an_op_makes(
     op: str, given: list[Dims | None], shape: tuple[int, ...] | None, attrs: dict[str, Any], made: Dims | None
 ) -> None:
-    assert dims_of(Step(op, 0, given, shape, attrs)) == made
+    assert dims_of(OpApplication(op, 0, given, shape, attrs)) == made
 
 
 def test_axes_and_orders_that_are_written_down() -> None:
     x = dims(B, S, 64)
-    assert dims_of(Step("Sum", 0, [x, None], (8, 64), {}, [None, (1,)])) == dims(B, 64)
-    assert dims_of(Step("Sum", 0, [x, None], (8, 64), {}, [None, (2,)])) == dims(B, S)
-    assert dims_of(Step("Mean", 0, [x, None], None, {"keep_dims": True}, [None, (-1,)])) == dims(B, S, 1)
-    assert dims_of(Step("Transpose", 0, [x, None], (64, 8, 64), {}, [None, (2, 0, 1)])) == dims(64, B, S)
-    assert dims_of(Step("Reshape", 0, [x, None], None, {}, [None, (-1, 64)])) == dims(BOTH, 64)
-    assert dims_of(Step("BroadcastTo", 0, [dims(1), None], (8, 64, 64), {}, (), x)) == x, "told by another's shape"
+    assert dims_of(OpApplication("Sum", 0, [x, None], (8, 64), {}, [None, (1,)])) == dims(B, 64)
+    assert dims_of(OpApplication("Sum", 0, [x, None], (8, 64), {}, [None, (2,)])) == dims(B, S)
+    assert dims_of(OpApplication("Mean", 0, [x, None], None, {"keep_dims": True}, [None, (-1,)])) == dims(B, S, 1)
+    assert dims_of(OpApplication("Transpose", 0, [x, None], (64, 8, 64), {}, [None, (2, 0, 1)])) == dims(64, B, S)
+    assert dims_of(OpApplication("Reshape", 0, [x, None], None, {}, [None, (-1, 64)])) == dims(BOTH, 64)
+    assert dims_of(OpApplication("BroadcastTo", 0, [dims(1), None], (8, 64, 64), {}, (), x)) == x, (
+        "told by another's shape"
+    )
 
 
 def test_powers() -> None:
     scores = dims(B, 4, S, S)
-    assert (power(scores, BATCH), power(scores, SEQUENCE)) == (1, 2)
+    assert (growth_power(scores, BATCH), growth_power(scores, SEQUENCE)) == (1, 2)
     assert shape_of(scores) == (8, 4, 64, 64)

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorsleuth.core.layout.rows import LEAST_BUFFER
-from tensorsleuth.native.loader import Plan, files_in
+from tensorsleuth.core.layout.rows import MIN_BUFFER_BYTES
+from tensorsleuth.native.loader import SessionPlan, trace_paths
 from tensorsleuth.trace.process.process import ProcessTrace
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -66,24 +66,24 @@ def open_both(library: ctypes.CDLL, folder: Path, chunks: int = 100) -> None:
     names = (str(folder / name).encode() for name in ("memory.bin", "buffers.bin", "passed.bin"))
     files = ((name, ctypes.c_uint64(512), ctypes.c_uint64(chunks)) for name in names)
     assert library.sleuth_open_memory(*chain(*files)) == 0
-    assert library.sleuth_open(ctypes.byref(Plan(*files_in(folder), 1, 512, 100, 0, 512, 100, 0))) == 0
+    assert library.sleuth_open(ctypes.byref(SessionPlan(*trace_paths(folder), 1, 512, 100, 0, 512, 100, 0))) == 0
 
 
 def test_tensors_of_64_kb_have_a_row_and_smaller_ones_none(recorder: ctypes.CDLL, tmp_path: Path) -> None:
     open_both(recorder, tmp_path)
-    recorder.hammer(1, 0, 3, 2**64 - 1, 4, LEAST_BUFFER // 4)
-    recorder.hammer(1, 3, 3, 2**64 - 1, 4, LEAST_BUFFER // 4 - 1)
+    recorder.hammer(1, 0, 3, 2**64 - 1, 4, MIN_BUFFER_BYTES // 4)
+    recorder.hammer(1, 3, 3, 2**64 - 1, 4, MIN_BUFFER_BYTES // 4 - 1)
     recorder.sleuth_close()
     process = ProcessTrace(tmp_path)
     assert process.buffers["step"].tolist() == [0, 1, 2]
-    assert set(process.buffers["bytes"].tolist()) == {LEAST_BUFFER} and process.buffers["address"].all()
-    assert [process.shape_of(row) for row in process.buffers] == [(LEAST_BUFFER // 4,)] * 3
+    assert set(process.buffers["bytes"].tolist()) == {MIN_BUFFER_BYTES} and process.buffers["address"].all()
+    assert [process.shape_of(row) for row in process.buffers] == [(MIN_BUFFER_BYTES // 4,)] * 3
     assert process.lost_buffers == 0
 
 
 def test_a_full_file_of_buffers_keeps_the_newest_and_says_so(recorder: ctypes.CDLL, tmp_path: Path) -> None:
     open_both(recorder, tmp_path, chunks=2)
-    recorder.hammer(1, 0, 2000, 2**64 - 1, 0, LEAST_BUFFER // 4)
+    recorder.hammer(1, 0, 2000, 2**64 - 1, 0, MIN_BUFFER_BYTES // 4)
     recorder.sleuth_close()
     process = ProcessTrace(tmp_path)
     assert process.buffers["step"][-1] == 1999 and len(process.buffers) + process.lost_buffers == 2000
@@ -100,7 +100,7 @@ def test_a_sample_when_it_begins_and_one_when_it_ends(recorder: ctypes.CDLL, tmp
 
 
 def test_an_old_trace_has_none(recorder: ctypes.CDLL, tmp_path: Path) -> None:
-    assert recorder.sleuth_open(ctypes.byref(Plan(*files_in(tmp_path), 1, 512, 100, 0, 512, 100, 0))) == 0
+    assert recorder.sleuth_open(ctypes.byref(SessionPlan(*trace_paths(tmp_path), 1, 512, 100, 0, 512, 100, 0))) == 0
     recorder.sleuth_close()
     process = ProcessTrace(tmp_path)
     assert not len(process.memory) and not len(process.buffers)
@@ -110,16 +110,16 @@ def test_an_old_trace_has_none(recorder: ctypes.CDLL, tmp_path: Path) -> None:
 GROWS = """
 import ctypes, os, signal, sys
 from pathlib import Path
-from tensorsleuth.native.loader import Call, Plan, files_in
+from tensorsleuth.native.loader import CallRow, SessionPlan, trace_paths
 from tensorsleuth.trace.process.process import ProcessTrace
 library, folder = ctypes.CDLL(sys.argv[1]), Path(sys.argv[2])
 names = [str(folder / name).encode() for name in ("memory.bin", "buffers.bin", "passed.bin")]
 size = ctypes.c_uint64
 assert library.sleuth_open_memory(*(one for name in names for one in (name, size(512), size(10)))) == 0
-assert library.sleuth_open(ctypes.byref(Plan(*files_in(folder), 1, 512, 100, 0, 512, 100, 0))) == 0
+assert library.sleuth_open(ctypes.byref(SessionPlan(*trace_paths(folder), 1, 512, 100, 0, 512, 100, 0))) == 0
 ours = lambda: [path for path in Path("/proc/self/task").iterdir() if "sleuth" in (path / "comm").read_text()]
 assert not ours(), "before the first call there is no thread"
-library.sleuth_call(ctypes.byref(Call(kind=1)))
+library.sleuth_call(ctypes.byref(CallRow(kind=1)))
 while not ours():
     pass  # it names itself
 (thread,) = ours()

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from tests.unit.inside_run import InsideRun, weights
 
 from tensorsleuth.cli.main import cli
-from tensorsleuth.cli.output.command_text import typed
+from tensorsleuth.cli.output.command_text import sleuth_command
 from tensorsleuth.cli.output.next_steps import next_commands
 from tensorsleuth.core.finding import Diagnosis, Finding
 from tensorsleuth.trace.storage import run_folder
@@ -23,7 +23,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("SLEUTH_LOGDIR", raising=False)
     for number, name in enumerate(("sleuth_runs/old", "sleuth_runs/new", "my runs/old", "my runs/new")):
         (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / run_folder.META).write_text(f'{{"started": {1000 + number}}}')
+        (tmp_path / name / run_folder.META_FILE).write_text(f'{{"started": {1000 + number}}}')
     return tmp_path
 
 
@@ -37,7 +37,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_a_command_finds_its_run(place: Path, run: str, says: str) -> None:
-    said = typed("why", place / run)
+    said = sleuth_command("why", place / run)
     words = shlex.split(said)[2:]
     option = words[1] if words[:1] == ["--logdir"] else None
     found = run_folder.find(run_folder.logdir(option), None if option or not words else words[0])

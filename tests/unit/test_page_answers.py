@@ -9,7 +9,7 @@ import pytest
 from tests.unit import little_run
 from tests.unit.page_client import ask
 
-from tensorsleuth.ui.web.run.errors import BadQuestion, NoSuchThing
+from tensorsleuth.ui.web.run.errors import BadRequest, NotFound
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
 LOG = "0.20"  # where it goes bad: the third op of step 2
@@ -182,12 +182,12 @@ def test_a_slice_of_a_value(opened: OpenRun) -> None:
 
 @pytest.mark.parametrize("slice", ["[7]", "[0,0,0]", "nonsense", "[__import__('os')]", "[0:1:0]", "[1.5]", "[" * 200])
 def test_a_slice_that_makes_no_sense(opened: OpenRun, slice: str) -> None:
-    with pytest.raises(BadQuestion):
+    with pytest.raises(BadRequest):
         ask(opened, "tensors/0.1/value", slice=slice)
 
 
 def test_a_value_that_was_not_kept(opened: OpenRun) -> None:
-    with pytest.raises(NoSuchThing, match="FULL_TENSOR"):
+    with pytest.raises(NotFound, match="FULL_TENSOR"):
         ask(opened, "tensors/0.0/value")
 
 
@@ -239,7 +239,7 @@ def test_scalars(opened: OpenRun) -> None:
     ],
 )  # fmt: skip
 def test_bad_questions(opened: OpenRun, path: str, parameters: dict[str, object]) -> None:
-    with pytest.raises(BadQuestion) as refused:
+    with pytest.raises(BadRequest) as refused:
         ask(opened, path, **parameters)
     assert refused.value.status == 400 and refused.value.what.endswith((".", "?"))
 
@@ -248,6 +248,6 @@ def test_bad_questions(opened: OpenRun, path: str, parameters: dict[str, object]
     "path", ["tensors/0.36", "tensors/1.0", "tensors/0.99999999", "sources/1", "scalars/0.77", "scalars/x"]
 )
 def test_what_there_is_not(opened: OpenRun, path: str) -> None:
-    with pytest.raises(NoSuchThing) as refused:
+    with pytest.raises(NotFound) as refused:
         ask(opened, path)
     assert refused.value.status == 404 and refused.value.next

@@ -15,12 +15,12 @@ from tests.unit.serving import Serving, serving
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.storage import synthetic
-from tensorsleuth.ui.web.run.errors import BadQuestion, NoSuchThing
+from tensorsleuth.ui.web.run.errors import BadRequest, NotFound
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Question
 from tensorsleuth.ui.web.server import app
-from tensorsleuth.ui.web.server.replies import encoded
-from tensorsleuth.ui.web.server.run_cache import Shelf
+from tensorsleuth.ui.web.server.replies import encode_json
+from tensorsleuth.ui.web.server.run_cache import RunCache
 
 gate = threading.Event()
 asked_of_the_slow_one: list[str] = []
@@ -45,8 +45,8 @@ QUESTIONS = (
     Question("nan", lambda opened, asked: {"value": float("nan")}, ""),
     Question("half", lambda opened, asked: {"value": "\udc80 </script>"}, ""),
     Question("long", lambda opened, asked: {"value": "x" * 100_000}, ""),
-    Question("bad", failing(BadQuestion("No such sort.", "Sort by step.")), ""),
-    Question("missing", failing(NoSuchThing("No tensor 0.9.", None)), ""),
+    Question("bad", failing(BadRequest("No such sort.", "Sort by step.")), ""),
+    Question("missing", failing(NotFound("No tensor 0.9.", None)), ""),
     Question("told", failing(SleuthError("cannot read it. Record it again.")), ""),
     Question("broken", failing(ZeroDivisionError("division by zero")), ""),
     Question("slow", slow, ""),
@@ -99,7 +99,7 @@ def test_half_a_character_arrives(running: Serving) -> None:
 
 
 def test_nothing_turns_the_direction_of_writing() -> None:
-    sent = json.loads(encoded({"a": "\u202egnp.\u202c", "b": "\x1b[0m\x7f\n\t", "c": "\\u202e é \U0001f600"}))
+    sent = json.loads(encode_json({"a": "\u202egnp.\u202c", "b": "\x1b[0m\x7f\n\t", "c": "\\u202e é \U0001f600"}))
     assert sent == {"a": "\ufffdgnp.\ufffd", "b": "\ufffd[0m\ufffd\n\t", "c": "\\u202e é \U0001f600"}
 
 
@@ -148,11 +148,11 @@ def test_a_run_is_asked_one_thing_at_a_time_and_not_for_those_who_left(running: 
 def test_few_runs_stay_open(tmp_path: Path) -> None:
     for name in "abc":
         synthetic.write(tmp_path / name, events=1000)
-    shelf = Shelf(tmp_path, room=2)
-    first = shelf.take("a")
-    shelf.take("b")
-    assert shelf.take("a") is first
-    shelf.take("c")
+    shelf = RunCache(tmp_path, max_runs=2)
+    first = shelf.get("a")
+    shelf.get("b")
+    assert shelf.get("a") is first
+    shelf.get("c")
     assert shelf.names == ["a", "c"], "the one asked longest ago went"
 
 

@@ -11,8 +11,8 @@ from tests.unit import little_run
 from tests.unit.page_client import ask
 
 from tensorsleuth.core.layout.rows import EventFlag
-from tensorsleuth.ui.web.answers.compare.wording import _apart
-from tensorsleuth.ui.web.run.errors import NoSuchThing
+from tensorsleuth.ui.web.answers.compare.wording import _two_numbers
+from tensorsleuth.ui.web.run.errors import NotFound
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
 
@@ -81,10 +81,10 @@ def test_ops_that_the_other_does_not_have(here: OpenRun, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["absent", "../here", "/", "."])
 def test_only_a_run_beside_it(here: OpenRun, name: str) -> None:
-    with pytest.raises(NoSuchThing, match="no run"):
+    with pytest.raises(NotFound, match="no run"):
         ask(here, "compare", with_=name)
 
 
 def test_two_numbers_in_as_few_digits_as_tell_them_apart() -> None:
-    assert _apart(1.0, 2.0) == "1 here, 2 there"
-    assert _apart(1.0000001, 1.0000002) == "1.0000001 here, 1.0000002 there"
+    assert _two_numbers(1.0, 2.0) == "1 here, 2 there"
+    assert _two_numbers(1.0000001, 1.0000002) == "1.0000001 here, 1.0000002 there"

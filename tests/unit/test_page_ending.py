@@ -11,16 +11,16 @@ from tests.unit.page_client import ask
 from tests.unit.test_memory_cli import MB, with_memory
 
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.core.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
+from tensorsleuth.core.run_end import LiveTensor, MemoryAtEnd, RunEnd, RunningOp, ThreadStack
 from tensorsleuth.trace.storage import run_folder
-from tensorsleuth.ui.web.answers.verdict.ending import FRAMES, THREADS, told_end
+from tensorsleuth.ui.web.answers.verdict.ending import MAX_FRAMES, MAX_THREADS, end_json
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
 
 def ended(tmp_path: Path, how: dict[str, Any] | None) -> OpenRun:
     run = little_run.write(tmp_path / "run", tmp_path / "train.py", closed=False)
-    meta = json.loads((run / run_folder.META).read_text())
-    (run / run_folder.META).write_text(json.dumps(meta | {"ended": how}))
+    meta = json.loads((run / run_folder.META_FILE).read_text())
+    (run / run_folder.META_FILE).write_text(json.dumps(meta | {"ended": how}))
     return OpenRun(with_memory(run, [500 * MB, 700 * MB]))
 
 
@@ -39,26 +39,26 @@ def test_a_program_that_finished(tmp_path: Path) -> None:
 def test_threads_and_lines_have_places_and_bounds(tmp_path: Path) -> None:
     opened = ended(tmp_path, None)
     program = str(tmp_path / "train.py")
-    inner = Doing("main thread", "Log", "Log", program, 8, "train_step", None, makes="float32 [2]", bytes=8)
-    doing = Doing("main thread", "train_step", "train_step", program, 11, None, None, seconds=0.3, inside=(inner,))
+    inner = RunningOp("main thread", "Log", "Log", program, 8, "train_step", None, makes="float32 [2]", bytes=8)
+    doing = RunningOp("main thread", "train_step", "train_step", program, 11, None, None, seconds=0.3, inside=(inner,))
     stack = ThreadStack(True, tuple(Frame("/lib/a.py", n, "f") for n in range(99)), -1)
-    held = Held("x", "float32", (2,), 8, f"{program}:7", 1.5, 0, 3)
-    memory = MemoryAtEnd(1, 2, None, 4, ((2.0, 1), (0.5, 2)), (held,), (Held("y", "int64", None, 8, None),))
-    end = LastMoments("segfault", "", None, "SIGSEGV", 0, "step 0", 0.1, (doing,) * 30, (stack,), memory, ("bye",))
-    told = told_end(opened, end)
+    held = LiveTensor("x", "float32", (2,), 8, f"{program}:7", 1.5, 0, 3)
+    memory = MemoryAtEnd(1, 2, None, 4, ((2.0, 1), (0.5, 2)), (held,), (LiveTensor("y", "int64", None, 8, None),))
+    end = RunEnd("segfault", "", None, "SIGSEGV", 0, "step 0", 0.1, (doing,) * 30, (stack,), memory, ("bye",))
+    told = end_json(opened, end)
     assert told is not None and json.dumps(told)
-    assert (len(told["doing"]), told["moreThreads"]) == (THREADS, 30 - THREADS)
+    assert (len(told["doing"]), told["moreThreads"]) == (MAX_THREADS, 30 - MAX_THREADS)
     assert told["doing"][0]["inside"][0]["place"]["code"] == "likely = tf.math.log(scores)"
-    assert len(told["stacks"][0]["frames"]) == FRAMES and not told["stacks"][0]["frames"][0]["user"]
+    assert len(told["stacks"][0]["frames"]) == MAX_FRAMES and not told["stacks"][0]["frames"][0]["user"]
     assert told["memory"]["curve"] == [[-2.0, 1], [-0.5, 2]]
     assert told["memory"]["largest"][0]["place"]["line"] == 7
     assert told["memory"]["oldest"][0]["place"] is None
-    assert told_end(opened, None) is None
+    assert end_json(opened, None) is None
 
 
 def test_a_hang_that_is_noted_while_the_page_is_open_is_asked_for(tmp_path: Path) -> None:
     opened = ended(tmp_path, None)
     before = opened.diagnosis
     assert opened.diagnosis is before
-    (opened.path / run_folder.HANG).write_text(json.dumps({"time": 1.7e9 + 60.0, "busy": 0.0}))
+    (opened.path / run_folder.HANG_FILE).write_text(json.dumps({"time": 1.7e9 + 60.0, "busy": 0.0}))
     assert opened.diagnosis is not before

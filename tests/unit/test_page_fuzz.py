@@ -50,7 +50,7 @@ def asked(opened: OpenRun) -> Iterator[tuple[str, dict[str, str]]]:
     yield "memory/at", {"at": "0.001", "by": "line"}
     yield "compare", {"with": opened.name}
     for op in [*opened.table.ops[:2], *opened.table.ops[-1:]]:
-        yield "scalars/{op}", {"op": f"{op.process}.{op.first}"}
+        yield "scalars/{op}", {"op": f"{op.process}.{op.first_tensor}"}
     for series in ("0.1", "1.1", "9.9"):
         yield "watched/{series}", {"series": series}
     for attention in ("0.1", "9.9"):
@@ -115,7 +115,7 @@ def test_catalogues_that_hold_anything(tmp_path_factory: pytest.TempPathFactory,
     run = little_run.write(folder / "run", folder / "train.py", values=True)
     (path,) = run.glob("p-*/catalog.journal")
     records: list[list[Any]] = [
-        list(record) for record in journal.read(path.read_bytes()) if not isinstance(record, journal.Damage)
+        list(record) for record in journal.read_records(path.read_bytes()) if not isinstance(record, journal.Damage)
     ]
     for _ in range(data.draw(st.integers(1, 4))):
         fields: Any = data.draw(st.sampled_from(records))[1]
@@ -157,7 +157,9 @@ def test_nothing_in_the_files_at_all(tmp_path: Path) -> None:
 def test_a_function_that_returns_nothing(tmp_path: Path, which: int, monkeypatch: pytest.MonkeyPatch) -> None:
     run = little_run.write(tmp_path / "run", tmp_path / "train.py")
     (path,) = run.glob("p-*/catalog.journal")
-    records = [list(record) for record in journal.read(path.read_bytes()) if not isinstance(record, journal.Damage)]
+    records = [
+        list(record) for record in journal.read_records(path.read_bytes()) if not isinstance(record, journal.Damage)
+    ]
     functions: list[Any] = [fields for kind, fields in records if kind == "function"]
     functions[which]["returns"] = []
     path.write_bytes(b"".join(damage.frame(json.dumps(record).encode()) for record in records))

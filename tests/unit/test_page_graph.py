@@ -12,7 +12,7 @@ from tests.unit.page_client import ask
 from tensorsleuth.trace.storage import synthetic
 from tensorsleuth.ui.web.answers.graph import walk
 from tensorsleuth.ui.web.answers.graph.groups import _digest, plain_name
-from tensorsleuth.ui.web.run.errors import NoSuchThing
+from tensorsleuth.ui.web.run.errors import NotFound
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
 LOG = "0.20"
@@ -85,7 +85,7 @@ def test_around_an_op_at_the_moment_of_a_tensor(opened: OpenRun) -> None:
     assert graph["focus"] == "0.3" and {node["tensor"] for node in graph["nodes"]} == {"0.28", "0.27"}
     unseen = ask(opened, "graph", id=LOG, op="0.7", up=1, down=0)  # the While itself has no row
     assert unseen["focus"] == "0.7" and [node["seen"] for node in unseen["nodes"]][:1] == [False]
-    with pytest.raises(NoSuchThing):
+    with pytest.raises(NotFound):
         ask(opened, "graph", id=LOG, op="0.999")
 
 
@@ -98,7 +98,7 @@ def test_levels(chain: OpenRun) -> None:
 
 
 def test_no_more_nodes_than_can_be_seen(chain: OpenRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk, "MOST", 5)
+    monkeypatch.setattr(walk, "MAX_NODES", 5)
     everything = ",".join(f"l0.1.{_digest(f'layer_{number}')}" for number in range(100))
     graph = ask(chain, "graph", id="0.1500", up=8, down=8, open=everything)
     assert len(graph["nodes"]) == 5 and graph["more"] > 0
@@ -126,4 +126,4 @@ def test_functions_are_called_as_the_program_does(traced: str, name: str) -> Non
 
 def test_the_largest_answer_is_small(chain: OpenRun, tmp_path: Path) -> None:
     graph = ask(chain, "graph", id="0.1500", up=99, down=99, close="none")
-    assert len(graph["nodes"]) <= walk.MOST
+    assert len(graph["nodes"]) <= walk.MAX_NODES

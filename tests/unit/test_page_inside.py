@@ -18,18 +18,18 @@ from tests.unit.test_trace_fuzz import FUZZ, changes
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.data.tokens.vocabulary import Vocabulary, of_tokens
-from tensorsleuth.trace.series.attention import STATISTICS
+from tensorsleuth.data.tokens.vocabulary import Vocabulary, vocabulary_of_tokens
+from tensorsleuth.trace.series.attention import HEAD_STATISTICS
 from tensorsleuth.ui.web.answers.attention import packed
 from tensorsleuth.ui.web.export import embedded_layer_stats
-from tensorsleuth.ui.web.export.embedded_layer_stats import take_inside
-from tensorsleuth.ui.web.export.local_client import Asking
-from tensorsleuth.ui.web.run.errors import BadQuestion, NoSuchThing
+from tensorsleuth.ui.web.export.embedded_layer_stats import embed_layer_stats
+from tensorsleuth.ui.web.export.local_client import LocalClient
+from tensorsleuth.ui.web.run.errors import BadRequest, NotFound
 from tensorsleuth.ui.web.run.open_run import OpenRun
-from tensorsleuth.ui.web.server.run_cache import Book
+from tensorsleuth.ui.web.server.run_cache import CachedRun
 
 FILES = ("inside.bin", "inside_value_rows.bin", "inside_values.bin")
-WORDS = of_tokens([f"word{number}" for number in range(10)])
+WORDS = vocabulary_of_tokens([f"word{number}" for number in range(10)])
 ONE = f"attention/0.{ATTENTION}"
 
 
@@ -63,7 +63,7 @@ def test_which_attention_there_is(opened: OpenRun) -> None:
 def test_the_numbers_of_heads_over_steps(opened: OpenRun) -> None:
     lines = ask(opened, f"{ONE}/heads")
     assert lines["steps"] == [0, 1, 3] and list(lines["columns"]) == ["entropy", "distance", "sink"]
-    expected = np.stack([statistics(step)[STATISTICS.index("sink")] for step in (0, 1, 3)], axis=1)
+    expected = np.stack([statistics(step)[HEAD_STATISTICS.index("sink")] for step in (0, 1, 3)], axis=1)
     np.testing.assert_allclose(lines["columns"]["sink"], expected)
 
 
@@ -136,10 +136,10 @@ def test_what_is_not_there(opened: OpenRun) -> None:
         ("attention/1.1/weights", {}),
         ("layers/at", {"id": "0.99"}),
     ):
-        with pytest.raises(NoSuchThing):
+        with pytest.raises(NotFound):
             ask(opened, path, **asked)
     for path, asked in (("attention/x/heads", {}), ("layers", {"kind": "colour"})):
-        with pytest.raises(BadQuestion):
+        with pytest.raises(BadRequest):
             ask(opened, path, **asked)
 
 
@@ -192,14 +192,14 @@ def refusals(opened: OpenRun) -> Iterator[str]:
 @pytest.mark.parametrize("shape", [(300, 700), (5, 5), (1, 64), (33, 31)])
 def test_smaller_weights_still_sum_to_one(shape: tuple[int, int]) -> None:
     drawn = np.random.default_rng(1).random(shape)
-    small = packed.smaller(drawn / drawn.sum(-1, keepdims=True), 32)
+    small = packed.shrink_weights(drawn / drawn.sum(-1, keepdims=True), 32)
     assert small.shape == (min(shape[0], 32), min(shape[1], 32))
     np.testing.assert_allclose(small.sum(-1), 1)
 
 
 def test_an_exported_page_takes_along_what_it_shows_first(opened: OpenRun) -> None:
-    asking = Asking(Book(opened), 5_000_000)
-    take_inside(asking)
+    asking = LocalClient(CachedRun(opened), 5_000_000)
+    embed_layer_stats(asking)
     base = f"api/runs/little/{ONE}"
     wanted = [f"{base}/heads", f"{base}/thumbs?sample=0&step=3", f"{base}/weights?head=2&sample=0&step=3"]
     wanted += [f"api/runs/little/{path}" for path in ("inside", "attention", "layers", "layers?kind=update")]
@@ -207,7 +207,7 @@ def test_an_exported_page_takes_along_what_it_shows_first(opened: OpenRun) -> No
 
 
 def test_it_takes_no_more_pictures_than_there_is_room_for(opened: OpenRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded_layer_stats, "MOST_PICTURES", 1)
-    asking = Asking(Book(opened), 5_000_000)
-    take_inside(asking)
+    monkeypatch.setattr(embedded_layer_stats, "MAX_PICTURE_BYTES", 1)
+    asking = LocalClient(CachedRun(opened), 5_000_000)
+    embed_layer_stats(asking)
     assert [address for address in asking.answers if ONE in address] == [f"api/runs/little/{ONE}/heads"]

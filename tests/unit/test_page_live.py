@@ -13,16 +13,16 @@ import pytest
 from tests.unit.serving import Serving, serving
 
 from tensorsleuth.trace.storage import synthetic
-from tensorsleuth.ui.web.server import live
-from tensorsleuth.ui.web.server.live import Follower
-from tensorsleuth.ui.web.server.pause_state import Watching
+from tensorsleuth.ui.web.server import live_events
+from tensorsleuth.ui.web.server.live_events import RunFollower
+from tensorsleuth.ui.web.server.pause_state import PauseWatcher
 
 
 class Program:
     """A run as the follower sees it, changed by the test."""
 
     def __init__(self) -> None:
-        self.run: dict[str, Any] = dict.fromkeys(live.CHANGE, 0) | {"status": "running", "live": True}
+        self.run: dict[str, Any] = dict.fromkeys(live_events.CHANGE_KEYS, 0) | {"status": "running", "live": True}
         self.verdict: dict[str, Any] = {"verdict": "healthy", "findings": []}
         self.judged = 0
         self.now = 0.0
@@ -33,10 +33,10 @@ class Program:
         self.now += self.cost
         return self.verdict
 
-    def follower(self) -> Follower:
-        return Follower(lambda: {**self.run, "layers": ["not sent"]}, self.judge)
+    def follower(self) -> RunFollower:
+        return RunFollower(lambda: {**self.run, "layers": ["not sent"]}, self.judge)
 
-    def news(self, follower: Follower) -> list[tuple[str, Any]]:
+    def news(self, follower: RunFollower) -> list[tuple[str, Any]]:
         return [(kind, json.loads(data)) for kind, data in follower.news(lambda: self.now)]
 
 
@@ -62,7 +62,7 @@ def test_an_end_that_nobody_wrote_down_is_told_in_the_end() -> None:
     program.news(follower)
     program.run |= {"status": "unknown", "live": False}
     program.news(follower)
-    program.now += live.GRACE + 1
+    program.now += live_events.SECONDS_TO_WRITE_END + 1
     assert program.news(follower)[0] == ("change", program.run)
 
 
@@ -82,9 +82,9 @@ def test_a_verdict_is_found_again_where_more_is_bad_but_not_all_the_time() -> No
     program.news(follower)
     program.run["bad"], program.verdict = 1, {"verdict": "problem", "findings": [1]}
     assert [kind for kind, _ in program.news(follower)] == ["change"], "a tenth of the time, no more"
-    program.now += 2 * live.VERDICT_SHARE * program.cost
+    program.now += 2 * live_events.VERDICT_SHARE * program.cost
     assert program.news(follower) == [("verdict", program.verdict)]
-    program.now += 2 * live.VERDICT_SHARE * program.cost
+    program.now += 2 * live_events.VERDICT_SHARE * program.cost
     program.run["bad"] = 2
     assert [kind for kind, _ in program.news(follower)] == ["change"], "the same verdict is not sent again"
     assert program.judged == 3
@@ -97,15 +97,15 @@ def test_the_end_is_judged_at_once() -> None:
     program.run.update(live=False, status="failed")
     program.verdict = {"verdict": "problem", "findings": [1]}
     assert [kind for kind, _ in program.news(follower)] == ["change", "verdict"]
-    assert follower.pause == live.ENDED_PAUSE
+    assert follower.pause == live_events.SECONDS_BETWEEN_LOOKS_ENDED
 
 
-def collect(follower: Follower, events: int, stopping: asyncio.Event) -> list[bytes]:
-    standing = live.Standing(Watching(Path("no such run")), lambda state: None)
+def collect(follower: RunFollower, events: int, stopping: asyncio.Event) -> list[bytes]:
+    standing = live_events.PauseFollower(PauseWatcher(Path("no such run")), lambda state: None)
 
     async def read() -> list[bytes]:
         found = []
-        async for part in live.events(follower, standing, asyncio.Lock(), stopping):
+        async for part in live_events.event_stream(follower, standing, asyncio.Lock(), stopping):
             found.append(part)
             if len(found) == events:
                 stopping.set()
@@ -115,8 +115,8 @@ def collect(follower: Follower, events: int, stopping: asyncio.Event) -> list[by
 
 
 def test_silence_is_broken_by_comments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "PAUSE", 0.01)
-    monkeypatch.setattr(live, "HEART_BEAT", 0.02)
+    monkeypatch.setattr(live_events, "SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(live_events, "SECONDS_TO_HEARTBEAT", 0.02)
     parts = collect(Program().follower(), 6, asyncio.Event())
     assert parts[4:] == [b": still here\n\n"] * 2
 
@@ -132,7 +132,7 @@ def test_at_most_two_events_a_second() -> None:
     follower.run = growing
     began = time.monotonic()
     collect(follower, 6, asyncio.Event())  # retry, pause, change, verdict, change, change
-    assert time.monotonic() - began >= 2 * live.PAUSE - 0.05
+    assert time.monotonic() - began >= 2 * live_events.SECONDS_BETWEEN_LOOKS - 0.05
 
 
 @pytest.fixture
@@ -162,7 +162,7 @@ def test_a_stream_begins_with_what_there_is(running: Serving) -> None:
     ]
     assert json.loads(lines[3].removeprefix("data: "))["state"] == "none"
     change = json.loads(lines[6].removeprefix("data: "))
-    assert set(change) == set(live.CHANGE) and change["tensors"] == 2000 and change["live"] is False
+    assert set(change) == set(live_events.CHANGE_KEYS) and change["tensors"] == 2000 and change["live"] is False
 
 
 def test_the_server_stops_at_once_with_open_streams(running: Serving) -> None:

@@ -10,11 +10,11 @@ from tests.unit import little_run
 from tests.unit.page_client import ask
 from tests.unit.test_memory_cli import MB, with_memory
 
-from tensorsleuth.analyze.memory.account import Account
-from tensorsleuth.analyze.memory.buffer_rows import part_around
+from tensorsleuth.analyze.memory.account import MemoryAccount
+from tensorsleuth.analyze.memory.buffer_rows import rows_around
 from tensorsleuth.core.layout.rows import BufferKind
 from tensorsleuth.ui.web.answers.memory import memory
-from tensorsleuth.ui.web.run.errors import BadQuestion
+from tensorsleuth.ui.web.run.errors import BadRequest
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
 EAGER, FREED = BufferKind.EAGER, BufferKind.FREED
@@ -65,8 +65,8 @@ def test_a_moment_opened_up(opened: OpenRun) -> None:
 
 
 def test_the_moment_adds_up_to_what_the_command_says(opened: OpenRun) -> None:
-    account = Account(opened.table.asked[0])
-    parts, told = account.parts(account.peak), ask(opened, "memory/at")["growth"]
+    account = MemoryAccount(opened.table.process_indexes[0])
+    parts, told = account.growth_parts(account.peak), ask(opened, "memory/at")["growth"]
     assert (told["tensors"], told["kept"], told["own"], told["rest"]) == (
         parts.tensors,
         parts.kept,
@@ -78,7 +78,7 @@ def test_the_moment_adds_up_to_what_the_command_says(opened: OpenRun) -> None:
 def test_where_there_are_too_many_rows_a_part_is_looked_at_and_said(
     opened: OpenRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "ROWS", 2)
+    monkeypatch.setattr(memory, "MAX_BUFFER_ROWS", 2)
     told = ask(opened, "memory")
     assert (told["part"]["rows"], told["part"]["of"]) == (2, 3)
     assert None in in_tensors(told) and any(size is not None for size in in_tensors(told))
@@ -90,19 +90,19 @@ def test_where_there_are_too_many_rows_a_part_is_looked_at_and_said(
 
 def test_near_moments_have_the_same_part(opened: OpenRun) -> None:
     process = opened.trace.processes[0]
-    assert part_around(process, 0, 100).whole
-    assert part_around(process, 0, 2) == (0, 2, 3)
-    assert part_around(process, 1 << 62, 2) == (1, 3, 3)
+    assert rows_around(process, 0, 100).whole
+    assert rows_around(process, 0, 2) == (0, 2, 3)
+    assert rows_around(process, 1 << 62, 2) == (1, 3, 3)
 
 
 def test_a_run_that_was_not_sampled(run: Path) -> None:
     told = ask(OpenRun(run), "memory")
     assert told["process"] is None and told["seconds"] == []
-    with pytest.raises(BadQuestion, match="says nothing about memory"):
+    with pytest.raises(BadRequest, match="says nothing about memory"):
         ask(OpenRun(run), "memory/at")
 
 
 @pytest.mark.parametrize("asked", [{"by": "colour"}, {"process": 7}, {"at": "nan"}, {"at": "soon"}])
 def test_questions_that_make_no_sense(opened: OpenRun, asked: dict[str, object]) -> None:
-    with pytest.raises(BadQuestion):
+    with pytest.raises(BadRequest):
         ask(opened, "memory/at", **asked)

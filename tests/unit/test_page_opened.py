@@ -18,7 +18,7 @@ from tensorsleuth.core.finding import Diagnosis
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.diagnose import report
-from tensorsleuth.native.loader import Plan, files_in
+from tensorsleuth.native.loader import SessionPlan, trace_paths
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.storage import journal, run_folder, synthetic
 from tensorsleuth.ui.web.answers.live import change
@@ -34,8 +34,8 @@ def little(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "PATIENCE", 0.0)
-    monkeypatch.setattr(opening, "SHARE", 0)
+    monkeypatch.setattr(opening, "SECONDS_BETWEEN_READS", 0.0)
+    monkeypatch.setattr(opening, "MAX_READING_SHARE", 0)
 
 
 # ---- growing
@@ -46,8 +46,8 @@ def test_a_run_that_grows(tmp_path: Path, recorder: ctypes.CDLL) -> None:
     folder = tmp_path / "run" / "p-1"
     folder.mkdir(parents=True)
     meta = {"version": 1, "program": ["train.py"], "started": time.time(), "pid": os.getpid(), "ended": None}
-    (tmp_path / "run" / run_folder.META).write_text(json.dumps(meta))
-    plan = Plan(*files_in(folder), 1, 512, 50, 1, 512, 50, 0)
+    (tmp_path / "run" / run_folder.META_FILE).write_text(json.dumps(meta))
+    plan = SessionPlan(*trace_paths(folder), 1, 512, 50, 1, 512, 50, 0)
     assert recorder.sleuth_open(ctypes.byref(plan)) == 0
     recorder.hammer(1, 0, 100, 1 << 40, Mode.FULL_HEALTH, 5)
     opened = OpenRun(tmp_path / "run")
@@ -69,7 +69,7 @@ def test_a_run_is_read_again_after_a_while_only(little: Path, monkeypatch: pytes
     opened = OpenRun(little)
     (little / "p-1700000000000000000-77" / "debug.json").write_text("{}")
     assert not opened.refresh()
-    now[0] += opening.PATIENCE + 0.1
+    now[0] += opening.SECONDS_BETWEEN_READS + 0.1
     assert opened.refresh() and not opened.refresh()
 
 

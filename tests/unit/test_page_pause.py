@@ -14,16 +14,16 @@ from tests.unit.serving import Answer, Serving, serving
 
 from tensorsleuth.trace.storage import synthetic
 from tensorsleuth.ui.debugger.live_program import connect
-from tensorsleuth.ui.web.server import console, safety
+from tensorsleuth.ui.web.server import access_control, debugger_console
 from tensorsleuth.ui.web.server import pause_state as states
-from tensorsleuth.ui.web.server.pause_state import Watching
+from tensorsleuth.ui.web.server.pause_state import PauseWatcher
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(synthetic, "NODES", 40)
-    monkeypatch.setattr(console, "PATIENCE", 0.0)
-    monkeypatch.setattr(states, "PATIENCE", 60.0)  # however busy this machine is
+    monkeypatch.setattr(debugger_console, "SECONDS_TO_PAUSE", 0.0)
+    monkeypatch.setattr(states, "SECONDS_TO_ANSWER", 60.0)  # however busy this machine is
     return synthetic.write(tmp_path / "run", 80, bad=3)
 
 
@@ -64,9 +64,9 @@ def test_where_it_is_paused_and_why(page: Serving) -> None:
 
 def test_a_program_that_runs_and_one_that_is_not_there(page: Serving, program: FakeProgram) -> None:
     program.state = "running"
-    assert page.get("/api/runs/run/pause").json == {**states.NOTHING, "state": "running"}
+    assert page.get("/api/runs/run/pause").json == {**states.NO_PROGRAM, "state": "running"}
     program.close()
-    assert page.get("/api/runs/run/pause").json == states.NOTHING
+    assert page.get("/api/runs/run/pause").json == states.NO_PROGRAM
     assert page.get("/api/runs/none/pause").status == 404
 
 
@@ -89,7 +89,7 @@ def test_what_a_program_says_of_itself_is_not_trusted(
 ) -> None:
     monkeypatch.setattr(program, "answer", lambda request: status)
     pause = page.get("/api/runs/run/pause")
-    assert pause.status == 200 and set(pause.json) == set(states.NOTHING) and len(pause.body) < 2000
+    assert pause.status == 200 and set(pause.json) == set(states.NO_PROGRAM) and len(pause.body) < 2000
 
 
 def test_the_stream_tells_of_pauses(page: Serving, program: FakeProgram) -> None:
@@ -117,44 +117,44 @@ def test_the_stream_tells_of_pauses(page: Serving, program: FakeProgram) -> None
 
 
 @pytest.fixture
-def watching(run: Path, program: FakeProgram) -> Iterator[Watching]:
-    watching = Watching(run)
+def watching(run: Path, program: FakeProgram) -> Iterator[PauseWatcher]:
+    watching = PauseWatcher(run)
     yield watching
     watching.close()
 
 
-def test_one_that_is_killed_while_paused_is_gone(watching: Watching, program: FakeProgram) -> None:
-    assert watching.look()["state"] == "paused"
+def test_one_that_is_killed_while_paused_is_gone(watching: PauseWatcher, program: FakeProgram) -> None:
+    assert watching.poll()["state"] == "paused"
     program.close()
     for _ in range(2):
-        gone = watching.look()
+        gone = watching.poll()
         assert (gone["state"], gone["why"], gone["name"]) == ("gone", "nan > 0", f"{NAME}:0")
 
 
-def test_one_that_ends_takes_its_address_back(watching: Watching, program: FakeProgram, folder: Path) -> None:
-    watching.look()
+def test_one_that_ends_takes_its_address_back(watching: PauseWatcher, program: FakeProgram, folder: Path) -> None:
+    watching.poll()
     program.close()
     (folder / "debug.json").unlink()
-    assert watching.look() == states.NOTHING
+    assert watching.poll() == states.NO_PROGRAM
 
 
-def test_one_that_is_killed_while_it_runs_did_not_die_of_a_pause(watching: Watching, program: FakeProgram) -> None:
+def test_one_that_is_killed_while_it_runs_did_not_die_of_a_pause(watching: PauseWatcher, program: FakeProgram) -> None:
     program.state = "running"
-    assert watching.look()["state"] == "running"
+    assert watching.poll()["state"] == "running"
     program.close()
-    assert watching.look() == states.NOTHING
+    assert watching.poll() == states.NO_PROGRAM
 
 
 def test_one_that_is_busy_is_where_it_was(
-    watching: Watching, program: FakeProgram, monkeypatch: pytest.MonkeyPatch
+    watching: PauseWatcher, program: FakeProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watching.look()
+    watching.poll()
     watching.close()
     with monkeypatch.context() as busy:
-        busy.setattr(states, "PATIENCE", 0.05)
+        busy.setattr(states, "SECONDS_TO_ANSWER", 0.05)
         busy.setattr(program, "reply", lambda request: b"")
-        assert watching.look()["state"] == "paused"
-    assert watching.look()["state"] == "paused" and program.heard[-1] == {"do": "status"}
+        assert watching.poll()["state"] == "paused"
+    assert watching.poll()["state"] == "paused" and program.heard[-1] == {"do": "status"}
 
 
 def test_of_several_processes_the_one_that_is_paused_is_meant(run: Path, folder: Path, program: FakeProgram) -> None:
@@ -162,11 +162,11 @@ def test_of_several_processes_the_one_that_is_paused_is_meant(run: Path, folder:
     second = folder.parent / f"{folder.name}9"
     second.mkdir()
     with pausing(second) as other:
-        watching = Watching(run)
-        assert watching.look()["state"] == "paused"
+        watching = PauseWatcher(run)
+        assert watching.poll()["state"] == "paused"
         other.state, program.state = "running", "paused"
-        assert watching.look()["state"] == "running"
-        assert watching.look()["state"] == "paused", "the line to one that runs is not kept"
+        assert watching.poll()["state"] == "running"
+        assert watching.poll()["state"] == "paused", "the line to one that runs is not kept"
         watching.close()
         line = connect(run)
         line.ask("step")
@@ -234,7 +234,7 @@ def test_a_body_that_is_no_command(page: Serving, program: FakeProgram, body: by
 
 
 def test_an_answer_without_end_is_cut(page: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "MOST", 50)
+    monkeypatch.setattr(debugger_console, "MAX_OUTPUT_LETTERS", 50)
     assert "cut short" in told(page.command("run", "help")) and len(told(page.command("run", "help"))) < 150
 
 
@@ -279,7 +279,7 @@ def test_nobody_can_say_that_he_is_another(page: Serving, monkeypatch: pytest.Mo
         asked.append(client)
         return False
 
-    monkeypatch.setattr(safety, "is_own", is_own)
+    monkeypatch.setattr(access_control, "is_own", is_own)
     page.command("run", "stop", X_Forwarded_For="10.0.0.9:99", Forwarded="for=10.0.0.9:99")
     ((host, port),) = asked
     assert host == "127.0.0.1" and port != 99
@@ -290,7 +290,7 @@ def test_the_token_is_for_reading(run: Path, program: FakeProgram, monkeypatch: 
         cookie = f"{page.guarding.cookie}={page.guarding.token}"
         assert page.command("run", "where").status == 403, "without the token nothing is told"
         assert page.command("run", "where", Cookie=cookie).status == 200, "its own user, from this machine"
-        monkeypatch.setattr(safety, "is_own", lambda client, server: False)
+        monkeypatch.setattr(access_control, "is_own", lambda client, server: False)
         assert page.get("/api/runs/run/pause", Cookie=cookie).status == 200
         assert page.command("run", "where", Cookie=cookie).status == 403
 

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.serving import Serving, serving
 
 from tensorsleuth.trace.storage import synthetic
-from tensorsleuth.ui.web.server import safety
+from tensorsleuth.ui.web.server import access_control
 
 
 @pytest.fixture(scope="module")
@@ -121,12 +121,12 @@ def test_a_run_that_is_no_run_is_not_opened(local: Serving) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.9.9.9"])
 def test_loopback_needs_no_token(host: str) -> None:
-    assert safety.guarding(host, 1).token is None
+    assert access_control.make_access_policy(host, 1).token is None
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "no-such-host.invalid"])
 def test_any_other_address_has_a_token_of_its_own(host: str) -> None:
-    first, second = safety.guarding(host, 1).token, safety.guarding(host, 1).token
+    first, second = access_control.make_access_policy(host, 1).token, access_control.make_access_policy(host, 1).token
     assert first and second and first != second and len(first) >= 32
 
 
@@ -152,13 +152,15 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(remote: Serving) -> N
 
 
 def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    guard = safety.guarding("0.0.0.0", 1)
+    guard = access_control.make_access_policy("0.0.0.0", 1)
     monkeypatch.setattr("hmac.compare_digest", lambda given, token: given == b"other")
     assert guard.is_token("other") and not guard.is_token(str(guard.token)), "nothing but compare_digest decides"
 
 
 def test_the_cookie_of_one_server_is_not_that_of_another() -> None:
-    assert safety.guarding("0.0.0.0", 1).cookie != safety.guarding("0.0.0.0", 2).cookie
+    assert (
+        access_control.make_access_policy("0.0.0.0", 1).cookie != access_control.make_access_policy("0.0.0.0", 2).cookie
+    )
 
 
 def test_the_log_directory_itself_may_be_anywhere(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from tests.unit import little_run
 from tests.unit.page_client import ask
 
 from tensorsleuth.ui.web.answers.source import highlight
-from tensorsleuth.ui.web.answers.source.highlight import highlighted
+from tensorsleuth.ui.web.answers.source.highlight import highlight_lines
 from tensorsleuth.ui.web.run.open_run import OpenRun
-from tensorsleuth.ui.web.run.sources import _needed, lines_of
+from tensorsleuth.ui.web.run.sources import _unique_length, lines_of
 
 TAG = re.compile(r'<span class="[a-z]+[0-9]?">|</span>')
 
@@ -59,7 +59,7 @@ def test_a_string_of_several_lines_stays_one(opened: OpenRun) -> None:
     ).map("".join)
 )
 def test_whatever_a_file_says_only_spans_are_html(text: str) -> None:
-    lines = highlighted(text)
+    lines = highlight_lines(text)
     assert len(lines) == len(lines_of(text))
     bare = [TAG.sub("", line) for line in lines]
     assert not any(letter in line for line in bare for letter in "<>\"'")
@@ -67,13 +67,13 @@ def test_whatever_a_file_says_only_spans_are_html(text: str) -> None:
 
 
 def test_a_very_long_file_is_not_coloured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(highlight, "LARGEST", 10)
-    assert highlighted("import os  # <b>\n") == ["import os  # &lt;b&gt;"]
+    monkeypatch.setattr(highlight, "MAX_HIGHLIGHTED_LETTERS", 10)
+    assert highlight_lines("import os  # <b>\n") == ["import os  # &lt;b&gt;"]
 
 
 def test_names_are_as_short_as_tells_files_apart() -> None:
     paths = [path.split("/") for path in ("/a/x/train.py", "/b/x/train.py", "/b/model.py")]
-    assert [_needed(path, paths) for path in paths] == [3, 3, 1]
+    assert [_unique_length(path, paths) for path in paths] == [3, 3, 1]
 
 
 def test_hostile_names_do_not_reach_the_disk(opened: OpenRun, tmp_path: Path) -> None:

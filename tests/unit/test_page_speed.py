@@ -50,12 +50,12 @@ SCRIPT = """
 import json, sys, time
 import tensorsleuth.ui.web.server.app, uvicorn  # what the server has in memory too
 from pathlib import Path
-from tensorsleuth.ui.web.export.local_client import found_question
+from tensorsleuth.ui.web.export.local_client import match_question
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
 def ask(address):
     path, _, query = address.partition("?")
-    question, named = found_question(path)
+    question, named = match_question(path)
     began = time.process_time()
     json.dumps(question.answer(opened, dict(part.split("=", 1) for part in query.split("&") if part) | named))
     return time.process_time() - began

@@ -12,9 +12,9 @@ from tests.unit.test_export import Read
 
 from tensorsleuth.cli.main import cli
 from tensorsleuth.trace.storage import synthetic
-from tensorsleuth.ui.web.report.document import report
-from tensorsleuth.ui.web.report.pictures import Lane, curve, lanes
-from tensorsleuth.ui.web.report.scales import Scale, number, scale
+from tensorsleuth.ui.web.report.document import make_report
+from tensorsleuth.ui.web.report.scales import AxisScale, make_scale, tick_label
+from tensorsleuth.ui.web.report.svg_charts import ChartLane, curve_chart, lanes_chart
 
 ALLOWED = """
 html head meta title style body h1 h2 h3 p span code section pre table tr td th dl dt dd figure figcaption
@@ -24,7 +24,7 @@ svg line text polyline polygon circle rect
 
 @pytest.fixture
 def sheet(tmp_path: Path) -> str:
-    return report(hostile.write(tmp_path / "first", tmp_path))
+    return make_report(hostile.write(tmp_path / "first", tmp_path))
 
 
 def test_it_tells_the_finding_its_line_and_what_was_seen(sheet: str) -> None:
@@ -44,13 +44,13 @@ def test_no_word_of_the_trace_becomes_markup(sheet: str) -> None:
 
 
 def test_its_policy_allows_the_one_style(sheet: str) -> None:
-    from tensorsleuth.ui.web.export.export import digest
+    from tensorsleuth.ui.web.export.export import csp_digest
 
-    assert f"style-src '{digest(Read(sheet).inside['style#'])}'" in sheet and "script-src" not in sheet
+    assert f"style-src '{csp_digest(Read(sheet).inside['style#'])}'" in sheet and "script-src" not in sheet
 
 
 def test_a_healthy_run_is_told_as_such(tmp_path: Path) -> None:
-    sheet = report(synthetic.write(tmp_path / "first", events=3000, bad=0))
+    sheet = make_report(synthetic.write(tmp_path / "first", events=3000, bad=0))
     assert '<span class="good">healthy</span>' in sheet and "3,000 tensors watched" in sheet
 
 
@@ -67,33 +67,35 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
 
 
 def test_a_line_breaks_where_there_is_no_number() -> None:
-    drawn = curve([0, 1, 2, 3, 4], [1.0, 2.0, None, 3.0, None], "loss", "step", [False, False, True, False, True])
+    drawn = curve_chart([0, 1, 2, 3, 4], [1.0, 2.0, None, 3.0, None], "loss", "step", [False, False, True, False, True])
     assert drawn.count("<polyline") == 1 and drawn.count("<circle") == 1 and drawn.count('class="mark"') == 2
     heights = [float(y) for y in re.findall(r"[\d.]+,([\d.]+)", drawn)]
     assert heights[0] > heights[1], "larger is higher"
 
 
 def test_bars_are_as_high_as_they_count() -> None:
-    drawn = lanes([Lane("thread 1", [1, 0, 10], [0, 0, 5])], (0.0, 3.0))
+    drawn = lanes_chart([ChartLane("thread 1", [1, 0, 10], [0, 0, 5])], (0.0, 3.0))
     bars = re.findall(r'class="(bar|bar bad)" x="[\d.]+" y="[\d.]+" width="[\d.]+" height="([\d.]+)"', drawn)
     assert [kind for kind, _ in bars] == ["bar", "bar", "bar bad"]
     assert float(bars[0][1]) < float(bars[1][1])
 
 
 def test_ticks_are_round_and_inside() -> None:
-    assert Scale(0, 10, 0, 1).ticks() == [0, 2.5, 5, 7.5, 10]
-    assert Scale(-87, 0, 0, 1).ticks() == [-75, -50, -25, 0]
-    assert Scale(3, 3, 0, 1).ticks() == [3]
+    assert AxisScale(0, 10, 0, 1).ticks() == [0, 2.5, 5, 7.5, 10]
+    assert AxisScale(-87, 0, 0, 1).ticks() == [-75, -50, -25, 0]
+    assert AxisScale(3, 3, 0, 1).ticks() == [3]
 
 
 def test_a_curve_that_explodes_is_drawn_on_a_steep_scale() -> None:
-    steep = scale([[1.0, 2.0, 3.0, 1e38]], 0, 100)
+    steep = make_scale([[1.0, 2.0, 3.0, 1e38]], 0, 100)
     assert steep.bend is not None and steep(3.0) > 0.5 and steep(1e38) == 100
     assert all(1 <= tick <= 1e38 for tick in steep.ticks())
-    assert scale([[1.0, 2.0, 3.0]], 0, 100).bend is None
-    assert scale([[-87.0, -80.0], [-1e-8, -1e-9]], 0, 100).bend is None, "a small one beside a large one is not steep"
-    assert scale([[2.0, 2.0]], 0, 100)(2.0) == 50 and scale([[None]], 0, 100)(0.5) == 50
+    assert make_scale([[1.0, 2.0, 3.0]], 0, 100).bend is None
+    assert make_scale([[-87.0, -80.0], [-1e-8, -1e-9]], 0, 100).bend is None, (
+        "a small one beside a large one is not steep"
+    )
+    assert make_scale([[2.0, 2.0]], 0, 100)(2.0) == 50 and make_scale([[None]], 0, 100)(0.5) == 50
 
 
 def test_numbers_are_short() -> None:
-    assert [number(value) for value in (0, 0.25, 1200, 3e38, -1e-6)] == ["0", "0.25", "1,200", "3e+38", "-1e-06"]
+    assert [tick_label(value) for value in (0, 0.25, 1200, 3e38, -1e-6)] == ["0", "0.25", "1,200", "3e+38", "-1e-06"]

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tensorsleuth.core.layout.rows import EVENT, LOOK_SHIFT, EventFlag
+from tensorsleuth.core.layout.rows import EVENT, SAMPLE_TIME_SHIFT, EventFlag
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.native.loader import Call, Plan, files_in
+from tensorsleuth.native.loader import CallRow, SessionPlan, trace_paths
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.storage.ring_reader import RingFile
 from tensorsleuth.trace.storage.size_plan import SMALL_CHUNK_ROWS, TracePlan, make_plan
@@ -33,7 +33,9 @@ class Session:
     def open(self, plan: TracePlan, chunk_rows: int | None = None) -> int:
         events, calls = plan.events, plan.calls
         rows = (chunk_rows or events.chunk_rows, events.chunks, events.window, calls.chunk_rows, calls.chunks)
-        return int(self.library.sleuth_open(ctypes.byref(Plan(*files_in(self.folder), 1, *rows, plan.value_bytes))))
+        return int(
+            self.library.sleuth_open(ctypes.byref(SessionPlan(*trace_paths(self.folder), 1, *rows, plan.value_bytes)))
+        )
 
     def write(self, rows: int, start: int = 0, bad: int = NEVER, threads: int = 1, elements: int = 1) -> None:
         self.library.hammer(threads, start, rows, bad, Mode.FULL_HEALTH, elements)
@@ -67,7 +69,7 @@ def test_a_bound_keeps_at_least_so_many_of_the_newest(session: Session, bound: i
     steps = process.events["step"]
     assert np.array_equal(steps, np.sort(steps)), "oldest first"
     assert holds(steps, max(0, written - bound), written - 1)
-    assert len(steps) + process.lost == written
+    assert len(steps) + process.lost_events == written
     assert len(steps) <= plan.events.chunks * SMALL_CHUNK_ROWS
     assert not ring_trouble(process)
 
@@ -91,7 +93,7 @@ def test_without_a_bound_all_stays(session: Session) -> None:
     session.write(300_000)
     process = session.close()
     assert np.array_equal(process.events["step"], np.arange(300_000))
-    assert process.lost == 0 and not ring_trouble(process)
+    assert process.lost_events == 0 and not ring_trouble(process)
 
 
 @pytest.mark.parametrize("chunk_rows", [512, 4096])
@@ -136,14 +138,14 @@ def test_shapes_are_named_once(session: Session) -> None:
 def test_calls_are_kept_whole(session: Session) -> None:
     session.open(make_plan(None, False))
     inputs = (ctypes.c_uint64 * 6)(11, 12, 13)
-    call = Call(1, session.library.sleuth_next_call(), 7, 5, 3, 3, 4, 99, 1234, inputs)
+    call = CallRow(1, session.library.sleuth_next_call(), 7, 5, 3, 3, 4, 99, 1234, inputs)
     session.library.sleuth_call(ctypes.byref(call))
     process = session.close()
     (row,) = process.calls.tolist()
     assert row[:4] == (1, 1, 7, 5) and row[5:9] == (3, 4, 99, 1234)
     assert row[4] > 0, "the thread is the writer's own number"
     assert row[9].tolist() == [11, 12, 13, 0, 0, 0]
-    assert process.call_of_step == {1234: 1}
+    assert process.call_of_tf_step == {1234: 1}
 
 
 def test_values_are_kept_until_they_are_written_over(session: Session) -> None:
@@ -164,11 +166,11 @@ def test_values_are_kept_until_they_are_written_over(session: Session) -> None:
 FORKS = """
 import ctypes, os, sys
 from pathlib import Path
-from tensorsleuth.native.loader import Plan, files_in
+from tensorsleuth.native.loader import SessionPlan, trace_paths
 library = ctypes.CDLL(sys.argv[1])
 library.hammer.argtypes = [ctypes.c_int, *[ctypes.c_uint64] * 3, ctypes.c_int, ctypes.c_int]
 write = lambda start, rows: library.hammer(1, start, rows, 2**64 - 1, 4, 1)
-assert library.sleuth_open(ctypes.byref(Plan(*files_in(Path(sys.argv[2])), 1, 512, 100, 0, 512, 100, 0))) == 0
+assert library.sleuth_open(ctypes.byref(SessionPlan(*trace_paths(Path(sys.argv[2])), 1, 512, 100, 0, 512, 100, 0))) == 0
 write(0, 1000)
 child = os.fork()
 write(1000, 5000)
@@ -178,7 +180,7 @@ if child:
 else:
     other = sys.argv[2] + "/child"
     os.mkdir(other)
-    assert library.sleuth_open(ctypes.byref(Plan(*files_in(Path(other)), 2, 512, 100, 0, 512, 100, 0))) == 0
+    assert library.sleuth_open(ctypes.byref(SessionPlan(*trace_paths(Path(other)), 2, 512, 100, 0, 512, 100, 0))) == 0
     write(0, 77)
     library.sleuth_close()
     os._exit(0)
@@ -205,8 +207,8 @@ def check_it_went_on(process: ProcessTrace, said: str, reason: int) -> None:
     assert line.startswith("tensorsleuth: ") and "events.bin" in line and line.endswith("the program goes on.")
     assert os.strerror(reason) in line and "the newest rows replace the oldest" in line
     (trouble,) = ring_trouble(process)
-    assert os.strerror(reason) in trouble and f"{process.lost:,} rows are lost" in trouble
-    assert process.lost == 50_000 - len(steps)
+    assert os.strerror(reason) in trouble and f"{process.lost_events:,} rows are lost" in trouble
+    assert process.lost_events == 50_000 - len(steps)
 
 
 def test_a_full_disk_costs_one_line(session: Session, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -227,10 +229,10 @@ def test_a_full_disk_costs_one_line(session: Session, tmp_path: Path, capfd: pyt
 LIMITED = """
 import ctypes, resource, sys
 from pathlib import Path
-from tensorsleuth.native.loader import Plan, files_in
+from tensorsleuth.native.loader import SessionPlan, trace_paths
 library = ctypes.CDLL(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-assert library.sleuth_open(ctypes.byref(Plan(*files_in(Path(sys.argv[2])), 1, 512, 100, 0, 512, 100, 0))) == 0
+assert library.sleuth_open(ctypes.byref(SessionPlan(*trace_paths(Path(sys.argv[2])), 1, 512, 100, 0, 512, 100, 0))) == 0
 library.hammer(1, ctypes.c_uint64(0), ctypes.c_uint64(50_000), ctypes.c_uint64(2**64 - 1), 4, 1)
 if len(sys.argv) == 3:
     library.sleuth_close()
@@ -279,6 +281,6 @@ def test_bad_rows_say_what_is_bad(session: Session) -> None:
     session.open(make_plan(None, False))
     session.write(10, bad=4, elements=7)
     (row,) = session.close().bad_rows()
-    flags = EventFlag(int(row["flags"]) & ((1 << LOOK_SHIFT) - 1))
+    flags = EventFlag(int(row["flags"]) & ((1 << SAMPLE_TIME_SHIFT) - 1))
     assert flags == EventFlag.BAD | EventFlag.LOOKED | EventFlag.COUNTED | EventFlag.RANGED
     assert (row["nan"], row["zero"], row["first_bad"]) == (1, 6, 0)

@@ -21,12 +21,12 @@ def test_it_finds_what_a_search_through_all_rows_finds(
         rows["tensor"][at], rows["frame"][at], rows["iteration"][at] = place
     index = RowIndex(rows)
     assert index.of_tensor(tensor) == [at for at, place in enumerate(places) if place[0] == tensor]
-    assert index.in_frame(tensor, frame) == any(place[:2] == (tensor, frame) for place in places)
+    assert index.has_frame(tensor, frame) == any(place[:2] == (tensor, frame) for place in places)
     same = [at for at, place in enumerate(places) if place == (tensor, frame, iteration)]
-    assert index.at(tensor, frame, iteration) == (same[-1] if same else None)
+    assert index.row_at(tensor, frame, iteration) == (same[-1] if same else None)
 
 
 def test_numbers_that_no_row_can_have() -> None:
     index = RowIndex(np.zeros(3, EVENT))
-    assert index.of_tensor(-1) == index.of_tensor(1 << 40) == [] and index.at(0, 0, -1) is None
-    assert not index.in_frame(1 << 40, 0) and index.at(-5, 0, 0) is None
+    assert index.of_tensor(-1) == index.of_tensor(1 << 40) == [] and index.row_at(0, 0, -1) is None
+    assert not index.has_frame(1 << 40, 0) and index.row_at(-5, 0, 0) is None

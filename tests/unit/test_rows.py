@@ -20,7 +20,7 @@ LAYOUTS |= {"MemorySample": rows.MEMORY, "BufferUse": rows.BUFFER, "Passed": row
 LAYOUTS |= {"InputRow": rows.INPUT_ROW}
 LAYOUTS |= {"Begun": thread_slots.BEGUN, "ThreadSlot": thread_slots.SLOT}
 NUMBERS: dict[str, int] = {
-    "kNesting": thread_slots.NESTING,
+    "kNesting": thread_slots.MAX_BEGUN_OPS,
     "kEager": rows.EventKind.EAGER,
     "kGraph": rows.EventKind.GRAPH,
     "kOp": rows.CallKind.OP,
@@ -33,9 +33,9 @@ NUMBERS: dict[str, int] = {
     "kEagerBuffer": rows.BufferKind.EAGER,
     "kGraphBuffer": rows.BufferKind.GRAPH,
     "kFreedBuffer": rows.BufferKind.FREED,
-    "buffers::kLeast": rows.LEAST_BUFFER,
-    **{f"kLong{flag.name.title()}": flag for flag in rows.Long if flag.name},
-    "kLookShift": rows.LOOK_SHIFT,
+    "buffers::kLeast": rows.MIN_BUFFER_BYTES,
+    **{f"kLong{flag.name.title()}": flag for flag in rows.LongRowFlag if flag.name},
+    "kLookShift": rows.SAMPLE_TIME_SHIFT,
     "kHasValue": rows.EventFlag.VALUE,
     **{f"k{flag.name.title()}": flag for flag in rows.EventFlag if flag.name and flag.name != "VALUE"},
     "kNoTensor": Mode.NO_TENSOR,

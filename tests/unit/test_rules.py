@@ -96,7 +96,7 @@ def test_what_is_silent_silences_nothing(process: ProcessTrace, monkeypatch: pyt
     three = says("general"), says("better", "general"), says("best", "better")
     assert found(process, monkeypatch, *three) == ["general", "best"]
     quiet = replace(says("quiet", "general"), find=lambda process: iter(()))
-    process.rest()
+    process.release_memory()
     assert found(process, monkeypatch, says("general"), quiet) == ["general"]
 
 
@@ -115,5 +115,5 @@ def test_a_rule_is_asked_once(process: ProcessTrace) -> None:
 
     rule = Rule(id="counts", severity=Severity.NOTE, find=find)
     for _ in range(2):
-        assert process.once(RuleFindings).of(rule) == []
+        assert process.cached(RuleFindings).of_rule(rule) == []
     assert len(asked) == 1

@@ -13,7 +13,7 @@ import pytest
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.storage import run_folder
-from tensorsleuth.trace.storage.files import write_whole
+from tensorsleuth.trace.storage.files import write_atomically
 
 
 def make(logdir: Path, name: str, started: float) -> Path:
@@ -54,7 +54,7 @@ def test_logdir_is_the_option_then_the_environment_then_the_default(monkeypatch:
     ],
 )
 def test_stem(program: list[str], stem: str) -> None:
-    assert run_folder.stem(program) == stem
+    assert run_folder.program_stem(program) == stem
 
 
 def test_create_describes_the_run(tmp_path: Path) -> None:
@@ -166,9 +166,9 @@ def test_long_lists_are_cut(tmp_path: Path) -> None:
 
 def test_who_reads_a_file_that_is_written_again_finds_all_of_one(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
-    write_whole(file, "the first")
+    write_atomically(file, "the first")
     with file.open() as reader:
-        write_whole(file, "the second")
+        write_atomically(file, "the second")
         assert reader.read() == "the first"
     assert file.read_text() == "the second" and list(tmp_path.iterdir()) == [file]
 

@@ -50,7 +50,7 @@ def test_a_path_in_a_trace_is_never_opened(tmp_path: Path) -> None:
     run = hostile.write(tmp_path / "run", tmp_path)
     (tmp_path / "secret.txt").write_text("the secret\n" * 20)
     (path,) = run.glob("p-*/catalog.journal")
-    records = [record for record in journal.read(path.read_bytes()) if isinstance(record, tuple)]
+    records = [record for record in journal.read_records(path.read_bytes()) if isinstance(record, tuple)]
     path.unlink()
     catalogue = journal.Journal(path, 1 << 20)
     for kind, fields in records:

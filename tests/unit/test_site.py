@@ -119,7 +119,7 @@ def test_a_site_without_pages_is_no_site(tmp_path: Path) -> None:
 def test_the_help_of_every_command_is_on_its_page() -> None:
     page = command_help.page()
     assert [
-        name for name in command_table.NAMES if f"## sleuth {name}\n```text\nUsage: sleuth {name} " not in page
+        name for name in command_table.COMMAND_NAMES if f"## sleuth {name}\n```text\nUsage: sleuth {name} " not in page
     ] == []
     assert "## sleuth data check\n" in page and "-h, --help" in page
 
@@ -220,10 +220,19 @@ def test_every_kind_of_record_is_described() -> None:
 
 
 def test_every_file_of_a_trace_is_described(kept: Path) -> None:
-    files = {f"{name}.bin" for name in _FILES} | {*watches.FILES, *layer_series.FILES, layer_series.ROWS_FILE}
+    files = {f"{name}.bin" for name in _FILES} | {
+        *watches.WATCHED_FILES,
+        *layer_series.LAYER_STATS_FILES,
+        layer_series.ROW_HASHES_FILE,
+    }
     files |= {path.name for path in kept.glob("p-*/*")}
-    files |= {run_folder.META, run_folder.TENSORFLOW_SEEN, run_folder.TENSORBOARD, run_folder.FAULTS}
-    files |= {run_folder.PAUSED, run_folder.HANG, run_folder.SHARED}
+    files |= {
+        run_folder.META_FILE,
+        run_folder.TENSORFLOW_SEEN_FILE,
+        run_folder.TENSORBOARD_FOLDER,
+        run_folder.FAULTS_FOLDER,
+    }
+    files |= {run_folder.PAUSED_FILE, run_folder.HANG_FILE, run_folder.SHARED_FOLDER}
     assert [name for name in sorted(files) if f"`{name}`" not in FORMAT] == []
 
 

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from tensorsleuth.core.catalog import Catalogue, EagerOp, Frame, Site
-from tensorsleuth.core.texts import TextsSeen
+from tensorsleuth.core.texts import TextSummary
 from tensorsleuth.diagnose.inputs import stray_characters
 from tensorsleuth.diagnose.inputs.text_ops import TextOps, matches
 
 
-def seen(site: int, broken: int = 8, known: int = 0, drawn: bool = False, stray: str = "\x00") -> TextsSeen:
-    return TextsSeen(site, "StringLower", 64, broken, known, drawn, {stray: broken}, ((3, "'a cat\\x00'"),))
+def seen(site: int, broken: int = 8, known: int = 0, drawn: bool = False, stray: str = "\x00") -> TextSummary:
+    return TextSummary(site, "StringLower", 64, broken, known, drawn, {stray: broken}, ((3, "'a cat\\x00'"),))
 
 
-def found(*texts: TextsSeen, op: str = "StringLower", patterns: tuple[str, ...] = ()) -> list[Any]:
+def found(*texts: TextSummary, op: str = "StringLower", patterns: tuple[str, ...] = ()) -> list[Any]:
     catalogue = Catalogue(eager={1: EagerOp(1, op, 1, 1, 1)}, texts=dict(enumerate(texts)), patterns={*patterns})
     catalogue.sites = {line: Site(line, (Frame("train.py", line, "main"),), 0) for line in range(1, 9)}
     process = SimpleNamespace(catalogue=catalogue)
@@ -31,7 +31,7 @@ def test_how_many_of_what_and_where() -> None:
     assert told.frame.line == 4 and not told.is_note
     assert "8 of 64 sampled that hold 8 × U+0000 (NUL)" in told.why
     assert told.evidence[0].health == "first in text 3 ('a cat\\x00')"
-    assert found(TextsSeen(4, "", 4096, 8, 0, False, {"\x00": 8}, ()))[0].is_note
+    assert found(TextSummary(4, "", 4096, 8, 0, False, {"\x00": 8}, ()))[0].is_note
 
 
 def test_each_source_is_told_once() -> None:

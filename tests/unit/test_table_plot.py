@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.live.watch.table import Table, line_of
+from tensorsleuth.live.watch.table import TensorStatsTable, row_of
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 LAYERS = {"embed": [3.0, 4.0], "dense": [0.0, 0.0], "dense_1": [6.0, 8.0]}
@@ -24,9 +24,9 @@ def axes() -> Any:
     pyplot.close("all")
 
 
-def table(layers: dict[str, list[float]] | None = None) -> Table:
-    lines = [line_of(name, np.array(value, np.float32), "Relu") for name, value in (layers or LAYERS).items()]
-    return Table(f"{len(lines)} layers of net", lines)
+def table(layers: dict[str, list[float]] | None = None) -> TensorStatsTable:
+    lines = [row_of(name, np.array(value, np.float32), "Relu") for name, value in (layers or LAYERS).items()]
+    return TensorStatsTable(f"{len(lines)} layers of net", lines)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_long_names_are_not_cut_off(axes: Any) -> None:
 
 def test_lines_of_the_same_name_have_a_bar_each(axes: Any) -> None:
     twice = table()
-    drawn = axes(Table("twice", [*twice, *twice]))
+    drawn = axes(TensorStatsTable("twice", [*twice, *twice]))
     places = [bar.get_y() for bar in drawn.patches]
     assert len(set(places)) == 6 and len(drawn.get_yticklabels()) == 6
 

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from tests.unit import little_run
 from tests.unit.page_client import ask
 
-from tensorsleuth.analyze.profile.intervals import Cover
-from tensorsleuth.analyze.profile.probe_times import look_times
-from tensorsleuth.analyze.profile.report import report
+from tensorsleuth.analyze.profile.intervals import IntervalUnion
+from tensorsleuth.analyze.profile.probe_times import probe_durations
+from tensorsleuth.analyze.profile.report import make_profile_report
 from tensorsleuth.cli.main import cli
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.core.layout.rows import LOOK_SHIFT
+from tensorsleuth.core.layout.rows import SAMPLE_TIME_SHIFT
 from tensorsleuth.core.ops.function_names import program_name
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.ui.web.run.errors import BadQuestion
+from tensorsleuth.ui.web.run.errors import BadRequest
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
 MILLI = little_run.MILLI
@@ -39,9 +39,9 @@ def columns(pairs: list[tuple[int, int]]) -> tuple[Any, Any]:
 @given(stretches, stretches, st.integers(0, 60), st.integers(0, 60))
 def test_a_cover_counts_each_moment_once(one: Any, other: Any, begin: int, end: int) -> None:
     moments = {t for a, b in [*one, *other] for t in range(a, b)}
-    cover = Cover(*columns(one)) | Cover(*columns(other))
+    cover = IntervalUnion(*columns(one)) | IntervalUnion(*columns(other))
     begin, end = min(begin, end), max(begin, end)
-    (found,) = cover.within(np.array([begin]), np.array([end]))
+    (found,) = cover.covered_time(np.array([begin]), np.array([end]))
     assert found == len(moments & set(range(begin, end)))
 
 
@@ -49,13 +49,13 @@ def test_a_cover_counts_each_moment_once(one: Any, other: Any, begin: int, end: 
 def test_how_long_a_look_took_is_known_to_an_eighth(nanoseconds: int) -> None:
     exponent = nanoseconds.bit_length() - 1  # as look_bits in rows.h has it
     code = exponent << 2 | nanoseconds >> (exponent - 2) & 3
-    (found,) = look_times(np.array([code << LOOK_SHIFT], np.uint32))
+    (found,) = probe_durations(np.array([code << SAMPLE_TIME_SHIFT], np.uint32))
     assert abs(found - nanoseconds) <= nanoseconds / 8 + 1
 
 
 def test_ops_begin_when_their_inputs_are_there_and_their_thread_is_free(path: Path) -> None:
-    _, profile = report(Trace(path))
-    run, ops = profile.run, profile.asked.index.ops
+    _, profile = make_profile_report(Trace(path))
+    run, ops = profile.op_runs, profile.process_index.op_index.ops
     first = [at for at in range(len(run)) if run.call[at] == 2]
     told = [(ops[run.op[at]].type, int(run.begin[at]) - 11 * MILLI, int(run.end[at]) - 11 * MILLI) for at in first]
     assert told[:3] == [("Mul", -MILLI, 0), ("Softmax", 0, 1000), ("Log", 1000, 2000)]
@@ -65,32 +65,34 @@ def test_ops_begin_when_their_inputs_are_there_and_their_thread_is_free(path: Pa
 def test_a_look_is_not_the_ops_time(tmp_path: Path) -> None:
     took = 700  # nanoseconds, of which the code below means 704
     code = 9 << 2 | took >> 7 & 3
-    looked = {little_run.PER_STEP + little_run.SOFTMAX: {"flags": little_run.LOOK | 1 << 16 | code << LOOK_SHIFT}}
-    _, profile = report(Trace(little_run.write(tmp_path / "run", tmp_path / "train.py", changes=looked)))
-    softmax = next(at for at in range(len(profile.run)) if profile.run.event[at] == little_run.PER_STEP + 1)
-    assert profile.run.looked[softmax] - profile.run.end[softmax] == 704
-    assert profile.run.end[softmax] - profile.run.begin[softmax] == 1000 - 704
+    looked = {
+        little_run.PER_STEP + little_run.SOFTMAX: {"flags": little_run.LOOK | 1 << 16 | code << SAMPLE_TIME_SHIFT}
+    }
+    _, profile = make_profile_report(Trace(little_run.write(tmp_path / "run", tmp_path / "train.py", changes=looked)))
+    softmax = next(at for at in range(len(profile.op_runs)) if profile.op_runs.event[at] == little_run.PER_STEP + 1)
+    assert profile.op_runs.probe_end[softmax] - profile.op_runs.end[softmax] == 704
+    assert profile.op_runs.end[softmax] - profile.op_runs.begin[softmax] == 1000 - 704
 
 
 def test_a_report_of_known_steps(path: Path) -> None:
-    told, _ = report(Trace(path))
+    told, _ = make_profile_report(Trace(path))
     assert (told.steps, told.left_out) == (3, 1)
     assert told.wall == 25 * MILLI == sum(told.parts.values())
     assert told.parts["ops"] == 3 * 1_004_000 + 3 * 1002
     assert told.parts["python"] == 10 * MILLI
-    assert told.bound.by == "compute"
+    assert told.bottleneck.by == "compute"
     assert told.tables["op"][0].name == "train_step (not recorded)"
     assert [line.name for line in told.tables["layer"][:2]] == ["(no layer)", "net/hidden"]
     assert told.to_json()["split"]["python"] == pytest.approx(0.4)
 
 
 def test_one_step(path: Path) -> None:
-    told, _ = report(Trace(path), 2)
+    told, _ = make_profile_report(Trace(path), 2)
     assert (told.steps, told.left_out, told.wall) == (1, 0, 10 * MILLI)
     with pytest.raises(
         SleuthError, match=r"step 9 was not recorded; there are steps 0 to 3\. Take one of these: --step N"
     ):
-        report(Trace(path), 9)
+        make_profile_report(Trace(path), 9)
 
 
 @pytest.mark.parametrize(
@@ -139,5 +141,5 @@ def test_the_flame_chart_of_a_step(path: Path) -> None:
 def test_a_step_that_is_not_there(path: Path) -> None:
     assert ask(OpenRun(path), "flame")["step"] == 1  # the usual one
     assert ask(OpenRun(path), "flame", step=3)["next"] is None
-    with pytest.raises(BadQuestion, match="Step 77 was not recorded"):
+    with pytest.raises(BadRequest, match="Step 77 was not recorded"):
         ask(OpenRun(path), "flame", step=77)

@@ -180,7 +180,14 @@ def test_json_lines_are_data_as_others() -> None:
 def test_vocabularies_in_files(name: str, text: str) -> None:
     Path(name).write_text(text)
     read = vocabulary_of(name)
-    assert (read.size, read.starts, read.ends, read["pad"], read.word(6), read.word(13)) == (14, 2, 3, 0, "cat", "off")
+    assert (read.size, read.start_id, read.end_id, read["pad"], read.word(6), read.word(13)) == (
+        14,
+        2,
+        3,
+        0,
+        "cat",
+        "off",
+    )
 
 
 class Plain:
@@ -202,9 +209,9 @@ class Vectorizer:
 
 def test_tokenizers() -> None:
     of_face, of_hub, gpt2 = (vocabulary_of(one) for one in (HuggingFaces(), KerasHubs(), Gpt2s()))
-    assert (of_face.size, of_face.starts, of_face.ends, of_face.max_length) == (14, 2, 3, None)
-    assert (of_hub.size, of_hub.starts, of_hub.ends, of_hub["pad"], of_hub.word(1)) == (14, 1, 2, 0, "<s>")
-    assert (gpt2.size, gpt2["pad"], gpt2.ends, gpt2.word(49), gpt2.word(7)) == (50, 49, 49, "<|endoftext|>", "w7")
+    assert (of_face.size, of_face.start_id, of_face.end_id, of_face.max_length) == (14, 2, 3, None)
+    assert (of_hub.size, of_hub.start_id, of_hub.end_id, of_hub["pad"], of_hub.word(1)) == (14, 1, 2, 0, "<s>")
+    assert (gpt2.size, gpt2["pad"], gpt2.end_id, gpt2.word(49), gpt2.word(7)) == (50, 49, 49, "<|endoftext|>", "w7")
     keras = vocabulary_of(Vectorizer())
     assert (keras.size, keras["pad"], keras["unk"], keras.word(2), keras.word(0)) == (3, 0, 1, "cat", "<0>")
     plain = vocabulary_of(Plain())
@@ -212,7 +219,7 @@ def test_tokenizers() -> None:
     both = vocabulary_of(HuggingFaces(), 20)
     assert (both.size, both.word(6), both.word(17)) == (20, "cat", "<17>"), "the model may have more than the tokenizer"
     roberta = vocabulary_of(["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
-    assert (roberta.starts, roberta.ends, roberta["pad"]) == (0, 2, 1)
+    assert (roberta.start_id, roberta.end_id, roberta["pad"]) == (0, 2, 1)
 
 
 def test_a_tokenizer_that_raises_costs_only_the_words() -> None:

@@ -8,8 +8,8 @@ from tests.unit.token_batches import bert
 
 from tensorsleuth.data.tokens.arguments import judge_arguments
 from tensorsleuth.data.tokens.roles import Argument, find_roles, vocabulary_size
-from tensorsleuth.data.tokens.setting import Setting
-from tensorsleuth.data.tokens.vocabulary import of_size
+from tensorsleuth.data.tokens.settings import TokenSettings
+from tensorsleuth.data.tokens.vocabulary import vocabulary_of_size
 
 IDS = bert()["input_ids"]
 KEEP = (IDS != 0).astype(np.int32)
@@ -81,4 +81,4 @@ def test_what_a_recording_kept_is_judged() -> None:
     small = Argument("train/a", IDS, ("ResourceGather",), vocabulary=10)
     assert judge_arguments([small])[0].expected == "ids from 0 to 9"
     assert judge_arguments([Argument("x", np.zeros((3, 4), np.float32))]) == []
-    assert judge_arguments([small], Setting(of_size(14), pad=0)) == []
+    assert judge_arguments([small], TokenSettings(vocabulary_of_size(14), pad=0)) == []

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tensorsleuth.analyze.attention.input_names import program_input_name
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.diagnose.attention.causal_leak import moved_by
-from tensorsleuth.diagnose.attention.masks.observed_mask import MaskSeen
-from tensorsleuth.diagnose.inputs.input_parts import Part, called, cut_of
-from tensorsleuth.diagnose.inputs.model_inputs import Lookup
-from tensorsleuth.diagnose.inputs.token_samples import Sequences, held
+from tensorsleuth.diagnose.attention.causal_leak import label_shift
+from tensorsleuth.diagnose.attention.masks.observed_mask import ObservedMask
+from tensorsleuth.diagnose.inputs.input_parts import InputPart, slices_of
+from tensorsleuth.diagnose.inputs.model_inputs import TableLookup
+from tensorsleuth.diagnose.inputs.token_samples import TokenSequences, repeated_violations
 from tensorsleuth.diagnose.inputs.tokens import token_ids, token_rows
-from tensorsleuth.diagnose.inputs.tokens.special_tokens import Specials, specials_of
+from tensorsleuth.diagnose.inputs.tokens.special_tokens import SpecialTokenIds, special_tokens_of
 
 WIDTH, STEPS = 8, (0, 1, 2)
 
@@ -25,8 +26,8 @@ def series(batches: list[Any], name: str = "train_step/ids") -> Any:
     return SimpleNamespace(name=name, steps=np.arange(len(batches)), value=value, shape=shape)
 
 
-def sequences(batches: list[Any], vocabulary: int = 40) -> Sequences:
-    return Sequences(Lookup(Part(series(batches)), SimpleNamespace(), "words", vocabulary))  # type: ignore[arg-type]
+def sequences(batches: list[Any], vocabulary: int = 40) -> TokenSequences:
+    return TokenSequences(TableLookup(InputPart(series(batches)), SimpleNamespace(), "words", vocabulary))  # type: ignore[arg-type]
 
 
 def padded(rows: int = 8, seed: int = 1, pad: int = 0) -> Any:
@@ -56,9 +57,9 @@ def _weights(mask: Any) -> Any:
 
 
 def rules(masks: list[Any], batches: list[Any]) -> list[str]:
-    seen = MaskSeen(attending(masks), sequences(batches), "the mask")
-    lucky = [one.violation.rule for one in held([*STEPS], seen.by_luck, ("token-shape",))]
-    wrong = held([*STEPS], seen.judged, ("mask-inverted", "mask-open", "mask-covers"))
+    seen = ObservedMask(attending(masks), sequences(batches), "the mask")
+    lucky = [one.violation.rule for one in repeated_violations([*STEPS], seen.laid_over_queries, ("token-shape",))]
+    wrong = repeated_violations([*STEPS], seen.judge, ("mask-inverted", "mask-open", "mask-covers"))
     return lucky or [one.violation.rule for one in wrong]
 
 
@@ -67,8 +68,8 @@ def over_queries(keys: Any) -> Any:
 
 
 def test_padding_is_sure_where_rows_end_in_it_with_many_lengths() -> None:
-    assert sequences([padded(seed=seed) for seed in STEPS]).padding == 0
-    assert sequences([padded(seed=seed, pad=3) for seed in STEPS]).padding == 3
+    assert sequences([padded(seed=seed) for seed in STEPS]).padding_id == 0
+    assert sequences([padded(seed=seed, pad=3) for seed in STEPS]).padding_id == 3
 
 
 @pytest.mark.parametrize("spoil", ["inside", "few", "one length"])
@@ -82,7 +83,7 @@ def test_padding_is_not_sure(spoil: str) -> None:
         for batch in batches:
             batch[batch == 0] = 7
             batch[:, -2:] = 0
-    assert sequences(batches).padding is None
+    assert sequences(batches).padding_id is None
 
 
 def test_numbers_of_positions_and_small_tables_are_no_text() -> None:
@@ -135,8 +136,8 @@ def test_a_mask_of_samples_laid_over_heads(wrong: bool) -> None:
     batches = [padded(seed=seed) for seed in STEPS]
     axis = 0 if wrong else 1
     heads = heads_masked(batches, lambda batch: np.repeat(np.expand_dims(batch != 0, axis), len(batch), axis))
-    seen = MaskSeen(heads, sequences(batches), "the mask")
-    found = [one.violation for one in held([*STEPS], seen.by_heads, ("token-shape",))]
+    seen = ObservedMask(heads, sequences(batches), "the mask")
+    found = [one.violation for one in repeated_violations([*STEPS], seen.laid_over_heads, ("token-shape",))]
     assert [one.expected for one in found] == (["shape [8, 1, 1, 8]"] if wrong else [])
 
 
@@ -152,8 +153,8 @@ def of_queries(batch: Any) -> Any:
 
 def test_a_mask_of_queries_instead_of_keys() -> None:
     batches = [padded(seed=seed) for seed in STEPS]
-    seen = MaskSeen(attending([of_queries(batch) for batch in batches]), sequences(batches), "the mask")
-    (found,) = seen.of_queries(0, (8, WIDTH, 1)) or []
+    seen = ObservedMask(attending([of_queries(batch) for batch in batches]), sequences(batches), "the mask")
+    (found,) = seen.masks_queries(0, (8, WIDTH, 1)) or []
     assert found.rule == "mask-of-queries" and found.expected.startswith("[8, 1, 8]")
     assert found.found.startswith("[8, 8, 1], a row for each query")
     assert "mask[:, tf.newaxis, :]" in (found.change or "")
@@ -165,24 +166,24 @@ def test_other_masks_are_none_of_queries(right: str) -> None:
     keys = [over_queries(batch != 0) for batch in batches]
     both = [mask & of_queries(batch) for mask, batch in zip(keys, batches, strict=True)]
     masks = {"keys": keys, "keys and queries": both, "none": [mask | True for mask in keys]}[right]
-    seen = MaskSeen(attending(masks), sequences(batches), "the mask")
-    assert [seen.of_queries(step, None) for step in STEPS] == [[], [], []]
+    seen = ObservedMask(attending(masks), sequences(batches), "the mask")
+    assert [seen.masks_queries(step, None) for step in STEPS] == [[], [], []]
 
 
 def test_how_much_weight_is_on_padding() -> None:
     batches = [padded(seed=seed) for seed in STEPS]
     even = [np.ones((2, WIDTH, WIDTH), bool) for _ in STEPS]
-    seen = MaskSeen(attending(even), sequences(batches), "the mask")
+    seen = ObservedMask(attending(even), sequences(batches), "the mask")
     share = np.mean([(batch[:2] == 0)[(batch[:2] == 0).any(1)].mean() for batch in batches])
-    assert seen.on_padding() == pytest.approx(share, abs=0.1)
-    masked = MaskSeen(attending([over_queries(batch != 0) for batch in batches]), sequences(batches), "the mask")
-    assert masked.on_padding() == 0.0
+    assert seen.weight_on_padding() == pytest.approx(share, abs=0.1)
+    masked = ObservedMask(attending([over_queries(batch != 0) for batch in batches]), sequences(batches), "the mask")
+    assert masked.weight_on_padding() == 0.0
 
 
 def test_positions_are_of_the_batch() -> None:
     batch = padded(rows=16)
     batch[0] = np.arange(5, 5 + WIDTH)  # the first sample has no padding
-    found = MaskSeen(attending([over_queries(batch >= 0)], len(batch)), sequences([batch]), "the mask").judged(0)
+    found = ObservedMask(attending([over_queries(batch >= 0)], len(batch)), sequences([batch]), "the mask").judge(0)
     assert found is not None
     assert found[0].positions[0] == (1, int(np.flatnonzero(batch[1] == 0)[0]))
 
@@ -190,26 +191,29 @@ def test_positions_are_of_the_batch() -> None:
 def test_a_single_odd_batch_is_no_finding() -> None:
     wrong = Violation("all-padding", "ids", "a token in every row", "none")
     odd = {0: [wrong], 1: [], 2: []}
-    assert list(held([*STEPS], odd.get, ("all-padding",))) == []
+    assert list(repeated_violations([*STEPS], odd.get, ("all-padding",))) == []
     most = {0: [wrong], 1: [wrong], 2: []}
-    assert [one.looks for one in held([*STEPS], most.get, ("all-padding",))] == [2]
-    assert list(held([0], {0: [wrong]}.get, ("all-padding",))) == []
+    assert [one.samples for one in repeated_violations([*STEPS], most.get, ("all-padding",))] == [2]
+    assert list(repeated_violations([0], {0: [wrong]}.get, ("all-padding",))) == []
 
 
 def test_how_far_labels_are_moved() -> None:
     ids = [padded(seed=seed) for seed in STEPS]
     for offset in (0, 1, -1):
         labels = {step: np.roll(batch, -offset, axis=1) for step, batch in enumerate(ids)}
-        assert moved_by(sequences(ids), labels) == offset
-    assert moved_by(sequences(ids), {step: padded(seed=9) for step in STEPS}) is None
+        assert label_shift(sequences(ids), labels) == offset
+    assert label_shift(sequences(ids), {step: padded(seed=9) for step in STEPS}) is None
 
 
 def test_what_a_step_cuts_itself() -> None:
     tokens = [padded(seed=seed) for seed in STEPS]
-    read, said = Part(series(tokens), (slice(None), slice(0, -1))), Part(series(tokens), (slice(None), slice(1, None)))
+    read, said = (
+        InputPart(series(tokens), (slice(None), slice(0, -1))),
+        InputPart(series(tokens), (slice(None), slice(1, None))),
+    )
     assert read.values()[1].tolist() == tokens[1][:, :-1].tolist()
-    one = Sequences(Lookup(read, SimpleNamespace(), "words", 40))  # type: ignore[arg-type]
-    assert moved_by(one, said.values()) == 1
+    one = TokenSequences(TableLookup(read, SimpleNamespace(), "words", 40))  # type: ignore[arg-type]
+    assert label_shift(one, said.values()) == 1
 
 
 def test_a_slice_as_the_graph_has_it() -> None:
@@ -222,8 +226,8 @@ def test_a_slice_as_the_graph_has_it() -> None:
     numbers = [node("Const", value=one) for one in (["0", "1"], ["0", "0"], ["1", "1"])]
     for attrs, expected in (({}, (slice(None, None, 1), slice(1, None, 1))), ({"shrink_axis_mask": 1}, None)):
         cut = node("StridedSlice", begin_mask=1, end_mask=3, **attrs)
-        spot = SimpleNamespace(described=cut, function=SimpleNamespace(nodes=[*numbers, cut]))
-        assert cut_of(spot) == expected  # type: ignore[arg-type]
+        spot = SimpleNamespace(graph_node=cut, function=SimpleNamespace(nodes=[*numbers, cut]))
+        assert slices_of(spot) == expected  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -237,7 +241,7 @@ def test_a_slice_as_the_graph_has_it() -> None:
     ],
 )
 def test_names_are_those_of_the_program(name: str, shown: str) -> None:
-    assert called(name) == shown
+    assert program_input_name(name) == shown
 
 
 def started(rows: int, lost: float, seed: int) -> Any:
@@ -278,49 +282,51 @@ def whole(seed: int, longest: int, width: int = 12, empty: int = 0) -> Any:
 
 
 def test_what_all_padded_rows_begin_and_end_with_is_special() -> None:
-    assert specials_of(sequences([whole(seed, 24) for seed in LOOKS])) == Specials(1, 2)
-    assert specials_of(sequences([whole(seed, 24)[:, ::-1] for seed in LOOKS])) == Specials(2, 1)  # padding before
-    assert specials_of(sequences([whole(0, 24)[:16]] * 2)) == Specials()  # too few rows
+    assert special_tokens_of(sequences([whole(seed, 24) for seed in LOOKS])) == SpecialTokenIds(1, 2)
+    assert special_tokens_of(sequences([whole(seed, 24)[:, ::-1] for seed in LOOKS])) == SpecialTokenIds(
+        2, 1
+    )  # padding before
+    assert special_tokens_of(sequences([whole(0, 24)[:16]] * 2)) == SpecialTokenIds()  # too few rows
     pairs = [whole(seed, 24) for seed in LOOKS]
     pairs[1][3, 2] = 2  # as between two sentences
-    assert specials_of(sequences(pairs)) == Specials(1, None)
-    assert specials_of(sequences([padded(40, seed) for seed in STEPS])) == Specials()
+    assert special_tokens_of(sequences(pairs)) == SpecialTokenIds(1, None)
+    assert special_tokens_of(sequences([padded(40, seed) for seed in STEPS])) == SpecialTokenIds()
 
 
 @pytest.mark.parametrize(("longest", "told"), [(40, ["truncated"]), (12, []), (9, [])])
 def test_most_rows_lost_the_end_that_padded_ones_have(longest: int, told: list[str]) -> None:
     one = sequences([whole(seed, longest) for seed in LOOKS])
-    found = list(token_rows._truncated(one, specials_of(one)))
+    found = list(token_rows._truncated(one, special_tokens_of(one)))
     assert [each.violation.rule for each in found] == told
-    assert all(each.violation.severity == "warning" and each.looks == len(LOOKS) for each in found)
+    assert all(each.violation.severity == "warning" and each.samples == len(LOOKS) for each in found)
 
 
 def test_windows_of_one_long_text_are_not_cut() -> None:
     rows = [np.random.default_rng(seed).integers(5, 40, (32, 12)) for seed in STEPS]
-    assert list(token_rows._truncated(sequences(rows), specials_of(sequences(rows)))) == []
+    assert list(token_rows._truncated(sequences(rows), special_tokens_of(sequences(rows)))) == []
 
 
 @pytest.mark.parametrize(("empty", "severity"), [((4, 4, 4), "error"), ((1, 1, 0), "note"), ((12, 0, 0), "note")])
 def test_rows_of_special_tokens_only(empty: tuple[int, ...], severity: str) -> None:
     one = sequences([whole(seed, 9, empty=count) for seed, count in enumerate(empty)])
-    (found,) = token_rows._empty(one, specials_of(one))
+    (found,) = token_rows._empty(one, special_tokens_of(one))
     assert (found.violation.rule, found.violation.severity) == ("empty", severity)
     assert (found.violation.broken, found.violation.total) == (sum(empty), 96)
 
 
 def test_where_only_the_end_is_known_empty_rows_are_a_note() -> None:
     batches = [whole(seed, 9, empty=4)[:, 1:] for seed in STEPS]
-    (found,) = token_rows._empty(sequences(batches), specials_of(sequences(batches)))
+    (found,) = token_rows._empty(sequences(batches), special_tokens_of(sequences(batches)))
     assert found.violation.severity == "note"
 
 
 @pytest.mark.parametrize("empty", [0, 1])
 def test_a_single_empty_row_is_none(empty: int) -> None:
     one = sequences([whole(seed, 9, empty=empty if seed == 0 else 0) for seed in STEPS])
-    assert list(token_rows._empty(one, specials_of(one))) == []
+    assert list(token_rows._empty(one, special_tokens_of(one))) == []
 
 
 def test_looks_of_another_width_than_the_ids_say_nothing() -> None:
     batches = [padded(seed=seed) for seed in STEPS]
-    seen = MaskSeen(attending([over_queries(batch != 0)[..., :-1] for batch in batches]), sequences(batches), "m")
-    assert [seen.judged(step) for step in STEPS] == [None] * len(STEPS)
+    seen = ObservedMask(attending([over_queries(batch != 0)[..., :-1] for batch in batches]), sequences(batches), "m")
+    assert [seen.judge(step) for step in STEPS] == [None] * len(STEPS)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tensorsleuth.analyze.attention.input_names import called
-from tensorsleuth.core.violation import Remark, Violation
-from tensorsleuth.diagnose.exits.value_text import described
-from tensorsleuth.diagnose.inputs.token_wording import where
-from tensorsleuth.diagnose.rule import piece
+from tensorsleuth.analyze.attention.input_names import program_input_name
+from tensorsleuth.core.violation import ValueNote, Violation
+from tensorsleuth.diagnose.exits.value_text import parse_value_text
+from tensorsleuth.diagnose.inputs.token_wording import describe_positions
+from tensorsleuth.diagnose.rule import text_evidence
 
 
 def violation(rule: str, positions: Any, values: Any, broken: int) -> Violation:
@@ -31,25 +31,25 @@ def violation(rule: str, positions: Any, values: Any, broken: int) -> Violation:
         (
             "vocabulary",
             ((1, 5),),
-            (Remark("12 in 'sat on <12>'"),),
+            (ValueNote("12 in 'sat on <12>'"),),
             1,
             "first in sample 1 at position 5 (id 12 in 'sat on <12>')",
         ),
         (
             "all-padding",
             ((3,), (8,)),
-            (Remark("0 0 0"), Remark("0 0 0")),
+            (ValueNote("0 0 0"), ValueNote("0 0 0")),
             2,
             "first in sample 3 (0 0 0), sample 8 (0 0 0)",
         ),
     ],
 )
 def test_sample_and_position_are_said(rule: str, positions: Any, values: Any, broken: int, says: str) -> None:
-    assert where(violation(rule, positions, values, broken)) == says
+    assert describe_positions(violation(rule, positions, values, broken)) == says
 
 
 def test_words_are_not_a_dtype() -> None:
-    evidence = piece("in", "mask", "first in sample 0")
+    evidence = text_evidence("in", "mask", "first in sample 0")
     assert (evidence.dtype, evidence.shape, evidence.health) == ("", None, "first in sample 0")
 
 
@@ -65,7 +65,7 @@ def test_words_are_not_a_dtype() -> None:
     ],
 )
 def test_inputs_have_the_names_of_the_program(name: str, told: str) -> None:
-    assert called(name) == told
+    assert program_input_name(name) == told
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_inputs_have_the_names_of_the_program(name: str, told: str) -> None:
     ],
 )
 def test_what_was_written_down_is_taken_apart(text: str, told: Any) -> None:
-    assert described(text) == told
+    assert parse_value_text(text) == told

@@ -23,7 +23,7 @@ import tensorsleuth
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.layout.ring_header import HEADER
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.native.loader import Plan, files_in
+from tensorsleuth.native.loader import SessionPlan, trace_paths
 from tensorsleuth.trace.reader import Trace, open_trace
 from tensorsleuth.trace.run_summary import summarize
 from tensorsleuth.trace.storage import journal, run_folder, synthetic
@@ -49,7 +49,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory, recorder: ctypes.CDLL) -> Pa
     first = first.rename(run / "p-1")
     second = run / "p-2"
     second.mkdir()
-    plan = Plan(*files_in(second), 1, 512, 5, 1, 512, 5, 1 << 14)
+    plan = SessionPlan(*trace_paths(second), 1, 512, 5, 1, 512, 5, 1 << 14)
     assert recorder.sleuth_open(ctypes.byref(plan)) == 0
     recorder.hammer(1, 0, 6000, 1000, Mode.FULL_TENSOR, 5)
     for name in FILES[:-1]:
@@ -103,7 +103,7 @@ def examine(run: Path) -> Trace:
         for index in (*range(0, len(process.events), 97), len(process.events) - 1):
             process.value(index)
             process.shape_of(process.events[max(index, 0)]) if len(process.events) else None
-        assert process.lost >= 0 and process.event_count >= 0
+        assert process.lost_events >= 0 and process.event_count >= 0
     question(trace)
     assert tensorsleuth.diagnose(trace).verdict in ("healthy", "problem")
     assert all(isinstance(line, str) and line for line in [*trace.trouble, *map(str, trace.not_covered)])
@@ -159,7 +159,7 @@ def test_a_sound_trace_has_no_trouble(run: Path) -> None:
     assert not trace.trouble
     assert len(trace.processes[0].events) == EVENTS and len(list(trace.processes[0].bad_rows())) == 5
     wrapped = trace.processes[1]
-    assert wrapped.lost > 0 and wrapped.events["step"][-1] == 5999
+    assert wrapped.lost_events > 0 and wrapped.events["step"][-1] == 5999
     value = wrapped.value(wrapped.events["step"].tolist().index(1001))
     assert value is not None and value.tolist() == [1001, 0, 0, 0, 0]
 
@@ -278,7 +278,7 @@ def test_a_file_of_holes_takes_no_memory(run: Path, wrapped: bool) -> None:
 
 def frame(text: bytes) -> bytes:
     body = zlib.compress(text, 9)
-    return journal.HEADER.pack(journal.MARK, len(body), zlib.crc32(body)) + body
+    return journal.HEADER.pack(journal.RECORD_MARK, len(body), zlib.crc32(body)) + body
 
 
 def deep(opening: bytes, closing: bytes, depth: int) -> bytes:
@@ -303,7 +303,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
     "nested lists": lambda: frame(deep(b"[", b"]", 100_000)),
     "nested dicts": lambda: frame(deep(b'{"a":', b"}", 100_000)),
     "long number": lambda: frame(b'["meta",{"value_bytes":%b}]' % (b"9" * 100_000)),
-    "sums": lambda: (journal.MARK + struct.pack("<II", 1 << 20, 0)) * 300_000,
+    "sums": lambda: (journal.RECORD_MARK + struct.pack("<II", 1 << 20, 0)) * 300_000,
 }
 
 
@@ -340,7 +340,7 @@ def test_records_that_hold_anything(sound: Path, run: Path, data: st.DataObject)
     fresh(sound, run)
     path = run / "p-1" / "catalog.journal"
     records: list[list[Any]] = [
-        list(record) for record in journal.read(path.read_bytes()) if not isinstance(record, journal.Damage)
+        list(record) for record in journal.read_records(path.read_bytes()) if not isinstance(record, journal.Damage)
     ]
     by_kind = {kind: at for at, (kind, _) in enumerate(records)}
     for _ in range(data.draw(st.integers(1, 3))):
@@ -373,7 +373,7 @@ def test_ids_that_do_not_exist_are_not_named(run: Path) -> None:
 @FUZZ
 @given(content=st.binary(max_size=60) | JSON.map(lambda value: json.dumps(value).encode()))
 def test_run_json_may_hold_anything(run: Path, content: bytes) -> None:
-    (run / run_folder.META).write_bytes(content)
+    (run / run_folder.META_FILE).write_bytes(content)
     assert survives(run) is not None
 
 
@@ -383,7 +383,7 @@ def test_run_json_may_hold_wrong_types(run: Path, data: st.DataObject) -> None:
     fields: dict[str, Any] = {"version": 1, "program": ["a"], "started": 1.0, "pid": 1, "ended": {"time": 2.0}}
     fields[data.draw(st.sampled_from(sorted(fields)))] = data.draw(JSON)
     fields["ended"] = data.draw(st.dictionaries(st.sampled_from(["time", "exit", "signal"]), JSON))
-    (run / run_folder.META).write_text(json.dumps(fields))
+    (run / run_folder.META_FILE).write_text(json.dumps(fields))
     assert survives(run) is not None
 
 
@@ -393,14 +393,14 @@ def test_links_that_go_round_are_not_followed(run: Path) -> None:
     (run / "p-5").symlink_to("absent")
     (run / "p-1" / "loop").symlink_to(run)
     (run / "p-6").touch()
-    (run / run_folder.META).unlink()
-    (run / run_folder.META).symlink_to(run_folder.META)
+    (run / run_folder.META_FILE).unlink()
+    (run / run_folder.META_FILE).symlink_to(run_folder.META_FILE)
     must_say(run)
 
 
 @pytest.mark.parametrize("content", [b"[" * 3_000_000, b'{"a":' * 700_000, b"9" * 3_000_000, b" " * 8_000_000])
 def test_a_long_run_json_costs_little(run: Path, content: bytes) -> None:
-    (run / run_folder.META).write_bytes(content)
+    (run / run_folder.META_FILE).write_bytes(content)
     with within_bounds():
         assert survives(run) is not None
 

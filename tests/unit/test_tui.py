@@ -18,10 +18,10 @@ from textual.widgets import ContentSwitcher, RichLog
 from tensorsleuth.trace.reader import open_trace
 from tensorsleuth.trace.storage import synthetic
 from tensorsleuth.ui.debugger.debugger import Debugger
-from tensorsleuth.ui.debugger.portrait import PARTS
+from tensorsleuth.ui.debugger.tensor_description import VALUE_KINDS
 from tensorsleuth.ui.tui.app import DebuggerApp
 from tensorsleuth.ui.tui.command_line import CommandLine
-from tensorsleuth.ui.tui.details import shares
+from tensorsleuth.ui.tui.details import cells_per_count
 from tensorsleuth.ui.tui.help_screen import HelpScreen
 from tensorsleuth.ui.tui.tensor_list import TensorList
 
@@ -51,7 +51,7 @@ def played(run: Path, play: Play, size: tuple[int, int] = (80, 24)) -> None:
 async def settled(app: DebuggerApp, pilot: Pilot[None]) -> None:
     """The panes show what was asked for, however long that takes."""
     await pilot.pause()
-    while app._settling is not None or any(not worker.is_finished for worker in app.workers):
+    while app._settle_timer is not None or any(not worker.is_finished for worker in app.workers):
         await pilot.pause(0.01)
     await pilot.pause()
 
@@ -276,4 +276,4 @@ def test_an_empty_run(tmp_path: Path) -> None:
     ],
 )
 def test_the_health_bar_is_in_proportion(counts: tuple[int, ...], width: int, cells: list[int]) -> None:
-    assert len(counts) == len(PARTS) and shares(counts, width) == cells
+    assert len(counts) == len(VALUE_KINDS) and cells_per_count(counts, width) == cells

@@ -64,7 +64,7 @@ def test_who_wrote_it_who_reads_and_what_to_do(
 def say_in_catalogue(run: Path, fields: dict[str, Any]) -> None:
     """Put fields into the first record of the catalogue."""
     (path,) = run.glob("p-*/catalog.journal")
-    records = [record for record in journal.read(path.read_bytes()) if isinstance(record, tuple)]
+    records = [record for record in journal.read_records(path.read_bytes()) if isinstance(record, tuple)]
     path.unlink()
     catalogue = journal.Journal(path, 1 << 20)
     for number, (kind, there) in enumerate(records):
@@ -73,12 +73,14 @@ def say_in_catalogue(run: Path, fields: dict[str, Any]) -> None:
 
 
 def say_in_run_json(run: Path, fields: dict[str, Any]) -> None:
-    meta = run / run_folder.META
+    meta = run / run_folder.META_FILE
     meta.write_text(json.dumps(json.loads(meta.read_text()) | fields))
 
 
 @pytest.mark.parametrize(
-    ("say", "name"), [(say_in_catalogue, "catalog.journal"), (say_in_run_json, run_folder.META)], ids=["process", "run"]
+    ("say", "name"),
+    [(say_in_catalogue, "catalog.journal"), (say_in_run_json, run_folder.META_FILE)],
+    ids=["process", "run"],
 )
 def test_a_newer_format_is_refused_and_says_which_version_opens_it(
     tmp_path: Path, say: Callable[[Path, dict[str, Any]], None], name: str

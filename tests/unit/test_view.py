@@ -25,8 +25,8 @@ from tensorsleuth.trace.storage import synthetic
 from tensorsleuth.ui.web import page_files
 from tensorsleuth.ui.web.run.question import Question
 from tensorsleuth.ui.web.server import address, server
-from tensorsleuth.ui.web.server.run_cache import Book
-from tensorsleuth.ui.web.server.safety import guarding
+from tensorsleuth.ui.web.server.access_control import make_access_policy
+from tensorsleuth.ui.web.server.run_cache import CachedRun
 
 NO_SCREEN = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": "", "SSH_CONNECTION": ""}
 
@@ -85,25 +85,25 @@ def test_the_usual_port_or_one_near_it() -> None:
     first, second = server.listen("127.0.0.1", None), server.listen("127.0.0.1", None)
     with first, second:
         ports = [bound.getsockname()[1] for bound in (first, second)]
-        assert ports[0] != ports[1] and all(port >= server.USUAL_PORT for port in ports)
+        assert ports[0] != ports[1] and all(port >= server.DEFAULT_PORT for port in ports)
 
 
 @pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("localhost", "localhost")])
 def test_the_address_names_run_and_tensor(host: str, shown: str) -> None:
-    made = address.address(host, 6070, guarding(host, 6070), {"run": "a b", "tensor": "0.7"})
+    made = address.page_address(host, 6070, make_access_policy(host, 6070), {"run": "a b", "tensor": "0.7"})
     assert made == f"http://{shown}:6070/#run=a+b&tensor=0.7"
 
 
 def test_the_address_of_a_server_for_others_has_the_token() -> None:
-    guard = guarding("0.0.0.0", 6070)
-    made = address.address("0.0.0.0", 6070, guard, {"run": "a"})
+    guard = make_access_policy("0.0.0.0", 6070)
+    made = address.page_address("0.0.0.0", 6070, guard, {"run": "a"})
     assert made == f"http://{socket.gethostname()}:6070/?token={guard.token}#run=a"
 
 
 def test_over_ssh_it_says_how_to_forward_the_port() -> None:
     environment = {"SSH_CONNECTION": "10.0.0.1 50000 10.0.0.2 22", "USER": "ann"}
-    assert address.forwarding("127.0.0.1", 6071, environment) == "ssh -N -L 6071:127.0.0.1:6071 ann@10.0.0.2"
-    assert address.forwarding("127.0.0.1", 6071, {}) is None
+    assert address.forwarding_command("127.0.0.1", 6071, environment) == "ssh -N -L 6071:127.0.0.1:6071 ann@10.0.0.2"
+    assert address.forwarding_command("127.0.0.1", 6071, {}) is None
     assert not address.can_open_browser({}) and address.can_open_browser({"DISPLAY": ":0"})
 
 
@@ -122,14 +122,14 @@ class Judged:
 
 def test_the_cause_is_in_focus(monkeypatch: pytest.MonkeyPatch) -> None:
     found: Any = {"findings": [{"tensor": "0.7"}, {"tensor": "0.9"}]}
-    monkeypatch.setattr(address, "PATIENCE", 60)
-    assert address.cause_of(cast(Book, Judged(found))) == {"tensor": "0.7"}
-    assert address.cause_of(cast(Book, Judged({"findings": []}))) == {}
-    assert address.cause_of(cast(Book, Judged({"findings": [{"tensor": None}]}))) == {}
-    monkeypatch.setattr(address, "PATIENCE", 0.01)
+    monkeypatch.setattr(address, "SECONDS_TO_VERDICT", 60)
+    assert address.first_cause(cast(CachedRun, Judged(found))) == {"tensor": "0.7"}
+    assert address.first_cause(cast(CachedRun, Judged({"findings": []}))) == {}
+    assert address.first_cause(cast(CachedRun, Judged({"findings": [{"tensor": None}]}))) == {}
+    monkeypatch.setattr(address, "SECONDS_TO_VERDICT", 0.01)
     late = Judged(found)
     late.known.clear()
-    assert address.cause_of(cast(Book, late)) == {}, "the address is not kept back for it"
+    assert address.first_cause(cast(CachedRun, late)) == {}, "the address is not kept back for it"
     late.known.set()
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.unit.test_trace_fuzz import FUZZ, changed, changes
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.core.layout.rows import EventKind, What
-from tensorsleuth.native.loader import Plan, TensorView, Where, files_in
+from tensorsleuth.core.layout.rows import EventKind, MeasureFlag
+from tensorsleuth.native.loader import RowPlace, SessionPlan, TensorView, trace_paths
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.storage import journal, synthetic
 from tensorsleuth.ui.web.answers import watched as told
@@ -33,16 +33,16 @@ def watched_run(tmp_path_factory: pytest.TempPathFactory, recorder: ctypes.CDLL)
     run = synthetic.write(tmp_path_factory.mktemp("runs") / "watched", 50, bad=0)
     (folder,) = run.glob("p-*")
     scratch = tmp_path_factory.mktemp("scratch")
-    assert recorder.sleuth_open(ctypes.byref(Plan(*files_in(scratch), 1, 512, 5, 1, 512, 5, 0))) == 0
+    assert recorder.sleuth_open(ctypes.byref(SessionPlan(*trace_paths(scratch), 1, 512, 5, 1, 512, 5, 0))) == 0
     paths = [str(scratch / name).encode() for name in FILES]
     assert recorder.sleuth_watch_open(*paths, 512, *(ctypes.c_uint64(n) for n in (4, 256 << 20))) == 0
     recorder.sleuth_watch_activate(1)
-    recorder.sleuth_watch_set(1, ctypes.c_int64(1), int(What.EXACT) - 1)
+    recorder.sleuth_watch_set(1, ctypes.c_int64(1), int(MeasureFlag.EXACT) - 1)
     values = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
     view = TensorView(values.ctypes.data, values.size, values.nbytes, 1, 2)
     view.dims[:2] = values.shape
     for _ in range(LOOKS):
-        recorder.sleuth_watch_saw(1, ctypes.byref(view), ctypes.byref(Where(1, 0, 0, 0, EventKind.EAGER)))
+        recorder.sleuth_watch_saw(1, ctypes.byref(view), ctypes.byref(RowPlace(1, 0, 0, 0, EventKind.EAGER)))
     for name in ("shapes.bin", *FILES):
         shutil.copy(scratch / name, folder)
     recorder.sleuth_close()

@@ -13,8 +13,8 @@ import pytest
 
 from tensorsleuth import Feature, Label, Schema, SleuthError, checked, expect, log, watch
 from tensorsleuth.data.check_data import check
+from tensorsleuth.data.readers.file_errors import import_needed
 from tensorsleuth.data.readers.sequences import SequenceSource
-from tensorsleuth.data.readers.trouble import needed
 from tensorsleuth.data.schema_file import loads
 
 X = np.zeros([2, 3])
@@ -163,7 +163,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
         "x holds objects of type list: numbers and text can be checked.",
     ),
     (
-        lambda: needed("nosuchlibrary", "reading it"),
+        lambda: import_needed("nosuchlibrary", "reading it"),
         "reading it needs nosuchlibrary, which cannot be imported here (No module named 'nosuchlibrary'). pip install 'tensorsleuth[data]'.",
     ),
 ]

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import click
 
-NAMES = (
+COMMAND_NAMES = (
     *(
         "run",
         "why",
@@ -25,8 +25,8 @@ NAMES = (
 )
 
 
-def load(name: str) -> click.Command | None:
-    if name not in NAMES:
+def load_command(name: str) -> click.Command | None:
+    if name not in COMMAND_NAMES:
         return None
     command = import_module(f"tensorsleuth.cli.commands.{name.replace('-', '_')}").command
     assert isinstance(command, click.Command)

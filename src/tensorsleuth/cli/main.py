@@ -17,16 +17,16 @@ class LazyGroup(click.Group):
     """A group whose commands are imported one by one; the only place where errors become exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(command_table.NAMES)
+        return list(command_table.COMMAND_NAMES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        return command_table.load(cmd_name)
+        return command_table.load_command(cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except SleuthError as error:
-            console.fail(str(error))
+            console.print_error(str(error))
             ctx.exit(2)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
@@ -68,7 +68,7 @@ def cli() -> None:
 
 def main() -> None:
     """The entry point of the `sleuth` script."""
-    console.never_fail_on_characters()
+    console.replace_unencodable()
     cli.main(prog_name="sleuth")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tensorsleuth.core.replay_outcome import Replay
 from tensorsleuth.core.series import LogMessage, Series
-from tensorsleuth.core.texts import TextsSeen
+from tensorsleuth.core.texts import TextSummary
 from tensorsleuth.core.violation import Violation
 
 
@@ -28,16 +28,16 @@ class Site:
 
     id: int
     frames: tuple[Frame, ...]
-    user: int  # index of the frame to show to a person, -1 where there is none
+    user_index: int  # index of the frame to show to a person, -1 where there is none
 
     @property
     def frame(self) -> Frame | None:
         """The innermost line that is the user's own."""
-        return self.frames[self.user] if self.user >= 0 else None
+        return self.frames[self.user_index] if self.user_index >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)
-class Forward:
+class ForwardOp:
     """The op that a gradient op differentiates."""
 
     graph: int  # key of the graph it lives in, -1 for an eager op
@@ -57,9 +57,9 @@ class Node:
     controls: tuple[int, ...]
     attrs: dict[str, Any]
     site: int
-    forward: Forward | None
+    forward: ForwardOp | None
     dtypes: tuple[int, ...]  # of its outputs
-    first: int  # number of its first output among those of the function's arguments and nodes
+    first_output: int  # number of its first output among those of the function's arguments and nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Function:
 
     def number(self, node: Node) -> int:
         """The place of a node among `nodes`: they are ordered by their first output."""
-        at = bisect_left(self.nodes, node.first, key=lambda other: other.first)
+        at = bisect_left(self.nodes, node.first_output, key=lambda other: other.first_output)
         return next(n for n in range(at, len(self.nodes)) if self.nodes[n] is node)
 
 
@@ -92,7 +92,7 @@ class Instance:
     function: int
     parent: int  # the instance that calls it, -1 where Python or a dataset does
     node: int  # the calling node in the parent
-    first: int  # its first tensor id
+    first_tensor: int  # its first tensor id
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class EagerOp:
     id: int
     type: str
     site: int
-    first: int  # id of its first output tensor
+    first_tensor: int  # id of its first output tensor
     outputs: int
     instance: int = -1  # where it is a watched function
     forward: int = -1  # the eager op it differentiates
@@ -110,16 +110,16 @@ class EagerOp:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class UnusedTapeVariables:
     """Variables that tapes of eager code watched, and were never asked about, while they were about others."""
 
     shapes: dict[int, tuple[int, ...]]  # by uid
     names: dict[int, str]  # TensorFlow's
-    asked: tuple[int, ...]  # uids of the others
+    differentiated: tuple[int, ...]  # uids of the others
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedCall:
     """An eager call that raised."""
 
     call: int
@@ -130,7 +130,7 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class FunctionTrace:
     """One trace of a tf.function, when it was first called."""
 
     name: str
@@ -157,20 +157,22 @@ class Catalogue:
     )  # instance -> the dataset op that runs it, its site
     scopes: dict[int, dict[str, str]] = field(default_factory=dict)  # graph or -1 -> what the program calls its scopes
     variables: dict[int, tuple[str, str]] = field(default_factory=dict)  # uid -> name and role, as Keras has them
-    left_out: list[LeftOut] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    hidden: list[Failure] = field(default_factory=list)  # what XLA computes without a word, and raises uncompiled
+    unused_tape_variables: list[UnusedTapeVariables] = field(default_factory=list)
+    failures: list[FailedCall] = field(default_factory=list)
+    hidden_failures: list[FailedCall] = field(
+        default_factory=list
+    )  # what XLA computes without a word, and raises uncompiled
     violations: list[Violation] = field(default_factory=list)
     replays: dict[int, Replay] = field(default_factory=dict)  # by call
-    traces: list[Traced] = field(default_factory=list)
+    traces: list[FunctionTrace] = field(default_factory=list)
     not_covered: list[dict[str, Any]] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
     series: dict[int, Series] = field(default_factory=dict)  # what is watched
     logs: list[LogMessage] = field(default_factory=list)
-    texts: dict[int, TextsSeen] = field(default_factory=dict)  # in the order in which they came
+    texts: dict[int, TextSummary] = field(default_factory=dict)  # in the order in which they came
     patterns: set[str] = field(default_factory=set)  # that eager code splits texts by, or replaces
 
-    def running(self) -> Iterator[tuple[Instance, Function]]:
+    def called_functions(self) -> Iterator[tuple[Instance, Function]]:
         """Every place where a function is called from, with the function."""
         for instance in self.instances.values():
             function = self.functions.get(instance.function)

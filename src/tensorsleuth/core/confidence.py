@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from tensorsleuth.core.finding import Basis, Diagnosis, Finding
-from tensorsleuth.core.formatting import of
+from tensorsleuth.core.formatting import plural
 
-HIGH, MEDIUM = 0.9, 0.7
+HIGH_CONFIDENCE, MEDIUM_CONFIDENCE = 0.9, 0.7
 
 
 def confidence_words(finding: Finding, is_end: bool = False) -> str:
     """Return how far to trust a finding, and why; `is_end` means that it tells how the process ended."""
     if finding.cause == "origin" and not is_end:
         return "high for the line: its inputs were finite and its output was not. The reason is unknown"
-    if finding.basis is Basis.COUNTED and finding.confidence < HIGH:
+    if finding.basis is Basis.COUNTED and finding.confidence < HIGH_CONFIDENCE:
         return "medium: it was counted in the recording, but it may be intended"
     if finding.basis is Basis.GRAPH:
         return f"high: {_why_high(finding)}"
-    if finding.confidence >= HIGH:
+    if finding.confidence >= HIGH_CONFIDENCE:
         return f"high: {'the process ended this way' if is_end else _why_high(finding)}"
-    return "medium: it fits what was recorded" if finding.confidence >= MEDIUM else "low: other causes may fit as well"
+    return (
+        "medium: it fits what was recorded"
+        if finding.confidence >= MEDIUM_CONFIDENCE
+        else "low: other causes may fit as well"
+    )
 
 
 def _why_high(finding: Finding) -> str:
@@ -31,11 +35,11 @@ def _why_high(finding: Finding) -> str:
 
 def healthy_words(diagnosis: Diagnosis) -> str:
     """Return the sentence of a verdict without findings."""
-    steps = f"{of(diagnosis.steps, 'step')}, " if diagnosis.steps else ""
-    return f"no problem found in {steps}{of(diagnosis.events, 'tensor')}"
+    steps = f"{plural(diagnosis.steps, 'step')}, " if diagnosis.steps else ""
+    return f"no problem found in {steps}{plural(diagnosis.events, 'tensor')}"
 
 
-def checks(diagnosis: Diagnosis) -> str:
+def checked_problems(diagnosis: Diagnosis) -> str:
     """Return the kinds of problems that the recording could show."""
     return "NaN, ∞, dead layers, gradients, masks" if diagnosis.inside else "NaN, ∞"
 

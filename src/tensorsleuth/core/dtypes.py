@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Kind(Enum):
+class DTypeKind(Enum):
     """The kind of value that a dtype holds, as far as its health goes."""
 
     FLOAT = "float"
@@ -24,43 +24,43 @@ class DType:
     number: int
     name: str
     itemsize: int  # bytes; 0 where elements have no fixed size
-    kind: Kind
+    kind: DTypeKind
 
 
 _ROWS = (
-    (1, "float32", 4, Kind.FLOAT),
-    (2, "float64", 8, Kind.FLOAT),
-    (3, "int32", 4, Kind.INT),
-    (4, "uint8", 1, Kind.UINT),
-    (5, "int16", 2, Kind.INT),
-    (6, "int8", 1, Kind.INT),
-    (7, "string", 0, Kind.OTHER),
-    (8, "complex64", 8, Kind.COMPLEX),
-    (9, "int64", 8, Kind.INT),
-    (10, "bool", 1, Kind.BOOL),
-    (11, "qint8", 1, Kind.INT),
-    (12, "quint8", 1, Kind.UINT),
-    (13, "qint32", 4, Kind.INT),
-    (14, "bfloat16", 2, Kind.FLOAT),
-    (15, "qint16", 2, Kind.INT),
-    (16, "quint16", 2, Kind.UINT),
-    (17, "uint16", 2, Kind.UINT),
-    (18, "complex128", 16, Kind.COMPLEX),
-    (19, "float16", 2, Kind.FLOAT),
-    (20, "resource", 0, Kind.OTHER),
-    (21, "variant", 0, Kind.OTHER),
-    (22, "uint32", 4, Kind.UINT),
-    (23, "uint64", 8, Kind.UINT),
-    (24, "float8_e5m2", 1, Kind.FLOAT),
-    (25, "float8_e4m3fn", 1, Kind.FLOAT),
-    (26, "float8_e4m3fnuz", 1, Kind.FLOAT),
-    (27, "float8_e4m3b11fnuz", 1, Kind.FLOAT),
-    (28, "float8_e5m2fnuz", 1, Kind.FLOAT),
-    (29, "int4", 1, Kind.OTHER),
-    (30, "uint4", 1, Kind.OTHER),
-    (31, "int2", 1, Kind.OTHER),
-    (32, "uint2", 1, Kind.OTHER),
-    (33, "float4_e2m1fn", 1, Kind.OTHER),
+    (1, "float32", 4, DTypeKind.FLOAT),
+    (2, "float64", 8, DTypeKind.FLOAT),
+    (3, "int32", 4, DTypeKind.INT),
+    (4, "uint8", 1, DTypeKind.UINT),
+    (5, "int16", 2, DTypeKind.INT),
+    (6, "int8", 1, DTypeKind.INT),
+    (7, "string", 0, DTypeKind.OTHER),
+    (8, "complex64", 8, DTypeKind.COMPLEX),
+    (9, "int64", 8, DTypeKind.INT),
+    (10, "bool", 1, DTypeKind.BOOL),
+    (11, "qint8", 1, DTypeKind.INT),
+    (12, "quint8", 1, DTypeKind.UINT),
+    (13, "qint32", 4, DTypeKind.INT),
+    (14, "bfloat16", 2, DTypeKind.FLOAT),
+    (15, "qint16", 2, DTypeKind.INT),
+    (16, "quint16", 2, DTypeKind.UINT),
+    (17, "uint16", 2, DTypeKind.UINT),
+    (18, "complex128", 16, DTypeKind.COMPLEX),
+    (19, "float16", 2, DTypeKind.FLOAT),
+    (20, "resource", 0, DTypeKind.OTHER),
+    (21, "variant", 0, DTypeKind.OTHER),
+    (22, "uint32", 4, DTypeKind.UINT),
+    (23, "uint64", 8, DTypeKind.UINT),
+    (24, "float8_e5m2", 1, DTypeKind.FLOAT),
+    (25, "float8_e4m3fn", 1, DTypeKind.FLOAT),
+    (26, "float8_e4m3fnuz", 1, DTypeKind.FLOAT),
+    (27, "float8_e4m3b11fnuz", 1, DTypeKind.FLOAT),
+    (28, "float8_e5m2fnuz", 1, DTypeKind.FLOAT),
+    (29, "int4", 1, DTypeKind.OTHER),
+    (30, "uint4", 1, DTypeKind.OTHER),
+    (31, "int2", 1, DTypeKind.OTHER),
+    (32, "uint2", 1, DTypeKind.OTHER),
+    (33, "float4_e2m1fn", 1, DTypeKind.OTHER),
 )
 
 STRING, RESOURCE, VARIANT = 7, 20, 21
@@ -69,14 +69,14 @@ DTYPES = {row[0]: DType(*row) for row in _ROWS}
 
 
 def is_bool(number: int) -> bool:
-    return number in DTYPES and DTYPES[number].kind is Kind.BOOL
+    return number in DTYPES and DTYPES[number].kind is DTypeKind.BOOL
 
 
 def is_float(number: int) -> bool:
     """Can a value of that type be a NaN or an infinity."""
-    return number in DTYPES and DTYPES[number].kind in (Kind.FLOAT, Kind.COMPLEX)
+    return number in DTYPES and DTYPES[number].kind in (DTypeKind.FLOAT, DTypeKind.COMPLEX)
 
 
 def dtype_of(number: int) -> DType:
     """The type of that number; one without size or numbers where TensorFlow has grown a new one."""
-    return DTYPES.get(number) or DType(number, f"dtype{number}", 0, Kind.OTHER)
+    return DTYPES.get(number) or DType(number, f"dtype{number}", 0, DTypeKind.OTHER)

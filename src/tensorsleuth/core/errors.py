@@ -55,7 +55,7 @@ class TraceError(SleuthError):
     """A trace that cannot be read."""
 
 
-class OtherVersion(TraceError):
+class TraceVersionError(TraceError):
     """A file of a trace as another version of tensorsleuth writes it."""
 
 

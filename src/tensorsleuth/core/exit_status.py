@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Ending:
+class ExitStatus:
     """The end of a process: its exit code, or minus the number of the signal that killed it."""
 
     status: int
@@ -28,6 +28,6 @@ class Ending:
             return f"signal {-self.status}"
 
 
-def stopped_by(signal_name: str) -> str:
+def signal_words(signal_name: str) -> str:
     """Return how a signal ended a program, as the words after its name."""
     return "was interrupted (Ctrl-C)" if signal_name == "SIGINT" else f"was killed by {signal_name}"

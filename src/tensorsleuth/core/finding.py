@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any
 
-from tensorsleuth.core.fit_position import Batch, Phase
-from tensorsleuth.core.last_moments import LastMoments
+from tensorsleuth.core.fit_position import FitPosition, Phase
+from tensorsleuth.core.run_end import RunEnd
 from tensorsleuth.core.series import LogMessage
 
 
@@ -74,7 +74,7 @@ class Finding:
     def when(self) -> str:
         """The step, epoch and batch in words, as far as they are known."""
         step = f"step {self.step}" if self.step is not None and self.step >= 0 else ""
-        fit = str(Batch(Phase[self.phase.upper()], self.epoch, self.batch)) if self.phase else ""
+        fit = str(FitPosition(Phase[self.phase.upper()], self.epoch, self.batch)) if self.phase else ""
         return ", ".join(part for part in (step, fit) if part)
 
     def to_json(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class Diagnosis:
     events: int
     steps: int
     blind: str | None = None  # the mode it was recorded in, where that does not look at values
-    end: LastMoments | None = None  # how it ended, and what it was doing then
+    end: RunEnd | None = None  # how it ended, and what it was doing then
     notes: tuple[Finding, ...] = ()  # advice: what costs time or memory, and harms nothing
     unjudged: str | None = None  # why nothing can be said: nothing was recorded
     inside: bool = False  # layers, gradients and attention were recorded, and so checked

@@ -13,12 +13,12 @@ def count(number: int | None) -> str:
     return UNKNOWN if number is None else f"{number:,}"
 
 
-def of(number: int, thing: str) -> str:
+def plural(number: int, thing: str) -> str:
     """1 step, 2 steps"""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
-def span(first: int, last: int) -> str:
+def step_span(first: int, last: int) -> str:
     """step 4, steps 0 to 300"""
     return f"step {first:,}" if first == last else f"steps {first:,} to {last:,}"
 
@@ -68,7 +68,7 @@ def age(started: float, now: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def moment(epoch: float) -> str:
+def local_time(epoch: float) -> str:
     """2025-11-15 22:15:00"""
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(epoch)) if epoch > 0 else UNKNOWN
@@ -81,7 +81,7 @@ def printable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
-def cut(text: str, room: int) -> str:
+def cut_start(text: str, room: int) -> str:
     """The end of a name says more than its beginning."""
     return text if len(text) <= room else "…" + text[len(text) - room + 1 :]
 

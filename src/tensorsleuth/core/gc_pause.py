@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _lock = threading.Lock()
-_inside = 0
+_pauses = 0
 _was_on = False
 
 
@@ -27,7 +27,7 @@ def no_collection() -> Iterator[None]:
         _leave()
 
 
-class CalmLock:
+class GcPauseLock:
     """A lock, which may be taken again by who holds it, under which nothing is collected."""
 
     def __init__(self) -> None:
@@ -44,32 +44,32 @@ class CalmLock:
 
 def _enter() -> None:
     """Off before the lock is asked for, and once more under it: another thread may just have turned it on."""
-    global _inside, _was_on
+    global _pauses, _was_on
     was_on = gc.isenabled()
     gc.disable()
     with _lock:
         gc.disable()
         _was_on = _was_on or was_on
-        _inside += 1
+        _pauses += 1
 
 
 def _leave() -> None:
     """On after the lock is given back: who holds it must not collect."""
-    global _inside, _was_on
+    global _pauses, _was_on
     with _lock:
-        _inside -= 1
-        turns_on = not _inside and _was_on
+        _pauses -= 1
+        turns_on = not _pauses and _was_on
         _was_on = _was_on and not turns_on
     if turns_on:
         gc.enable()
 
 
-def _forked() -> None:
+def _reset_in_child() -> None:
     """In a forked child none of the threads is left that were inside."""
     global _lock, _inside, _was_on
-    _lock, _inside, was_on, _was_on = threading.Lock(), 0, _was_on, False
+    _lock, _pauses, was_on, _was_on = threading.Lock(), 0, _was_on, False
     if was_on:
         gc.enable()
 
 
-os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(after_in_child=_reset_in_child)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Outcome(Enum):
+class ReplayOutcome(Enum):
     """The result of replaying a call that went bad."""
 
     AGAIN = "again"  # it went bad again, and was seen
@@ -21,6 +21,6 @@ class Replay:
     """A call that was run again."""
 
     call: int
-    outcome: Outcome
+    outcome: ReplayOutcome
     function: str
     why: str | None  # where it was not reproduced

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-SHOWN = 200  # letters of a message beside a finding
-KINDS = ("tensor", "variable", "gradient", "update", "point")
-INSIDE = "inside"
+MAX_MESSAGE_LENGTH = 200  # letters of a message beside a finding
+SERIES_KINDS = ("tensor", "variable", "gradient", "update", "point")
+OF_LAYER_STATS = "inside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Series:
     name: str  # of the op, the variable, or what the program calls it
     file: str | None = None
     line: int | None = None
-    of: str | None = None  # who looks: "inside" where nobody asked for it; see docs/inside.md
+    owner: str | None = None  # who looks: "inside" where nobody asked for it; see docs/inside.md
     trains: bool = True  # whether what computes it trains
     op: str | None = None  # of what is inside a function: the op's name
     by: str | None = None  # "replay" where it was seen when a call was run again
@@ -52,5 +52,5 @@ class LogMessage:
         place = f"{os.path.basename(self.file)}:{self.line}" if self.file else ""
         where = ", ".join(part for part in (step, place) if part)
         text = " ".join(self.message.split())
-        text = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+        text = text if len(text) <= MAX_MESSAGE_LENGTH else f"{text[: MAX_MESSAGE_LENGTH - 1]}…"
         return f"{text} ({where})" if where else text

@@ -9,11 +9,11 @@ from typing import Any
 from unicodedata import name as unicode_name
 
 # C0 but tab, line feed and carriage return; DEL and C1; marks of byte order, replacement characters.
-STRAY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffd]")
-UNREAD = "\ufffd"
-NAMES = {UNREAD: "replacement character", "\ufeff": "byte order mark", "\x00": "NUL"}
-BESIDE = 12  # characters on each side
-SHOWN = 3  # kinds
+STRAY_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffd]")
+REPLACEMENT_CHARACTER = "\ufffd"
+CHARACTER_NAMES = {REPLACEMENT_CHARACTER: "replacement character", "\ufeff": "byte order mark", "\x00": "NUL"}
+EXCERPT_MARGIN = 12  # characters on each side
+MAX_LISTED_CHARACTERS = 3  # kinds
 
 # Ops that take strings for text, with the number of the input that is; what others take may be anything.
 TEXT_OPS = {
@@ -36,13 +36,13 @@ TEXT_OPS = {
     "WhitespaceTokenizeWithOffsetsV2": 0,
     "WordpieceTokenizeWithOffsets": 0,
 }
-PATTERNS = {"RegexReplace": 1, "RegexSplitWithOffsets": 1, "StringSplitV2": 1}  # the input that is one
-PATTERN = "pattern"  # the attribute of a static one
-CLEANS = "replace_control_characters"  # the attribute of UnicodeTranscode
+PATTERN_INPUTS = {"RegexReplace": 1, "RegexSplitWithOffsets": 1, "StringSplitV2": 1}  # the input that is one
+PATTERN_ATTRIBUTE = "pattern"  # the attribute of a static one
+CLEANING_ATTRIBUTE = "replace_control_characters"  # the attribute of UnicodeTranscode
 
 
 @dataclass(frozen=True, slots=True)
-class TextsSeen:
+class TextSummary:
     """Texts that came in at one line, as far as they were looked at."""
 
     site: int
@@ -55,26 +55,26 @@ class TextsSeen:
     examples: tuple[tuple[int, str], ...]  # row, and what stands around
 
     @staticmethod
-    def from_json(fields: dict[str, Any]) -> TextsSeen:
+    def from_json(fields: dict[str, Any]) -> TextSummary:
         texts, broken, known = (int(fields[name]) for name in ("texts", "broken", "known"))
         kinds = {str(letter)[:1]: int(count) for letter, count in fields["kinds"].items() if letter}
         examples = tuple((int(row), str(text)) for row, text in fields["examples"])
         where = int(fields["site"]), str(fields["by"])
-        return TextsSeen(*where, texts, broken, known, bool(fields["drawn"]), kinds, examples)
+        return TextSummary(*where, texts, broken, known, bool(fields["drawn"]), kinds, examples)
 
 
-def around(text: str) -> str:
+def excerpt(text: str) -> str:
     """The first one, with what stands beside it."""
-    at = STRAY.search(text)
+    at = STRAY_CHARACTERS.search(text)
     assert at is not None
-    return repr(text[max(0, at.start() - BESIDE) : at.end() + BESIDE])
+    return repr(text[max(0, at.start() - EXCERPT_MARGIN) : at.end() + EXCERPT_MARGIN])
 
 
-def listed(kinds: Mapping[str, int]) -> str:
+def list_characters(kinds: Mapping[str, int]) -> str:
     """`12 × U+0000 (NUL), 3 × U+FEFF (byte order mark)`, the most frequent first."""
-    ranked = sorted(kinds.items(), key=lambda one: -one[1])[:SHOWN]
-    return ", ".join(f"{count:,} × {named(letter)}" for letter, count in ranked)
+    ranked = sorted(kinds.items(), key=lambda one: -one[1])[:MAX_LISTED_CHARACTERS]
+    return ", ".join(f"{count:,} × {character_name(letter)}" for letter, count in ranked)
 
 
-def named(letter: str) -> str:
-    return f"U+{ord(letter):04X} ({NAMES.get(letter) or unicode_name(letter, 'control character').lower()})"
+def character_name(letter: str) -> str:
+    return f"U+{ord(letter):04X} ({CHARACTER_NAMES.get(letter) or unicode_name(letter, 'control character').lower()})"

@@ -9,12 +9,12 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 OnViolation = Literal["raise", "warn", "record"]
-SHOWN = 3  # positions and values in a sentence
-_NUMBERS = ("broken", "total", "line", "step", "clock", "times")
-_TEXTS = ("change", "severity", "file", "where", "code", "function", "other")
+MAX_SHOWN_VALUES = 3  # positions and values in a sentence
+_NUMBER_FIELDS = ("broken", "total", "line", "step", "clock", "times")
+_TEXT_FIELDS = ("change", "severity", "file", "where", "code", "function", "other")
 
 
-class Remark(str):
+class ValueNote(str):
     """In the place of a value: words about it, shown as they are."""
 
 
@@ -48,7 +48,7 @@ class Violation:
         return f"{os.path.basename(self.file)}:{self.line}" if self.file else ""
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """All of it, for people: a sentence, then the line that asked for it, then what to change."""
         at = f"\n  {self.file}:{self.line}" + (f"\n    {self.code}" if self.code else "") if self.file else ""
         return f"{self.sentence}.{at}" + (f"\n  {self.change}" if self.change else "")
@@ -63,8 +63,10 @@ class Violation:
     @property
     def first(self) -> str:
         """`[3, 4] 255, [3, 7] 254, …`: the first few positions and values."""
-        pairs = [f"{spot(at)} {shown(value)}".strip() for at, value in zip(self.positions, self.values)][:SHOWN]
-        more = (self.broken or 0) > len(pairs) or len(self.positions) > SHOWN
+        pairs = [
+            f"{format_position(at)} {format_value(value)}".strip() for at, value in zip(self.positions, self.values)
+        ][:MAX_SHOWN_VALUES]
+        more = (self.broken or 0) > len(pairs) or len(self.positions) > MAX_SHOWN_VALUES
         return ", ".join([*pairs, *(["…"] if pairs and more else [])])
 
     @property
@@ -85,8 +87,8 @@ class Violation:
         known = {field.name for field in fields(Violation)}
         kept = {name: value for name, value in described.items() if name in known}
         kept["positions"] = tuple(tuple(int(one) for one in at) for at in described.get("positions", ()))
-        kept["values"] = tuple(_SPECIAL.get(value, value) for value in described.get("values", ()))
-        for names, kind in ((_NUMBERS, int), (_TEXTS, str)):
+        kept["values"] = tuple(_SPECIAL_VALUES.get(value, value) for value in described.get("values", ()))
+        for names, kind in ((_NUMBER_FIELDS, int), (_TEXT_FIELDS, str)):
             kept |= {name: kind(kept[name]) for name in names if kept.get(name) is not None}
         texts = {name: str(described[name]) for name in ("rule", "name", "expected", "found")}
         return Violation(**kept | texts)
@@ -94,40 +96,40 @@ class Violation:
     def to_json(self) -> dict[str, Any]:
         described = asdict(self)
         described["positions"] = [list(position) for position in self.positions]
-        described["values"] = [plain(value) for value in self.values]
+        described["values"] = [json_value(value) for value in self.values]
         return described
 
 
-def spot(position: Sequence[int]) -> str:
+def format_position(position: Sequence[int]) -> str:
     """[3, 4]; nothing for a single value."""
     return f"[{', '.join(str(int(place)) for place in position)}]" if len(position) else ""
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as people write it, short."""
     if isinstance(value, (float,)) or (hasattr(value, "dtype") and getattr(value.dtype, "kind", "") == "f"):
         number = float(value)
-        return _special(number) if not math.isfinite(number) else f"{number:.6g}"
+        return _special_name(number) if not math.isfinite(number) else f"{number:.6g}"
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
-    if isinstance(value, Remark):
+    if isinstance(value, ValueNote):
         return str(value)
     text = repr(value) if isinstance(value, str) else "" if value is None else str(value)
     return text if len(text) <= 32 else f"{text[:31]}…"
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A value as JSON has it; what JSON has no word for, as text."""
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and not math.isfinite(value):
-        return _special(value)
+        return _special_name(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
-_SPECIAL = {"NaN": math.nan, "∞": math.inf, "−∞": -math.inf}
+_SPECIAL_VALUES = {"NaN": math.nan, "∞": math.inf, "−∞": -math.inf}
 
 
-def _special(number: float) -> str:
+def _special_name(number: float) -> str:
     return "NaN" if math.isnan(number) else "∞" if number > 0 else "−∞"

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.data.cached import once
-from tensorsleuth.native.row_health import hash_rows, is_number, look_rows
+from tensorsleuth.native.row_health import hash_rows, health_of_rows, is_number
 
 BLOCK_BYTES = 4 << 20  # large enough that Python costs little, small enough for the cache
 GROUP_BYTES = 8192  # rows are looked at in groups of about this size
-EXACT = 2**53  # integers up to here are doubles
+MAX_EXACT_INTEGER = 2**53  # integers up to here are doubles
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Piece:
     def ragged(self) -> bool:
         return self.places is not None
 
-    def at(self, index: tuple[int, ...]) -> tuple[int, ...]:
+    def position_of(self, index: tuple[int, ...]) -> tuple[int, ...]:
         """Return the position of this piece's value in the whole."""
         if self.places is not None:
             return tuple(int(place) for place in self.places[index[0]])
@@ -59,13 +59,13 @@ class Piece:
         return is_number(self.array.dtype)
 
     @once
-    def rows_a_group(self) -> int:
+    def rows_per_group(self) -> int:
         return max(1, GROUP_BYTES // max(1, self.array[:1].nbytes))
 
     @once
     def health(self) -> Array:
         """Return the native kernel's health of each group of rows; the last group is shorter."""
-        return look_rows(self.array, Mode.FULL_HEALTH, self.rows_a_group)
+        return health_of_rows(self.array, Mode.FULL_HEALTH, self.rows_per_group)
 
     @once
     def range(self) -> tuple[float, float] | None:
@@ -73,15 +73,15 @@ class Piece:
         low, high = (float(pick(self.health[end])) for pick, end in ((_least, "min"), (_greatest, "max")))
         if np.isnan(low):
             return None
-        if self.array.dtype.kind in "iu" and max(abs(low), abs(high)) >= EXACT:
+        if self.array.dtype.kind in "iu" and max(abs(low), abs(high)) >= MAX_EXACT_INTEGER:
             return int(self.array.min()), int(self.array.max())
         return (int(low), int(high)) if self.array.dtype.kind in "iub" else (low, high)
 
     def rows_where(self, groups: npt.NDArray[np.bool_]) -> Iterator[tuple[int, Array]]:
         """The rows of those groups, each with the place of its first row here."""
         for group in np.flatnonzero(groups):
-            first = int(group) * self.rows_a_group
-            yield first, self.array[first : first + self.rows_a_group]
+            first = int(group) * self.rows_per_group
+            yield first, self.array[first : first + self.rows_per_group]
 
     @once
     def missing(self) -> npt.NDArray[np.bool_]:
@@ -158,27 +158,27 @@ def _text_numbers(array: Array) -> npt.NDArray[np.uint64]:
     return np.array(each, np.uint64)[places].reshape(array.shape)
 
 
-class Source(Protocol):
+class DataSource(Protocol):
     """The user's data, as a reader presents it."""
 
     title: str
     columns: tuple[Column, ...]
     rows: int | None  # where known before reading
     notes: list[str]  # what is not looked at, and why
-    ours: bool  # is all of the reading ours, so that another thread may do it
+    can_prefetch: bool  # is all of the reading ours, so that another thread may do it
 
     def blocks(self) -> Iterator[Block]: ...
 
 
 @dataclass
-class Facts:
+class SourceBase:
     """A source with a title, columns, and a function that reads."""
 
     title: str
     columns: tuple[Column, ...]
     rows: int | None = None
     notes: list[str] = field(default_factory=list)
-    ours: bool = False
+    can_prefetch: bool = False
 
 
 def dtype_name(dtype: np.dtype[Any]) -> str:
@@ -188,7 +188,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
     return dtype.name.partition("[")[0] if dtype.kind in "mM" else dtype.name
 
 
-def rows_a_block(arrays: Mapping[str, Any]) -> int:
+def rows_per_block(arrays: Mapping[str, Any]) -> int:
     """Return the number of rows of a block."""
     bytes_a_row = sum(int(np.prod(array.shape[1:])) * array.dtype.itemsize for array in arrays.values())
     return int(max(1, BLOCK_BYTES // max(1, bytes_a_row)))

@@ -17,7 +17,7 @@ LABEL_NAMES = frozenset({"y", "label", "labels", "target", "targets", "class"})
 
 
 @dataclass
-class Case:
+class CheckContext:
     """The facts before reading: the schema, if any, and the columns of each part under the schema's names."""
 
     schema: Schema | None
@@ -35,7 +35,7 @@ class Case:
     def parts(self) -> tuple[str, ...]:
         return tuple(self.columns)
 
-    def hashed(self, part: str) -> bool:
+    def hashes_rows(self, part: str) -> bool:
         """Are rows of that part compared."""
         asked = self.schema is None or self.schema.duplicates is None or self.schema.duplicates < 1
         return part != AGAINST and (VALIDATION in self.parts or (part == DATA and asked))
@@ -48,13 +48,13 @@ class Case:
         return tuple(name for name in named if not isinstance(self.feature(name), Label)) or tuple(named)
 
 
-class Check:
+class DataCheck:
     """Base of all checks. `parts`: which parts of the data it is shown."""
 
     parts: tuple[str, ...] = (DATA, VALIDATION)
 
-    def __init__(self, case: Case) -> None:
-        self.case = case
+    def __init__(self, check_context: CheckContext) -> None:
+        self.case = check_context
 
     def see(self, block: Block) -> None:
         raise NotImplementedError
@@ -63,11 +63,11 @@ class Check:
         raise NotImplementedError
 
 
-class FeatureCheck(Check):
+class FeatureCheck(DataCheck):
     """A check of one feature at a time, which keeps a state for each feature of each part."""
 
-    def __init__(self, case: Case) -> None:
-        super().__init__(case)
+    def __init__(self, check_context: CheckContext) -> None:
+        super().__init__(check_context)
         self._states: dict[tuple[str, str], Any] = {}
 
     def see(self, block: Block) -> None:
@@ -76,8 +76,8 @@ class FeatureCheck(Check):
             if feature is not None and self.wants(feature, piece):
                 key = block.part, name
                 if key not in self._states:
-                    self._states[key] = self.begin(feature, piece)
-                self.look(self._states[key], feature, piece)
+                    self._states[key] = self.new_state(feature, piece)
+                self.inspect(self._states[key], feature, piece)
 
     def end(self) -> Iterator[Violation]:
         for (part, name), state in self._states.items():
@@ -90,11 +90,11 @@ class FeatureCheck(Check):
         """Return whether there is anything to look for."""
         return True
 
-    def begin(self, feature: Feature, piece: Piece) -> Any:
+    def new_state(self, feature: Feature, piece: Piece) -> Any:
         """Return the state of a feature, from its first piece on."""
         return Tally()
 
-    def look(self, state: Any, feature: Feature, piece: Piece) -> None:
+    def inspect(self, state: Any, feature: Feature, piece: Piece) -> None:
         raise NotImplementedError
 
     def judge(self, name: str, feature: Feature, state: Any) -> Iterator[Violation]:

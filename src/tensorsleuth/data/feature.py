@@ -10,12 +10,12 @@ from typing import Any
 from tensorsleuth.core.errors import SleuthError
 
 Dimension = str | int | None
-KINDS = {"float": "f", "int": "iu", "number": "fiu", "string": "UOST", "bool": "b"}  # besides the exact names
-NAMES = {
+DTYPE_KINDS = {"float": "f", "int": "iu", "number": "fiu", "string": "UOST", "bool": "b"}  # besides the exact names
+DTYPE_NAMES = {
     *(f"float{bits}" for bits in (16, 32, 64)),
     *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
     *("bfloat16", "complex64", "complex128", "datetime64", "timedelta64"),
-    *KINDS,
+    *DTYPE_KINDS,
 }
 
 
@@ -90,8 +90,8 @@ def _dtype(given: Any) -> str | None:
         return None
     name = given if isinstance(given, str) else str(getattr(given, "name", None) or getattr(given, "__name__", given))
     name = {"str": "string", "bytes": "string", "object": "string"}.get(name, name)
-    if name not in NAMES:
-        raise SleuthError(f"dtype={given!r} is not known. Choose one of {', '.join(sorted(NAMES))}.")
+    if name not in DTYPE_NAMES:
+        raise SleuthError(f"dtype={given!r} is not known. Choose one of {', '.join(sorted(DTYPE_NAMES))}.")
     return str(name)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-MOST = 1 << 21  # rows that are kept: 32 MB
+MAX_HASHES = 1 << 21  # rows that are kept: 32 MB
 
 Hashes = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
@@ -16,7 +16,7 @@ Places = npt.NDArray[np.int64]
 class HashSample:
     """Keeps rows by their hash: where one is kept, so are all that are the same, and shares stay right."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_HASHES) -> None:
         self._most = most
         self._shift = 0  # rows are kept whose hash ends in so many zeros
         self._kept: list[tuple[Hashes, Places]] = []
@@ -55,7 +55,7 @@ class HashSample:
         """1 where every row is there."""
         return 1 << self._shift
 
-    def sorted(self, one_in: int = 1) -> tuple[Hashes, Places]:
+    def sorted_rows(self, one_in: int = 1) -> tuple[Hashes, Places]:
         """Hashes and rows, by hash and then by row; no more than one in so many."""
         hashes: Any = np.concatenate([pair[0] for pair in self._kept] or [np.zeros(0, np.uint64)])
         places: Any = np.concatenate([pair[1] for pair in self._kept] or [np.zeros(0, np.int64)])
@@ -66,7 +66,7 @@ class HashSample:
         return hashes[order], places[order]
 
 
-class Shared(NamedTuple):
+class SharedRows(NamedTuple):
     """Rows of one sample that are in another."""
 
     broken: int  # how many, of those that were kept
@@ -76,12 +76,12 @@ class Shared(NamedTuple):
     firsts: list[int]  # the row of the other that each is the same as
 
 
-def shared(known: HashSample, asked: HashSample, few: int) -> Shared:
+def shared_rows(known: HashSample, asked: HashSample, few: int) -> SharedRows:
     """Return which rows of `asked` are in `known`."""
     each = max(known.one_in, asked.one_in)  # what both have kept
-    hashes, rows = known.sorted(each)
-    wanted, places = asked.sorted(each)
+    hashes, rows = known.sorted_rows(each)
+    wanted, places = asked.sorted_rows(each)
     there = np.isin(wanted, hashes)
     found = np.flatnonzero(there)[np.argsort(places[there])][:few]
     firsts = rows[np.searchsorted(hashes, wanted[found])]
-    return Shared(int(np.count_nonzero(there)), len(wanted), each, places[found].tolist(), firsts.tolist())
+    return SharedRows(int(np.count_nonzero(there)), len(wanted), each, places[found].tolist(), firsts.tolist())

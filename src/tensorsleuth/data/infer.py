@@ -10,24 +10,24 @@ import numpy as np
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.data.block import Column, Piece
-from tensorsleuth.data.check import DATA, LABEL_NAMES, Case
-from tensorsleuth.data.check_data import part_blocks, renamed
-from tensorsleuth.data.checks.centred import Moments, add_moments
-from tensorsleuth.data.checks.constant import Steady, as_table
-from tensorsleuth.data.checks.duplicate_columns import DuplicateColumns
-from tensorsleuth.data.checks.duplicate_rows import DuplicateRows
+from tensorsleuth.data.check import DATA, LABEL_NAMES, CheckContext
+from tensorsleuth.data.check_data import part_blocks, renamed_columns
+from tensorsleuth.data.checks.centred import RunningMoments, add_moments
+from tensorsleuth.data.checks.constant import ConstantColumns, as_table
+from tensorsleuth.data.checks.duplicate_columns import DuplicateColumnsCheck
+from tensorsleuth.data.checks.duplicate_rows import DuplicateRowsCheck
 from tensorsleuth.data.feature import Dimension, Feature, Label
 from tensorsleuth.data.readers import open_source
 from tensorsleuth.data.schema import Progress, Schema
 from tensorsleuth.data.tally import plain_value
 
-FEW = 32  # categories, at most
-CLASSES = 1000
-USUAL = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))  # ranges that people scale to
-OFTEN = 4  # times that each category is there, on average: fewer, and it is text
+MAX_CATEGORIES = 32  # categories, at most
+MAX_DISTINCT_VALUES = 1000
+COMMON_RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.0, 255.0))  # ranges that people scale to
+MIN_REPEATS = 4  # times that each category is there, on average: fewer, and it is text
 
 
-class Portrait:
+class ColumnFacts:
     """The recorded facts about one column."""
 
     def __init__(self, column: Column) -> None:
@@ -38,8 +38,8 @@ class Portrait:
         self.high: float = -math.inf
         self.count = self.missing = self.infinite = 0
         self.values: Counter[Any] | None = Counter()
-        self.steady: Steady | None = None
-        self.moments = Moments()
+        self.steady: ConstantColumns | None = None
+        self.moments = RunningMoments()
         self.ragged = False
         self.typed = True
         self.kind = ""
@@ -71,7 +71,7 @@ class Portrait:
             return
         table = as_table(piece.array)
         if self.steady is None:
-            self.steady = Steady(table[0].copy())
+            self.steady = ConstantColumns(table[0].copy())
         if table.shape[1] == self.steady.first.size:
             self.steady.add(table)
 
@@ -82,7 +82,7 @@ class Portrait:
         flat = piece.array[~piece.missing]
         values, often = np.unique(flat.astype(str) if flat.dtype.kind in "OST" else flat, return_counts=True)
         self.values.update(dict(zip((plain_value(value) for value in values), often.tolist())))
-        if len(self.values) > CLASSES:
+        if len(self.values) > MAX_DISTINCT_VALUES:
             self.values = None
 
 
@@ -90,9 +90,9 @@ def infer(data: Any, progress: Progress | None = None) -> Schema:
     """Read the sample once."""
     source = open_source(data)
     names = {column.name: column.name for column in source.columns}
-    case = Case(None, {DATA: renamed(source, names)})
-    portraits = {column.name: Portrait(column) for column in source.columns}
-    rows, twins, seen = DuplicateRows(case), DuplicateColumns(case), 0
+    check_context = CheckContext(None, {DATA: renamed_columns(source, names)})
+    portraits = {column.name: ColumnFacts(column) for column in source.columns}
+    rows, twins, seen = DuplicateRowsCheck(check_context), DuplicateColumnsCheck(check_context), 0
     for block in part_blocks(DATA, source, names):
         rows.see(block)
         twins.see(block)
@@ -105,17 +105,17 @@ def infer(data: Any, progress: Progress | None = None) -> Schema:
     if not seen and not any(portrait.count for portrait in portraits.values()):
         raise SleuthError(f"{source.title} has no rows: nothing can be inferred from it.")
     alike = {spot[0] for one in twins._twins or () if not one.steady for spot in one.spots}
-    features = {name: feature_of(portrait, name in alike) for name, portrait in portraits.items()}
+    features = {name: suggested_feature(portrait, name in alike) for name, portrait in portraits.items()}
     return Schema(features, duplicates=_duplicates(rows))
 
 
-def _duplicates(rows: DuplicateRows) -> float:
-    hashes, _ = rows._sample.sorted()
+def _duplicates(rows: DuplicateRowsCheck) -> float:
+    hashes, _ = rows._sample.sorted_rows()
     broken = int(np.count_nonzero(hashes[1:] == hashes[:-1])) if len(hashes) else 0
     return _share_up(broken, len(hashes))
 
 
-def feature_of(seen: Portrait, alike: bool) -> Feature:
+def suggested_feature(seen: ColumnFacts, alike: bool) -> Feature:
     """Return the feature that a column suggests."""
     told: dict[str, Any] = {"dtype": _dtype(seen), "shape": _shape(seen)}
     told |= {"missing": _share_up(seen.missing, seen.count), "finite": not seen.infinite}
@@ -126,24 +126,24 @@ def feature_of(seen: Portrait, alike: bool) -> Feature:
     if _is_label(seen):
         return Label(**told, **_classes(seen))
     numeric = seen.kind in "fiu" and seen.low <= seen.high
-    told["between"] = rounded(seen) if numeric else None
+    told["between"] = suggested_range(seen) if numeric else None
     if (
         seen.kind in "OUST"
         and seen.values
-        and len(seen.values) <= FEW
-        and seen.values.total() >= OFTEN * len(seen.values)
+        and len(seen.values) <= MAX_CATEGORIES
+        and seen.values.total() >= MIN_REPEATS * len(seen.values)
     ):
         told["one_of"] = tuple(sorted(seen.values, key=str))
     spread = seen.kind == "f" and seen.moments.std > 0 and seen.low < 0 < seen.high  # else a few peaks make it look so
     return Feature(**told, centred=spread and seen.moments.near_zero)
 
 
-def rounded(seen: Portrait) -> tuple[float, float]:
+def suggested_range(seen: ColumnFacts) -> tuple[float, float]:
     """The range of the sample: a usual one that it fills, else with three digits, rounded outwards."""
     low, high = seen.low, seen.high
     if seen.kind != "f":
         return (0, 255) if seen.dtypes == ["uint8"] and high > 128 else (low, high)
-    for usual in USUAL:
+    for usual in COMMON_RANGES:
         edge = 0.05 * (usual[1] - usual[0])
         if usual[0] <= low <= usual[0] + edge and usual[1] - edge <= high <= usual[1]:
             return usual
@@ -156,14 +156,14 @@ def _digits(value: float) -> float:
     return float(f"{value:.12g}")
 
 
-def _dtype(seen: Portrait) -> str | None:
+def _dtype(seen: ColumnFacts) -> str | None:
     if len(seen.dtypes) == 1:
         return seen.dtypes[0]
     numbers = all(dtype.startswith(("int", "uint", "float")) for dtype in seen.dtypes)
     return ("number" if seen.typed else "float64") if numbers else None
 
 
-def _shape(seen: Portrait) -> tuple[Dimension, ...] | None:
+def _shape(seen: ColumnFacts) -> tuple[Dimension, ...] | None:
     """The sizes that never changed; the first counts rows."""
     ranks = {len(shape) for shape in seen.shapes}
     if seen.ragged or len(ranks) != 1 or ranks == {0}:
@@ -172,13 +172,13 @@ def _shape(seen: Portrait) -> tuple[Dimension, ...] | None:
     return ("batch", *(next(iter(size)) if len(size) == 1 else None for size in sizes))
 
 
-def _is_label(seen: Portrait) -> bool:
+def _is_label(seen: ColumnFacts) -> bool:
     named = seen.name.rpartition("/")[2].lower() in LABEL_NAMES
     vector = {len(shape) for shape in seen.shapes} == {1}
     return named and vector and not seen.ragged and seen.kind in "iuOUS" and bool(seen.values)
 
 
-def _classes(seen: Portrait) -> dict[str, Any]:
+def _classes(seen: ColumnFacts) -> dict[str, Any]:
     assert seen.values is not None
     found = sorted(seen.values, key=lambda one: (str(type(one)), one))
     counts = seen.values.most_common()

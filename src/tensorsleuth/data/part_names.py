@@ -8,29 +8,29 @@ from typing import Any
 from tensorsleuth.data.block import Column
 from tensorsleuth.data.schema import Schema
 
-KERAS = ("x", "y", "sample_weight")  # what models take a tuple for
+KERAS_TUPLE_NAMES = ("x", "y", "sample_weight")  # what models take a tuple for
 
 
-def parts(structure: Any, prefix: str = "", named: bool = False) -> Iterator[tuple[str, Any, bool]]:
+def named_leaves(structure: Any, prefix: str = "", named: bool = False) -> Iterator[tuple[str, Any, bool]]:
     """The leaves of nested dicts and tuples: a path of names for each, and whether its last name is the user's."""
     if isinstance(structure, Mapping):
         for key, value in structure.items():
-            yield from parts(value, _join(prefix, str(key)), True)
+            yield from named_leaves(value, _join(prefix, str(key)), True)
     elif isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        yield from parts(dict(zip(structure._fields, structure)), prefix, True)
+        yield from named_leaves(dict(zip(structure._fields, structure)), prefix, True)
     elif isinstance(structure, (tuple, list)):
         top = not prefix and len(structure) in (2, 3)
         for place, value in enumerate(structure):
-            yield from parts(value, _join(prefix, KERAS[place] if top else str(place)), False)
+            yield from named_leaves(value, _join(prefix, KERAS_TUPLE_NAMES[place] if top else str(place)), False)
     else:
-        yield prefix or KERAS[0], structure, named
+        yield prefix or KERAS_TUPLE_NAMES[0], structure, named
 
 
 def _join(prefix: str, name: str) -> str:
     return f"{prefix}/{name}" if prefix else name
 
 
-def bind(schema: Schema | None, columns: Sequence[Column]) -> dict[str, str]:
+def bind_columns(schema: Schema | None, columns: Sequence[Column]) -> dict[str, str]:
     """The schema's name for each column that it means: by name, by the end of the path, else by order in a tuple."""
     if schema is None:
         return {column.name: column.name for column in columns}

@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from tensorsleuth.data.block import Block
 
 
-def looked_ahead(blocks: Iterator[Block], names: tuple[str, ...], hashed: bool) -> Iterator[Block]:
+def prefetched(blocks: Iterator[Block], names: tuple[str, ...], hashed: bool) -> Iterator[Block]:
     """Yield the blocks, one ahead, with the health of their pieces and the hashes of their rows."""
 
     def take() -> Block | None:
         block = next(blocks, None)
         if block is not None:
-            _look(block, names, hashed)
+            _compute_ahead(block, names, hashed)
         return block
 
     with ThreadPoolExecutor(1, "sleuth-data") as pool:
@@ -24,7 +24,7 @@ def looked_ahead(blocks: Iterator[Block], names: tuple[str, ...], hashed: bool) 
             yield block
 
 
-def _look(block: Block, names: tuple[str, ...], hashed: bool) -> None:
+def _compute_ahead(block: Block, names: tuple[str, ...], hashed: bool) -> None:
     for piece in block.pieces.values():
         if piece.numeric:
             piece.health  # noqa: B018 - found once, and kept

@@ -11,15 +11,15 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tensorsleuth.core.formatting import duration, of, printable
+from tensorsleuth.core.formatting import duration, plural, printable
 from tensorsleuth.core.violation import Violation
 
-NAME = 24  # columns for a feature's name, at most
-MOST = 40  # violations that are shown in full
-SIGNS = {"error": (" ✗", "bold red"), "warning": (" !", "bold yellow"), "note": (" ·", "dim")}
+MAX_NAME_WIDTH = 24  # columns for a feature's name, at most
+MAX_SHOWN_VIOLATIONS = 40  # violations that are shown in full
+SEVERITY_SIGNS = {"error": (" ✗", "bold red"), "warning": (" !", "bold yellow"), "note": (" ·", "dim")}
 
 
-class Report(Protocol):
+class ReportFields(Protocol):
     @property
     def titles(self) -> dict[str, str]: ...
     @property
@@ -40,40 +40,48 @@ class Report(Protocol):
     def seconds(self) -> float: ...
 
 
-def data_table(report: Report) -> RenderableType:
+def data_table(report_fields: ReportFields) -> RenderableType:
     """The verdict, then a few lines for each violation."""
-    parts: list[RenderableType] = [_verdict(report)]
-    if report.violations:
-        parts += [Text(), _table(report.violations[:MOST])]
-    if len(report.violations) > MOST:
-        parts.append(Text(f" {len(report.violations) - MOST:,} more: --json lists them all.", style="dim"))
-    parts += [Text(f" Not checked: {printable(note)}.", style="dim") for note in report.notes]
+    parts: list[RenderableType] = [_verdict(report_fields)]
+    if report_fields.violations:
+        parts += [Text(), _table(report_fields.violations[:MAX_SHOWN_VIOLATIONS])]
+    if len(report_fields.violations) > MAX_SHOWN_VIOLATIONS:
+        parts.append(
+            Text(f" {len(report_fields.violations) - MAX_SHOWN_VIOLATIONS:,} more: --json lists them all.", style="dim")
+        )
+    parts += [Text(f" Not checked: {printable(note)}.", style="dim") for note in report_fields.notes]
     return Group(*parts)
 
 
-def _verdict(report: Report) -> Table:
-    if report.errors:
+def _verdict(report_fields: ReportFields) -> Table:
+    if report_fields.errors:
         said, style = "BROKEN", "bold red"
     else:
-        said, style = ("ODD", "bold yellow") if report.warnings else ("OK", "bold green")
-    counted = [of(len(report.errors), "violation")] if report.errors else []
-    counted += [of(len(report.warnings), "warning")] if report.warnings else []
+        said, style = ("ODD", "bold yellow") if report_fields.warnings else ("OK", "bold green")
+    counted = [plural(len(report_fields.errors), "violation")] if report_fields.errors else []
+    counted += [plural(len(report_fields.warnings), "warning")] if report_fields.warnings else []
     line = Table.grid(padding=(0, 2, 0, 0))
-    told = f"{_read(report)} · {of(report.features, 'feature')} · {' and '.join(counted) or 'nothing wrong'}"
+    told = (
+        f"{_read(report_fields)} · {plural(report_fields.features, 'feature')} · "
+        f"{' and '.join(counted) or 'nothing wrong'}"
+    )
     line.add_row(Text(f" {said}", style=style), Text(printable(told)))
-    line.add_row(Text(), Text(printable(f"{report.basis} · {duration(report.seconds)}"), style="dim"))
+    line.add_row(Text(), Text(printable(f"{report_fields.basis} · {duration(report_fields.seconds)}"), style="dim"))
     return line
 
 
-def _read(report: Report) -> str:
+def _read(report_fields: ReportFields) -> str:
     names = {"data": "", "validation": "validation ", "against": "against "}
-    return ", ".join(f"{names[part]}{title} ({of(report.rows[part], 'row')})" for part, title in report.titles.items())
+    return ", ".join(
+        f"{names[part]}{title} ({plural(report_fields.rows[part], 'row')})"
+        for part, title in report_fields.titles.items()
+    )
 
 
 def _table(violations: tuple[Violation, ...]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
-    table.add_column(overflow="fold", max_width=NAME)
+    table.add_column(overflow="fold", max_width=MAX_NAME_WIDTH)
     table.add_column(width=9)
     table.add_column(overflow="fold", ratio=1)
     for number, violation in enumerate(violations):
@@ -85,7 +93,7 @@ def _table(violations: tuple[Violation, ...]) -> Table:
 
 
 def _rows(violation: Violation) -> Iterator[tuple[Text, ...]]:
-    sign = Text(*SIGNS.get(violation.severity, SIGNS["warning"]))
+    sign = Text(*SEVERITY_SIGNS.get(violation.severity, SEVERITY_SIGNS["warning"]))
     where = Text(printable(violation.where or ""), style="dim")
     left = [(sign, Text(printable(violation.name), style="bold")), (Text(), where), (Text(), Text()), (Text(), Text())]
     lines = [("expected", violation.expected), ("found", _found(violation)), ("first", violation.first)]

@@ -8,13 +8,13 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 
-MOST = 20_000
+MAX_SAMPLED_ROWS = 20_000
 
 
-class Sample:
+class RowSample:
     """Rows at equal distances over all that was seen."""
 
-    def __init__(self, most: int = MOST) -> None:
+    def __init__(self, most: int = MAX_SAMPLED_ROWS) -> None:
         self._most, self._stride, self._seen = most, 1, 0
         self._kept: list[Array] = []
         self._count = 0

@@ -19,15 +19,15 @@ if sys.version_info >= (3, 11):
 else:  # pragma: no cover
     import tomli as tomllib
 
-ANY = "?"  # a dimension of any size
-HEAD = """\
+ANY_SIZE = "?"  # a dimension of any size
+FILE_HEADER = """\
 # What is expected of a data set. Ranges are those of the sample: widen them to what is meant. Then:
 #     sleuth data check DATA --schema THIS
 # shape: a number, a name (equal names are equal sizes), or "?" for any size.
 # between: both ends are included, inf is no bound. Shares go from 0 to 1.
 # What is left out is not expected, but for: finite = true, missing = 0, constant = false, duplicate = false.
 """
-REMARKS = {
+FIELD_REMARKS = {
     "duplicates": "the share of the rows that may be there before",
     "overlap": "the share of the rows of validation that may be in training",
     "missing": "the share of the values that may be NaN or empty",
@@ -50,7 +50,7 @@ def save(schema: Schema, path: str | PathLike[str]) -> None:
 def dumps(schema: Schema) -> str:
     said = {name: getattr(schema, name) for name in ("duplicates", "overlap")}
     shares = [_line(name, value) for name, value in said.items() if value is not None]
-    return "\n".join([HEAD, *shares, *(_table(name, feature) for name, feature in schema.items())]) + "\n"
+    return "\n".join([FILE_HEADER, *shares, *(_table(name, feature) for name, feature in schema.items())]) + "\n"
 
 
 def _table(name: str, feature: Feature) -> str:
@@ -60,7 +60,7 @@ def _table(name: str, feature: Feature) -> str:
 
 
 def _line(name: str, value: Any) -> str:
-    remark = f"  # {REMARKS[name]}" if name in REMARKS else ""
+    remark = f"  # {FIELD_REMARKS[name]}" if name in FIELD_REMARKS else ""
     return f"{name} = {_value(value)}{remark}"
 
 
@@ -68,7 +68,7 @@ def _value(value: Any) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(_value(one) for one in value)}]"
     if value is None:
-        return f'"{ANY}"'
+        return f'"{ANY_SIZE}"'
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -136,7 +136,7 @@ def _feature(name: str, told: dict[str, Any], kind: type[Feature], title: str) -
             f"the schema {title} says {unknown!r} of {name}, which is not known. There is: {', '.join(known)}."
         )
     if isinstance(told.get("shape"), list):
-        told = told | {"shape": tuple(None if one == ANY else one for one in told["shape"])}
+        told = told | {"shape": tuple(None if one == ANY_SIZE else one for one in told["shape"])}
     try:
         given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in told.items()}
         return kind(**given)

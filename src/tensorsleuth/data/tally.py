@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tensorsleuth.data.block import Piece
 
-KEPT = 5
+MAX_EXAMPLES = 5
 
 
 class Tally:
@@ -25,14 +25,14 @@ class Tally:
         """Add what a mask of the same shape marks in rows of a piece that begin at its row `first`."""
         broken = int(np.count_nonzero(mask))
         self.broken += broken
-        if not broken or len(self.positions) >= KEPT:
+        if not broken or len(self.positions) >= MAX_EXAMPLES:
             return
-        for flat in np.flatnonzero(mask)[: KEPT - len(self.positions)]:
+        for flat in np.flatnonzero(mask)[: MAX_EXAMPLES - len(self.positions)]:
             row, *rest = np.unravel_index(int(flat), mask.shape)
-            self.positions.append(piece.at((int(row) + first, *(int(place) for place in rest))))
+            self.positions.append(piece.position_of((int(row) + first, *(int(place) for place in rest))))
             self.values.append(plain_value(rows.reshape(-1)[flat]))
 
-    def told(self) -> dict[str, Any]:
+    def violation_fields(self) -> dict[str, Any]:
         """The fields of a violation that are counted."""
         return {
             "broken": self.broken,

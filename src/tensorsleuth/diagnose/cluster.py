@@ -8,31 +8,35 @@ from dataclasses import replace
 
 from tensorsleuth.core.finding import Finding
 from tensorsleuth.core.ops.kinds import COLLECTIVES
-from tensorsleuth.diagnose.exits.failure import LOST
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.diagnose.exits.failure import WORKER_LOST
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.process.remote_rows import Coordinator
+from tensorsleuth.trace.process.remote_rows import CoordinatorTrace
 from tensorsleuth.trace.storage.run_folder import is_running
 
 _TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)/")
-Found = list[tuple[ProcessTrace, list[Finding]]]
+ProcessFindings = list[tuple[ProcessTrace, list[Finding]]]
 
 
-def told_as_one(found: Found) -> list[Finding]:
+def merge_findings(process_findings: ProcessFindings) -> list[Finding]:
     """The findings of all processes, each with the worker it is of and what became of the others; the root first."""
-    if not any(task_name(process) for process, _ in found):
-        return [finding for _, findings in found for finding in findings]
+    if not any(task_name(process) for process, _ in process_findings):
+        return [finding for _, findings in process_findings for finding in findings]
     told = [
-        replace(finding, worker=finding.worker or task_name(process), others=_others(process, finding, found))
-        for process, findings in found
+        replace(
+            finding, worker=finding.worker or task_name(process), others=_others(process, finding, process_findings)
+        )
+        for process, findings in process_findings
         for finding in findings
     ]
-    return sorted(told, key=_order)
+    return sorted(told, key=_sort_key)
 
 
-def ran_on(one: Observed) -> str | None:
+def worker_of(one: ObservedTensor) -> str | None:
     """The worker of a coordinator on which a function was run, e.g. `worker 1`."""
-    device = one.process.device_of(one.row) if one.row is not None and isinstance(one.process, Coordinator) else None
+    device = (
+        one.process.device_of(one.row) if one.row is not None and isinstance(one.process, CoordinatorTrace) else None
+    )
     found = _TASK.match(device or "")
     return f"{found.group(1)} {found.group(2)}" if found is not None else None
 
@@ -43,38 +47,38 @@ def task_name(process: ProcessTrace) -> str | None:
     if not isinstance(task, dict):
         return None
     of = task.get("of")
-    return f"{_short(process)} of {of}" if isinstance(of, int) and of > 1 else _short(process)
+    return f"{_short_name(process)} of {of}" if isinstance(of, int) and of > 1 else _short_name(process)
 
 
-def _short(process: ProcessTrace) -> str:
+def _short_name(process: ProcessTrace) -> str:
     task = process.catalogue.meta["task"]
     return f"{task.get('type')} {task.get('index')}"
 
 
-def _order(finding: Finding) -> tuple[bool, int]:
+def _sort_key(finding: Finding) -> tuple[bool, int]:
     """Return the sort key: those that only lost other workers come last; else the earlier step comes first."""
-    return finding.cause == LOST, finding.step if finding.step is not None else -1
+    return finding.cause == WORKER_LOST, finding.step if finding.step is not None else -1
 
 
-def _others(process: ProcessTrace, finding: Finding, found: Found) -> str | None:
+def _others(process: ProcessTrace, finding: Finding, process_findings: ProcessFindings) -> str | None:
     said = [finding.others] if finding.others else []
-    for other, findings in found:
+    for other, findings in process_findings:
         if other is not process and task_name(other):
             end = f"; it was cut short {_last_step(other)}" if _was_cut_short(other) else ""
-            fate = _fate(other, findings, "" if finding.cause == LOST else " too")
-            said.append(f"{_short(other)} {fate}{end}")
+            fate = _fate(other, findings, "" if finding.cause == WORKER_LOST else " too")
+            said.append(f"{_short_name(other)} {fate}{end}")
     return "; ".join(said) or None
 
 
 def _fate(process: ProcessTrace, findings: list[Finding], too: str) -> str:
-    born = [one for one in findings if one.severity == "error" and one.cause != LOST]
+    born = [one for one in findings if one.severity == "error" and one.cause != WORKER_LOST]
     if born:
-        return f"broke{_at(born[0].step)}{too}"
+        return f"broke{_at_step(born[0].step)}{too}"
     row = next(process.bad_rows(), None)
     if row is None:
         return "stayed healthy"
     caught = "caught it from the all-reduce" if _was_received(process) else "went bad"
-    return f"{caught}{_at(process.step_of(row))}"
+    return f"{caught}{_at_step(process.step_of(row))}"
 
 
 def _was_received(process: ProcessTrace) -> bool:
@@ -104,5 +108,5 @@ def _last_step(process: ProcessTrace) -> str:
     return f"in step {last}" if last >= 0 else "before its first step"
 
 
-def _at(step: int | None) -> str:
+def _at_step(step: int | None) -> str:
     return f" at step {step}" if step is not None and step >= 0 else ""

@@ -8,20 +8,20 @@ from tensorsleuth.core.finding import Finding
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.trace.process.process import ProcessTrace
 
-_OVER = [int(kind) for kind in (CallKind.OP, CallKind.ENDED, CallKind.FAILED)]
+_END_KINDS = [int(kind) for kind in (CallKind.OP, CallKind.ENDED, CallKind.FAILED)]
 
 
-def born(process: ProcessTrace, finding: Finding) -> int | None:
+def origin_time(process: ProcessTrace, finding: Finding) -> int | None:
     """When its tensor was computed; of a call that was run again or failed, when the call ended. None: not known."""
-    end = ended(process, finding)
+    end = call_end_time(process, finding)
     made = int(process.events["time"][finding.tensor]) if finding.tensor is not None and finding.chain else None
     return min((at for at in (made, end) if at is not None), default=None)
 
 
-def ended(process: ProcessTrace, finding: Finding) -> int | None:
+def call_end_time(process: ProcessTrace, finding: Finding) -> int | None:
     """When the call was over that it came about in; None where it never was, as in a crash."""
     if finding.call is None:
         return None
     rows = process.calls[process.calls["call"] == np.uint64(finding.call)]
-    over = rows[np.isin(rows["kind"], _OVER)]
+    over = rows[np.isin(rows["kind"], _END_KINDS)]
     return int((over["time"] + over["duration"]).max()) if len(over) else None

@@ -6,8 +6,8 @@ from typing import Any
 
 from tensorsleuth.core.layout.rows import EventFlag
 
-_COUNTS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
-_BAD = (("nan", "NaN"), ("neg_inf", "−∞"), ("pos_inf", "+∞"))
+_COUNT_COLUMNS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
+_BAD_VALUE_WORDS = (("nan", "NaN"), ("neg_inf", "−∞"), ("pos_inf", "+∞"))
 
 
 def describe_health(row: Any, index: tuple[int, ...] | None = None) -> str:
@@ -17,21 +17,21 @@ def describe_health(row: Any, index: tuple[int, ...] | None = None) -> str:
         return "not recorded"
     if not flags & EventFlag.COUNTED:
         return "holds NaN or ∞" if flags & EventFlag.BAD else "finite"
-    counts = [f"{int(row[name]):,} {word}" for name, word in _BAD if row[name]]
+    counts = [f"{int(row[name]):,} {word}" for name, word in _BAD_VALUE_WORDS if row[name]]
     if not flags & EventFlag.RANGED:
         return ", ".join(counts) or "finite"
     if not counts and row["zero"]:
         counts = [f"{int(row['zero']):,} {'zero' if row['zero'] == 1 else 'zeros'}"]
-    elements = sum(int(row[name]) for name in _COUNTS)
+    elements = sum(int(row[name]) for name in _COUNT_COLUMNS)
     said = [f"{', '.join(counts)} of {elements:,}"] if counts else []
     if index and elements > 1:
-        said[-1:] = [f"{said[-1]} (first at {in_words(index)})"] if said else []
+        said[-1:] = [f"{said[-1]} (first at {describe_index(index)})"] if said else []
     if row["min"] <= row["max"]:
         said.append(f"{'finite ' if flags & EventFlag.BAD else ''}range {row['min']:.4g} … {row['max']:.4g}")
     return ", ".join(said) or "empty"
 
 
-def in_words(index: tuple[int, ...] | None) -> str:
+def describe_index(index: tuple[int, ...] | None) -> str:
     """A place in a tensor: rows and columns where it has two axes."""
     if index is None:
         return "somewhere in it"
@@ -44,7 +44,7 @@ def in_words(index: tuple[int, ...] | None) -> str:
     return f"row {index[0]:,}, then [{', '.join(map(str, index[1:]))}]"
 
 
-def in_bytes(number: float) -> str:
+def format_bytes(number: float) -> str:
     """268 MB: decimal, as all amounts of memory are told."""
     size, place = float(number), 0
     while size >= 999.5 and place < 5:
@@ -52,14 +52,14 @@ def in_bytes(number: float) -> str:
     return f"{size:.{1 if size < 9.95 and place else 0}f} {('B', 'kB', 'MB', 'GB', 'TB', 'PB')[place]}"
 
 
-def limit_in_bytes(number: int) -> str:
+def format_limit(number: int) -> str:
     """944 MB (900 MiB): a limit also as it was written down, where that is a round number of binary ones."""
     for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")):
         if number and number % unit == 0:
-            return f"{in_bytes(number)} ({number // unit:,} {name})"
-    return in_bytes(number)
+            return f"{format_bytes(number)} ({number // unit:,} {name})"
+    return format_bytes(number)
 
 
-def many(count: int, thing: str) -> str:
+def pluralise(count: int, thing: str) -> str:
     """E.g. `1 tensor` or `1,200 tensors`."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"

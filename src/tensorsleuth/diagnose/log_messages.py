@@ -6,25 +6,25 @@ from dataclasses import replace
 
 from tensorsleuth.core.finding import Finding
 from tensorsleuth.core.series import LogMessage
-from tensorsleuth.diagnose.finding_time import ended
+from tensorsleuth.diagnose.finding_time import call_end_time
 from tensorsleuth.trace.process.process import ProcessTrace
 
-LAST = 3
+MAX_MESSAGES = 3
 
 
-def with_logs(process: ProcessTrace, found: list[Finding]) -> list[Finding]:
+def add_log_messages(process: ProcessTrace, found: list[Finding]) -> list[Finding]:
     """Each finding with the last messages before the end of the call that it came about in."""
     if not process.catalogue.logs:
         return found
     return [
-        replace(one, logged=last_logged(process, ended(process, one), one.step)) if not one.logged else one
+        replace(one, logged=last_messages(process, call_end_time(process, one), one.step)) if not one.logged else one
         for one in found
     ]
 
 
-def last_logged(process: ProcessTrace, end: int | None, step: int | None) -> tuple[LogMessage, ...]:
+def last_messages(process: ProcessTrace, end: int | None, step: int | None) -> tuple[LogMessage, ...]:
     """The last messages until a moment, or where that is not known, until the end of a step."""
-    return tuple([one for one in process.catalogue.logs if _was_before(one, end, step)][-LAST:])
+    return tuple([one for one in process.catalogue.logs if _was_before(one, end, step)][-MAX_MESSAGES:])
 
 
 def _was_before(message: LogMessage, end: int | None, step: int | None) -> bool:

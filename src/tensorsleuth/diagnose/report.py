@@ -13,32 +13,32 @@ from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
 from tensorsleuth.core.layout.rows import NO_UID
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.diagnose.cluster import Found, ran_on, task_name, told_as_one
-from tensorsleuth.diagnose.exits.add_exit import with_end
-from tensorsleuth.diagnose.exits.failure import OF_BAD_VALUES, Death, find_death
-from tensorsleuth.diagnose.exits.value_text import described
+from tensorsleuth.diagnose.cluster import ProcessFindings, merge_findings, task_name, worker_of
+from tensorsleuth.diagnose.exits.add_exit import add_exit_finding
+from tensorsleuth.diagnose.exits.failure import MAY_FOLLOW_BAD_VALUE, FatalError, find_fatal_error
+from tensorsleuth.diagnose.exits.value_text import parse_value_text
 from tensorsleuth.diagnose.health_words import describe_health
-from tensorsleuth.diagnose.log_messages import with_logs
-from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.diagnose.log_messages import add_log_messages
+from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.causes import explain
-from tensorsleuth.diagnose.nan.data_source import came_in
-from tensorsleuth.diagnose.nan.origins import BirthFinder
+from tensorsleuth.diagnose.nan.data_source import arrival_batch
+from tensorsleuth.diagnose.nan.origins import OriginFinder
 from tensorsleuth.diagnose.nan.path import chain_of
-from tensorsleuth.diagnose.nan.replica_blame import Apart
-from tensorsleuth.diagnose.no_data import why_nothing
-from tensorsleuth.diagnose.replay_note import how_seen
+from tensorsleuth.diagnose.nan.replica_blame import ReplicaBlame
+from tensorsleuth.diagnose.no_data import explain_no_data
+from tensorsleuth.diagnose.replay_note import describe_replay
 from tensorsleuth.diagnose.rules import rule_findings
 from tensorsleuth.diagnose.source_lines import code_at, lines_around
-from tensorsleuth.diagnose.violations import with_violations
-from tensorsleuth.trace.dataflow.call_graph import Moment
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.diagnose.violations import add_violations
+from tensorsleuth.trace.dataflow.call_graph import CallGraph
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.reader import Trace, open_trace
 from tensorsleuth.trace.run_summary import step_count
 
 MAX_FINDINGS = 20
 MAX_EVIDENCE = 6
-CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+CONTRADICTION_ERRORS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
 def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
@@ -47,9 +47,9 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         trace = open_trace(trace)
     end = trace.meta.get("ended", {})
     found, trouble = _all_findings(trace, end.get("exit") if isinstance(end, dict) else None)
-    found, moments, unclear = with_end(trace, found)
+    found, moments, unclear = add_exit_finding(trace, found)
     findings = list({(one.file, one.line, one.cause, one.severity): one for one in reversed(found)}.values())[::-1]
-    blind = _blind(trace)
+    blind = _mode_without_values(trace)
     unseen = {"what": "the values of tensors", "why": f"mode {blind} does not record them", "site": 0}
     return Diagnosis(
         str(trace.path),
@@ -62,31 +62,31 @@ def diagnose(trace: Trace | str | Path | None = None) -> Diagnosis:
         blind,
         moments,
         tuple(finding for finding in findings if finding.severity == "note")[:MAX_FINDINGS],
-        why_nothing(trace),
+        explain_no_data(trace),
         bool(trace.inside()),
     )
 
 
 def _all_findings(trace: Trace, exit_code: int | None) -> tuple[list[Finding], list[str]]:
     """Return the findings of all processes; a contradictory trace costs a line, not the verdict on the others."""
-    found: Found = []
+    found: ProcessFindings = []
     from_rules: list[Finding] = []  # of all processes behind what went bad in any
     trouble: list[str] = []
     for number, process in enumerate(trace.processes):
         try:
-            told = with_logs(process, with_violations(process, findings_of(process, exit_code)))
+            told = add_log_messages(process, add_violations(process, findings_of(process, exit_code)))
             found.append((process, [replace(one, process=number) for one in told]))
             also = rule_findings(process)
             from_rules += [replace(one, process=number, worker=task_name(process)) for one in also]
-            process.rest()
-        except CONTRADICTIONS as error:
+            process.release_memory()
+        except CONTRADICTION_ERRORS as error:
             if os.environ.get("SLEUTH_DEBUG"):
                 raise
             trouble.append(f"the trace in {process.folder} contradicts itself ({error!r})")
-    return [*told_as_one(found), *from_rules], trouble
+    return [*merge_findings(found), *from_rules], trouble
 
 
-def _blind(trace: Trace) -> str | None:
+def _mode_without_values(trace: Trace) -> str | None:
     """The mode of a run of which no value was looked at."""
     settings = [process.catalogue.meta.get("settings") for process in trace.processes]
     modes = {str(one.get("mode")) for one in settings if isinstance(one, dict)}
@@ -95,34 +95,36 @@ def _blind(trace: Trace) -> str | None:
 
 def findings_of(process: ProcessTrace, exit_code: int | None = None) -> list[Finding]:
     """Return one process's findings: its failure, then origins that did harm, then those that were masked."""
-    death = find_death(process, exit_code)
-    fatal = [_fatal(process, death)] if death is not None else []
-    found = _born(process)
-    follows = bool(found) and bool(fatal) and found[0].severity == "error" and fatal[0].cause in OF_BAD_VALUES
+    death = find_fatal_error(process, exit_code)
+    fatal = [_failure_finding(process, death)] if death is not None else []
+    found = _origin_findings(process)
+    follows = bool(found) and bool(fatal) and found[0].severity == "error" and fatal[0].cause in MAY_FOLLOW_BAD_VALUE
     return [found[0], *fatal, *found[1:]] if follows else [*fatal, *found]
 
 
-def _born(process: ProcessTrace) -> list[Finding]:
+def _origin_findings(process: ProcessTrace) -> list[Finding]:
     found: list[Finding] = []
-    finder = BirthFinder(process)
+    finder = OriginFinder(process)
     cases = [Case(finder, birth) for birth in finder.find()]
-    told = [_Told(case) for case in cases]
-    first = min((one.call for one in told if not one.masked and not one.case.birth.arrived), default=None)
+    told = [_ExplainedCase(case) for case in cases]
+    first = min((one.call for one in told if not one.masked and not one.case.origin.from_outside), default=None)
     harmful = [one for one in told if not one.masked and one.call == first]
-    told = [one for one in told if not one.is_meant(told) and not one.came_back(first) and not one.follows(harmful)]
+    told = [
+        one for one in told if not one.is_intended(told) and not one.was_fed_back(first) and not one.follows(harmful)
+    ]
     told = [one for one in told if not one.was_handed_on(told)]
     ranked = sorted(told, key=lambda one: one.rank)
     seen: set[tuple[str | None, int | None, str]] = set()
     for one in ranked:
         finding = one.finding
         key = finding.file, finding.line, finding.severity
-        if key not in seen and not _is_said(finding, found) and not (one.is_growth and _has_cause(finding, found)):
+        if key not in seen and not _is_repeated(finding, found) and not (one.is_growth and _has_cause(finding, found)):
             seen.add(key)
             found.append(finding)
     return found
 
 
-def _is_said(finding: Finding, found: list[Finding]) -> bool:
+def _is_repeated(finding: Finding, found: list[Finding]) -> bool:
     """Is a masked one the same line and cause as one that did harm."""
     same = (one for one in found if (one.file, one.line) == (finding.file, finding.line))
     return finding.severity == "masked" and _has_cause(finding, same)
@@ -132,71 +134,82 @@ def _has_cause(finding: Finding, found: Iterable[Finding]) -> bool:
     return any(one.cause == finding.cause for one in found)
 
 
-class _Told:
+class _ExplainedCase:
     """A case with the story that explains it."""
 
     def __init__(self, case: Case) -> None:
         told = explain(case)
         self.case: Case = told[0] if told is not None else case
-        self.story: Story | None = told[1] if told is not None else None
-        self.masked = not case.spread.harm
+        self.explanation: Explanation | None = told[1] if told is not None else None
+        self.masked = not case.spread.did_harm
         self._is_gradient = case.differentiates is not None
 
     @property
     def is_growth(self) -> bool:
-        return self.story is not None and self.story.cause in ("learning-rate", "exploding-recurrence")
+        return self.explanation is not None and self.explanation.cause in ("learning-rate", "exploding-recurrence")
 
     @property
     def call(self) -> int:
-        return self.case.birth.moment.call
+        return self.case.origin.call_graph.call
 
-    def came_back(self, first: int | None) -> bool:
+    def was_fed_back(self, first: int | None) -> bool:
         """It was computed before, went to Python, and was fed again."""
-        return self.case.birth.arrived and first is not None and self.call > max(first, 0)
+        return self.case.origin.from_outside and first is not None and self.call > max(first, 0)
 
-    def was_handed_on(self, others: list[_Told]) -> bool:
+    def was_handed_on(self, others: list[_ExplainedCase]) -> bool:
         """It came in before, and a dataset handed it on in batches."""
-        arrived = [other for other in others if other.case.birth.arrived and other is not self]
-        return self.case.birth.arrived and any(self.case.out.key in other.case.spread.reached for other in arrived)
+        arrived = [other for other in others if other.case.origin.from_outside and other is not self]
+        return self.case.origin.from_outside and any(
+            self.case.out.key in other.case.spread.reached for other in arrived
+        )
 
-    def follows(self, first: list[_Told]) -> bool:
+    def follows(self, first: list[_ExplainedCase]) -> bool:
         """It came after the first that did harm, and has no story, or bad values went into what went into it."""
         if not first or self.call <= first[0].call:
-            return self._is_finite_in_replay and any(one.story is not None and one.call == self.call for one in first)
-        return self.story is None or any(one.taints(self.case) for one in first)
+            return self._is_finite_in_replay and any(
+                one.explanation is not None and one.call == self.call for one in first
+            )
+        return self.explanation is None or any(one.taints(self.case) for one in first)
 
     @property
     def _is_finite_in_replay(self) -> bool:
         """Did a call leave it bad, and write finite numbers when it was run again: kernels treat a NaN differently."""
-        return self.story is None and self.case.written is not None and self.call in self.case.process.catalogue.replays
+        return (
+            self.explanation is None
+            and self.case.variable_write is not None
+            and self.call in self.case.process.catalogue.replays
+        )
 
     def taints(self, other: Case) -> bool:
         """Was what went into another case made of what this one spoiled, as a pool makes a finite number of a NaN."""
         slots = [
-            slot for one in other.inputs if one.row is not None for slot in other.finder.moments.of(one).slots(one)
+            slot
+            for one in other.inputs
+            if one.row is not None
+            for slot in other.finder.call_graphs.graph_of(one).inputs_of(one)
         ]
         return any(one.bad and one.key in self.case.spread.reached for slot in slots for one in slot)
 
-    def is_meant(self, others: list[_Told]) -> bool:
+    def is_intended(self, others: list[_ExplainedCase]) -> bool:
         """−∞ in a table from outside, where it is the arithmetic on it that made the NaN."""
-        birth = self.case.birth
-        if not birth.arrived or birth.out.has_nan or birth.out.count("pos_inf"):
+        birth = self.case.origin
+        if not birth.from_outside or birth.out.has_nan or birth.out.count("pos_inf"):
             return False
-        made = [other for other in others if other.story is not None and other.case.birth.from_infinity]
+        made = [other for other in others if other.explanation is not None and other.case.origin.from_infinity]
         return any(other.case.out.key in self.case.spread.reached for other in made)
 
     @property
     def rank(self) -> tuple[bool, bool, bool]:
         """Harm before none; a forward pass before its gradient; what was computed before what was written."""
-        return self.masked, self.case.written is not None, self._is_gradient
+        return self.masked, self.case.variable_write is not None, self._is_gradient
 
     @property
     def finding(self) -> Finding:
-        case, story = self.case, self.story
+        case, story = self.case, self.explanation
         frame = self._frame
         row = case.out.row
         computed = story.computed if story else None
-        chain = chain_of(case.spread, _Names(case), computed) if not self.masked else ()
+        chain = chain_of(case.spread, _HandleNames(case), computed) if not self.masked else ()
         return Finding(
             cause=story.cause if story else "origin",
             confidence=story.confidence if story else 0.4,
@@ -208,75 +221,75 @@ class _Told:
             code=code_at(case.process, frame),
             op=case.op,
             name=case.node_name,
-            step=self._came_in.step,
+            step=self._arrival.step,
             iteration=int(row["iteration"]) if case.out.tensor.eager is None and row is not None else None,
             fix=story.fix if story else None,
-            layer=case.layer if self._is_there else None,
-            **_batch(case.process, self._came_in.call),
+            layer=case.layer if self._is_at_op else None,
+            **_fit_position(case.process, self._arrival.call),
             evidence=tuple(self._evidence())[:MAX_EVIDENCE],
             chain=tuple(hop.text for hop in chain),
-            seen=how_seen(case.process, case.birth.moment.call),
-            worker=ran_on(case.out),
-            replica=self._apart.replica,
-            others=self._apart.others if not self.masked else None,
+            seen=describe_replay(case.process, case.origin.call_graph.call),
+            worker=worker_of(case.out),
+            replica=self._replica_blame.replica,
+            others=self._replica_blame.others if not self.masked else None,
             source=tuple(lines_around(case.process, frame)),
             call=self.call if self.call >= 0 else None,
-            tensor=self._number(case.out),
-            hops=tuple(self._number(hop.tensor) if hop.tensor is not None else None for hop in chain),
-            path=tuple(place for one in case.spread.path if (place := self._number(one)) is not None),
+            tensor=self._event_index(case.out),
+            hops=tuple(self._event_index(hop.tensor) if hop.tensor is not None else None for hop in chain),
+            path=tuple(place for one in case.spread.path if (place := self._event_index(one)) is not None),
         )
 
     @property
-    def _came_in(self) -> Moment:
+    def _arrival(self) -> CallGraph:
         """When it was born; of what a dataset handed over, when the program got it."""
-        birth = self.case.birth
-        batch = came_in(self.case) if birth.arrived else None
-        return self.case.finder.moments.of(batch) if batch is not None else birth.moment
+        birth = self.case.origin
+        batch = arrival_batch(self.case) if birth.from_outside else None
+        return self.case.finder.call_graphs.graph_of(batch) if batch is not None else birth.call_graph
 
-    def _number(self, one: Observed) -> int | None:
-        return self.case.finder.moments.number(one)
+    def _event_index(self, one: ObservedTensor) -> int | None:
+        return self.case.finder.call_graphs.event_number(one)
 
     @cached_property
-    def _apart(self) -> Apart:
-        return Apart(self.case)
+    def _replica_blame(self) -> ReplicaBlame:
+        return ReplicaBlame(self.case)
 
     @property
-    def _is_there(self) -> bool:
+    def _is_at_op(self) -> bool:
         """Is the line to change that of the op."""
-        return self.story is None or self.story.frame is None
+        return self.explanation is None or self.explanation.frame is None
 
     @property
     def _frame(self) -> Frame | None:
-        if self.story is not None and self.story.frame is not None:
-            return self.story.frame
-        site: Site | None = (self.story.site if self.story is not None else None) or self.case.site
+        if self.explanation is not None and self.explanation.frame is not None:
+            return self.explanation.frame
+        site: Site | None = (self.explanation.site if self.explanation is not None else None) or self.case.site
         return site.frame if site is not None else None
 
     def _summary(self, frame: Frame | None) -> str:
         where = f"{frame.file}:{frame.line}" if frame else "an unknown line"
-        there = self.case.birth.moment
+        there = self.case.origin.call_graph
         step, batch = there.step, self.case.process.batches.of_call(there.call)
         fit = f" ({batch})" if batch is not None and str(batch) else ""
-        at = f" at step {step}{fit}" if step is not None and step >= 0 and self._came_in is there else ""
-        at += f" on {self._apart.replica}" if self._apart.replica else ""
-        if self.story is not None:
-            return f"{where} {self.story.why}{at}."
+        at = f" at step {step}{fit}" if step is not None and step >= 0 and self._arrival is there else ""
+        at += f" on {self._replica_blame.replica}" if self._replica_blame.replica else ""
+        if self.explanation is not None:
+            return f"{where} {self.explanation.why}{at}."
         return f"{where}: {self.case.op} produced the first NaN or infinity from finite inputs{at}."
 
     def _evidence(self) -> Iterator[Evidence]:
         case = self.case
-        outside = case.birth.arrived  # then constants are only how it was read
-        looked = [one for one in case.inputs if _is_seen(one) or (one.constant is not None and not outside)]
+        outside = case.origin.from_outside  # then constants are only how it was read
+        looked = [one for one in case.inputs if _is_recorded(one) or (one.constant is not None and not outside)]
         inputs = sorted(looked, key=lambda one: one.row is None)
-        also = self.story.evidence if self.story is not None else ()
+        also = self.explanation.evidence if self.explanation is not None else ()
         pieces = [("in", one) for one in inputs[: MAX_EVIDENCE - 2]]
         for role, one in (*pieces, ("out", case.out), *(("also", one) for one in also)):
-            piece = _piece(role, one, self._number(one))
-            made = self.story.computed if self.story is not None and role == "out" else None
+            piece = _evidence_of(role, one, self._event_index(one))
+            made = self.explanation.computed if self.explanation is not None and role == "out" else None
             yield replace(piece, name=f"{piece.name} as {made}", op=made) if made is not None else piece
 
 
-class _Names(dict[int, str]):
+class _HandleNames(dict[int, str]):
     """Names of variables, found when asked for."""
 
     def __init__(self, case: Case) -> None:
@@ -287,36 +300,39 @@ class _Names(dict[int, str]):
         return self._variables.name(handle) if handle != NO_UID else default
 
 
-def _fatal(process: ProcessTrace, death: Death) -> Finding:
-    frame = death.site.frame if death.site is not None else None
+def _failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
+    frame = fatal_error.site.frame if fatal_error.site is not None else None
     where = f"{frame.file}:{frame.line}" if frame is not None else "an unknown line:"
-    given = tuple(Evidence("in", "argument", "", *described(text)) for text in death.failure.inputs)
-    seen = tuple(_piece("in", one, number) for one, number in zip(death.inputs, death.numbers, strict=True))
+    given = tuple(Evidence("in", "argument", "", *parse_value_text(text)) for text in fatal_error.failure.inputs)
+    seen = tuple(
+        _evidence_of("in", one, number)
+        for one, number in zip(fatal_error.inputs, fatal_error.event_indexes, strict=True)
+    )
     return Finding(
-        cause=death.kind.cause,
-        confidence=0.9 if death.kind.fix else 0.5,
+        cause=fatal_error.kind.cause,
+        confidence=0.9 if fatal_error.kind.fix else 0.5,
         severity="error",
-        summary=f"{where} {death.op} {death.words} ({death.failure.type}): {death.message}",
+        summary=f"{where} {fatal_error.op} {fatal_error.words} ({fatal_error.failure.type}): {fatal_error.message}",
         file=frame.file if frame else None,
         line=frame.line if frame else None,
         function=frame.function if frame else None,
         code=code_at(process, frame),
-        op=death.op,
-        name=death.name,
-        step=death.step,
+        op=fatal_error.op,
+        name=fatal_error.name,
+        step=fatal_error.step,
         iteration=None,
-        fix=death.kind.fix,
-        layer=death.layer,
-        **_batch(process, death.failure.call),
-        evidence=((*seen, *death.unseen) or given)[:MAX_EVIDENCE],
-        seen=how_seen(process, death.failure.call),
+        fix=fatal_error.kind.fix,
+        layer=fatal_error.layer,
+        **_fit_position(process, fatal_error.failure.call),
+        evidence=((*seen, *fatal_error.unrecorded) or given)[:MAX_EVIDENCE],
+        seen=describe_replay(process, fatal_error.failure.call),
         source=tuple(lines_around(process, frame)),
-        call=death.failure.call,
-        tensor=next((number for number in death.numbers if number is not None), None),
+        call=fatal_error.failure.call,
+        tensor=next((number for number in fatal_error.event_indexes if number is not None), None),
     )
 
 
-def _batch(process: ProcessTrace, call: int) -> dict[str, Any]:
+def _fit_position(process: ProcessTrace, call: int) -> dict[str, Any]:
     """Return the position in a Keras loop at which a call was made, as fields of a finding."""
     batch = process.batches.of_call(call)
     if batch is None:
@@ -324,11 +340,11 @@ def _batch(process: ProcessTrace, call: int) -> dict[str, Any]:
     return {"phase": batch.phase.name.lower(), "epoch": batch.epoch, "batch": batch.batch}
 
 
-def _is_seen(one: Observed) -> bool:
-    return one.row is not None and one.looked
+def _is_recorded(one: ObservedTensor) -> bool:
+    return one.row is not None and one.has_health
 
 
-def _piece(role: str, one: Observed, number: int | None = None) -> Evidence:
+def _evidence_of(role: str, one: ObservedTensor, number: int | None = None) -> Evidence:
     constant = ", ".join(f"{value:g}" for value in one.constant or ())
     return Evidence(
         role,

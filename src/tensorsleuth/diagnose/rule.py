@@ -67,12 +67,12 @@ class Rule:
         """Return every cause that its findings can have."""
         return self.causes or (self.id,)
 
-    def completed(self, found: RuleFinding) -> RuleFinding:
+    def complete(self, found: RuleFinding) -> RuleFinding:
         """Fill in what the rule says for all of its findings."""
         severity = self.severity if found.severity is None else found.severity
         return replace(found, cause=found.cause or self.id, severity=severity)
 
-    def as_finding(self, process: ProcessTrace, found: RuleFinding) -> Finding:
+    def to_finding(self, process: ProcessTrace, found: RuleFinding) -> Finding:
         """Put a completed finding into the words of `sleuth why`."""
         frame = found.frame
         where = f"{frame.file}:{frame.line}" if frame is not None else "An unknown line"
@@ -96,7 +96,7 @@ class Rule:
         )
 
 
-def once_a_line(found: Iterable[RuleFinding]) -> Iterator[RuleFinding]:
+def merge_same_line(found: Iterable[RuleFinding]) -> Iterator[RuleFinding]:
     """Yield the first of those that say the same of one line; it is about all of them."""
     kept: dict[tuple[str, Frame | None], RuleFinding] = {}
     for one in found:
@@ -106,7 +106,7 @@ def once_a_line(found: Iterable[RuleFinding]) -> Iterator[RuleFinding]:
     yield from kept.values()
 
 
-def piece(role: str, what: str, said: str, frame: Frame | None = None) -> Evidence:
+def text_evidence(role: str, what: str, said: str, frame: Frame | None = None) -> Evidence:
     """Evidence that is no single tensor: it has no dtype and no shape, and what is said of it is its health."""
     line = f"{frame.file}:{frame.line}" if frame is not None else None
     return Evidence(role, what, what, "", None, said, line)

@@ -39,20 +39,20 @@ class RuleFindings:
         self._process = process
         self._found: dict[str, list[RuleFinding]] = {}
 
-    def of(self, rule: Rule) -> list[RuleFinding]:
+    def of_rule(self, rule: Rule) -> list[RuleFinding]:
         if rule.id not in self._found:
-            self._found[rule.id] = list(self._ask(rule))
+            self._found[rule.id] = list(self._run(rule))
         return self._found[rule.id]
 
-    def _ask(self, rule: Rule) -> Iterator[RuleFinding]:
+    def _run(self, rule: Rule) -> Iterator[RuleFinding]:
         """One finding a cause: a rule is silent where another that supersedes it finds something."""
-        found = [rule.completed(one) for one in rule.find(self._process)]
-        if found and not any(self.of(other) for other in rules() if rule.id in other.supersedes):
+        found = [rule.complete(one) for one in rule.find(self._process)]
+        if found and not any(self.of_rule(other) for other in rules() if rule.id in other.supersedes):
             yield from found
 
 
 def rule_findings(process: ProcessTrace) -> list[Finding]:
     """Return all that rules found in a process, the worst first."""
-    found = [(rule, one) for rule in rules() for one in process.once(RuleFindings).of(rule)]
+    found = [(rule, one) for rule in rules() for one in process.cached(RuleFindings).of_rule(rule)]
     ranked = sorted(found, key=lambda pair: pair[1].rank)
-    return [rule.as_finding(process, one) for rule, one in ranked]
+    return [rule.to_finding(process, one) for rule, one in ranked]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.trace.process.process import ProcessTrace
 
-AROUND = 2  # lines of source shown before and after
+CONTEXT_LINES = 2  # lines of source shown before and after
 
 
 def code_at(process: ProcessTrace, frame: Frame | None) -> str | None:
@@ -24,5 +24,5 @@ def lines_around(process: ProcessTrace, frame: Frame | None) -> Iterator[tuple[i
     if text is None or frame is None:
         return
     lines = text.splitlines()
-    for number in range(max(1, frame.line - AROUND), min(len(lines), frame.line + AROUND) + 1):
+    for number in range(max(1, frame.line - CONTEXT_LINES), min(len(lines), frame.line + CONTEXT_LINES) + 1):
         yield number, lines[number - 1]

@@ -8,17 +8,17 @@ from dataclasses import replace
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Evidence, Finding
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.diagnose.finding_time import born
-from tensorsleuth.diagnose.log_messages import last_logged
+from tensorsleuth.diagnose.fatal_violation import fatal_violation, is_same_violation
+from tensorsleuth.diagnose.finding_time import origin_time
+from tensorsleuth.diagnose.log_messages import last_messages
 from tensorsleuth.diagnose.source_lines import lines_around
-from tensorsleuth.diagnose.violation_end import ended_by, is_same
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.query.ops import ARGUMENT
 
-CAUSE = "violation"
+VIOLATION_CAUSE = "violation"
 
 
-def with_violations(process: ProcessTrace, found: list[Finding]) -> list[Finding]:
+def add_violations(process: ProcessTrace, found: list[Finding]) -> list[Finding]:
     """Violations before other findings, that which ended the program first.
 
     But where there is a root, only what was broken before it is put before it.
@@ -26,25 +26,25 @@ def with_violations(process: ProcessTrace, found: list[Finding]) -> list[Finding
     broken = violations_of(process)
     if not broken:
         return found
-    last = ended_by(process)
-    ranked = sorted(broken, key=lambda one: (not is_same(one, last), one.severity != "error"))
-    told = [_finding(process, one, is_same(one, last), len(ranked) > 1) for one in ranked]
+    last = fatal_violation(process)
+    ranked = sorted(broken, key=lambda one: (not is_same_violation(one, last), one.severity != "error"))
+    told = [_finding(process, one, is_same_violation(one, last), len(ranked) > 1) for one in ranked]
     if not found or found[0].severity != "error":
-        return [*(_made_by(one, found) if _saw_bad(of) else one for one, of in zip(told, ranked)), *found]
+        return [*(_with_maker(one, found) if _saw_bad_value(of) else one for one, of in zip(told, ranked)), *found]
     root, first = found[0], broken[0]
     if not _is_before(process, process.catalogue.violations[0], root):
         return [root, *told, *found[1:]]
     at = ranked.index(first)
-    return [_leading_to(told[at], root), root, *told[:at], *told[at + 1 :], *found[1:]]
+    return [_with_consequence(told[at], root), root, *told[:at], *told[at + 1 :], *found[1:]]
 
 
 def _is_before(process: ProcessTrace, one: Violation, root: Finding) -> bool:
     """Return whether it was broken before there was a bad value; then that is usually what came of it."""
-    at = born(process, root)
-    return not _saw_bad(one) and (one.clock is None or at is None or one.clock <= at)
+    at = origin_time(process, root)
+    return not _saw_bad_value(one) and (one.clock is None or at is None or one.clock <= at)
 
 
-def _made_by(finding: Finding, masked: list[Finding]) -> Finding:
+def _with_maker(finding: Finding, masked: list[Finding]) -> Finding:
     """A bad value that came no further than to what expected another: the violation, with the line that made it."""
     made = next((one for one in masked if one.line is not None and one.op != ARGUMENT), None)
     if made is None:
@@ -54,16 +54,16 @@ def _made_by(finding: Finding, masked: list[Finding]) -> Finding:
     return replace(
         finding,
         seen="; ".join(text for text in (finding.seen, seen) if text),
-        chain=(f"{made.op} ({place})", _broken(finding)),
+        chain=(f"{made.op} ({place})", _violation_hop(finding)),
         hops=(made.tensor, None),
     )
 
 
-def _broken(finding: Finding) -> str:
+def _violation_hop(finding: Finding) -> str:
     return f"{finding.name} ({os.path.basename(finding.file or '?')}:{finding.line}, not as expected)"
 
 
-def _leading_to(finding: Finding, root: Finding) -> Finding:
+def _with_consequence(finding: Finding, root: Finding) -> Finding:
     """The finding of a violation with what came after it."""
     place = f"{os.path.basename(root.file)}:{root.line}" if root.file else "an unknown line"
     step = f" at step {root.step}" if root.step is not None and root.step >= 0 else ""
@@ -73,20 +73,20 @@ def _leading_to(finding: Finding, root: Finding) -> Finding:
     return replace(
         finding,
         seen="; ".join(text for text in (finding.seen, before) if text),
-        chain=(_broken(finding), *after),
+        chain=(_violation_hop(finding), *after),
         hops=(None, *(root.hops or (None,) * len(after))),
         path=root.path,
     )
 
 
-def _saw_bad(one: Violation) -> bool:
+def _saw_bad_value(one: Violation) -> bool:
     return one.rule == "finite" or "NaN" in one.found or "infinite" in one.found
 
 
 def violations_of(process: ProcessTrace) -> list[Violation]:
     """The first of each place and kind, or that which ended the program, with how often it came."""
     latest: dict[tuple[object, ...], tuple[Violation, int]] = {}
-    last = ended_by(process)
+    last = fatal_violation(process)
     for one in process.catalogue.violations:
         key = one.file, one.line, one.name, one.rule
         shown = latest[key][0] if key in latest and one is not last else one
@@ -99,7 +99,7 @@ def _finding(process: ProcessTrace, one: Violation, last: bool, others: bool) ->
     part = f" ({one.where})" if one.where else ""
     at = f" at step {one.step}" if one.step is not None and one.step >= 0 else ""
     return Finding(
-        cause=CAUSE,
+        cause=VIOLATION_CAUSE,
         confidence=1.0,
         severity="error",
         summary=f"{where}expects {one.expected} of {one.name}{part}{at}.",
@@ -113,13 +113,13 @@ def _finding(process: ProcessTrace, one: Violation, last: bool, others: bool) ->
         iteration=None,
         fix=one.change or "look at what computes it, and at the first values that broke it",
         evidence=(Evidence("out", one.name, "expect", "", None, _details(one), None),),
-        seen=_seen(one, last, others),
-        logged=last_logged(process, one.clock, one.step),
-        source=tuple(_around(process, one)),
+        seen=_occurrences(one, last, others),
+        logged=last_messages(process, one.clock, one.step),
+        source=tuple(_source_lines(process, one)),
     )
 
 
-def _seen(one: Violation, last: bool, others: bool) -> str | None:
+def _occurrences(one: Violation, last: bool, others: bool) -> str | None:
     """Return the count in words; empty if it is the only one."""
     if one.times == 1:
         return "it ended the program" if last and others else None
@@ -132,7 +132,7 @@ def _details(one: Violation) -> str:
     return amount + one.found + (f"; first at {one.first}" if one.amount and one.first else "")
 
 
-def _around(process: ProcessTrace, one: Violation) -> list[tuple[int, str]]:
+def _source_lines(process: ProcessTrace, one: Violation) -> list[tuple[int, str]]:
     if one.line is None:
         return []
     quoted = list(lines_around(process, Frame(one.file or "", one.line, one.function or "")))

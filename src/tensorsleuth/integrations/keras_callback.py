@@ -13,14 +13,14 @@ from typing import Any
 
 from tensorsleuth.core.finding import Finding
 from tensorsleuth.core.modes import DEFAULT_MODE, Mode
-from tensorsleuth.integrations.fit_recording import FitWatch
-from tensorsleuth.integrations.recorded_spans import Span, Spans
+from tensorsleuth.integrations.fit_filter import FitFilter, NumberFilter
+from tensorsleuth.integrations.fit_recording import FitRecording
 from tensorsleuth.recording import api
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.keras import internals as keras
 from tensorsleuth.recording.settings import DtypeFilter, make_settings
 from tensorsleuth.trace.storage import run_folder
-from tensorsleuth.ui.terminal import fit_report
+from tensorsleuth.ui.terminal import keras_progress
 
 
 class SleuthCallback:
@@ -39,7 +39,7 @@ class SleuthCallback:
     _supports_tf_logs = True  # Keras 2 need not turn logs into numbers for us
 
     def __new__(cls, *args: Any, **kwargs: Any) -> SleuthCallback:
-        kind: type[SleuthCallback] = _derived(cls, keras.callback_classes())  # type: ignore[arg-type]
+        kind: type[SleuthCallback] = _callback_class(cls, keras.callback_classes())  # type: ignore[arg-type]
         return super().__new__(kind)
 
     def __init__(
@@ -50,26 +50,26 @@ class SleuthCallback:
         op_regex: str | None = None,
         tensor_dtypes: DtypeFilter = None,
         *,
-        epochs: Span = None,
-        batches: Span = None,
+        epochs: NumberFilter = None,
+        batches: NumberFilter = None,
         stop_on_nan: bool = False,
         verbose: bool | None = None,
     ) -> None:
         self._settings = (logdir, mode, circular_buffer_size, op_regex, tensor_dtypes)
         make_settings(run_folder.logdir(os.fspath(logdir) if logdir is not None else None), *self._settings[1:])
-        self._spans = Spans(epochs, batches)
+        self._fit_filter = FitFilter(epochs, batches)
         self._stop_on_nan = stop_on_nan
         self._verbose = verbose
         self._model: Any = None
         self.params: Any = None
         self.validation_data = None
-        self._watch: FitWatch | None = None
+        self._recording: FitRecording | None = None
         self._depth = 0  # loops under way: evaluate in fit is one of two
         self._end_of_loop: Any = None
         self._epoch: int | None = None
-        self._counted = 0  # tensors at the begin of the epoch
+        self._tensors_before_epoch = 0  # tensors at the begin of the epoch
         self._batches = 0  # of this fit
-        self._seen = True  # is the batch that is under way
+        self._records_batch = True  # is the batch that is under way
         self._line: str | None = None  # to be printed once the progress bar has ended its own
         self._stopped: list[Finding] = []
 
@@ -78,17 +78,17 @@ class SleuthCallback:
     @property
     def run(self) -> Path | None:
         """The folder of the run; None before the first loop, and where it could not be made."""
-        return self._watch.run if self._watch is not None else None
+        return self._recording.run if self._recording is not None else None
 
     @property
     def findings(self) -> list[Finding]:
         """Return what did harm in the last loop, worst first; while it runs, so far."""
-        return self._watch.findings() if self._watch is not None else []
+        return self._recording.findings() if self._recording is not None else []
 
     @property
     def verdict(self) -> str:
         """`healthy`, `problem`, or `unknown` where nothing was recorded."""
-        if self._watch is None or self._watch.run is None:
+        if self._recording is None or self._recording.run is None:
             return "unknown"
         return "problem" if self.findings else "healthy"
 
@@ -108,14 +108,18 @@ class SleuthCallback:
         self._batches, self._stopped, self._line = 0, [], None
         self._depth = 0  # a fit before this one may have raised
         self._begin()
-        if self._watch is not None and not self._spans.everything:
-            self._watch.see(False)
+        if self._recording is not None and not self._fit_filter.records_all:
+            self._recording.set_recording(False)
 
     def on_train_end(self, logs: Any = None) -> None:
-        self._say_line()
+        self._print_line()
         self._end()
         if self._stopped:
-            harmless(fit_report.stopped, self._watch.diagnosis if self._watch is not None else None, self._stopped)
+            harmless(
+                keras_progress.show_stop_reason,
+                self._recording.diagnosis if self._recording is not None else None,
+                self._stopped,
+            )
 
     def on_test_begin(self, logs: Any = None) -> None:
         self._begin()
@@ -130,60 +134,62 @@ class SleuthCallback:
         self._end()
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        self._say_line()
+        self._print_line()
         self._epoch = epoch
-        self._counted = self._watch.tensors if self._watch is not None else 0
+        self._tensors_before_epoch = self._recording.tensors if self._recording is not None else 0
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        if self._watch is not None and self._is_verbose:
-            count = self._watch.tensors - self._counted
-            self._line = fit_report.epoch(epoch, count, self._watch.alarm, self._stopped)
+        if self._recording is not None and self._is_verbose:
+            count = self._recording.tensors - self._tensors_before_epoch
+            self._line = keras_progress.epoch_line(epoch, count, self._recording.alarm, self._stopped)
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        if self._watch is not None and not self._spans.everything:
-            self._seen = self._spans.wants(self._epoch, batch, batch + keras.batches_at_once(self._model) - 1)
-            self._watch.see(self._seen)
+        if self._recording is not None and not self._fit_filter.records_all:
+            self._records_batch = self._fit_filter.includes(
+                self._epoch, batch, batch + keras.batches_at_once(self._model) - 1
+            )
+            self._recording.set_recording(self._records_batch)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         self._batches += 1
-        if self._watch is not None:
-            harmless(self._look, self._watch, logs or {})
+        if self._recording is not None:
+            harmless(self._check_for_harm, self._recording, logs or {})
 
     # ---- how it is done
 
-    def _look(self, watch: FitWatch, logs: Mapping[str, Any]) -> None:
-        if not self._seen and not getattr(self._model, "run_eagerly", False):
-            watch.passed()
+    def _check_for_harm(self, watch: FitRecording, logs: Mapping[str, Any]) -> None:
+        if not self._records_batch and not getattr(self._model, "run_eagerly", False):
+            watch.count_unseen_step()
         if self._stop_on_nan and not self._stopped and watch.alarm:
-            self._stopped = watch.harm(self._batches, sure=not math.isfinite(float(logs.get("loss", 0.0))))
+            self._stopped = watch.harmful_findings(self._batches, sure=not math.isfinite(float(logs.get("loss", 0.0))))
             if self._stopped:
                 self._model.stop_training = True
 
     def _begin(self) -> None:
         self._depth += 1
         if self._depth == 1:
-            self._end_watch()
-            self._seen = True
-            self._watch = harmless(FitWatch, lambda: api.record(*self._settings))
+            self._end_recording()
+            self._records_batch = True
+            self._recording = harmless(FitRecording, lambda: api.record(*self._settings))
             around = keras.callback_list_around(sys._getframe(2), self)
             if around is not None:  # goes with its loop, also where that raised
-                self._end_of_loop = weakref.finalize(around, _ended, weakref.ref(self))
+                self._end_of_loop = weakref.finalize(around, _end_failed_loop, weakref.ref(self))
 
     def _end(self) -> None:
         self._depth -= 1
         if self._depth <= 0:
-            self._end_watch()
+            self._end_recording()
 
-    def _end_watch(self) -> None:
+    def _end_recording(self) -> None:
         if self._end_of_loop is not None:
             self._end_of_loop.detach()
-        if self._watch is not None:
-            harmless(self._watch.end)
+        if self._recording is not None:
+            harmless(self._recording.end)
 
-    def _say_line(self) -> None:
+    def _print_line(self) -> None:
         line, self._line = self._line, None
         if line is not None:
-            harmless(fit_report.say, line)
+            harmless(keras_progress.print_beside_bar, line)
 
     @property
     def _is_verbose(self) -> bool:
@@ -192,7 +198,7 @@ class SleuthCallback:
     # Keras 2 asks whether it has to call us for each batch.
 
     def _implements_train_batch_hooks(self) -> bool:
-        return self._stop_on_nan or not self._spans.everything
+        return self._stop_on_nan or not self._fit_filter.records_all
 
     def _implements_test_batch_hooks(self) -> bool:
         return False
@@ -201,16 +207,16 @@ class SleuthCallback:
         return False
 
 
-def _ended(callback: weakref.ref[SleuthCallback]) -> None:
+def _end_failed_loop(callback: weakref.ref[SleuthCallback]) -> None:
     """Keras's loop is gone without having said so: it raised."""
     one = callback()
     if one is not None:
         one._depth = 0
-        one._end_watch()
+        one._end_recording()
 
 
 @cache
-def _derived(cls: type[SleuthCallback], bases: tuple[type, ...]) -> type[SleuthCallback]:
+def _callback_class(cls: type[SleuthCallback], bases: tuple[type, ...]) -> type[SleuthCallback]:
     """Return the class as a callback of each Keras that is loaded."""
     missing = tuple(base for base in bases if not issubclass(cls, base))
     return type(cls.__name__, (cls, *missing), {"__doc__": cls.__doc__, "__module__": cls.__module__})

@@ -11,11 +11,11 @@ import tensorflow as tf
 
 from tensorsleuth.core.finding import Basis, Finding
 from tensorsleuth.core.modes import DEFAULT_MODE, Mode
-from tensorsleuth.integrations.session_recording import Span, tell
+from tensorsleuth.integrations.session_recording import SessionRecording, print_verdict
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.settings import DtypeFilter
 
-Steps = Collection[int] | Callable[[int], bool] | None
+RunFilter = Collection[int] | Callable[[int], bool] | None
 
 
 class SleuthHook(tf.compat.v1.train.SessionRunHook):
@@ -34,12 +34,12 @@ class SleuthHook(tf.compat.v1.train.SessionRunHook):
         circular_buffer_size: int | None = None,
         op_regex: str | None = None,
         tensor_dtypes: DtypeFilter = None,
-        steps: Steps = None,
+        run_filter: RunFilter = None,
         stop_on_nan: bool = False,
     ) -> None:
         buffer: dict[str, Any] = {"circular_buffer_size": circular_buffer_size}
-        self._span = Span(logdir, mode=mode, op_regex=op_regex, tensor_dtypes=tensor_dtypes, **buffer)
-        self._steps = steps
+        self._recording = SessionRecording(logdir, mode=mode, op_regex=op_regex, tensor_dtypes=tensor_dtypes, **buffer)
+        self._steps = run_filter
         self._stop_on_nan = stop_on_nan
         self._count = 0
         self.findings: tuple[Finding, ...] = ()  # of the run that was stopped
@@ -47,40 +47,40 @@ class SleuthHook(tf.compat.v1.train.SessionRunHook):
     @property
     def run(self) -> Path | None:
         """The folder of the latest recording: what `sleuth why` takes."""
-        return self._span.run
+        return self._recording.run
 
     def begin(self) -> None:
         """Start recording."""
         self._count = 0
-        self._span.begin()
+        self._recording.begin()
 
     def before_run(self, run_context: Any) -> None:
         """Look, or do not, at what is about to run."""
-        self._span.watch(self._is_wanted(self._count))
+        self._recording.set_recording(self._is_wanted(self._count))
         self._count += 1
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """See whether something went bad, where that is to stop the session."""
-        if self._stop_on_nan and harmless(self._harm):
+        if self._stop_on_nan and harmless(self._print_harm):
             run_context.request_stop()
 
     def end(self, session: Any) -> None:
         """The recording is complete."""
-        self._span.end()
+        self._recording.end()
 
     def close(self) -> None:
         """End the recording of a session that ended with an error: no hook hears of that."""
-        self._span.end()
+        self._recording.end()
 
     def _is_wanted(self, number: int) -> bool:
         if self._steps is None:
             return True
         return bool(self._steps(number)) if callable(self._steps) else number in self._steps
 
-    def _harm(self) -> bool:
-        diagnosis = self._span.diagnosis() if self._span.went_bad() else None
+    def _print_harm(self) -> bool:
+        diagnosis = self._recording.diagnosis() if self._recording.went_bad() else None
         if diagnosis is None or all(one.basis is not Basis.BAD_VALUE for one in diagnosis.findings):
             return False
         self.findings = diagnosis.findings
-        tell(diagnosis)
+        print_verdict(diagnosis)
         return True

@@ -14,16 +14,16 @@ from tensorsleuth.ui.terminal import console
 from tensorsleuth.ui.terminal.verdict import verdict
 
 
-class Span:
+class SessionRecording:
     """Starts a recording, or joins the one that is under way, which is then not its to end."""
 
     def __init__(self, logdir: str | os.PathLike[str] | None, **settings: Any) -> None:
         self._logdir = logdir
         self._settings = settings
         self._recording: Recording | None = None
-        self._own = False
-        self._bad = 0  # rows that were bad before the run
-        self._most = 0  # bad rows of one run, so far
+        self._is_owner = False
+        self._bad_before = 0  # rows that were bad before the run
+        self._max_bad_in_run = 0  # bad rows of one run, so far
 
     @property
     def run(self) -> Path | None:
@@ -31,18 +31,18 @@ class Span:
         return self._recording.path if self._recording is not None else None
 
     def begin(self) -> None:
-        self._own = not is_recording()
+        self._is_owner = not is_recording()
         self._recording = record(self._logdir, **self._settings)
-        self._bad = self._recording.bad_rows()
-        self._most = 0
+        self._bad_before = self._recording.bad_rows()
+        self._max_bad_in_run = 0
 
     def end(self) -> None:
         if self._recording is not None:
             self._recording.pause_sessions(False)
-            if self._own:
+            if self._is_owner:
                 self._recording.close()
 
-    def watch(self, wanted: bool) -> None:
+    def set_recording(self, wanted: bool) -> None:
         """Look at what sessions run from now on, or do not."""
         if self._recording is not None:
             self._recording.pause_sessions(not wanted)
@@ -52,8 +52,8 @@ class Span:
         if self._recording is None:
             return False
         seen = self._recording.bad_rows()
-        fresh, self._bad = seen - self._bad, seen
-        worse, self._most = fresh > self._most, max(fresh, self._most)
+        fresh, self._bad_before = seen - self._bad_before, seen
+        worse, self._max_bad_in_run = fresh > self._max_bad_in_run, max(fresh, self._max_bad_in_run)
         return worse
 
     def trace(self) -> Trace | None:
@@ -65,6 +65,6 @@ class Span:
         return diagnose(trace) if trace is not None else None
 
 
-def tell(diagnosis: Diagnosis) -> None:
+def print_verdict(diagnosis: Diagnosis) -> None:
     """Print a verdict, on stderr."""
-    console.remark(verdict(diagnosis))
+    console.show_on_stderr(verdict(diagnosis))

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.core.modes import DEFAULT_MODE, Mode
-from tensorsleuth.integrations.session_recording import Span
+from tensorsleuth.integrations.session_recording import SessionRecording
 from tensorsleuth.integrations.tensor_filters import TensorFilter
-from tensorsleuth.integrations.tfdbg_hooks import KEPT, Filtering, watch_settings
+from tensorsleuth.integrations.tfdbg_hooks import DEBUGGER_ROWS, FilterRunner, watch_settings
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.settings import DtypeFilter
 
@@ -35,15 +35,15 @@ class SleuthSession:
         tensor_dtypes: DtypeFilter = None,
     ) -> None:
         self._sess = sess
-        self._span = Span(
+        self._recording = SessionRecording(
             logdir, mode=mode, circular_buffer_size=circular_buffer_size, op_regex=op_regex, tensor_dtypes=tensor_dtypes
         )
-        self._span.begin()
+        self._recording.begin()
 
     @property
     def run_folder(self) -> Path | None:
         """The folder of the recording: what `sleuth why` takes."""
-        return self._span.run
+        return self._recording.run
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """`Session.run`."""
@@ -52,7 +52,7 @@ class SleuthSession:
     def close(self) -> None:
         """Close the session, and the recording."""
         self._sess.close()
-        self._span.end()
+        self._recording.end()
 
     def __enter__(self) -> SleuthSession:
         self._sess.__enter__()
@@ -62,7 +62,7 @@ class SleuthSession:
         try:
             self._sess.__exit__(*error)
         finally:
-            self._span.end()
+            self._recording.end()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._sess, name)
@@ -86,21 +86,21 @@ class LocalCLIDebugWrapperSession(SleuthSession):
         thread_name_filter: str | None = None,
         config_file_path: Any = False,
     ) -> None:
-        super().__init__(sess, dump_root, Mode.FULL_TENSOR, KEPT)
+        super().__init__(sess, dump_root, Mode.FULL_TENSOR, DEBUGGER_ROWS)
         self._threads = re.compile(thread_name_filter or "")
-        self._filtering = Filtering(self._span)
+        self._filter_runner = FilterRunner(self._recording)
 
     def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
         """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
-        self._filtering.add_tensor_filter(filter_name, tensor_filter)
+        self._filter_runner.add_tensor_filter(filter_name, tensor_filter)
 
     def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """`Session.run`, then the filters."""
-        self._span.watch(bool(self._threads.match(threading.current_thread().name)))
+        self._recording.set_recording(bool(self._threads.match(threading.current_thread().name)))
         try:
             return super().run(fetches, feed_dict, options, run_metadata)
         finally:
-            harmless(self._filtering.after_run)
+            harmless(self._filter_runner.after_run)
 
 
 class DumpingDebugWrapperSession(SleuthSession):

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.layout.rows import EventFlag
-from tensorsleuth.trace.process.process import ProcessTrace, Tensor
+from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 from tensorsleuth.trace.reader import Trace
 
 
@@ -38,7 +38,7 @@ class Datum:
 
 
 TensorFilter = Callable[[Any, Any], Any]
-_for_all: dict[str, TensorFilter] = {}
+_global_filters: dict[str, TensorFilter] = {}
 
 
 def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
@@ -51,18 +51,18 @@ def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
 
 def add_tensor_filter(filter_name: str, tensor_filter: TensorFilter) -> None:
     """Have every hook and session made from now on ask this filter too."""
-    _for_all[_named(filter_name)] = _checked(tensor_filter)
+    _global_filters[_check_name(filter_name)] = _check_filter(tensor_filter)
 
 
-class Filters:
+class TensorFilters:
     """The filters of one hook. Each is told of once: of the first tensor that it holds for."""
 
     def __init__(self) -> None:
-        self._filters: dict[str, TensorFilter] = {"has_inf_or_nan": has_inf_or_nan, **_for_all}
+        self._filters: dict[str, TensorFilter] = {"has_inf_or_nan": has_inf_or_nan, **_global_filters}
         self._since = 0  # time of the last row that was looked at
 
     def add(self, filter_name: str, tensor_filter: TensorFilter) -> None:
-        self._filters[_named(filter_name)] = _checked(tensor_filter)
+        self._filters[_check_name(filter_name)] = _check_filter(tensor_filter)
 
     @property
     def only_health(self) -> bool:
@@ -72,7 +72,7 @@ class Filters:
     def hits(self, trace: Trace) -> list[tuple[str, Datum]]:
         """The filters that hold for something that was computed since the last time, and for what."""
         found: dict[str, Datum] = {}
-        for datum, value in (pair for process in trace.processes for pair in self._new(process)):
+        for datum, value in (pair for process in trace.processes for pair in self._new_tensors(process)):
             for name, holds in self._filters.items():
                 if name not in found and holds(datum, value):
                     found[name] = datum
@@ -80,7 +80,7 @@ class Filters:
             del self._filters[name]
         return list(found.items())
 
-    def _new(self, process: ProcessTrace) -> Iterator[tuple[Datum, Any]]:
+    def _new_tensors(self, process: ProcessTrace) -> Iterator[tuple[Datum, Any]]:
         events = process.events
         wanted = (events["time"] > self._since) & (events["flags"] & EventFlag.LOOKED != 0)
         if self.only_health:
@@ -92,17 +92,17 @@ class Filters:
                 yield _datum(process, events[index], tensor), process.value(int(index))
 
 
-def _datum(process: ProcessTrace, row: Any, tensor: Tensor) -> Datum:
-    frame = tensor.site.frame if tensor.site is not None else None
+def _datum(process: ProcessTrace, row: Any, tensor_info: TensorInfo) -> Datum:
+    frame = tensor_info.site.frame if tensor_info.site is not None else None
     return Datum(
-        tensor.name,
-        tensor.output,
-        tensor.type,
+        tensor_info.name,
+        tensor_info.output,
+        tensor_info.type,
         dtype_of(int(row["dtype"])).name,
         process.shape_of(row),
         bool(row["flags"] & EventFlag.BAD),
         process.step_of(row),
-        int(row["iteration"]) if tensor.eager is None else 0,
+        int(row["iteration"]) if tensor_info.eager is None else 0,
         process.device_of(row),
         int(row["time"]),
         frame.file if frame is not None else None,
@@ -110,13 +110,13 @@ def _datum(process: ProcessTrace, row: Any, tensor: Tensor) -> Datum:
     )
 
 
-def _named(name: Any) -> str:
+def _check_name(name: Any) -> str:
     if not isinstance(name, str) or not name:
         raise ValueError(f"the name of a tensor filter is {name!r}; it must be a text.")
     return name
 
 
-def _checked(tensor_filter: Any) -> TensorFilter:
+def _check_filter(tensor_filter: Any) -> TensorFilter:
     if not callable(tensor_filter):
         raise TypeError(f"a tensor filter is {tensor_filter!r}; it must be a function of (datum, tensor).")
     return tensor_filter  # type: ignore[no-any-return]

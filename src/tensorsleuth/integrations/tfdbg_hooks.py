@@ -11,20 +11,20 @@ from typing import Any
 
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.integrations.session_hook import SleuthHook
-from tensorsleuth.integrations.session_recording import Span, tell
-from tensorsleuth.integrations.tensor_filters import Filters, TensorFilter
+from tensorsleuth.integrations.session_recording import SessionRecording, print_verdict
+from tensorsleuth.integrations.tensor_filters import TensorFilter, TensorFilters
 from tensorsleuth.recording.harmless import complain, harmless
 from tensorsleuth.ui.terminal import console
 
-KEPT = 200_000  # rows that a debugger looks back on: after every run it reads them
+DEBUGGER_ROWS = 200_000  # rows that a debugger looks back on: after every run it reads them
 
 
-class Filtering:
+class FilterRunner:
     """Asks filters after each run, tells of those that hold, and opens the debugger where somebody sits before it."""
 
-    def __init__(self, span: Span, tensor_filter_fn: TensorFilter | None = None) -> None:
-        self._span = span
-        self._filters = Filters()
+    def __init__(self, session_recording: SessionRecording, tensor_filter_fn: TensorFilter | None = None) -> None:
+        self._recording = session_recording
+        self._filters = TensorFilters()
         self._went_bad = False
         if tensor_filter_fn is not None:
             self._filters.add("tensor_filter_fn", tensor_filter_fn)
@@ -35,10 +35,10 @@ class Filtering:
 
     def after_run(self) -> list[str]:
         """The names of the filters that hold now and did not before."""
-        went_bad = self._span.went_bad()
+        went_bad = self._recording.went_bad()
         if self._filters.only_health and not went_bad:
             return []
-        trace = self._span.trace()
+        trace = self._recording.trace()
         hits = self._filters.hits(trace) if trace is not None else []
         for name, datum in hits:
             where = f" at {datum.file}:{datum.line}" if datum.file else ""
@@ -48,19 +48,19 @@ class Filtering:
         return [name for name, _ in hits]
 
     def _show(self) -> None:
-        diagnosis = self._span.diagnosis()
+        diagnosis = self._recording.diagnosis()
         if diagnosis is not None:
-            tell(diagnosis)
+            print_verdict(diagnosis)
         if sys.stdin.isatty() and sys.stdout.isatty():
-            open_debugger(self._span)
+            open_debugger(self._recording)
 
 
-def open_debugger(span: Span) -> None:
+def open_debugger(session_recording: SessionRecording) -> None:
     """The terminal debugger on what has been recorded so far."""
     from tensorsleuth.ui.debugger.debugger import Debugger
     from tensorsleuth.ui.tui.app import open_debugger as show
 
-    trace = span.trace()
+    trace = session_recording.trace()
     if trace is not None:
         show(Debugger(trace))
 
@@ -83,16 +83,16 @@ class _FilteringHook(_TfdbgHook):
     def __init__(
         self, logdir: str | None, thread_name_filter: str | None, tensor_filter_fn: TensorFilter | None
     ) -> None:
-        super().__init__(logdir, thread_name_filter, mode=Mode.FULL_TENSOR, circular_buffer_size=KEPT)
-        self._filtering = Filtering(self._span, tensor_filter_fn)
+        super().__init__(logdir, thread_name_filter, mode=Mode.FULL_TENSOR, circular_buffer_size=DEBUGGER_ROWS)
+        self._filter_runner = FilterRunner(self._recording, tensor_filter_fn)
 
     def add_tensor_filter(self, filter_name: str, tensor_filter: TensorFilter) -> None:
         """Ask a filter too: a function of (datum, tensor) that says whether to stop there."""
-        self._filtering.add_tensor_filter(filter_name, tensor_filter)
+        self._filter_runner.add_tensor_filter(filter_name, tensor_filter)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Ask the filters."""
-        harmless(self._filtering.after_run)
+        harmless(self._filter_runner.after_run)
 
 
 class LocalCLIDebugHook(_FilteringHook):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tensorsleuth.core.layout.rows import EventKind
-from tensorsleuth.live.watch.variables import Variables
+from tensorsleuth.live.watch.variables import WatchedVariables
 from tensorsleuth.native import loader
 from tensorsleuth.recording.backends.sink import tensor_view
 from tensorsleuth.recording.eager import tape_gradients
@@ -15,9 +15,9 @@ from tensorsleuth.recording.functions.descriptions import captured_variables
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.observer import Alarm, FunctionCall, Observer
 from tensorsleuth.recording.recorder import Recorder
-from tensorsleuth.recording.structure.tensor_roles import Subjects, TracedGradients
+from tensorsleuth.recording.structure.tensor_roles import TensorRoles, TracedGradients
 from tensorsleuth.recording.tensorflow import internals as tf
-from tensorsleuth.recording.tensorflow.graph_points import LETTERBOX
+from tensorsleuth.recording.tensorflow.graph_points import LETTERBOX_NAME
 
 
 class SeriesObserver(Observer):
@@ -28,9 +28,9 @@ class SeriesObserver(Observer):
         self._traced = TracedGradients()
         self._met: set[str] = set()  # functions whose variables are known
         self._native: loader.Native | None = None
-        self._variables: Variables | None = None
+        self._variables: WatchedVariables | None = None
         self.recorder: Recorder | None = None
-        self.subjects = Subjects(self._traced, lambda uid: None)
+        self.subjects = TensorRoles(self._traced, lambda uid: None)
 
     # ---- where it watches
 
@@ -40,8 +40,8 @@ class SeriesObserver(Observer):
             if self.recorder is not None or not self._can_watch(recorder) or native is None:
                 return
             self.recorder, self._native = recorder, native
-            self._variables = Variables(native)
-            self.subjects = Subjects(self._traced, recorder.variables.path_of)
+            self._variables = WatchedVariables(native)
+            self.subjects = TensorRoles(self._traced, recorder.variables.path_of)
             self._met.clear()
             self._begin_recording(recorder, native)
             recorder.attach(self)
@@ -86,7 +86,7 @@ class SeriesObserver(Observer):
 
     def _note_trained(self, step: int) -> None:
         if self._variables is not None:
-            self._variables.trained(step)
+            self._variables.after_training(step)
 
     def _end_step(self, step: int) -> None:
         raise NotImplementedError
@@ -108,18 +108,18 @@ class SeriesObserver(Observer):
             return
         self._met.add(name)
         for number, (variable, trainable) in captured_variables(find(), self.recorder.variables.path_of).items():
-            is_ours = LETTERBOX in variable
+            is_ours = LETTERBOX_NAME in variable
             if number < len(inputs) and isinstance(inputs[number], tf.EagerTensor) and not is_ours:
                 handle = inputs[number]
                 self._add_variable(self._name_of(variable.removesuffix(":0"), handle), handle, trainable)
 
     def on_gradients(self, sources: Any, gradients: Any) -> Alarm:
         """A tape has given gradients: named where a function is traced, looked at where code is eager."""
-        for source, gradient in tape_gradients.pairs(sources, gradients):
+        for source, gradient in tape_gradients.gradient_pairs(sources, gradients):
             if self.recorder is None or not self._follows(source):
                 continue
-            name = self._name_of(tape_gradients.name_of(source), tape_gradients.handle_of(source))
-            self.recorder.variables.named(source)
+            name = self._name_of(tape_gradients.source_name(source), tape_gradients.handle_of(source))
+            self.recorder.variables.note_source(source)
             if isinstance(gradient, tf.EagerTensor):
                 handle = tape_gradients.handle_of(source)
                 if handle is not None:
@@ -146,8 +146,8 @@ class SeriesObserver(Observer):
         self._traced.add(gradient, name)
 
 
-def saw_eager(native: loader.Native, saw: Callable[..., Any], series: int, tensor: Any) -> None:
+def measure_eager(native: loader.Native, saw: Callable[..., Any], series: int, tensor: Any) -> None:
     """Look at an eager tensor, which belongs to the call that was noted last."""
     view, array = tensor_view(tensor)
-    saw(series, view, loader.Where(native.latest_call(), 0, 0, 0, EventKind.EAGER))
+    saw(series, view, loader.RowPlace(native.latest_call(), 0, 0, 0, EventKind.EAGER))
     del array  # held its memory until here

@@ -21,7 +21,7 @@ LOOK = "libsleuth_look.so"  # beside it: what looks at values, for where there i
 LOOK_SOURCES = ("kernels/health*.cc", "kernels/rows_look.cc")
 TENSORFLOW = "libtensorflow_framework.so.2"
 
-COMPILE = [
+COMPILE_OPTIONS = [
     "-O3",
     "-fPIC",
     "-std=c++17",
@@ -33,9 +33,9 @@ COMPILE = [
     f"-I{SOURCES}",
 ]
 WERROR = "SLEUTH_WERROR"  # set by the Makefile; another compiler's new warning must not break somebody's `pip install`
-LINK = ["-shared", "-static-libstdc++", "-static-libgcc", "-Wl,--no-as-needed"]
+LINK_OPTIONS = ["-shared", "-static-libstdc++", "-static-libgcc", "-Wl,--no-as-needed"]
 # A symbol that this TensorFlow lacks shows when the library is loaded, not in the middle of training.
-LINK += ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack"]
+LINK_OPTIONS += ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack"]
 # The C++ runtime is linked in and, as all else, kept private, so that it cannot meet TensorFlow's.
 EXPORTS = "{ global: sleuth_*; TF_InitGraph; local: *; };"
 LOOK_EXPORTS = "{ global: sleuth_*; local: *; };"
@@ -93,7 +93,7 @@ def compile_sources(compiler: str, scratch: Path) -> list[Path]:
 
 def compile_flags() -> list[str]:
     """The options of every source; where `$SLEUTH_WERROR` is set, a warning is an error."""
-    return [*COMPILE, "-Werror"] if os.environ.get(WERROR) else COMPILE
+    return [*COMPILE_OPTIONS, "-Werror"] if os.environ.get(WERROR) else COMPILE_OPTIONS
 
 
 def link(compiler: str, scratch: Path, objects: list[Path]) -> Path:
@@ -101,7 +101,7 @@ def link(compiler: str, scratch: Path, objects: list[Path]) -> Path:
     stub, exports, library = scratch / TENSORFLOW, scratch / "exports.map", scratch / "libsleuth.so"
     run([compiler, "-shared", "-nostdlib", f"-Wl,-soname,{TENSORFLOW}", "-o", stub, "-x", "c++", os.devnull])
     exports.write_text(EXPORTS)
-    run([compiler, *LINK, *named(library, exports), *objects, stub])
+    run([compiler, *LINK_OPTIONS, *output_options(library, exports), *objects, stub])
     return library
 
 
@@ -111,11 +111,11 @@ def link_look(compiler: str, scratch: Path) -> Path:
     sources = [source for pattern in LOOK_SOURCES for source in sorted(SOURCES.glob(pattern))]
     objects = [scratch / source.with_suffix(".o").name for source in sources]
     exports.write_text(LOOK_EXPORTS)
-    run([compiler, *LINK, *named(library, exports), *objects])
+    run([compiler, *LINK_OPTIONS, *output_options(library, exports), *objects])
     return library
 
 
-def named(library: Path, exports: Path) -> list[str | Path]:
+def output_options(library: Path, exports: Path) -> list[str | Path]:
     return [f"-Wl,-soname,{library.name}", f"-Wl,--version-script={exports}", "-o", library]
 
 

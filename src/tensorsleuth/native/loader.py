@@ -26,13 +26,13 @@ LIBRARY = Path(__file__).with_name("libsleuth.so")
 INSTRUCTION_SETS = ("portable", "AVX2")
 
 
-def files_in(folder: Any) -> tuple[bytes, ...]:
+def trace_paths(folder: Any) -> tuple[bytes, ...]:
     """The paths that a plan begins with."""
     names = ("events.bin", "calls.bin", "shapes.bin", "value_rows.bin", "values.bin")
     return tuple(str(folder / name).encode() for name in names)
 
 
-class Plan(ctypes.Structure):
+class SessionPlan(ctypes.Structure):
     """SessionPlan in recording.h."""
 
     _fields_ = [
@@ -51,7 +51,7 @@ class Plan(ctypes.Structure):
     ]
 
 
-class Call(ctypes.Structure):
+class CallRow(ctypes.Structure):
     """Call in rows.h."""
 
     _fields_ = [
@@ -81,7 +81,7 @@ class TensorView(ctypes.Structure):
     ]
 
 
-class Where(ctypes.Structure):
+class RowPlace(ctypes.Structure):
     """The place of a row, as in recording.h."""
 
     _fields_ = [
@@ -93,7 +93,7 @@ class Where(ctypes.Structure):
     ]
 
 
-class Health(ctypes.Structure):
+class NativeHealth(ctypes.Structure):
     """Health in rows.h."""
 
     _fields_ = [
@@ -112,7 +112,7 @@ class Health(ctypes.Structure):
     ]
 
 
-class Rule(ctypes.Structure):
+class ElementRule(ctypes.Structure):
     """Rule in checked.cc."""
 
     _fields_ = [
@@ -129,16 +129,16 @@ class Rule(ctypes.Structure):
 
 
 # Called with the plan, the number of an element that may break it, and its parts; writes why, answers what to do.
-Tell = ctypes.CFUNCTYPE(c_int, c_int64, c_int64, c_int, POINTER(TensorView), c_void_p, c_int)
+CheckedCallback = ctypes.CFUNCTYPE(c_int, c_int64, c_int64, c_int, POINTER(TensorView), c_void_p, c_int)
 
 # Called on the thread that computed a tensor, where a condition on it holds; not 0: the hit for which to stop.
-Hit = ctypes.CFUNCTYPE(c_int, c_int, POINTER(TensorView), POINTER(Where), POINTER(Health))
+BreakCallback = ctypes.CFUNCTYPE(c_int, c_int, POINTER(TensorView), POINTER(RowPlace), POINTER(NativeHealth))
 
 # Number of a message, how many values it has, they themselves.
-Print = ctypes.CFUNCTYPE(None, c_int64, c_int, POINTER(TensorView))
+LogCallback = ctypes.CFUNCTYPE(None, c_int64, c_int, POINTER(TensorView))
 
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
-    "sleuth_open": (c_int, [POINTER(Plan)]),
+    "sleuth_open": (c_int, [POINTER(SessionPlan)]),
     "sleuth_open_threads": (c_int, [c_char_p]),
     "sleuth_begin_call": (None, [c_uint32, c_uint64, c_int64, c_uint64]),
     "sleuth_end_call": (None, [c_uint64]),
@@ -149,14 +149,14 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_alarm": (c_uint64, []),
     "sleuth_bad": (c_uint64, []),
     "sleuth_next_call": (c_uint64, []),
-    "sleuth_call": (None, [POINTER(Call)]),
-    "sleuth_note": (c_int, [POINTER(TensorView), c_int, POINTER(Where)]),
-    "sleuth_note_summary": (None, [c_void_p, c_void_p, POINTER(TensorView), c_int, POINTER(Where)]),
+    "sleuth_call": (None, [POINTER(CallRow)]),
+    "sleuth_note": (c_int, [POINTER(TensorView), c_int, POINTER(RowPlace)]),
+    "sleuth_note_summary": (None, [c_void_p, c_void_p, POINTER(TensorView), c_int, POINTER(RowPlace)]),
     "sleuth_set_step": (None, [c_int64]),
     "sleuth_guard": (None, [c_int, c_uint64]),
     "sleuth_take_bad": (c_uint64, [c_uint64, c_void_p, c_uint64]),
     "sleuth_set_suspicious": (None, [c_int]),
-    "sleuth_break_tell": (None, [Hit]),
+    "sleuth_break_tell": (None, [BreakCallback]),
     "sleuth_break_set": (c_int, [c_int, c_int, c_int, POINTER(c_double), c_int]),
     "sleuth_break_activate": (None, [c_int, c_int, c_int]),
     "sleuth_break_on": (None, [c_uint32, c_uint64]),
@@ -165,7 +165,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_break_drain": (c_int, [c_int]),
     "sleuth_break_change": (c_double, []),
     "sleuth_break_take_stop": (c_int, []),
-    "sleuth_break_judge": (None, [c_uint64, POINTER(TensorView), POINTER(Where)]),
+    "sleuth_break_judge": (None, [c_uint64, POINTER(TensorView), POINTER(RowPlace)]),
     "sleuth_watch_open": (c_int, [c_char_p, c_char_p, c_char_p, c_uint64, c_uint64, c_uint64]),
     "sleuth_watch_activate": (None, [c_int]),
     "sleuth_watch_set": (None, [c_uint32, c_int64, c_uint32]),
@@ -173,10 +173,10 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_watch_forget": (None, []),
     "sleuth_watch_due": (c_int, [c_uint32]),
     "sleuth_watch_rows": (c_uint64, []),
-    "sleuth_watch_saw": (None, [c_uint32, POINTER(TensorView), POINTER(Where)]),
+    "sleuth_watch_saw": (None, [c_uint32, POINTER(TensorView), POINTER(RowPlace)]),
     "sleuth_watch_variable": (
         None,
-        [c_uint32, c_uint32, POINTER(TensorView), POINTER(TensorView), POINTER(Where)],
+        [c_uint32, c_uint32, POINTER(TensorView), POINTER(TensorView), POINTER(RowPlace)],
     ),
     "sleuth_watch_text": (None, [c_uint32, c_char_p, c_uint64, c_uint32, POINTER(TensorView)]),
     "sleuth_inside_open": (c_int, [c_char_p, c_char_p, c_char_p, c_uint64, c_uint64, c_uint64]),
@@ -185,14 +185,14 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_inside_set": (None, [c_uint32, c_uint32, c_int]),
     "sleuth_inside_on": (None, [c_uint32, c_uint32]),
     "sleuth_inside_forget": (None, []),
-    "sleuth_inside_saw": (None, [c_uint32, POINTER(TensorView), POINTER(Where)]),
-    "sleuth_inside_rows": (None, [c_uint32, POINTER(TensorView), POINTER(Where)]),
+    "sleuth_inside_saw": (None, [c_uint32, POINTER(TensorView), POINTER(RowPlace)]),
+    "sleuth_inside_rows": (None, [c_uint32, POINTER(TensorView), POINTER(RowPlace)]),
     "sleuth_attention": (c_uint64, [POINTER(TensorView), c_int, c_void_p, c_uint64]),
-    "sleuth_log_tell": (None, [Print]),
+    "sleuth_log_tell": (None, [LogCallback]),
     "sleuth_log_drain": (c_int, [c_int]),
     "sleuth_text": (c_uint64, [POINTER(TensorView), c_uint64, POINTER(c_void_p)]),
-    "sleuth_checked_tell": (None, [Tell]),
-    "sleuth_checked_plan": (c_int64, [POINTER(Rule), c_int]),
+    "sleuth_checked_tell": (None, [CheckedCallback]),
+    "sleuth_checked_plan": (c_int64, [POINTER(ElementRule), c_int]),
     "sleuth_checked_drain": (c_int, [c_int]),
     "sleuth_call_of_step": (c_uint64, [c_uint64]),
     "sleuth_latest_call": (c_uint64, []),
@@ -225,7 +225,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_expect_abandon": (None, []),
     "sleuth_expect_judge": (c_int, [c_void_p, c_void_p, c_void_p]),
 }
-_UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
+_SIGNATURES_UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_python_ready": (c_int, []),
     "sleuth_hooks": (py_object, [py_object, c_uint64, c_int]),
     "sleuth_forget_places": (None, []),
@@ -236,7 +236,7 @@ _UNDER_GIL: dict[str, tuple[Any, list[Any]]] = {
     "sleuth_made": (None, [c_uint64, c_uint32]),
     "sleuth_note_reads": (None, [py_object, c_void_p, c_void_p, c_void_p, c_int, c_void_p]),
     "sleuth_any_bad": (c_int, [py_object]),
-    "sleuth_born": (None, [py_object, c_int, POINTER(Where)]),
+    "sleuth_born": (None, [py_object, c_int, POINTER(RowPlace)]),
 }
 
 
@@ -245,7 +245,7 @@ class Native:
 
     def __init__(self, path: Path) -> None:
         free, held = ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
-        for library, signatures in ((free, _SIGNATURES), (held, _UNDER_GIL)):
+        for library, signatures in ((free, _SIGNATURES), (held, _SIGNATURES_UNDER_GIL)):
             for name, (result, arguments) in signatures.items():
                 function = getattr(library, name)
                 function.restype, function.argtypes = result, arguments
@@ -265,12 +265,12 @@ def load() -> Native | None:
     return native if native.python_ready() else None
 
 
-def load_if_there() -> Native | None:
+def load_with_tensorflow() -> Native | None:
     """The library where TensorFlow has been imported; it needs what that has loaded, and must not load it by itself."""
     return load() if hasattr(sys.modules.get("tensorflow"), "__version__") else None
 
 
-def why_not() -> str:
+def load_error() -> str:
     """Return why the library could not be loaded, in one line."""
     try:
         Native(LIBRARY)

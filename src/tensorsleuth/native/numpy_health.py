@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.dtypes import DType, Kind, dtype_of
+from tensorsleuth.core.dtypes import DType, DTypeKind, dtype_of
 from tensorsleuth.core.layout.rows import NO_INDEX
 from tensorsleuth.core.modes import Mode
 
 
-class Health(NamedTuple):
+class TensorHealth(NamedTuple):
     """The health of one tensor. Fields that the mode does not count are 0."""
 
     elements: int
@@ -35,22 +35,22 @@ class Health(NamedTuple):
     first_bad: int = int(NO_INDEX)
 
 
-def look(data: Array | bytes | bytearray | memoryview, tf_dtype: int, mode: int) -> Health:
+def measure_health(data: Array | bytes | bytearray | memoryview, tf_dtype: int, mode: int) -> TensorHealth:
     """The health of a tensor, given as an array or as its bytes, and TensorFlow's number of its dtype."""
     array = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
     dtype = dtype_of(tf_dtype)
     elements = array.nbytes // dtype.itemsize if dtype.itemsize else array.size
-    if mode < Mode.CURT_HEALTH or dtype.kind is Kind.OTHER:
-        return Health(elements)
+    if mode < Mode.CURT_HEALTH or dtype.kind is DTypeKind.OTHER:
+        return TensorHealth(elements)
     with np.errstate(all="ignore"):  # a signalling NaN is what we are here for
         values = _decode(np.ascontiguousarray(array).reshape(-1).view(np.uint8), dtype)
-        return _look(values, mode)
+        return _measure(values, mode)
 
 
-def _look(values: Array, mode: int) -> Health:
+def _measure(values: Array, mode: int) -> TensorHealth:
     sizes = _modulus(values) if np.iscomplexobj(values) else values
     finite = np.isfinite(sizes)
-    found = Health(values.size)
+    found = TensorHealth(values.size)
     if not finite.all():
         found = found._replace(first_bad=int(np.argmin(finite)))
     if mode >= Mode.CONCISE_HEALTH:
@@ -62,7 +62,7 @@ def _look(values: Array, mode: int) -> Health:
     return found
 
 
-def _count_bad(found: Health, sizes: Array) -> Health:
+def _count_bad(found: TensorHealth, sizes: Array) -> TensorHealth:
     infinite = np.isinf(sizes)
     return found._replace(
         neg_inf=int(np.count_nonzero(infinite & (sizes < 0))),
@@ -71,13 +71,13 @@ def _count_bad(found: Health, sizes: Array) -> Health:
     )
 
 
-def _count_good(found: Health, real: Array, sizes: Array) -> Health:
+def _count_good(found: TensorHealth, real: Array, sizes: Array) -> TensorHealth:
     neg, zero = int(np.count_nonzero(real < 0)), int(np.count_nonzero(sizes == 0))
     low, high = (float(sizes.min()), float(sizes.max())) if sizes.size else (math.nan, math.nan)
     return found._replace(neg=neg, zero=zero, pos=sizes.size - neg - zero, min=low, max=high)
 
 
-def _add_moments(found: Health, sizes: Array) -> Health:
+def _add_moments(found: TensorHealth, sizes: Array) -> TensorHealth:
     if not sizes.size:
         return found._replace(mean=math.nan, std=math.nan)
     _, exponent = math.frexp(max(abs(found.min), abs(found.max)))
@@ -104,7 +104,7 @@ def _decode(raw: npt.NDArray[np.uint8], dtype: DType) -> Array:
         return np.left_shift(raw.view(np.uint16), 16, dtype=np.uint32).view(np.float32)
     if dtype.number in _FLOAT8:
         return _float8_values(dtype.number)[raw]
-    if dtype.kind is Kind.BOOL:
+    if dtype.kind is DTypeKind.BOOL:
         return raw.astype(np.bool_).astype(np.uint8)
     return raw.view(dtype.name.removeprefix("q"))
 

@@ -26,7 +26,7 @@ HEALTH = np.dtype(
         ("first_bad", "<u8"),
     ]
 )
-_NUMBERS = {dtype.name: number for number, dtype in DTYPES.items()}
+_DTYPE_NUMBERS = {dtype.name: number for number, dtype in DTYPES.items()}
 
 
 @cache
@@ -53,16 +53,16 @@ def load() -> ctypes.CDLL | None:
 
 def is_number(dtype: np.dtype[Any]) -> bool:
     """Can the kernels read it."""
-    return dtype.name in _NUMBERS and dtype.isnative and dtype.kind in "fiubcV"
+    return dtype.name in _DTYPE_NUMBERS and dtype.isnative and dtype.kind in "fiubcV"
 
 
-def look_rows(array: Array, mode: Mode = Mode.FULL_HEALTH, together: int = 1) -> npt.NDArray[Any]:
+def health_of_rows(array: Array, mode: Mode = Mode.FULL_HEALTH, together: int = 1) -> npt.NDArray[Any]:
     """One HEALTH for each row of a numeric array, or for so many rows together; the range is that of finite values."""
     flat, each = np.ascontiguousarray(array).reshape(-1), max(1, array[:1].size) * together
     found = np.zeros(-(-flat.size // each), HEALTH)
-    library, number = load(), _NUMBERS[array.dtype.name]
+    library, number = load(), _DTYPE_NUMBERS[array.dtype.name]
     if library is None:
-        return _twin(flat, each, mode, found)
+        return _health_in_numpy(flat, each, mode, found)
     whole, size, start = flat.size // each, each * flat.itemsize, flat.ctypes.data
     library.sleuth_look_rows(start, whole, each, size, number, int(mode), found.ctypes.data)
     if whole < len(found):  # the last is shorter
@@ -103,10 +103,10 @@ def _crc32c_slowly(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def _twin(flat: Array, each: int, mode: Mode, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _health_in_numpy(flat: Array, each: int, mode: Mode, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
     for place in range(len(found)):
         row = flat[place * each : (place + 1) * each]
-        found[place] = tuple(numpy_health.look(row, _NUMBERS[flat.dtype.name], mode))
+        found[place] = tuple(numpy_health.measure_health(row, _DTYPE_NUMBERS[flat.dtype.name], mode))
     return found
 
 

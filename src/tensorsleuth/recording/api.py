@@ -14,18 +14,18 @@ from typing import Any, Protocol
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.modes import DEFAULT_MODE, Mode
 from tensorsleuth.recording import default_observers
-from tensorsleuth.recording.handle import Ending
+from tensorsleuth.recording.handle import Handle
 from tensorsleuth.recording.harmless import complain, harmless
 from tensorsleuth.recording.settings import DtypeFilter, Settings, make_settings
-from tensorsleuth.recording.uncaught_exceptions import uncaught
+from tensorsleuth.recording.uncaught_exceptions import uncaught_exception
 from tensorsleuth.trace.storage import run_folder
 
 _active: Recording | None = None
-_guardian: Guardian | None = None
+_guardian: GuardProtocol | None = None
 _observers: Any = None  # observers.ObserverRegistry, once there has been one
 
 
-class Guardian(Protocol):
+class GuardProtocol(Protocol):
     """The guard, which watches through the recording where there is one, and by itself where there is none."""
 
     @property
@@ -43,7 +43,7 @@ class Guardian(Protocol):
         """It has ended."""
 
 
-class Recording(Ending):
+class Recording(Handle):
     """A recording under way. Ends with `close()`, with its `with` block, or with the program."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Recording(Ending):
                 complain(f"the recording did not end cleanly: {error!r}")
             if self.path is not None and not self._injected:
                 with contextlib.suppress(OSError):
-                    run_folder.write_end(self.path, 1 if uncaught() is not None else 0)
+                    run_folder.write_end(self.path, 1 if uncaught_exception() is not None else 0)
             if _guardian is not None:
                 harmless(_guardian.stand_alone)
 
@@ -114,7 +114,7 @@ def record(
     settings = make_settings(folder, mode, circular_buffer_size, op_regex, tensor_dtypes, inside_every=inside_every)
     if _active is not None and _active._implied:
         _active.close()
-    return _active_like(settings) or _start(settings, lambda: run_folder.create(folder, sys.argv or ["python"]))
+    return _active_if_same(settings) or _start(settings, lambda: run_folder.create(folder, sys.argv or ["python"]))
 
 
 def record_lightly() -> Recording | None:
@@ -124,11 +124,11 @@ def record_lightly() -> Recording | None:
     """
     if _active is not None:
         return None
-    from tensorsleuth.recording.functions.minimal_probes import Sentinel
+    from tensorsleuth.recording.functions.minimal_probes import MinimalSelection
 
     settings = make_settings(run_folder.logdir(None), Mode.CURT_HEALTH, inside_every=0)
     make_run = lambda: run_folder.create(Path(settings.logdir), sys.argv or ["python"])  # noqa: E731
-    return _start(settings, make_run, selection=Sentinel(settings, True))
+    return _start(settings, make_run, selection=MinimalSelection(settings, True))
 
 
 def enable_dump_debug_info(
@@ -158,8 +158,8 @@ def step(number: int) -> Iterator[None]:
     """Say that what runs in this block is training step `number`."""
     if not isinstance(number, int):
         raise SleuthError(f"step({number!r}): a step is an integer.")
-    recorder = recorder_now()
-    with recorder.steps.said(number) if recorder is not None else contextlib.nullcontext():
+    recorder = active_recorder()
+    with recorder.steps.user_step(number) if recorder is not None else contextlib.nullcontext():
         yield
 
 
@@ -168,12 +168,12 @@ def start_injected(run: Path, settings: Settings) -> None:
     _start(settings, lambda: run, injected=True)
 
 
-def under_way() -> Recording | None:
+def active_recording() -> Recording | None:
     """The recording that is under way."""
     return _active
 
 
-def recorder_now() -> Any:
+def active_recorder() -> Any:
     """Return the active recorder: of the recording, else of the guard, else of observers in memory."""
     recorder = _recorder()
     return recorder if recorder is not None or _observers is None else _observers.recorder
@@ -185,10 +185,10 @@ def _recorder() -> Any:
     return _guardian.recorder if _guardian is not None else None
 
 
-def set_guardian(guardian: Guardian | None) -> Any:
+def set_guardian(guard_protocol: GuardProtocol | None) -> Any:
     """Have the guard watch along, or not any more. Returns the recorder of the recording under way."""
     global _guardian
-    _guardian = guardian
+    _guardian = guard_protocol
     return _active._recorder if _active is not None else None
 
 
@@ -225,7 +225,7 @@ def changing_recorder() -> Iterator[None]:
             _observers.attach(_recorder())
 
 
-def _active_like(settings: Settings) -> Recording | None:
+def _active_if_same(settings: Settings) -> Recording | None:
     """The recording under way; an error where it was asked for with other settings."""
     if _active is None or _active._injected:
         return _active
@@ -239,7 +239,7 @@ def _active_like(settings: Settings) -> Recording | None:
 
 
 def _start(settings: Settings, make_run: Any, injected: bool = False, selection: Any = None) -> Recording:
-    need_tensorflow()
+    require_tensorflow()
     if settings.inside_every:
         harmless(_add_default_observers)
     with changing_recorder():
@@ -247,7 +247,7 @@ def _start(settings: Settings, make_run: Any, injected: bool = False, selection:
 
 
 def _add_default_observers() -> None:
-    for make in default_observers.MAKERS:
+    for make in default_observers.FACTORIES:
         add_observer(make())
 
 
@@ -273,11 +273,11 @@ def _start_recorder(settings: Settings, make_run: Any, injected: bool, light: An
     if guardian is not None:
         guardian.join(recorder)
     atexit.register(_active.close)
-    os.register_at_fork(after_in_parent=_say_fork, after_in_child=_forget)
+    os.register_at_fork(after_in_parent=_note_fork, after_in_child=_abandon_in_child)
     return _active
 
 
-def need_tensorflow() -> None:
+def require_tensorflow() -> None:
     """An error that says what to do where there is none, or too old a one."""
     try:
         import tensorflow
@@ -294,12 +294,12 @@ def need_tensorflow() -> None:
         )
 
 
-def _say_fork() -> None:
+def _note_fork() -> None:
     if _active is not None and _active._recorder is not None:
         _active._recorder.forked()
 
 
-def _forget() -> None:
+def _abandon_in_child() -> None:
     """In a forked child: the files are the parent's."""
     global _active
     if _active is not None and _active._recorder is not None:

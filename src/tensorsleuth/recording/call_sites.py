@@ -11,39 +11,39 @@ from types import CodeType, FrameType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tensorsleuth.recording.tensorflow.autograph import written
+from tensorsleuth.recording.tensorflow.autograph import original_frame
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter, FrameKey
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_PROGRAMS_OF_OURS = os.path.join(_PACKAGE, "demo") + os.sep
+_DEMO_FOLDER = os.path.join(_PACKAGE, "demo") + os.sep
 _STDLIB = os.path.abspath(sysconfig.get_paths()["stdlib"]) + os.sep
 _FRAMEWORKS = ("tensorflow", "keras", "tf_keras", "tensorflow_estimator", "numpy", "absl", "wrapt", "optree")
 
 
 @cache
-def is_framework(path: str) -> bool:
+def is_framework_file(path: str) -> bool:
     """TensorFlow, Keras, ourselves and the standard library: never shown as the cause."""
     if path.startswith(_PACKAGE):
-        return not path.startswith(_PROGRAMS_OF_OURS)
+        return not path.startswith(_DEMO_FOLDER)
     if path.startswith("<frozen") or (path.startswith(_STDLIB) and not _is_installed(path)):
         return True
-    return any(f"{os.sep}{part}{os.sep}{name}{os.sep}" in path for part in _INSTALLED for name in _FRAMEWORKS)
+    return any(f"{os.sep}{part}{os.sep}{name}{os.sep}" in path for part in _INSTALL_FOLDERS for name in _FRAMEWORKS)
 
 
-_INSTALLED = ("site-packages", "dist-packages")
+_INSTALL_FOLDERS = ("site-packages", "dist-packages")
 
 
 def _is_installed(path: str) -> bool:
-    return any(f"{os.sep}{part}{os.sep}" in path for part in _INSTALLED)
+    return any(f"{os.sep}{part}{os.sep}" in path for part in _INSTALL_FOLDERS)
 
 
 @cache
-def is_user(path: str) -> bool:
+def is_user_file(path: str) -> bool:
     """The program's own files; packages it has installed count only where nothing nearer is found."""
-    return not is_framework(path) and not _is_installed(path)
+    return not is_framework_file(path) and not _is_installed(path)
 
 
-class Sites:
+class CallSites:
     """Interns call stacks without TensorFlow's frames in the way."""
 
     def __init__(self, catalog: CatalogWriter) -> None:
@@ -51,14 +51,17 @@ class Sites:
         self._known: dict[tuple[FrameKey, ...], int] = {}
         self._places: dict[tuple[int, ...], int] = {}  # by the addresses of code objects, and where in them
         self._alive: dict[int, CodeType] = {}  # so that no address is used again
-        self._starts: WeakKeyDictionary[Any, tuple[FrameKey, ...]] = WeakKeyDictionary()
+        self._thread_starts: WeakKeyDictionary[Any, tuple[FrameKey, ...]] = WeakKeyDictionary()
 
     def intern(self, frames: Iterable[FrameKey]) -> int:
         """The id of a stack, outermost frame first; frames of frameworks are left out unless there are no others."""
         whole = tuple(frames)
         known = self._known.get(whole)
         if known is None:
-            kept = tuple(frame for frame in map(written, whole) if frame and not is_framework(frame[0])) or whole[-1:]
+            kept = (
+                tuple(frame for frame in map(original_frame, whole) if frame and not is_framework_file(frame[0]))
+                or whole[-1:]
+            )
             known = self._known[whole] = self._catalog.site(kept)
         return known
 
@@ -68,22 +71,22 @@ class Sites:
         if traceback is None:  # read from a saved model: no Python made it
             return 0
         frames = [(frame.filename, frame.lineno, frame.name) for frame in traceback.get_user_frames()]
-        if self._starts and not any(is_user(frame[0]) for frame in frames):
+        if self._thread_starts and not any(is_user_file(frame[0]) for frame in frames):
             started = self._start_of(op.graph)  # type: ignore[attr-defined]
             if started:
                 return self._catalog.site((*started, *frames[-1:]))
         return self.intern(frames)
 
-    def threads_start(self, graph: object) -> None:
+    def note_thread_start(self, graph: object) -> None:
         """Other threads are about to make ops in this graph: what calls for them is not on their stacks."""
-        found = (written(frame) for frame in reversed(list(_frames(sys._getframe(1)))))
-        self._starts[graph] = tuple(frame for frame in found if frame and is_user(frame[0]))
+        found = (original_frame(frame) for frame in reversed(list(_frames(sys._getframe(1)))))
+        self._thread_starts[graph] = tuple(frame for frame in found if frame and is_user_file(frame[0]))
 
     def _start_of(self, graph: Any) -> tuple[FrameKey, ...]:
         """The line that started the threads in which a graph, or one around it, was made."""
-        while graph is not None and graph not in self._starts:
+        while graph is not None and graph not in self._thread_starts:
             graph = getattr(graph, "outer_graph", None)
-        return self._starts[graph] if graph is not None else ()
+        return self._thread_starts[graph] if graph is not None else ()
 
     def of_caller(self, depth: int = 1) -> int:
         """The site of the Python code that is running now."""
@@ -116,7 +119,7 @@ def _frames(frame: FrameType | None) -> Iterator[FrameKey]:
 def caller_line() -> tuple[str | None, int | None]:
     """File and line of the program that is running now."""
     for frame in _frames(sys._getframe(1)):
-        found = written(frame)
-        if found is not None and is_user(found[0]):
+        found = original_frame(frame)
+        if found is not None and is_user_file(found[0]):
             return found[0], found[1]
     return None, None

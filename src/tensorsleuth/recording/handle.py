@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from types import TracebackType
 from typing import Generic, TypeVar
 
-E = TypeVar("E", bound="Ending")
+E = TypeVar("E", bound="Handle")
 T = TypeVar("T")
 
 
-class Ending(ABC):
+class Handle(ABC):
     """Ends with its `with` block, where it has not before."""
 
     @abstractmethod
@@ -26,20 +26,20 @@ class Ending(ABC):
         self._end()
 
 
-class Removable(Ending, Generic[T]):
+class RemovableHandle(Handle, Generic[T]):
     """Stands for one of several that may be taken away in any order."""
 
     def __init__(self, held: T) -> None:
-        self._held: T | None = held
+        self._target: T | None = held
 
     @abstractmethod
-    def _take_away(self, held: T) -> None: ...
+    def _on_remove(self, held: T) -> None: ...
 
     def remove(self) -> None:
         """Take it away. Removing twice does nothing."""
-        held, self._held = self._held, None
+        held, self._target = self._target, None
         if held is not None:
-            self._take_away(held)
+            self._on_remove(held)
 
     def _end(self) -> None:
         self.remove()

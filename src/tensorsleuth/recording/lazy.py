@@ -15,11 +15,11 @@ class Lazy(Generic[T]):
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._lock = threading.RLock()
-        self.made: T | None = None
+        self.value: T | None = None
 
     def __call__(self) -> T:
-        if self.made is None:
+        if self.value is None:
             with self._lock:
-                if self.made is None:
-                    self.made = self._make()
-        return self.made
+                if self.value is None:
+                    self.value = self._make()
+        return self.value

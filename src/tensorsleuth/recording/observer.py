@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tensorsleuth.recording.eager.op_sites import Place
+from tensorsleuth.recording.eager.op_sites import OpSite
 from tensorsleuth.recording.functions.probes import Selection
-from tensorsleuth.recording.functions.watched_functions import Watched
+from tensorsleuth.recording.functions.watched_functions import WatchedCopy
 from tensorsleuth.recording.harmless import harmless
 
 Alarm = BaseException | None  # what to raise in the program
-STOPPED = "tensorsleuth: a value that is not finite"  # how a probe fails where the guard is strict; see probe.cc
+GUARD_STOP_MESSAGE = (
+    "tensorsleuth: a value that is not finite"  # how a probe fails where the guard is strict; see probe.cc
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +22,13 @@ class FunctionCall:
     """A function that is being called."""
 
     name: str
-    ran: str  # the name of what runs for it
+    run_name: str  # the name of what runs for it
     inputs: Sequence[Any]
     number: int
     began: int
-    place: Place
-    watched: Watched | None
-    flight: Any = None  # what it began with, where it may be run again
+    place: OpSite
+    watched: WatchedCopy | None
+    replayable: Any = None  # what it began with, where it may be run again
     trains: bool = False  # does it compute gradients and write variables
 
 
@@ -136,11 +138,11 @@ class Observers:
 
     def _collect(self) -> None:
         """Tuples, made anew: a thread that is going through the old one is not disturbed."""
-        for hook in HOOKS:
+        for hook in HOOK_NAMES:
             setattr(self, hook, tuple(getattr(one, hook) for one in self._all if implements(one, hook)))
 
 
-HOOKS = tuple(Observers.__annotations__)
+HOOK_NAMES = tuple(Observers.__annotations__)
 
 
 def implements(observer: Observer, hook: str) -> bool:

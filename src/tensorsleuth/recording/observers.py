@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.recording.functions.function_def import Definition
-from tensorsleuth.recording.functions.probes import LookInGraph, Selection
+from tensorsleuth.recording.functions.probes import GraphModes, Selection
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.observer import Observer
 from tensorsleuth.recording.recorder import Recorder
@@ -24,23 +24,23 @@ class ObserverSelection(Selection):
     base: Selection
     observer: Any  # is told of the places
 
-    def in_eager(self, op: str, first: int, outputs: int) -> None:
-        self.base.in_eager(op, first, outputs)
+    def note_eager_site(self, op: str, first: int, outputs: int) -> None:
+        self.base.note_eager_site(op, first, outputs)
         self.observer.placed_eager(op, first, outputs)
 
-    def refused(self, function: str, why: str) -> None:
-        self.base.refused(function, why)
+    def note_refused(self, function: str, why: str) -> None:
+        self.base.note_refused(function, why)
         self.observer.refused(function, why)
 
-    def in_function(self, definition: Definition) -> LookInGraph:
-        return self.base.in_function(definition)
+    def for_function(self, definition: Definition) -> GraphModes:
+        return self.base.for_function(definition)
 
 
 @dataclass(frozen=True)
-class Nothing(Selection):
+class EmptySelection(Selection):
     """Looks at nothing: observers add what they need."""
 
-    def look(self, op: str, dtype: int) -> Mode | None:
+    def mode_for(self, op: str, dtype: int) -> Mode | None:
         return None
 
 
@@ -59,7 +59,7 @@ class ObserverRegistry:
         """One more, on this recorder; on the one in memory where that is None."""
         self._observers.append(observer)
         try:
-            recorder = self._own() if recorder is None and observer.needs_recorder else recorder
+            recorder = self._memory_recorder() if recorder is None and observer.needs_recorder else recorder
             if recorder is not None:
                 observer.attach(recorder)
         except BaseException:
@@ -72,18 +72,18 @@ class ObserverRegistry:
             self._observers.remove(observer)
             observer.detach()
         if not any(other.needs_recorder for other in self._observers):
-            self._give_up()
+            self._close_recorder()
 
     def detach(self) -> None:
         """The recorder is about to be another."""
         for observer in self._observers:
             harmless(observer.detach)
-        harmless(self._give_up)
+        harmless(self._close_recorder)
 
     def attach(self, recorder: Any) -> None:
         """It is this one now; None where nobody else watches."""
         needed = any(observer.needs_recorder for observer in self._observers)
-        recorder = harmless(self._own) if recorder is None and needed else recorder
+        recorder = harmless(self._memory_recorder) if recorder is None and needed else recorder
         for observer in self._observers if recorder is not None else ():
             harmless(observer.attach, recorder)
 
@@ -93,14 +93,14 @@ class ObserverRegistry:
             self.recorder.abandon()
         self._observers, self.recorder, self._folder = [], None, None
 
-    def _own(self) -> Recorder:
+    def _memory_recorder(self) -> Recorder:
         if self.recorder is None:
             settings = Settings("", Mode.NO_TENSOR, probe=make_settings(".").probe)
             self._folder = memory_folder()
-            self.recorder = Recorder(self._folder, settings, Nothing(settings), memory_plan())
+            self.recorder = Recorder(self._folder, settings, EmptySelection(settings), memory_plan())
         return self.recorder
 
-    def _give_up(self) -> None:
+    def _close_recorder(self) -> None:
         recorder, self.recorder = self.recorder, None
         folder, self._folder = self._folder, None
         if recorder is not None and folder is not None:

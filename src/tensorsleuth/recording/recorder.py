@@ -15,47 +15,47 @@ from typing import Any
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.core.version import TRACE_FORMAT, VERSION
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.recording.backends.backends import Chooser, Means
+from tensorsleuth.recording.backends.backends import Backend, BackendChooser
 from tensorsleuth.recording.backends.sink import NativeSink
-from tensorsleuth.recording.call_sites import Sites, is_user
-from tensorsleuth.recording.cluster.remote_functions import JOB, Remote
-from tensorsleuth.recording.cluster.strategies import Strategies, is_later_replica, task_of_environment
+from tensorsleuth.recording.call_sites import CallSites, is_user_file
+from tensorsleuth.recording.cluster.remote_functions import JOB_PREFIX, RemoteTasks
+from tensorsleuth.recording.cluster.strategies import StrategyNotes, is_later_replica, task_of_environment
 from tensorsleuth.recording.eager.callbacks import EagerCallbacks
-from tensorsleuth.recording.eager.op_sites import Places
-from tensorsleuth.recording.eager.texts import Texts
-from tensorsleuth.recording.eager.unused_variables import LeftOut
-from tensorsleuth.recording.functions.descriptions import Describer
-from tensorsleuth.recording.functions.function_library import Library
+from tensorsleuth.recording.eager.op_sites import OpSites
+from tensorsleuth.recording.eager.text_inputs import TextInputs
+from tensorsleuth.recording.eager.unused_variables import UnusedVariables
+from tensorsleuth.recording.functions.descriptions import FunctionDescriber
+from tensorsleuth.recording.functions.function_library import FunctionLibrary
 from tensorsleuth.recording.functions.probes import Selection, selection_for
-from tensorsleuth.recording.functions.watched_functions import Functions
+from tensorsleuth.recording.functions.watched_functions import WatchedFunctions
 from tensorsleuth.recording.harmless import harmless
-from tensorsleuth.recording.keras.fit_batches import Batches
+from tensorsleuth.recording.keras.fit_batches import FitProgress
 from tensorsleuth.recording.keras.patches import KerasPatches
 from tensorsleuth.recording.keras.variable_paths import KerasVariables
 from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.observer import Observer, Observers, implements
-from tensorsleuth.recording.replay.replay_buffer import Flights
-from tensorsleuth.recording.replay.replay_inputs import Keeper
+from tensorsleuth.recording.replay.replay_buffer import ReplayBuffer
+from tensorsleuth.recording.replay.replay_inputs import ReplayStore
 from tensorsleuth.recording.replay.replayer import Replayer
-from tensorsleuth.recording.replay.save_step import Saver
-from tensorsleuth.recording.replay.variable_readings import Readings
+from tensorsleuth.recording.replay.save_step import StepSaver
+from tensorsleuth.recording.replay.variable_readings import VariableReadings
 from tensorsleuth.recording.sessions.entry_points import SessionCalls
-from tensorsleuth.recording.sessions.runs import SessionRuns
+from tensorsleuth.recording.sessions.session_runs import SessionRuns
+from tensorsleuth.recording.sessions.session_values import SessionValues
 from tensorsleuth.recording.sessions.sessions import Sessions, UnwatchedSessions
-from tensorsleuth.recording.sessions.values import SessionValues
 from tensorsleuth.recording.settings import Settings
-from tensorsleuth.recording.steps import Steps
-from tensorsleuth.recording.structure.name_scopes import Scopes
+from tensorsleuth.recording.steps import StepCounter
+from tensorsleuth.recording.structure.name_scopes import NameScopes
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import patches
 from tensorsleuth.recording.tensorflow.gradient_marks import GradientTracker
-from tensorsleuth.recording.uncaught_exceptions import ThreadDeaths, describe, uncaught
-from tensorsleuth.trace.process.remote_rows import serves
+from tensorsleuth.recording.uncaught_exceptions import ThreadExceptions, describe_exception, uncaught_exception
+from tensorsleuth.trace.process.remote_rows import serves_file
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 from tensorsleuth.trace.storage.files import Folder
 from tensorsleuth.trace.storage.size_plan import TracePlan, make_plan
 
-_sessions = itertools.count(1)
+_session_numbers = itertools.count(1)
 
 
 class Recorder:
@@ -68,117 +68,121 @@ class Recorder:
         self.settings = settings
         self.selection = self._base = selection or selection_for(settings)
         self.observers = Observers()
-        self._session = next(_sessions)
+        self._session = next(_session_numbers)
         self._patches = patches.Patches()
-        self._seeing = patches.Patches()  # what comes and goes with pauses
-        self._threads = ThreadDeaths(self._thread_died)
-        self._values = patches.Patches()  # what only observers of values of Python need
+        self._pausable_patches = patches.Patches()  # what comes and goes with pauses
+        self._threads = ThreadExceptions(self._thread_died)
+        self._value_patches = patches.Patches()  # what only observers of values of Python need
         if isinstance(folder, Path):
             folder.mkdir(parents=True, exist_ok=True)
         self._plan = plan or make_plan(settings.circular_buffer_size, settings.mode is Mode.FULL_TENSOR)
-        self.catalog = CatalogWriter(folder, is_user, self._plan.catalog_bytes)
-        means = Chooser(settings, folder, self._session, self._plan, self.catalog).choose()
+        self.catalog = CatalogWriter(folder, is_user_file, self._plan.catalog_bytes)
+        means = BackendChooser(settings, folder, self._session, self._plan, self.catalog).choose()
         self.sink = means.sink
-        self.steps = Steps(self.sink.set_step, self.observers)
+        self.steps = StepCounter(self.sink.set_step, self.observers)
         self._is_closed = False
         self._catalog_meta(means)
         self._watch(means)
 
-    def _watch(self, means: Means) -> None:
-        self.sites = sites = Sites(self.catalog)
-        self.scopes = scopes = Scopes(self.catalog, self.sink)
+    def _watch(self, backend: Backend) -> None:
+        self.sites = sites = CallSites(self.catalog)
+        self.scopes = scopes = NameScopes(self.catalog, self.sink)
         self.variables = KerasVariables(self.catalog)
-        keras = KerasPatches(self._patches, Lazy(lambda: Batches(self.sink)), self.variables, self.steps.plan)
-        self.places = Places(self.catalog, sites, self.selection, scopes, self._name_devices, keras.look)
-        self._plan_parts(means)
+        keras = KerasPatches(self._patches, Lazy(lambda: FitProgress(self.sink)), self.variables, self.steps.plan)
+        self.places = OpSites(self.catalog, sites, self.selection, scopes, self._name_devices, keras.apply)
+        self._plan_parts(backend)
         watching = self.catalog, sites, self.places, self._functions, self.steps, self.sink
-        seeing = self.observers, self._remote, self._flights, self._texts
+        seeing = self.observers, self._remote, self._replay_buffer, self._texts
         self.callbacks = callbacks = EagerCallbacks(*watching, *seeing)
         patches.watch_removals(self._patches, self._removed)
         patches.exclude_our_frames(self._patches, tf.traceback_utils)
-        keras.look()
+        keras.apply()
         patches.watch_gradients(self._patches, GradientTracker(self.sink))
         patches.watch_tapes(self._patches, self._forward_pass, self._gradients_computed, self.observers)
         patches.watch_scopes(self._patches, scopes)
         if self._texts is not None:
             patches.watch_python_functions(self._patches, self._texts, sites.of_caller)
         patches.watch_sessions(self._patches, self._sessions)
-        patches.watch_strategies(self._patches, lambda extended: self._strategies().used(extended), self._serves)
-        self._hooks = cache(lambda real: means.hooks(real, callbacks))
+        patches.watch_strategies(self._patches, lambda extended: self._strategies().note_use(extended), self._serves)
+        self._hooks = cache(lambda real: backend.hooks(real, callbacks))
         self.resume()
 
-    def _plan_parts(self, means: Means) -> None:
+    def _plan_parts(self, backend: Backend) -> None:
         """Build the parts that many programs never need when they are first needed."""
         looks = isinstance(self.folder, Path) and Mode.CURT_HEALTH <= self.settings.mode <= Mode.FULL_TENSOR
-        self._functions = Lazy(lambda: self._make_functions(means))
-        make_keeper = means.keeper
-        self._flights = Lazy(lambda: self._make_flights(make_keeper)) if make_keeper is not None else None
-        self._remote = Lazy(lambda: Remote(self.folder, self.catalog, means.probe == "host"))
-        self._texts = Lazy(lambda: Texts(self.catalog, self.sink, self._is_elsewhere)) if looks else None
-        self._left_out = Lazy(lambda: LeftOut(self.catalog, self.variables.frozen))
-        self._strategies = Lazy(lambda: Strategies(self.catalog.meta, self.sites.threads_start))
-        self._sessions = Lazy(lambda: self._make_sessions(means))
+        self._functions = Lazy(lambda: self._make_functions(backend))
+        make_keeper = backend.make_store
+        self._replay_buffer = Lazy(lambda: self._make_replay_buffer(make_keeper)) if make_keeper is not None else None
+        self._remote = Lazy(lambda: RemoteTasks(self.folder, self.catalog, backend.probe == "host"))
+        self._texts = Lazy(lambda: TextInputs(self.catalog, self.sink, self._is_remote)) if looks else None
+        self._unused_variables = Lazy(lambda: UnusedVariables(self.catalog, self.variables.frozen_uids))
+        self._strategies = Lazy(lambda: StrategyNotes(self.catalog.meta, self.sites.note_thread_start))
+        self._sessions = Lazy(lambda: self._make_sessions(backend))
         self._are_sessions_paused = False
 
-    def _make_functions(self, means: Means) -> Functions:
-        library = Library(self.catalog, self._describer(), self._session, means.keeper is not None)
-        flight = self.settings.mode is Mode.FLIGHT and means.keeper is not None
-        functions = Functions(library, self.selection, means.prober, flight, self._replay_selection)
-        functions.keeps = self._keeps_steps()
+    def _make_functions(self, backend: Backend) -> WatchedFunctions:
+        function_library = FunctionLibrary(
+            self.catalog, self._describer(), self._session, backend.make_store is not None
+        )
+        flight = self.settings.mode is Mode.FLIGHT and backend.make_store is not None
+        watched_functions = WatchedFunctions(
+            function_library, self.selection, backend.prober, flight, self._replay_selection
+        )
+        watched_functions.keeps_all_inputs = self._keeps_steps()
         if self._is_closed:  # a thread is late
-            functions.close()
-        return functions
+            watched_functions.close()
+        return watched_functions
 
-    def _describer(self) -> Describer:
-        return Describer(self.sites, self.scopes, self.variables.frozen)
+    def _describer(self) -> FunctionDescriber:
+        return FunctionDescriber(self.sites, self.scopes, self.variables.frozen_uids)
 
-    def _is_elsewhere(self, device: str) -> bool:
-        return JOB in device and self._remote().task(device) is not None
+    def _is_remote(self, device: str) -> bool:
+        return JOB_PREFIX in device and self._remote().task(device) is not None
 
     def _removed(self, function: str) -> None:
-        if self._functions.made is not None:
-            self._functions.made.forget(function)
+        if self._functions.value is not None:
+            self._functions.value.forget(function)
 
     @property
-    def functions(self) -> Functions:
+    def functions(self) -> WatchedFunctions:
         """The watched copies of functions."""
         return self._functions()
 
     @property
-    def flights(self) -> Flights | None:
+    def replay_buffer(self) -> ReplayBuffer | None:
         """Return the replayer, which runs calls again. It needs the native library."""
-        return self._flights() if self._flights is not None else None
+        return self._replay_buffer() if self._replay_buffer is not None else None
 
     @property
     def can_replay(self) -> bool:
-        return self._flights is not None
+        return self._replay_buffer is not None
 
     def resume(self) -> None:
         """See what the program runs, from now on."""
-        if not self._seeing:
-            patches.watch_conversions(self._seeing, self.callbacks.feeds.converted)
-            patches.watch_eager(self._seeing, self._hooks)
+        if not self._pausable_patches:
+            patches.watch_conversions(self._pausable_patches, self.callbacks.feeds.note_conversion)
+            patches.watch_eager(self._pausable_patches, self._hooks)
 
     def pause(self) -> None:
         """Let it run unseen for a while: as fast as bare. Scopes and gradients of what it traces are still noted."""
         if not any(observer.sees_all for observer in self.observers):
-            self._seeing.undo()
+            self._pausable_patches.undo()
 
-    def _make_flights(self, make_keeper: Callable[[], Keeper]) -> Flights:
+    def _make_replay_buffer(self, make_keeper: Callable[[], ReplayStore]) -> ReplayBuffer:
         keeper = make_keeper()
-        saver = Saver(self.folder, self.functions.library, keeper) if isinstance(self.folder, Path) else None
-        readings = Readings(self.catalog, self.places, keeper)
+        saver = StepSaver(self.folder, self.functions.library, keeper) if isinstance(self.folder, Path) else None
+        variable_readings = VariableReadings(self.catalog, self.places, keeper)
         watching = self.catalog, self.functions, self.places, self.sink, keeper
         replayer = Replayer(*watching, saver, lambda: self.steps.number)
-        return Flights(self.catalog, self.functions, keeper, readings, replayer, self.observers)
+        return ReplayBuffer(self.catalog, self.functions, keeper, variable_readings, replayer, self.observers)
 
     def attach(self, observer: Observer) -> None:
         """Have an observer watch along, from now on."""
         self.observers.add(observer)
         if observer.sees_all:
             self.resume()
-        if self.observers.on_python_value and not self._values:
-            patches.watch_values(self._values, self.observers)
+        if self.observers.on_python_value and not self._value_patches:
+            patches.watch_values(self._value_patches, self.observers)
         if implements(observer, "selection"):
             self.select()
 
@@ -186,7 +190,7 @@ class Recorder:
         """Have it watch no more."""
         self.observers.remove(observer)
         if not self.observers.on_python_value:
-            self._values.undo()
+            self._value_patches.undo()
         if implements(observer, "selection"):
             self.select()
 
@@ -197,9 +201,9 @@ class Recorder:
             selection = observer.selection(selection)
         self.selection = selection
         self.places.select(selection)
-        if self._functions.made is not None:
-            self._functions.made.keeps = self._keeps_steps()
-            self._functions.made.select(selection)
+        if self._functions.value is not None:
+            self._functions.value.keeps_all_inputs = self._keeps_steps()
+            self._functions.value.select(selection)
         self.sink.forget_places()
 
     def _replay_selection(self) -> Selection | None:
@@ -211,7 +215,7 @@ class Recorder:
 
     def save_step(self, call: int) -> bool:
         """Save a call that is under way when it has ended; False where that cannot be."""
-        flights = self._flights.made if self._flights is not None else None
+        flights = self._replay_buffer.value if self._replay_buffer is not None else None
         return flights is not None and isinstance(self.folder, Path) and flights.save(call)
 
     def keep_values(self, bound: int) -> None:
@@ -220,29 +224,29 @@ class Recorder:
             self.sink.keep_values(self.folder, bound)
             self.catalog.meta({"value_bytes": bound})
 
-    def _make_sessions(self, means: Means) -> SessionCalls:
-        sessions = self._watched_sessions(means)
+    def _make_sessions(self, backend: Backend) -> SessionCalls:
+        sessions = self._watched_sessions(backend)
         sessions.paused = self._are_sessions_paused
         return SessionCalls(sessions)
 
-    def _watched_sessions(self, means: Means) -> Sessions | UnwatchedSessions:
-        if means.optimizing is None or not isinstance(means.sink, NativeSink):
+    def _watched_sessions(self, backend: Backend) -> Sessions | UnwatchedSessions:
+        if backend.optimizer_library is None or not isinstance(backend.sink, NativeSink):
             return UnwatchedSessions(self.catalog)
-        values = SessionValues(self.places, means.sink)
-        watching = self.catalog, self.sites, self._describer(), self._base, self._session, means.optimizing
+        values = SessionValues(self.places, backend.sink)
+        watching = self.catalog, self.sites, self._describer(), self._base, self._session, backend.optimizer_library
         runs = SessionRuns(*watching, values)
         return Sessions(self.catalog, self.sites, self.places, self.steps, runs, self.observers)
 
     def _gradients_computed(self, tape: Any, sources: Any) -> None:
         self.steps.gradients_computed()
-        harmless(self._left_out().differentiated, tape, sources)
+        harmless(self._unused_variables().note_gradients, tape, sources)
 
     def _forward_pass(self) -> None:
         if not is_later_replica():
             self.steps.forward_pass()
 
     def _thread_died(self, error: BaseException) -> None:
-        if isinstance(error, tf.Failures):
+        if isinstance(error, tf.TensorFlowErrors):
             self.catalog.meta({"thread_died_of": str(getattr(error, "message", error))})
 
     def note_violation(self, violation: Violation) -> None:
@@ -252,8 +256,8 @@ class Recorder:
     def pause_sessions(self, paused: bool) -> None:
         """Look at nothing that sessions run, or at all again."""
         self._are_sessions_paused = paused
-        if self._sessions.made is not None:
-            self._sessions.made.sessions.paused = paused
+        if self._sessions.value is not None:
+            self._sessions.value.sessions.paused = paused
 
     def _name_devices(self) -> None:
         devices = tf.devices()
@@ -265,9 +269,9 @@ class Recorder:
         """This process runs functions for others: it says so, so that they may send it watched ones."""
         self.catalog.meta({"task": {"type": job, "index": index, "of": 0}})
         if isinstance(self.folder, Path):
-            (self.folder / serves(job, index)).touch()
+            (self.folder / serves_file(job, index)).touch()
 
-    def _catalog_meta(self, means: Means) -> None:
+    def _catalog_meta(self, backend: Backend) -> None:
         self.catalog.meta(
             {
                 "version": TRACE_FORMAT,
@@ -279,8 +283,8 @@ class Recorder:
                 "tensorflow": ".".join(map(str, tf.version())),
                 "settings": self.settings.describe(),
                 "started": time.time(),
-                "kernel": means.kernel,
-                "probe": means.probe,
+                "kernel": backend.kernel,
+                "probe": backend.probe,
                 "value_bytes": self._plan.value_bytes,
             }
         )
@@ -291,8 +295,8 @@ class Recorder:
 
     def abandon(self) -> None:
         """In a forked child: leave TensorFlow as it was, and the parent's files alone."""
-        self._values.undo()
-        self._seeing.undo()
+        self._value_patches.undo()
+        self._pausable_patches.undo()
         self._patches.undo()
         patches.unwatch_gradients()
         self._threads.close()
@@ -303,21 +307,21 @@ class Recorder:
         self._is_closed = True
         for observer in self.observers:
             harmless(observer.detach)
-        self._seeing.undo()
+        self._pausable_patches.undo()
         self._patches.undo()
         patches.unwatch_gradients()
-        if self._flights is not None and self._flights.made is not None:
-            self._flights.made.close()
+        if self._replay_buffer is not None and self._replay_buffer.value is not None:
+            self._replay_buffer.value.close()
         self._threads.close()
-        if self._texts is not None and self._texts.made is not None:
-            harmless(self._texts.made.close)
+        if self._texts is not None and self._texts.value is not None:
+            harmless(self._texts.value.close)
         self.sink.close()
-        if self._functions.made is not None:
-            self._functions.made.close()
-        if self._sessions.made is not None:
-            self._sessions.made.close()
-        error = uncaught()
+        if self._functions.value is not None:
+            self._functions.value.close()
+        if self._sessions.value is not None:
+            self._sessions.value.close()
+        error = uncaught_exception()
         if error is not None:
-            harmless(lambda: self.catalog.meta({"uncaught": describe(error, self.sites)}))
+            harmless(lambda: self.catalog.meta({"uncaught": describe_exception(error, self.sites)}))
         self.catalog.meta({"ended": time.time(), "steps": self.steps.count})
         self.catalog.close()

@@ -13,8 +13,8 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.modes import DEFAULT_MODE, Mode
 
 DtypeFilter = Sequence[Any] | Callable[[Any], bool] | None
-INSIDE_EVERY = 100
-PROBES = ("auto", "host", "device", "numpy")
+DEFAULT_INSIDE_EVERY = 100
+PROBE_KINDS = ("auto", "host", "device", "numpy")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Settings:
     op_regex: str | None = None
     tensor_dtypes: frozenset[str] | Callable[[Any], bool] | None = None
     probe: str = "auto"
-    inside_every: int = INSIDE_EVERY  # steps from one look into the model to the next; 0: none
+    inside_every: int = DEFAULT_INSIDE_EVERY  # steps from one look into the model to the next; 0: none
 
     def differences(self, other: Settings) -> list[str]:
         """The settings that differ, as `name: mine, not theirs`."""
@@ -58,8 +58,8 @@ def make_settings(
 ) -> Settings:
     """Check what the user gave; say what is wrong with it."""
     chosen = probe or os.environ.get("SLEUTH_PROBE", "auto")
-    if chosen not in PROBES:
-        raise SleuthError(f"probe is {chosen!r}; it must be one of {', '.join(PROBES)}.")
+    if chosen not in PROBE_KINDS:
+        raise SleuthError(f"probe is {chosen!r}; it must be one of {', '.join(PROBE_KINDS)}.")
     if circular_buffer_size is not None and not isinstance(circular_buffer_size, int):
         raise SleuthError(f"circular_buffer_size is {circular_buffer_size!r}; it must be an integer or None.")
     return Settings(
@@ -75,7 +75,7 @@ def make_settings(
 
 def _inside_every(every: int | None) -> int:
     if every is None:
-        text = os.environ.get("SLEUTH_INSIDE_EVERY", "").strip() or str(INSIDE_EVERY)
+        text = os.environ.get("SLEUTH_INSIDE_EVERY", "").strip() or str(DEFAULT_INSIDE_EVERY)
         every = int(text) if text.isdecimal() else -1
         given = f"SLEUTH_INSIDE_EVERY is {text!r}"
     else:

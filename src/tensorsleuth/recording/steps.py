@@ -14,7 +14,7 @@ from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.observer import Observers
 
 
-class Steps:
+class StepCounter:
     """Counts steps from 0 and tells each new number to `announce`."""
 
     def __init__(self, announce: Callable[[int], None], observers: Observers) -> None:
@@ -23,8 +23,8 @@ class Steps:
         self._lock = threading.Lock()
         self._number = 0
         self._trained = False  # gradients of this step have been computed
-        self._said = 0  # how many `with step(n)` are open
-        self._used = -1
+        self._open_blocks = 0  # how many `with step(n)` are open
+        self._last_trained = -1
         self.planned: tuple[int, int] | None = None  # the last step of a fit that is under way, and how many it takes
         announce(0)
 
@@ -36,7 +36,7 @@ class Steps:
     @property
     def count(self) -> int:
         """Return the number of training steps so far."""
-        return self._used + 1
+        return self._last_trained + 1
 
     def plan(self, left: int, whole: int) -> None:
         """A fit that takes so many steps has some of them left."""
@@ -46,7 +46,7 @@ class Steps:
         """A step that was saved is run again: it has the number it had."""
         with self._lock:
             self._move(number)
-            self._used = max(self._used, number)
+            self._last_trained = max(self._last_trained, number)
 
     def function_called(self, kind: str) -> None:
         """A function of that kind is about to run."""
@@ -55,17 +55,17 @@ class Steps:
                 self._next()
             if kind in ("train", "backward"):
                 self._trained = True
-                self._used = max(self._used, self._number)
+                self._last_trained = max(self._last_trained, self._number)
 
-    def unseen(self) -> None:
+    def note_unrecorded_step(self) -> None:
         """A step has trained while the recording paused."""
         self.function_called("train")
 
     def found_no_data(self) -> None:
         """Undo a step that reached the end of its data instead of training."""
         with self._lock:
-            if self._trained and self._used == self._number and not self._said:
-                self._used -= 1
+            if self._trained and self._last_trained == self._number and not self._open_blocks:
+                self._last_trained -= 1
                 self._trained = False
 
     def forward_pass(self) -> None:
@@ -78,31 +78,31 @@ class Steps:
         """A gradient tape has run eagerly."""
         with self._lock:
             self._trained = True
-            self._used = max(self._used, self._number)
+            self._last_trained = max(self._last_trained, self._number)
 
     @contextmanager
-    def said(self, number: int) -> Iterator[None]:
+    def user_step(self, number: int) -> Iterator[None]:
         """The user says which step this is."""
         with self._lock:
             before = self._number
-            self._said += 1
+            self._open_blocks += 1
             self._move(number)
-            self._used = max(self._used, number)
+            self._last_trained = max(self._last_trained, number)
         try:
             yield
         finally:
             with self._lock:
-                self._said -= 1
-                self._move(before if self._said else number + 1)
+                self._open_blocks -= 1
+                self._move(before if self._open_blocks else number + 1)
                 self._trained = False
 
     def _next(self) -> None:
-        if not self._said:
+        if not self._open_blocks:
             self._move(self._number + 1)
             self._trained = False
 
     def _move(self, number: int) -> None:
         for told in self._observers.on_step if number != self._number else ():
-            harmless(told, self._number if self._used >= self._number else -1, number)
+            harmless(told, self._number if self._last_trained >= self._number else -1, number)
         self._number = number
         self._announce(number)

@@ -8,13 +8,13 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from tensorsleuth.recording.call_sites import Sites
+from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.harmless import harmless
 
-LONGEST = 2000  # characters of a message
+MAX_MESSAGE_LENGTH = 2000  # characters of a message
 
 
-def uncaught() -> BaseException | None:
+def uncaught_exception() -> BaseException | None:
     """Return the uncaught exception. Python keeps it once printed, before it says that the program ends."""
     if hasattr(sys, "ps1") or sys.flags.interactive:  # there it keeps what went wrong last, and goes on
         return None
@@ -22,14 +22,14 @@ def uncaught() -> BaseException | None:
     return error if isinstance(error, BaseException) else None
 
 
-def describe(error: BaseException, sites: Sites) -> dict[str, Any]:
+def describe_exception(error: BaseException, call_sites: CallSites) -> dict[str, Any]:
     """Its type, message and line."""
     frames = [(at.f_code.co_filename, line, at.f_code.co_name) for at, line in traceback.walk_tb(error.__traceback__)]
-    site = sites.intern(frames) if frames else 0
-    return {"type": type(error).__name__, "message": str(error)[:LONGEST], "site": site}
+    site = call_sites.intern(frames) if frames else 0
+    return {"type": type(error).__name__, "message": str(error)[:MAX_MESSAGE_LENGTH], "site": site}
 
 
-class ThreadDeaths:
+class ThreadExceptions:
     """Tells of exceptions that nobody in a thread caught, beside whoever is told already."""
 
     def __init__(self, tell: Callable[[BaseException], None]) -> None:
@@ -44,10 +44,10 @@ class ThreadDeaths:
 
     def close(self) -> None:
         """Restore the hook. If another hook was set after ours, it keeps calling us, and we call the one before."""
-        self._tell = _nobody
+        self._tell = _ignore
         if threading.excepthook is self._hook:
             threading.excepthook = self._before
 
 
-def _nobody(error: BaseException) -> None:
+def _ignore(error: BaseException) -> None:
     return None

@@ -15,13 +15,13 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import TraceError
 from tensorsleuth.core.layout.rows import EVENT
 from tensorsleuth.core.series import LogMessage
-from tensorsleuth.trace.process.process import ProcessTrace, Tensor
-from tensorsleuth.trace.process.remote_rows import processes_of
+from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
+from tensorsleuth.trace.process.remote_rows import open_processes
 from tensorsleuth.trace.query.query import Queries
-from tensorsleuth.trace.series.layer_stats import Inside
-from tensorsleuth.trace.series.watched import WatchedSeries, select, trouble_in
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
+from tensorsleuth.trace.series.watched import WatchedSeries, select_series, trouble_in
 from tensorsleuth.trace.storage import run_folder
-from tensorsleuth.trace.storage.versions import other_format, written_by_another
+from tensorsleuth.trace.storage.versions import format_mismatch, version_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class BadTensor:
 
     process: ProcessTrace
     row: Any
-    tensor: Tensor | None
+    tensor: TensorInfo | None
 
     @property
     def step(self) -> int | None:
@@ -42,9 +42,11 @@ class Trace(Queries):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._other_format = other_format(run_folder.META, run_folder.read_meta(path))  # `meta` waits for the end
+        self._other_format = format_mismatch(
+            run_folder.META_FILE, run_folder.read_meta(path)
+        )  # `meta` waits for the end
         folders = sorted(folder for folder in path.glob("p-*") if folder.is_dir())
-        self.processes = processes_of(folders) if self._other_format is None else []
+        self.processes = open_processes(folders) if self._other_format is None else []
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -63,7 +65,7 @@ class Trace(Queries):
     def trouble(self) -> list[str]:
         """Return the parts of the trace that could not be read, in words."""
         if self._other_format is not None:
-            return [written_by_another(str(self.path), self.meta, [self._other_format])]
+            return [version_message(str(self.path), self.meta, [self._other_format])]
         return [line for process in self.processes for line in [*process.trouble, *trouble_in(process)]]
 
     @property
@@ -76,11 +78,11 @@ class Trace(Queries):
 
         `kind` is tensor, variable, gradient, update, or point (what the program watched by a name of its own).
         """
-        return select(self.processes, name, kind)
+        return select_series(self.processes, name, kind)
 
-    def inside(self) -> Inside:
+    def inside(self) -> LayerStatistics:
         """Return the statistics from inside the model (docs/inside.md), of the first process that has any."""
-        found = [*(Inside(process) for process in self.processes), Inside(None)]
+        found = [*(LayerStatistics(process) for process in self.processes), LayerStatistics(None)]
         return next((one for one in found if one), found[0])
 
     def logs(self) -> list[LogMessage]:
@@ -98,6 +100,6 @@ class Trace(Queries):
 def open_trace(run: str | os.PathLike[str] | None = None, logdir: str | None = None) -> Trace:
     """Open a run: a path, a name in the log directory or the start of one; the latest where none is given."""
     path = run_folder.find(run_folder.logdir(logdir), os.fspath(run) if run is not None else None)
-    if not any(path.glob("p-*")) and not (path / run_folder.META).is_file():
+    if not any(path.glob("p-*")) and not (path / run_folder.META_FILE).is_file():
         raise TraceError(f"{path} holds no recorded process. Record one: sleuth run program.py")
     return Trace(path)

@@ -50,7 +50,7 @@ def summarize(run: Path) -> RunSummary:
         path=run,
         program=" ".join(meta.get("program", [])),
         started=started,
-        ended=how_it_ended(end, run_folder.is_alive(run)),
+        ended=end_words(end, run_folder.is_alive(run)),
         seconds=end["time"] - started if isinstance(end.get("time"), float) else None,
         steps=max((step_count(process) for process in trace.processes), default=0),
         events=sum(process.event_count for process in trace.processes),
@@ -77,7 +77,7 @@ def mode_of(trace: Trace) -> Mode | None:
     return None
 
 
-def how_it_ended(end: dict[str, Any], alive: bool) -> str:
+def end_words(end: dict[str, Any], alive: bool) -> str:
     """The end that run.json tells, in a word or two."""
     if isinstance(end.get("signal"), str):
         return str(end["signal"])
@@ -104,10 +104,10 @@ def _violations(trace: Trace) -> int:
 
 
 def _size(run: Path) -> int:
-    return sum(_blocks(os.path.join(folder, name)) for folder, _, names in os.walk(run) for name in names)
+    return sum(_disk_size(os.path.join(folder, name)) for folder, _, names in os.walk(run) for name in names)
 
 
-def _blocks(path: str) -> int:
+def _disk_size(path: str) -> int:
     try:
         return os.lstat(path).st_blocks * 512
     except OSError:  # gone while we looked

@@ -11,16 +11,25 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.data.tokens.padding import certain_padding, guess_padding
-from tensorsleuth.data.tokens.roles import DECODER_IDS, DECODER_MASK, IDS, LABELS, MASK, NAMED, Argument, find_roles
-from tensorsleuth.data.tokens.shift import Agreement
+from tensorsleuth.data.tokens.roles import (
+    DECODER_IDS,
+    DECODER_MASK,
+    IDS,
+    LABELS,
+    MASK,
+    NAMES_OF_ROLE,
+    Argument,
+    find_roles,
+)
+from tensorsleuth.data.tokens.shift import ShiftAgreement
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-ALSO_IDS = (IDS, DECODER_IDS)
+ID_ROLES = (IDS, DECODER_IDS)
 KERAS_LABELS = re.compile(r"iterator/[12](?:/|$)")  # of a batch that `fit` takes: inputs, labels, weights
 
 
 @dataclass(frozen=True)
-class Sequences:
+class InputIds:
     """Ids of one argument, and the mask beside them."""
 
     name: str
@@ -44,25 +53,26 @@ class Sequences:
         return ~padding if padding is not None else np.ones(self.ids.shape, bool)
 
 
-class Batch:
+class AttentionInputs:
     """The inputs of one step."""
 
     def __init__(self, inputs: Sequence[WatchedSeries], step: int) -> None:
         values = {one.name: (one, _value(one, step)) for one in inputs}
         self._arrays = {name: value for name, (_, value) in values.items() if value is not None and value.ndim}
         self._roles = find_roles([Argument(name, value) for name, value in self._arrays.items()])
-        sizes = {name: one.shape(_look(one, step))[:1] for name, (one, _) in values.items() if name in self._arrays}
+        sizes = {
+            name: one.shape(_sample_at(one, step))[:1] for name, (one, _) in values.items() if name in self._arrays
+        }
         self._sizes = {name: size[0] if size else 0 for name, size in sizes.items()}
 
     @property
-    def sequences(self) -> list[Sequences]:
+    def input_ids(self) -> list[InputIds]:
         """All ids that went in; first those whose role is sure, then what only looks like ids."""
-        masks = {IDS: self._of(MASK), DECODER_IDS: self._of(DECODER_MASK)}
+        masks = {IDS: self._array_of_role(MASK), DECODER_IDS: self._array_of_role(DECODER_MASK)}
         found = [(name, self._roles.get(name, ""), ids) for name, ids in self._arrays.items() if self._may_be_ids(name)]
-        found.sort(key=lambda one: ALSO_IDS.index(one[1]) if one[1] in ALSO_IDS else len(ALSO_IDS))
+        found.sort(key=lambda one: ID_ROLES.index(one[1]) if one[1] in ID_ROLES else len(ID_ROLES))
         return [
-            Sequences(name, role, ids, self._sizes[name], _same_shape(masks.get(role), ids))
-            for name, role, ids in found
+            InputIds(name, role, ids, self._sizes[name], _same_shape(masks.get(role), ids)) for name, role, ids in found
         ]
 
     def _may_be_ids(self, name: str) -> bool:
@@ -70,24 +80,24 @@ class Batch:
         array, role = self._arrays[name], self._roles.get(name)
         if array.ndim != 2 or array.dtype.kind not in "iu":
             return False
-        is_labels = KERAS_LABELS.search(name) or Argument(name, array).end in NAMED[LABELS]
-        return role in ALSO_IDS or (role in (None, LABELS) and not is_labels and bool((array > 1).any()))
+        is_labels = KERAS_LABELS.search(name) or Argument(name, array).last_name in NAMES_OF_ROLE[LABELS]
+        return role in ID_ROLES or (role in (None, LABELS) and not is_labels and bool((array > 1).any()))
 
-    def of(self, batch: int, keys: int) -> list[Sequences]:
+    def ids_matching(self, batch: int, keys: int) -> list[InputIds]:
         """Ids that may be the keys of an attention: as many samples, as many tokens."""
-        return [one for one in self.sequences if one.batch == batch and one.ids.shape[1] == keys]
+        return [one for one in self.input_ids if one.batch == batch and one.ids.shape[1] == keys]
 
     @property
     def is_next_token(self) -> bool:
         """Are the labels the ids, one later, in a model that has only one kind of ids."""
-        found, labels = self.sequences, self._of(LABELS)
+        found, labels = self.input_ids, self._array_of_role(LABELS)
         if len(found) != 1 or labels is None or labels.shape != found[0].ids.shape:
             return False
-        agreement = Agreement()
-        agreement.add(found[0].ids, labels, found[0].tokens, labels >= 0)
-        return agreement.offset == 1 and not agreement.unclear
+        shift_agreement = ShiftAgreement()
+        shift_agreement.add(found[0].ids, labels, found[0].tokens, labels >= 0)
+        return shift_agreement.offset == 1 and not shift_agreement.is_ambiguous
 
-    def _of(self, role: str) -> Array | None:
+    def _array_of_role(self, role: str) -> Array | None:
         return next((self._arrays[name] for name, one in self._roles.items() if one == role), None)
 
 
@@ -95,11 +105,11 @@ def _same_shape(mask: Array | None, ids: Array) -> Array | None:
     return mask if mask is not None and mask.shape == ids.shape else None
 
 
-def _look(series: WatchedSeries, step: int) -> int:
+def _sample_at(series: WatchedSeries, step: int) -> int:
     """The look at that step; the first where there was none."""
     at = np.flatnonzero(series.steps == step)
     return int(at[0]) if len(at) else 0
 
 
 def _value(series: WatchedSeries, step: int) -> Any:
-    return series.value(_look(series, step)) if step in series.steps else None
+    return series.value(_sample_at(series, step)) if step in series.steps else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def called(name: str) -> str:
+def program_input_name(name: str) -> str:
     """Return the program's name: `ids`; for elements that Keras takes from a dataset, `x`, `x[1]`, `y`."""
     function, _, path = name.partition("/")
     if "on_iterator" not in function and not path.partition("/")[0].isdigit():

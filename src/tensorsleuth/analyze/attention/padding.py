@@ -7,54 +7,62 @@ from collections.abc import Sequence
 import numpy as np
 
 from tensorsleuth.analyze.attention import thresholds as at
-from tensorsleuth.analyze.attention.batch import Batch, Sequences
-from tensorsleuth.analyze.attention.input_names import called
-from tensorsleuth.analyze.attention.remark import ERROR, NOTE, Remark
+from tensorsleuth.analyze.attention.batch import AttentionInputs, InputIds
+from tensorsleuth.analyze.attention.input_names import program_input_name
+from tensorsleuth.analyze.attention.remark import ERROR, NOTE, AttentionRemark
 from tensorsleuth.core.array import Array
-from tensorsleuth.trace.series.attention import Attention, Kept
+from tensorsleuth.trace.series.attention import AttentionSample, AttentionSeries
 
 
-def on_padding(attentions: Sequence[Attention], batch: Batch) -> list[Remark]:
+def padding_remarks(
+    attention_series: Sequence[AttentionSeries], attention_inputs: AttentionInputs
+) -> list[AttentionRemark]:
     """Yield the layers in which queries that are tokens give weight to keys that are padding."""
-    return [remark for one in attentions for remark in _judge(one, batch)]
+    return [remark for one in attention_series for remark in _judge(one, attention_inputs)]
 
 
-def _judge(one: Attention, batch: Batch) -> list[Remark]:
+def _judge(one: AttentionSeries, attention_inputs: AttentionInputs) -> list[AttentionRemark]:
     kept = one.kept(-1)
-    if kept is None or kept.columns < at.FEWEST_KEYS:
+    if kept is None or kept.columns < at.MIN_KEYS:
         return []
-    fitting = batch.of(kept.batch, kept.columns)
+    fitting = attention_inputs.ids_matching(kept.batch, kept.columns)
     shares = [(share, ids) for ids in fitting if (share := padding_share(kept, ids)) is not None]
     if len(shares) != len(fitting) or not shares:
         return []  # of several that fit, the keys may be those without padding
     share, ids = min(shares, key=lambda pair: float(np.nanmax(pair[0])))
-    heads = tuple(int(head) for head in np.flatnonzero(share > at.ON_PADDING))
+    heads = tuple(int(head) for head in np.flatnonzero(share > at.MAX_PADDING_WEIGHT))
     if not heads:
         return []
     most = float(share[list(heads)].max())
-    names = " or ".join(called(one.name) for one in fitting)
+    names = " or ".join(program_input_name(one.name) for one in fitting)
     words = f"tokens give {most:.0%} of their weight to padding (of {names}). Does the mask get to this layer?"
     severity = ERROR if ids.mask is not None else NOTE
     place = one.file, one.line
     step = int(one.steps[-1])
-    return [Remark("on-padding", severity, one.name, heads, len(share), words, step, {"padding": most}, *place)]
+    return [
+        AttentionRemark("on-padding", severity, one.name, heads, len(share), words, step, {"padding": most}, *place)
+    ]
 
 
-def padding_share(kept: Kept, ids: Sequences) -> Array | None:
+def padding_share(attention_sample: AttentionSample, ids: InputIds) -> Array | None:
     """The mean weight on padding, of queries that are tokens, a head each; None where no kept sample has padding."""
     padding = ids.padding
     if padding is None:
         return None
-    rows, columns = kept.scale
-    many = len(kept.weights)
+    rows, columns = attention_sample.scale
+    many = len(attention_sample.weights)
     whole = np.asarray(
         _blocks(padding[:many], columns).all(-1)
     )  # keys that are put together count where all are padding
-    asks = ~np.asarray(_blocks(padding[:many], rows).any(-1)) if kept.rows == kept.columns else np.ones((many, 1), bool)
+    asks = (
+        ~np.asarray(_blocks(padding[:many], rows).any(-1))
+        if attention_sample.rows == attention_sample.columns
+        else np.ones((many, 1), bool)
+    )
     counted = asks & whole.any(-1, keepdims=True)
-    if whole.shape[-1] != kept.weights.shape[-1] or not counted.any():
+    if whole.shape[-1] != attention_sample.weights.shape[-1] or not counted.any():
         return None
-    shares = np.nan_to_num((kept.weights * whole[:, None, None, :]).sum(-1))
+    shares = np.nan_to_num((attention_sample.weights * whole[:, None, None, :]).sum(-1))
     counted = np.broadcast_to(counted[:, None], shares.shape)
     return np.asarray(np.where(counted, shares, 0.0).sum((0, 2)) / counted.sum((0, 2)))
 

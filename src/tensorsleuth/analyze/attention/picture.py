@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorsleuth.analyze.attention.batch import Batch
+from tensorsleuth.analyze.attention.batch import AttentionInputs
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.data.tokens.vocabulary import Vocabulary
-from tensorsleuth.trace.series.attention import Attention, Kept
+from tensorsleuth.trace.series.attention import AttentionSample, AttentionSeries
 from tensorsleuth.trace.series.watched import WatchedSeries
 
 
@@ -29,13 +29,13 @@ class Picture:
     keys: tuple[str, ...] | None
 
 
-def look_at(one: Attention, step: int | None) -> int:
+def sample_nearest(one: AttentionSeries, step: int | None) -> int:
     """The look nearest to a step; the last where none is asked for."""
     return len(one) - 1 if step is None else int(np.abs(one.steps - step).argmin())
 
 
-def picture(
-    one: Attention,
+def make_picture(
+    one: AttentionSeries,
     look: int,
     head: int,
     sample: int,
@@ -47,15 +47,15 @@ def picture(
     if kept is None:
         raise SleuthError(f"The weights of {one.name} at step {step} were not kept, or were replaced by later ones.")
     samples, heads = kept.weights.shape[:2]
-    _within("sample", sample, samples, one.name)
-    _within("head", head, heads, one.name)
+    _check_in_range("sample", sample, samples, one.name)
+    _check_in_range("head", head, heads, one.name)
     rows, columns = kept.scale
     queries = _tokens(inputs, step, kept, kept.rows, sample, vocabulary, rows)
     keys = _tokens(inputs, step, kept, kept.columns, sample, vocabulary, columns)
     return Picture(one.name, head, sample, step, kept.weights[sample, head], kept.scale, queries, keys)
 
 
-def _within(what: str, asked: int, there: int, name: str) -> None:
+def _check_in_range(what: str, asked: int, there: int, name: str) -> None:
     if not 0 <= asked < there:
         kept = f"{there} {what}s, 0 to {there - 1}" if there > 1 else f"{what} 0 only"
         raise SleuthError(f"--{what} {asked}: of {name} the weights were kept of {kept}.")
@@ -64,15 +64,15 @@ def _within(what: str, asked: int, there: int, name: str) -> None:
 def _tokens(
     inputs: Sequence[WatchedSeries],
     step: int,
-    kept: Kept,
+    attention_sample: AttentionSample,
     length: int,
     sample: int,
     vocabulary: Vocabulary | None,
     block: int,
 ) -> tuple[str, ...] | None:
     """The first token of each block; None without a vocabulary, or where no ids fit."""
-    found = Batch(inputs, step).of(kept.batch, length) if vocabulary is not None else []
+    found = AttentionInputs(inputs, step).ids_matching(attention_sample.batch, length) if vocabulary is not None else []
     if vocabulary is None or not found or sample >= len(found[0].ids):
         return None
-    ids = found[-1 if length == kept.rows != kept.columns else 0].ids[sample]
+    ids = found[-1 if length == attention_sample.rows != attention_sample.columns else 0].ids[sample]
     return tuple(vocabulary.word(int(number)) for number in ids[::block])

@@ -10,14 +10,14 @@ ERROR, NOTE = "error", "note"
 
 
 @dataclass(frozen=True)
-class Remark:
+class AttentionRemark:
     """A remark: what is noteworthy, in which heads, by which numbers."""
 
     what: str  # nan-rows, collapsed, …: docs/transformers.md
     severity: str  # error: it is wrong; note: worth a look
     layer: str  # the name of the attention
     heads: tuple[int, ...]
-    of: int  # how many heads it has
+    head_count: int  # how many heads it has
     words: str  # the rest of the sentence that begins with `who`
     step: int | None  # when it was seen
     evidence: Mapping[str, float] = field(default_factory=dict)
@@ -27,15 +27,15 @@ class Remark:
     @property
     def head(self) -> int | None:
         """The head, where it is one of several."""
-        return self.heads[0] if len(self.heads) == 1 and self.of > 1 else None
+        return self.heads[0] if len(self.heads) == 1 and self.head_count > 1 else None
 
     @property
     def who(self) -> str:
         """head 2, heads 0, 1 and 5, both heads, all 8 heads"""
-        if len(self.heads) == self.of:
-            return {1: "its head", 2: "both heads"}.get(self.of, f"all {self.of} heads")
+        if len(self.heads) == self.head_count:
+            return {1: "its head", 2: "both heads"}.get(self.head_count, f"all {self.head_count} heads")
         if len(self.heads) > 6:
-            return f"{len(self.heads)} of {self.of} heads"
+            return f"{len(self.heads)} of {self.head_count} heads"
         *others, last = map(str, self.heads)
         return f"heads {', '.join(others)} and {last}" if others else f"head {last}"
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorsleuth.analyze.attention.picture import look_at
+from tensorsleuth.analyze.attention.picture import sample_nearest
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.trace.series.attention import STATISTICS, Attention
+from tensorsleuth.trace.series.attention import HEAD_STATISTICS, AttentionSeries
 
 
 @dataclass(frozen=True)
-class Summary:
+class AttentionSummary:
     """One attention: its numbers over all looks, and which look is asked for."""
 
     name: str
@@ -25,7 +25,7 @@ class Summary:
     place: str | None  # file:line
     trains: bool
     steps: tuple[int, ...]
-    look: int
+    sample_index: int
     curves: Mapping[str, Array]  # by statistic: [looks, heads], NaN where a look was not kept
 
     def mean(self, name: str) -> Array:
@@ -36,17 +36,17 @@ class Summary:
         return np.asarray(np.divide(total, known.sum(1), out=np.full(len(curve), np.nan), where=known.any(1)))
 
 
-def summarize(one: Attention, step: int | None = None, line: Frame | None = None) -> Summary:
+def summarize(one: AttentionSeries, step: int | None = None, line: Frame | None = None) -> AttentionSummary:
     """`line`: where one is known that says more than that which called the model."""
     own = f"{one.file}:{one.line}" if one.file else None
     place = f"{line.file}:{line.line}" if line is not None else own
-    curves = {name: _curve(one, name) for name in STATISTICS}
+    curves = {name: _curve(one, name) for name in HEAD_STATISTICS}
     sizes = one.heads, one.rows, one.columns
     steps = tuple(int(at) for at in one.steps)
-    return Summary(one.name, *sizes, one.by, place, one.trains, steps, look_at(one, step), curves)
+    return AttentionSummary(one.name, *sizes, one.by, place, one.trains, steps, sample_nearest(one, step), curves)
 
 
-def _curve(one: Attention, name: str) -> Array:
+def _curve(one: AttentionSeries, name: str) -> Array:
     unknown = np.full(one.heads, np.nan)
     looks = [one.statistics(look).get(name, unknown) for look in range(len(one))]
     return np.array([look if len(look) == one.heads else unknown for look in looks])

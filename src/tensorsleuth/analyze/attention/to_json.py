@@ -7,27 +7,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tensorsleuth.analyze.attention.picture import Picture
-from tensorsleuth.analyze.attention.remark import Remark
+from tensorsleuth.analyze.attention.remark import AttentionRemark
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.trace.series.attention import STATISTICS, Attention
+from tensorsleuth.trace.series.attention import HEAD_STATISTICS, AttentionSeries
 
 
-def attention_told(
-    attentions: Sequence[Attention],
-    remarks: Sequence[Remark],
+def attention_to_json(
+    attention_series: Sequence[AttentionSeries],
+    attention_remarks: Sequence[AttentionRemark],
     pictures: Sequence[Picture],
     lines: Mapping[str, Frame] | None = None,
 ) -> dict[str, Any]:
     """Docs/transformers.md has the fields."""
     return {
-        "attention": [_attention(one, (lines or {}).get(one.name)) for one in attentions],
-        "remarks": [remark.to_json() for remark in remarks],
+        "attention": [_attention(one, (lines or {}).get(one.name)) for one in attention_series],
+        "remarks": [remark.to_json() for remark in attention_remarks],
         "pictures": [_picture(one) for one in pictures],
     }
 
 
-def _attention(one: Attention, line: Frame | None) -> dict[str, Any]:
+def _attention(one: AttentionSeries, line: Frame | None) -> dict[str, Any]:
     looks = [one.statistics(look) for look in range(len(one))]
     return {
         **{name: getattr(one, name) for name in ("name", "layer", "op", "file", "line", "by", "trains", "heads")},
@@ -35,15 +35,15 @@ def _attention(one: Attention, line: Frame | None) -> dict[str, Any]:
         "queries": one.rows,
         "keys": one.columns,
         "steps": one.steps.tolist(),
-        "statistics": {name: [plain(look.get(name, ())) for look in looks] for name in STATISTICS},
+        "statistics": {name: [finite_or_null(look.get(name, ())) for look in looks] for name in HEAD_STATISTICS},
     }
 
 
 def _picture(one: Picture) -> dict[str, Any]:
     names = ("layer", "head", "sample", "step", "scale", "queries", "keys")
-    return {name: getattr(one, name) for name in names} | {"weights": [plain(row) for row in one.weights]}
+    return {name: getattr(one, name) for name in names} | {"weights": [finite_or_null(row) for row in one.weights]}
 
 
-def plain(numbers: Iterable[Any] | Array) -> list[float | None]:
+def finite_or_null(numbers: Iterable[Any] | Array) -> list[float | None]:
     """For JSON: what is not finite is null."""
     return [float(number) if math.isfinite(number) else None for number in numbers]

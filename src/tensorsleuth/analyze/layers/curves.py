@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-NUMBER = re.compile(r"_?\d+")
-ADDED = re.compile(r"(?:^|/)add(?:_\d+)?$")  # Keras's Add layer
+LAYER_NUMBER = re.compile(r"_?\d+")
+ADD_LAYER = re.compile(r"(?:^|/)add(?:_\d+)?$")  # Keras's Add layer
 
 
 @dataclass(frozen=True)
-class Curve:
+class LayerCurve:
     """A number over the steps."""
 
     name: str
@@ -25,13 +25,13 @@ class Curve:
     numbers: Array  # NaN where it is not known
     bad: Array  # where the tensor held a NaN or an infinity
 
-    def at(self, step: int | None) -> int:
+    def sample_nearest(self, step: int | None) -> int:
         """The look nearest to a step; the last where none is asked for."""
         return len(self.steps) - 1 if step is None else int(np.abs(self.steps - step).argmin())
 
 
 @dataclass(frozen=True)
-class Growth:
+class ResidualGrowth:
     """The size of the residual signal after each block."""
 
     family: str  # their names, with # for the numbers
@@ -44,7 +44,7 @@ class Growth:
 
 
 @dataclass(frozen=True)
-class Output:
+class LayerOutputStats:
     """The output of a layer at one sample, and its size at all of them."""
 
     name: str
@@ -56,46 +56,46 @@ class Output:
     dead: float  # units of a ReLU that are zero for all; NaN of others
     units: float
     saturated: float  # how much of the slope of a tanh or sigmoid is lost; NaN of others
-    curve: Curve
+    curve: LayerCurve
 
 
-def output(series: WatchedSeries, step: int | None = None) -> Output:
+def layer_output(series: WatchedSeries, step: int | None = None) -> LayerOutputStats:
     curve = size_curve(series)
-    look = curve.at(step)
+    look = curve.sample_nearest(step)
     row = series.rows[look]
     zeros = int(row["zero"]) / int(row["elements"]) if row["elements"] else float("nan")
     numbers = float(series.mean[look]), float(series.std[look]), float(series.norm[look])
     resting = float(series.dead[look]), float(series.units[look]), float(series.saturated[look])
-    return Output(series.name, series.shape(look), *numbers, zeros, *resting, curve)
+    return LayerOutputStats(series.name, series.shape(look), *numbers, zeros, *resting, curve)
 
 
-def size_curve(series: WatchedSeries) -> Curve:
+def size_curve(series: WatchedSeries) -> LayerCurve:
     """The root mean square of a layer's output: it does not depend on the batch, as the norm does."""
-    return Curve(series.name, series.steps, np.hypot(series.mean, series.std), bad_looks(series))
+    return LayerCurve(series.name, series.steps, np.hypot(series.mean, series.std), bad_samples(series))
 
 
-def norm_curve(series: WatchedSeries) -> Curve:
-    return Curve(series.name, series.steps, series.norm, bad_looks(series))
+def norm_curve(series: WatchedSeries) -> LayerCurve:
+    return LayerCurve(series.name, series.steps, series.norm, bad_samples(series))
 
 
-def ratio_curve(series: WatchedSeries) -> Curve:
+def ratio_curve(series: WatchedSeries) -> LayerCurve:
     """Update to weight. It is not known of a weight that was zero."""
-    return Curve(series.name, series.steps, series.ratio, bad_looks(series))
+    return LayerCurve(series.name, series.steps, series.ratio, bad_samples(series))
 
 
-def bad_looks(series: WatchedSeries) -> Array:
+def bad_samples(series: WatchedSeries) -> Array:
     rows = series.rows
     return np.asarray(rows["nan"] + rows["neg_inf"] + rows["pos_inf"] > 0)
 
 
-def flow(inside: Inside) -> list[Curve]:
+def gradient_flow(layer_statistics: LayerStatistics) -> list[LayerCurve]:
     """The norm of all gradients of each layer, from the last layer to the first."""
     groups: dict[str, list[WatchedSeries]] = {}
-    for series in inside.gradients:
+    for series in layer_statistics.gradients:
         groups.setdefault(series.name.rpartition("/")[0] or series.name, []).append(series)
-    places = {one.name: place for place, one in enumerate(inside.layers)}
+    places = {one.name: place for place, one in enumerate(layer_statistics.layers)}
     order = sorted(groups, key=lambda layer: _place(layer, places), reverse=True)
-    return [_together(layer, groups[layer]) for layer in order]
+    return [_summed_curve(layer, groups[layer]) for layer in order]
 
 
 def _place(layer: str, places: dict[str, int]) -> int:
@@ -107,41 +107,43 @@ def _place(layer: str, places: dict[str, int]) -> int:
     return min(inner) if inner else _place(above, places) if above else -1
 
 
-def _together(layer: str, several: Sequence[WatchedSeries]) -> Curve:
+def _summed_curve(layer: str, several: Sequence[WatchedSeries]) -> LayerCurve:
     steps = np.unique(np.concatenate([one.steps for one in several]))
     squares, bad = np.zeros(len(steps)), np.zeros(len(steps), bool)
     for one in several:
         at = np.searchsorted(steps, one.steps)
         np.add.at(squares, at, one.norm**2)
-        np.logical_or.at(bad, at, bad_looks(one))
-    return Curve(layer, steps, np.sqrt(squares), bad)
+        np.logical_or.at(bad, at, bad_samples(one))
+    return LayerCurve(layer, steps, np.sqrt(squares), bad)
 
 
-def growth(layers: Sequence[WatchedSeries], step: int | None = None) -> list[Growth]:
+def residual_growth(layers: Sequence[WatchedSeries], step: int | None = None) -> list[ResidualGrowth]:
     """Return the growth over similar blocks in graph order: layers around others, and Add layers."""
     names = [one.name for one in layers]
     around = {name for name in names if any(other.startswith(f"{name}/") for other in names)}
-    families: dict[str, list[Curve]] = {}
+    families: dict[str, list[LayerCurve]] = {}
     for one in layers:
-        if one.name in around or ADDED.search(one.name):
-            families.setdefault(NUMBER.sub("#", _numbered(one.name)), []).append(size_curve(one))
+        if one.name in around or ADD_LAYER.search(one.name):
+            families.setdefault(LAYER_NUMBER.sub("#", _with_number(one.name)), []).append(size_curve(one))
     return [
-        Growth(family([one.name for one in curves]), tuple(one.name for one in curves), _sizes(curves, step))
+        ResidualGrowth(
+            common_layer_name([one.name for one in curves]), tuple(one.name for one in curves), _sizes(curves, step)
+        )
         for curves in families.values()
         if len(curves) > 1
     ]
 
 
-def _sizes(curves: Sequence[Curve], step: int | None) -> tuple[float, ...]:
-    return tuple(float(one.numbers[one.at(step)]) for one in curves)
+def _sizes(layer_curves: Sequence[LayerCurve], step: int | None) -> tuple[float, ...]:
+    return tuple(float(one.numbers[one.sample_nearest(step)]) for one in layer_curves)
 
 
-def family(names: Sequence[str]) -> str:
+def common_layer_name(names: Sequence[str]) -> str:
     """`gpt2/h_0` and `gpt2/h_1` are `gpt2/h_#`: a number that all have is part of their name."""
-    columns = iter(zip(*(NUMBER.findall(_numbered(name)) for name in names), strict=True))
-    return NUMBER.sub(lambda number: number[0] if len(set(next(columns))) == 1 else "_#", _numbered(names[0]))
+    columns = iter(zip(*(LAYER_NUMBER.findall(_with_number(name)) for name in names), strict=True))
+    return LAYER_NUMBER.sub(lambda number: number[0] if len(set(next(columns))) == 1 else "_#", _with_number(names[0]))
 
 
-def _numbered(name: str) -> str:
+def _with_number(name: str) -> str:
     """The first of several, which Keras gives no number, with one."""
-    return f"{name}_0" if ADDED.search(name) is not None and not name[-1].isdigit() else name
+    return f"{name}_0" if ADD_LAYER.search(name) is not None and not name[-1].isdigit() else name

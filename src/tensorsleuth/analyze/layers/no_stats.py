@@ -7,42 +7,46 @@ from typing import Any
 from tensorsleuth.core.error_text import first_line
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.storage import run_folder
 
-LOOKING = range(Mode.CURT_HEALTH, Mode.FULL_TENSOR + 1)
-INSIDE_OF = "the inside of "
-AGAIN = "Record it again: sleuth run program.py"
+MODES_WITH_VALUES = range(Mode.CURT_HEALTH, Mode.FULL_TENSOR + 1)
+INSIDE_PREFIX = "the inside of "
+RECORD_AGAIN = "Record it again: sleuth run program.py"
 
 
-def why_nothing(trace: Trace, inside: Inside, what: str) -> str:
+def explain_missing_stats(trace: Trace, layer_statistics: LayerStatistics, what: str) -> str:
     """A sentence or two: what was seen instead, which setting stood in the way, what to do."""
     name = trace.path.name
-    if inside:
-        return f"{name} shows no {what}: {_others(trace, inside, what)}"
+    if layer_statistics:
+        return f"{name} shows no {what}: {_recorded_instead(trace, layer_statistics, what)}"
     metas = [process.catalogue.meta for process in trace.processes]
     why = next((said for meta in metas if (said := _setting(meta))), None)
-    if why is None and inside.trouble:
-        why = " ".join(inside.trouble)
+    if why is None and layer_statistics.trouble:
+        why = " ".join(layer_statistics.trouble)
     return f"{name} shows nothing of the inside of a model: {why or _steps(trace)}"
 
 
-def not_looked_into(trace: Trace) -> list[str]:
+def unrecorded_functions(trace: Trace) -> list[str]:
     """The functions that nothing is known of but what went in and came out, and why."""
     return [
         f"{entry['what']} was not seen ({first_line(str(entry['why']))})"
         for entry in trace.not_covered
-        if str(entry["what"]).startswith(INSIDE_OF)
+        if str(entry["what"]).startswith(INSIDE_PREFIX)
     ]
 
 
-def _others(trace: Trace, inside: Inside, what: str) -> str:
-    names = ("layer output", len(inside.layers)), ("gradient", len(inside.gradients)), ("input", len(inside.inputs))
+def _recorded_instead(trace: Trace, layer_statistics: LayerStatistics, what: str) -> str:
+    names = (
+        ("layer output", len(layer_statistics.layers)),
+        ("gradient", len(layer_statistics.gradients)),
+        ("input", len(layer_statistics.inputs)),
+    )
     there = [f"{many:,} {name}{'' if many == 1 else 's'}" for name, many in names if many]
     were = "was" if sum(many for _, many in names) <= 1 else "were"
     hint = "no softmax of scores was found whose weights mix values (docs/inside.md)"
     reason = hint if what == "attention" else "ops were in no layer or name scope"
-    unseen = not_looked_into(trace)
+    unseen = unrecorded_functions(trace)
     if unseen:  # it may be in there
         return f"{'; '.join(unseen[:3])}. Elsewhere {', '.join(there) or 'nothing'} {were} seen."
     return f"{reason}; {', '.join(there) or 'nothing else'} {were} seen.{_not_covered(trace)}"
@@ -53,12 +57,12 @@ def _setting(meta: dict[str, Any]) -> str | None:
     settings = meta.get("settings")
     settings = settings if isinstance(settings, dict) else {}
     mode, every = str(settings.get("mode", "")), settings.get("inside_every")
-    if mode in Mode.__members__ and Mode[mode] not in LOOKING:
-        return f"it was recorded in the mode {mode}, which records no values. {AGAIN} with --mode FULL_HEALTH."
+    if mode in Mode.__members__ and Mode[mode] not in MODES_WITH_VALUES:
+        return f"it was recorded in the mode {mode}, which records no values. {RECORD_AGAIN} with --mode FULL_HEALTH."
     if "inside_every" not in settings:
-        return f"it was recorded by a version that did not record this. {AGAIN}"
+        return f"it was recorded by a version that did not record this. {RECORD_AGAIN}"
     if not every:
-        return f"inside_every was 0. {AGAIN} with --inside-every 100."
+        return f"inside_every was 0. {RECORD_AGAIN} with --inside-every 100."
     if meta.get("probe") not in (None, "host"):
         return f"its tensors were not recorded by the native library (probe {meta['probe']}). See sleuth doctor."
     return None

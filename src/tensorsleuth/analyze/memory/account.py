@@ -8,18 +8,18 @@ from functools import cached_property
 
 import numpy as np
 
-from tensorsleuth.analyze.memory.buffer_rows import Part
-from tensorsleuth.analyze.memory.labels import KINDS, Label, Labels
-from tensorsleuth.analyze.memory.lifetimes import Life, Lives
-from tensorsleuth.analyze.memory.onednn_pool import Pool
-from tensorsleuth.analyze.memory.running_ops import Running, running_at
+from tensorsleuth.analyze.memory.buffer_rows import RowRange
+from tensorsleuth.analyze.memory.labels import KINDS, MemoryLabel, MemoryLabels
+from tensorsleuth.analyze.memory.lifetimes import BufferLifetime, BufferLifetimes
+from tensorsleuth.analyze.memory.onednn_pool import OneDnnPool
+from tensorsleuth.analyze.memory.running_ops import OpInProgress, running_at
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import CallKind
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
-QUIET = 5  # samples before a moment that tell what was in use without it
+QUIET_SAMPLES = 5  # samples before a moment that tell what was in use without it
 
-GROUPS: dict[str, Callable[[Label], str]] = {
+GROUP_KEYS: dict[str, Callable[[MemoryLabel], str]] = {
     "kind": lambda label: label.kind,
     "layer": lambda label: label.layer or "no layer",
     "line": lambda label: label.place or "no line of the program",
@@ -32,24 +32,24 @@ GROUPS: dict[str, Callable[[Label], str]] = {
 class Holding:
     """A piece of memory that is in use at a moment."""
 
-    label: Label
+    label: MemoryLabel
     bytes: int
     born: int
     died: int
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class HoldingGroup:
     """Pieces that have something in common."""
 
     name: str
     bytes: int
     count: int
-    largest: Label
+    largest: MemoryLabel
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class GrowthParts:
     """The parts of the memory that a process took since recording began, in bytes."""
 
     growth: int  # measured: of memory that is not mapped from files
@@ -65,44 +65,44 @@ class Parts:
         return 1 - self.rest / self.growth if self.growth > 0 else 1.0
 
 
-class Account:
+class MemoryAccount:
     """The memory of one process over time."""
 
-    def __init__(self, asked: Asked, part: Part | None = None) -> None:
+    def __init__(self, process_index: ProcessIndex, row_range: RowRange | None = None) -> None:
         """Take all rows, or a part of them."""
-        self.asked = asked
-        self.process = asked.process
-        self.samples = asked.process.memory
-        self._part = part
+        self.process_index = process_index
+        self.process = process_index.process
+        self.samples = process_index.process.memory
+        self._row_range = row_range
 
     @cached_property
-    def lives(self) -> Lives:
-        return Lives(self.asked, self._part)
+    def lifetimes(self) -> BufferLifetimes:
+        return BufferLifetimes(self.process_index, self._row_range)
 
     @cached_property
-    def told(self) -> Array:
+    def samples_with_tensors(self) -> Array:
         """For which samples the tensors are known: all, where all rows were looked at."""
-        if self._part is None or self._part.whole:
+        if self._row_range is None or self._row_range.whole:
             return np.ones(len(self.samples), bool)
         times = np.sort(self.process.buffers["time"])
-        first, last = times[self._part.begin], times[self._part.end - 1]
+        first, last = times[self._row_range.begin], times[self._row_range.end - 1]
         return np.asarray((self.samples["time"] >= first) & (self.samples["time"] <= last))
 
     @cached_property
-    def labels(self) -> Labels:
-        return Labels(self.lives)
+    def labels(self) -> MemoryLabels:
+        return MemoryLabels(self.lifetimes)
 
     @cached_property
     def _born(self) -> Array:
-        return np.array([life.born for life in self.lives.all], np.int64)
+        return np.array([life.born for life in self.lifetimes.all], np.int64)
 
     @cached_property
     def _died(self) -> Array:
-        return np.array([life.died for life in self.lives.all], np.int64)
+        return np.array([life.died for life in self.lifetimes.all], np.int64)
 
     @cached_property
     def _bytes(self) -> Array:
-        return np.array([life.bytes for life in self.lives.all], np.int64)
+        return np.array([life.bytes for life in self.lifetimes.all], np.int64)
 
     @property
     def start(self) -> int:
@@ -114,20 +114,20 @@ class Account:
         born, died, size = (
             column if which is None else column[which] for column in (self._born, self._died, self._bytes)
         )
-        return _running(born, size, times) - _running(died, size, times)
+        return _running_sums(born, size, times) - _running_sums(died, size, times)
 
     def by_kind(self, times: Array) -> dict[str, Array]:
         """Return the bytes of tensors for each kind."""
-        kinds = np.array(self.labels.kinds(self.lives.all), object)
+        kinds = np.array(self.labels.kinds(self.lifetimes.all), object)
         return {kind: self.tensors_at(times, np.flatnonzero(kinds == kind)) for kind in KINDS}
 
-    def alive(self, time: int) -> list[Life]:
+    def alive(self, time: int) -> list[BufferLifetime]:
         at = np.flatnonzero((self._born <= time) & (time < self._died))
-        return [self.lives.all[number] for number in at.tolist()]
+        return [self.lifetimes.all[number] for number in at.tolist()]
 
     def holdings(self, time: int) -> list[Holding]:
         """Return the holdings in use, the largest first."""
-        found = [Holding(self.labels.of(life), life.bytes, life.born, life.died) for life in self.alive(time)]
+        found = [Holding(self.labels.label_of(life), life.bytes, life.born, life.died) for life in self.alive(time)]
         return sorted(found, key=lambda one: -one.bytes)
 
     # ---- the measured side
@@ -137,37 +137,37 @@ class Account:
         """When it had most memory of its own: of the samples within 2 % of that, the one with most tensors."""
         anonymous = self.samples["anonymous"].astype(np.int64)
         least = anonymous[0] + 0.98 * (anonymous.max() - anonymous[0])
-        near = np.flatnonzero((anonymous >= least) & self.told)
+        near = np.flatnonzero((anonymous >= least) & self.samples_with_tensors)
         near = near if len(near) else np.array([anonymous.argmax()])
         most = self.tensors_at(self.samples["time"][near].astype(np.int64))
         return int(self.samples["time"][near[int(most.argmax())]])
 
-    def sample(self, time: int) -> int:
+    def sample_index(self, time: int) -> int:
         """The number of the last sample that is not after a time."""
         at = int(np.searchsorted(self.samples["time"], np.uint64(max(time, 0)), "right")) - 1
         return max(at, 0)
 
-    def parts(self, time: int) -> Parts:
+    def growth_parts(self, time: int) -> GrowthParts:
         """Return the parts of the growth up to that time."""
-        at = self.sample(time)
+        at = self.sample_index(time)
         growth = int(self._growth[at])
-        tensors = sum(life.bytes for life in self.alive(time) if not life.before)
+        tensors = sum(life.bytes for life in self.alive(time) if not life.preexisting)
         kept = min(max(int(self._kept[at]), 0), max(growth - tensors, 0))
         own = min(self._own(at), max(growth - tensors - kept, 0))
         working = min(self._working(at, time), max(growth - tensors - kept - own, 0))
-        return Parts(growth, tensors, kept, own, working, max(growth - tensors - kept - own - working, 0))
+        return GrowthParts(growth, tensors, kept, own, working, max(growth - tensors - kept - own - working, 0))
 
-    def running(self, time: int) -> list[Running]:
+    def running_ops(self, time: int) -> list[OpInProgress]:
         """The ops that were running."""
-        return running_at(self.lives, time)
+        return running_at(self.lifetimes, time)
 
     def _working(self, at: int, time: int) -> int:
         """Return the use outside tensors beyond that before the running ops began."""
-        running = self.running(time)
+        running = self.running_ops(time)
         if not running:
             return 0
-        begun = self.sample(running[0].begun)  # others that ended then may have used as much: the least of a few
-        before = self._unknown[max(begun - QUIET, 0) : max(begun, 1)].min()
+        begun = self.sample_index(running[0].begun)  # others that ended then may have used as much: the least of a few
+        before = self._unknown[max(begun - QUIET_SAMPLES, 0) : max(begun, 1)].min()
         return max(int(self._unknown[at] - before), 0)
 
     @cached_property
@@ -181,18 +181,18 @@ class Account:
         return np.asarray(kept - kept[0] + self._kept_in_pool)
 
     @property
-    def pooled(self) -> bool:
+    def uses_pool(self) -> bool:
         """Did TensorFlow take tensors from a pool of its own."""
         return bool(self.process.catalogue.meta.get("pool"))
 
     @cached_property
     def _kept_in_pool(self) -> Array:
         """At each sample: what held tensors before, and holds none now."""
-        if not self.pooled:
+        if not self.uses_pool:
             return np.zeros(len(self.samples), np.int64)
-        pool = Pool(life for life in self.lives.all if not life.before)
+        one_dnn_pool = OneDnnPool(life for life in self.lifetimes.all if not life.preexisting)
         times = self.samples["time"].astype(np.int64)
-        return np.asarray(np.maximum(pool.used(times) - self._tensors_since(times), 0))
+        return np.asarray(np.maximum(one_dnn_pool.bytes_used(times) - self._tensors_since(times), 0))
 
     @cached_property
     def _unknown(self) -> Array:
@@ -202,15 +202,15 @@ class Account:
 
     def _tensors_since(self, times: Array) -> Array:
         """Return the bytes of tensors made since recording began."""
-        return self.tensors_at(times, np.flatnonzero([not life.before for life in self.lives.all]))
+        return self.tensors_at(times, np.flatnonzero([not life.preexisting for life in self.lifetimes.all]))
 
     def _own(self, at: int) -> int:
         """Return the use outside tensors before this sample while no function ran: the least of the last few."""
-        quiet = np.flatnonzero(self._quiet[: at + 1])[-QUIET:]
+        quiet = np.flatnonzero(self._quiet_samples[: at + 1])[-QUIET_SAMPLES:]
         return max(int(self._unknown[quiet].min()), 0) if len(quiet) else 0
 
     @cached_property
-    def _quiet(self) -> Array:
+    def _quiet_samples(self) -> Array:
         """Return which samples were taken while no function ran, and just after malloc was asked."""
         calls = self.process.calls
         ended = calls[calls["kind"] == CallKind.ENDED]
@@ -219,19 +219,21 @@ class Account:
         times = self.samples["time"]
         running = np.searchsorted(begun, times, "right") > np.searchsorted(over, times, "right")
         fresh = np.diff(self.samples["allocated"].astype(np.int64), prepend=-1) != 0
-        return np.asarray(fresh & ~running & self.told)
+        return np.asarray(fresh & ~running & self.samples_with_tensors)
 
 
-def grouped(holdings: list[Holding], by: str) -> list[Group]:
+def group_holdings(holdings: list[Holding], by: str) -> list[HoldingGroup]:
     """Return the sums of holdings, the largest first."""
     members: dict[str, list[Holding]] = {}
     for holding in holdings:
-        members.setdefault(GROUPS[by](holding.label), []).append(holding)
-    groups = [Group(name, sum(one.bytes for one in own), len(own), own[0].label) for name, own in members.items()]
+        members.setdefault(GROUP_KEYS[by](holding.label), []).append(holding)
+    groups = [
+        HoldingGroup(name, sum(one.bytes for one in own), len(own), own[0].label) for name, own in members.items()
+    ]
     return sorted(groups, key=lambda group: -group.bytes)
 
 
-def _running(times: Array, amounts: Array, asked: Array) -> Array:
+def _running_sums(times: Array, amounts: Array, asked: Array) -> Array:
     order = np.argsort(times, kind="stable")
     sums = np.concatenate([[0], np.cumsum(amounts[order])])
     return np.asarray(sums[np.searchsorted(times[order], asked, "right")])

@@ -9,15 +9,15 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import BufferKind, EventFlag
-from tensorsleuth.trace.dataflow.observed import uids_of
+from tensorsleuth.trace.dataflow.observed_tensor import uids_of
 from tensorsleuth.trace.process.process import ProcessTrace
 
-BLOCK = 10_000  # rows that are plain numbers at a time
+ROWS_PER_BLOCK = 10_000  # rows that are plain numbers at a time
 EAGER, GRAPH, FREED = map(int, BufferKind)  # members of an enum are slow to compare
 STEADY = int(EventFlag.STEADY)
 
 
-class Seen(NamedTuple):
+class BufferRow(NamedTuple):
     """A tensor at a place in memory, or that it was freed there."""
 
     number: int  # of the row
@@ -31,51 +31,51 @@ class Seen(NamedTuple):
     uid: int
 
 
-class Part(NamedTuple):
+class RowRange(NamedTuple):
     """The rows that are looked at, in the order of time."""
 
     begin: int
     end: int
-    of: int  # how many there are
+    total: int  # how many there are
 
     @property
     def whole(self) -> bool:
-        return self.end - self.begin == self.of
+        return self.end - self.begin == self.total
 
 
-def part_around(process: ProcessTrace, time: int, most: int) -> Part:
+def rows_around(process: ProcessTrace, time: int, most: int) -> RowRange:
     """The rows before a time, and some after: near times have the same part."""
     of, step = len(process.buffers), max(most // 4, 1)
     if of <= most:
-        return Part(0, of, of)
+        return RowRange(0, of, of)
     at = int(np.count_nonzero(process.buffers["time"] <= np.uint64(max(time, 0))))
     begin = min(max((at // step - 2) * step, 0), of - most)
-    return Part(begin, begin + most, of)
+    return RowRange(begin, begin + most, of)
 
 
-def part_at_the_end(process: ProcessTrace, most: int) -> Part:
+def newest_rows(process: ProcessTrace, most: int) -> RowRange:
     """The newest rows."""
     of = len(process.buffers)
-    return Part(max(of - most, 0), of, of)
+    return RowRange(max(of - most, 0), of, of)
 
 
-def in_order(rows: Array, part: Part) -> Array:
+def ordered_row_numbers(rows: Array, row_range: RowRange) -> Array:
     """Their numbers, oldest first; before them those of eager tensors that were still held when the part begins."""
     order = np.argsort(rows["time"], kind="stable")
-    earlier = order[: part.begin]
-    return np.concatenate([_held(rows, earlier), order[part.begin : part.end]])
+    earlier = order[: row_range.begin]
+    return np.concatenate([_still_alive(rows, earlier), order[row_range.begin : row_range.end]])
 
 
-def _held(rows: Array, earlier: Array) -> Array:
+def _still_alive(rows: Array, earlier: Array) -> Array:
     kinds = rows["kind"][earlier]
     born, freed = earlier[kinds == EAGER], earlier[kinds == FREED]
     return np.asarray(born[~np.isin(uids_of(rows[born]), uids_of(rows[freed]))])
 
 
-def seen(rows: Array, numbers: Array) -> Iterator[Seen]:
-    for begin in range(0, len(numbers), BLOCK):
-        some = numbers[begin : begin + BLOCK]
+def iterate_rows(rows: Array, numbers: Array) -> Iterator[BufferRow]:
+    for begin in range(0, len(numbers), ROWS_PER_BLOCK):
+        some = numbers[begin : begin + ROWS_PER_BLOCK]
         block = rows[some]
         named = (block[name].tolist() for name in ("time", "kind", "tensor", "step", "address", "bytes"))
         steady = (block["flags"] & STEADY != 0).tolist()
-        yield from map(Seen, some.tolist(), *named, steady, uids_of(block).tolist())
+        yield from map(BufferRow, some.tolist(), *named, steady, uids_of(block).tolist())

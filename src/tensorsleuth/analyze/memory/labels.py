@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tensorsleuth.analyze.memory.buffer_rows import EAGER
-from tensorsleuth.analyze.memory.lifetimes import Life, Lives
+from tensorsleuth.analyze.memory.lifetimes import BufferLifetime, BufferLifetimes
 from tensorsleuth.core.dtypes import dtype_of
-from tensorsleuth.core.ops.kinds import ARRIVALS, writes_variables
-from tensorsleuth.trace.dataflow.observed import uids_of
-from tensorsleuth.trace.dataflow.variables import Variables
+from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES, writes_variables
+from tensorsleuth.trace.dataflow.observed_tensor import uids_of
+from tensorsleuth.trace.dataflow.variables import VariableIndex
 from tensorsleuth.trace.query.ops import Op
 
 WEIGHTS, GRADIENTS, OPTIMIZER = "weights", "gradients", "optimizer state"
@@ -20,7 +20,7 @@ _TAPE = "gradient_tape/"
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class MemoryLabel:
     """The label of a piece of memory."""
 
     name: str  # of the op, or of the variable
@@ -39,40 +39,42 @@ class Label:
         return f"{self.file}:{self.line}" if self.file is not None else None
 
 
-class Labels:
+class MemoryLabels:
     """Finds them; nothing is looked up before it is asked for."""
 
-    def __init__(self, lives: Lives) -> None:
-        self._asked = lives.asked
-        self._process = lives.asked.process
-        self._catalogue = lives.asked.process.catalogue
+    def __init__(self, buffer_lifetimes: BufferLifetimes) -> None:
+        self._process_index = buffer_lifetimes.process_index
+        self._process = buffer_lifetimes.process_index.process
+        self._catalogue = buffer_lifetimes.process_index.process.catalogue
         self._kinds: dict[int, str] = {}
 
-    def of(self, life: Life) -> Label:
-        row = self._process.buffers[life.row]
+    def label_of(self, buffer_lifetime: BufferLifetime) -> MemoryLabel:
+        row = self._process.buffers[buffer_lifetime.row]
         tensor = int(row["tensor"])
         dtype, shape = dtype_of(int(row["dtype"])).name, self._process.shape_of(row)
-        if life.variable is not None:
-            return self._of_variable(life.variable, dtype, shape, tensor)
+        if buffer_lifetime.variable is not None:
+            return self._of_variable(buffer_lifetime.variable, dtype, shape, tensor)
         op = self._op(tensor)
-        kind = self.kind(life)
+        kind = self.kind(buffer_lifetime)
         if op is None:
-            return Label("?", kind, "?", dtype, shape, None, None, None, tensor, self._asked.number)
-        return Label(op.name, kind, op.type, dtype, shape, op.layer, op.file, op.line, tensor, self._asked.number)
+            return MemoryLabel("?", kind, "?", dtype, shape, None, None, None, tensor, self._process_index.number)
+        return MemoryLabel(
+            op.name, kind, op.type, dtype, shape, op.layer, op.file, op.line, tensor, self._process_index.number
+        )
 
-    def kind(self, life: Life) -> str:
+    def kind(self, buffer_lifetime: BufferLifetime) -> str:
         """One of KINDS."""
-        return self.kinds([life])[0]
+        return self.kinds([buffer_lifetime])[0]
 
-    def kinds(self, lives: list[Life]) -> list[str]:
+    def kinds(self, lives: list[BufferLifetime]) -> list[str]:
         """Return the kinds of many."""
         rows = self._process.buffers[[life.row for life in lives]]
         columns = rows["tensor"].tolist(), (rows["kind"] == EAGER).tolist(), uids_of(rows).tolist()
         return [self._kind_of(*one) for one in zip(lives, *columns, strict=True)]
 
-    def _kind_of(self, life: Life, tensor: int, eager: bool, uid: int) -> str:
-        if life.variable is not None:
-            return OPTIMIZER if life.variable in self._optimizers else WEIGHTS
+    def _kind_of(self, buffer_lifetime: BufferLifetime, tensor: int, eager: bool, uid: int) -> str:
+        if buffer_lifetime.variable is not None:
+            return OPTIMIZER if buffer_lifetime.variable in self._optimizers else WEIGHTS
         if tensor not in self._kinds:
             self._kinds[tensor] = self._kind(tensor)
         kind = self._kinds[tensor]
@@ -80,39 +82,41 @@ class Labels:
 
     def _op(self, tensor: int) -> Op | None:
         described = self._process.tensor(tensor)
-        return self._asked.index.of(described) if described is not None else None
+        return self._process_index.op_index.op_of(described) if described is not None else None
 
     def _kind(self, tensor: int) -> str:
         op = self._op(tensor)
         if op is None:
             return TEMPORARIES
-        if op.type in ARRIVALS or self._is_of_dataset(op):
+        if op.type in EXTERNAL_SOURCES or self._is_of_dataset(op):
             return INPUTS
         if _is_gradient(op):
             return GRADIENTS
-        return ACTIVATIONS if any(map(_is_gradient, self._asked.takers.nodes(tensor))) else TEMPORARIES
+        return (
+            ACTIVATIONS if any(map(_is_gradient, self._process_index.consumers.node_consumers(tensor))) else TEMPORARIES
+        )
 
     def _is_of_dataset(self, op: Op) -> bool:
         return op.instance in self._catalogue.datasets
 
     def _is_differentiated(self, uid: int) -> bool:
         """Did a gradient function take an eager tensor."""
-        calls = self._asked.moments.calls
+        calls = self._process_index.call_graphs.calls
         ops = (calls.op(call) for call in calls.consumers(uid))
         return any(op is not None and (op.forward > 0 or op.type.startswith("__backward")) for op in ops)
 
     # ---- variables
 
     @cached_property
-    def _variables(self) -> Variables:
-        return Variables(self._asked.moments)
+    def _variables(self) -> VariableIndex:
+        return VariableIndex(self._process_index.call_graphs)
 
-    def _of_variable(self, handle: int, dtype: str, shape: tuple[int, ...] | None, tensor: int) -> Label:
-        name, frame = self._variables.name(handle), self._variables.made_at(handle)
+    def _of_variable(self, handle: int, dtype: str, shape: tuple[int, ...] | None, tensor: int) -> MemoryLabel:
+        name, frame = self._variables.name(handle), self._variables.creation_line(handle)
         kind = OPTIMIZER if handle in self._optimizers else WEIGHTS
         file, line = (frame.file, frame.line) if frame is not None else (None, None)
         layer = name.rpartition("/")[0] or None
-        return Label(name, kind, "Variable", dtype, shape, layer, file, line, tensor, self._asked.number)
+        return MemoryLabel(name, kind, "Variable", dtype, shape, layer, file, line, tensor, self._process_index.number)
 
     @cached_property
     def _optimizers(self) -> set[int]:
@@ -123,19 +127,19 @@ class Labels:
     def _bystanders(self) -> set[int]:
         """Variables that functions which train use, but differentiate nothing of."""
         used: dict[int, bool] = {}
-        for instance, function in self._catalogue.running():
+        for instance, function in self._catalogue.called_functions():
             if instance.parent >= 0 or function.kind != "train":
                 continue
             for number, captured in function.captures.items():
                 uid = captured.get("uid")
                 if captured.get("variable") and uid is not None:
-                    used[int(uid)] = used.get(int(uid), False) or self._is_trained(instance.first + number)
+                    used[int(uid)] = used.get(int(uid), False) or self._is_trained(instance.first_tensor + number)
         return {uid for uid, trained in used.items() if not trained}
 
     def _is_trained(self, handle: int) -> bool:
         """Does an op that has a gradient take what is read from a variable."""
-        reads = [op for op in self._asked.takers.nodes(handle) if not writes_variables(op.type)]
-        takers = [taker for op in reads for taker in self._asked.takers.nodes(op.first)]
+        reads = [op for op in self._process_index.consumers.node_consumers(handle) if not writes_variables(op.type)]
+        takers = [taker for op in reads for taker in self._process_index.consumers.node_consumers(op.first_tensor)]
         return any(self._has_gradient(op) or _is_gradient(op) for op in [*reads, *takers])
 
     def _has_gradient(self, op: Op) -> bool:

@@ -13,68 +13,73 @@ import numpy as np
 
 from tensorsleuth.core.layout.rows import EventKind
 from tensorsleuth.core.ops.kinds import writes_variables
-from tensorsleuth.trace.dataflow.value_flow import Source
+from tensorsleuth.trace.dataflow.value_flow import ValueSource
 from tensorsleuth.trace.query.ops import Op
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
 MAX_DEPTH = 40  # ops without rows that are looked through
-_KEEP = ("TensorList", "TensorArray", "Stack", "OptionalFromValue")  # what keeps a tensor until somebody takes it out
+_KEEPING_OPS = (
+    "TensorList",
+    "TensorArray",
+    "Stack",
+    "OptionalFromValue",
+)  # what keeps a tensor until somebody takes it out
 
-Marks = tuple[frozenset[int], ...]  # the last of these; of each, the first
+EndMarks = tuple[frozenset[int], ...]  # the last of these; of each, the first
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class LastUse:
     """The end of a tensor: the latest of the marks, each the earliest of some tensors; or the call's end."""
 
-    marks: Marks = ()
+    marks: EndMarks = ()
     with_call: bool = False
     assigned: tuple[int, ...] = ()  # arguments of the called function: the variables that keep it
 
 
-class Ends:
+class LastUses:
     """Asks the recorded graph of one process."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._flow = asked.moments.flow
-        self._catalogue = asked.process.catalogue
-        self._known: dict[int, End] = {}
-        self._later: dict[tuple[int, int], Marks] = {}  # by instance and node
+    def __init__(self, process_index: ProcessIndex) -> None:
+        self._process_index = process_index
+        self._flow = process_index.call_graphs.flow
+        self._catalogue = process_index.process.catalogue
+        self._known: dict[int, LastUse] = {}
+        self._later: dict[tuple[int, int], EndMarks] = {}  # by instance and node
 
     @cached_property
     def _seen(self) -> set[int]:
-        events = self._asked.process.events
+        events = self._process_index.process.events
         return set(np.unique(events["tensor"][events["kind"] == EventKind.GRAPH]).tolist())
 
     @cached_property
     def _returned(self) -> set[int]:
         """Return the results that functions give to Python, or to a dataset."""
-        roots = [instance for instance, _ in self._catalogue.running() if instance.parent < 0]
+        roots = [instance for instance, _ in self._catalogue.called_functions() if instance.parent < 0]
         return {
             source.tensor
             for instance in roots
             for output in range(len(self._catalogue.functions[instance.function].returns))
-            for source in self._flow.returned(instance, output)
+            for source in self._flow.output_sources(instance, output)
         }
 
-    def of(self, tensor: int) -> End:
+    def last_use(self, tensor: int) -> LastUse:
         """Return the end of a tensor by its id, the same each time that it is computed."""
         if tensor not in self._known:
             self._known[tensor] = self._find(tensor)
         return self._known[tensor]
 
-    def _find(self, tensor: int) -> End:
-        takers = self._asked.takers.nodes(tensor)
-        keeps = tensor in self._returned or any(op.type.startswith(_KEEP) for op in takers)
+    def _find(self, tensor: int) -> LastUse:
+        takers = self._process_index.consumers.node_consumers(tensor)
+        keeps = tensor in self._returned or any(op.type.startswith(_KEEPING_OPS) for op in takers)
         assigned = {at for op in takers if op.type == "AssignVariableOp" for at in self._handles(op)}
-        marks = {mark for op in takers for mark in self._done(op, 0)}
-        return End(tuple(marks), keeps, tuple(sorted(assigned)))
+        marks = {mark for op in takers for mark in self._marks_of_run(op, 0)}
+        return LastUse(tuple(marks), keeps, tuple(sorted(assigned)))
 
     def sources(self, tensor: int) -> list[int]:
         """Return the sources of a tensor, as far as they were recorded."""
-        described = self._asked.process.tensor(tensor)
-        op = self._asked.index.of(described) if described is not None else None
+        described = self._process_index.process.tensor(tensor)
+        op = self._process_index.op_index.op_of(described) if described is not None else None
         return [one for mark in self._ready(op) for one in mark] if op is not None and op.node >= 0 else []
 
     def _handles(self, op: Op) -> list[int]:
@@ -82,13 +87,13 @@ class Ends:
         slots = self._slots(op)
         return [source.argument for source in slots[0] if source.argument >= 0] if slots else []
 
-    def _slots(self, op: Op) -> list[list[Source]]:
+    def _slots(self, op: Op) -> list[list[ValueSource]]:
         instance = self._catalogue.instances.get(op.instance)
-        return self._flow.slots(instance, op.node) if instance is not None else []
+        return self._flow.input_sources(instance, op.node) if instance is not None else []
 
-    def _done(self, op: Op, depth: int) -> Marks:
+    def _marks_of_run(self, op: Op, depth: int) -> EndMarks:
         """Return the evidence that an op has run."""
-        outputs = range(op.first, op.first + op.outputs)
+        outputs = range(op.first_tensor, op.first_tensor + op.outputs)
         seen = [tensor for tensor in outputs if tensor in self._seen]
         if seen:
             return (frozenset(seen[:1]),)
@@ -100,17 +105,17 @@ class Ends:
             self._later[key] = self._shown_later(op, outputs, depth)
         return self._later[key]
 
-    def _shown_later(self, op: Op, outputs: range, depth: int) -> Marks:
+    def _shown_later(self, op: Op, outputs: range, depth: int) -> EndMarks:
         """Return the first consumer of an op without a row."""
         later = [
             mark
             for tensor in outputs
-            for taker in self._asked.takers.nodes(tensor)
-            for mark in self._done(taker, depth + 1)
+            for taker in self._process_index.consumers.node_consumers(tensor)
+            for mark in self._marks_of_run(taker, depth + 1)
         ]
         return (frozenset().union(*later),) if later else self._ready(op)
 
-    def _ready(self, op: Op) -> Marks:
+    def _ready(self, op: Op) -> EndMarks:
         """An op that nothing seen comes after runs as soon as it can: when the last of its inputs is there."""
         sources = {source.tensor for slot in self._slots(op) for source in slot}
         return tuple(frozenset([tensor]) for tensor in sources if tensor in self._seen)

@@ -8,26 +8,26 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from tensorsleuth.analyze.memory.lifetimes import Life
+from tensorsleuth.analyze.memory.lifetimes import BufferLifetime
 from tensorsleuth.core.array import Array
 
-Piece = tuple[int, int, int]  # address, end, when a tensor lay there first
+PoolPiece = tuple[int, int, int]  # address, end, when a tensor lay there first
 
 
-class Pool:
+class OneDnnPool:
     """The used part of a pool: a page that a tensor once lay in stays resident."""
 
-    def __init__(self, lives: Iterable[Life]) -> None:
+    def __init__(self, lives: Iterable[BufferLifetime]) -> None:
         parts = sorted(_parts(_pieces(lives)))
         self._times = np.array([time for time, _ in parts], np.int64)
         self._sums = np.concatenate([[0], np.cumsum([size for _, size in parts], dtype=np.int64)])
 
-    def used(self, times: Array) -> Array:
+    def bytes_used(self, times: Array) -> Array:
         """Return the bytes that had held a tensor up to each of these times."""
         return np.asarray(self._sums[np.searchsorted(self._times, times, "right")])
 
 
-def _pieces(lives: Iterable[Life]) -> list[Piece]:
+def _pieces(lives: Iterable[BufferLifetime]) -> list[PoolPiece]:
     """Each piece of memory once, lowest address first: steps use the same pieces again and again."""
     first: dict[tuple[int, int], int] = {}
     for life in lives:
@@ -36,14 +36,14 @@ def _pieces(lives: Iterable[Life]) -> list[Piece]:
     return sorted((begin, end, born) for (begin, end), born in first.items())
 
 
-def _parts(pieces: list[Piece]) -> Iterator[tuple[int, int]]:
+def _parts(pool_pieces: list[PoolPiece]) -> Iterator[tuple[int, int]]:
     """Cut pieces where others begin or end; when each part was first used, and its size."""
-    edges = sorted({edge for begin, end, _ in pieces for edge in (begin, end)})
+    edges = sorted({edge for begin, end, _ in pool_pieces for edge in (begin, end)})
     here: list[tuple[int, int]] = []  # a heap: the earliest of those that cover the part
     at = 0
     for begin, end in itertools.pairwise(edges):
-        while at < len(pieces) and pieces[at][0] <= begin:
-            heapq.heappush(here, (pieces[at][2], pieces[at][1]))
+        while at < len(pool_pieces) and pool_pieces[at][0] <= begin:
+            heapq.heappush(here, (pool_pieces[at][2], pool_pieces[at][1]))
             at += 1
         while here and here[0][1] <= begin:
             heapq.heappop(here)

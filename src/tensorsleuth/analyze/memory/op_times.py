@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from tensorsleuth.analyze.memory.last_use import Ends
+from tensorsleuth.analyze.memory.last_use import LastUses
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import CallKind, EventKind
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
 NEVER = np.iinfo(np.int64).max
 
 
-class Times:
+class ComputeTimes:
     """By TensorFlow's step id and tensor id: when it was computed next."""
 
-    def __init__(self, asked: Asked) -> None:
-        events = asked.process.events
+    def __init__(self, process_index: ProcessIndex) -> None:
+        events = process_index.process.events
         graph = events[events["kind"] == EventKind.GRAPH]
-        self._asked = asked
+        self._process_index = process_index
         self._steps = np.unique(graph["step"])
         at = np.searchsorted(self._steps, graph["step"])
         keys = self._key(at, graph["tensor"].astype(np.int64))
@@ -30,7 +30,7 @@ class Times:
     def _key(step: Array, tensor: Array) -> Array:
         return (step.astype(np.int64) << 32) | tensor
 
-    def next(self, steps: Array, tensors: Array, times: Array) -> Array:
+    def next_time(self, steps: Array, tensors: Array, times: Array) -> Array:
         """The first time that each tensor was computed in that step, not before that time; NEVER where it was not."""
         if not len(self._keys):
             return np.full(len(steps), NEVER)
@@ -39,7 +39,7 @@ class Times:
         found = (place < last) & (self._steps[at] == steps)
         return np.where(found, self._times[np.minimum(place, len(self._times) - 1)], NEVER)
 
-    def last(self, steps: Array, tensors: Array, times: Array) -> Array:
+    def last_time(self, steps: Array, tensors: Array, times: Array) -> Array:
         """The last time that each tensor was computed in that step, before that time; 0 where it was not."""
         if not len(self._keys):
             return np.zeros(len(steps), np.int64)
@@ -54,7 +54,7 @@ class Times:
         first, last = np.searchsorted(self._keys, wanted, "left"), np.searchsorted(self._keys, wanted, "right")
         return first, last, _first_not_before(self._times, first, last, times)
 
-    def on_thread(self, threads: Array, times: Array) -> Array:
+    def last_on_thread(self, threads: Array, times: Array) -> Array:
         """When something was last computed on a thread, before that time; 0 where nothing was."""
         found = np.zeros(len(times), np.int64)
         for thread in np.unique(threads).tolist():
@@ -64,24 +64,24 @@ class Times:
         return found
 
     def _of_thread(self, thread: int) -> Array:
-        events = self._asked.process.events
+        events = self._process_index.process.events
         return np.asarray(events["time"][events["thread"] == thread], np.int64)
 
-    def under_way(self, steps: Array) -> Array:
+    def is_under_way(self, steps: Array) -> Array:
         """Return the step ids of calls that never returned: tensors that they had not used yet are alive."""
-        calls = self._asked.process.calls
+        calls = self._process_index.process.calls
         over = calls["call"][np.isin(calls["kind"], (CallKind.ENDED, CallKind.FAILED))]
         begun = np.setdiff1d(calls["call"][calls["kind"] == CallKind.FUNCTION], over)
-        joined = self._asked.process.call_of_step
+        joined = self._process_index.process.call_of_tf_step
         found = (joined.get(step, -1) for step in steps.tolist())
         return np.isin(np.fromiter(found, np.int64, len(steps)), begun.astype(np.int64))
 
     def call_ends(self, steps: Array) -> Array:
         """When the call came back that each of TensorFlow's step ids ran for; else the last that was seen of it."""
-        calls = self._asked.process.calls
+        calls = self._process_index.process.calls
         ended = calls[calls["kind"] == CallKind.ENDED]
         ends = dict(zip(ended["call"].tolist(), (ended["time"] + ended["duration"]).tolist(), strict=True))
-        joined = self._asked.process.call_of_step
+        joined = self._process_index.process.call_of_tf_step
         at = np.searchsorted(self._steps, steps)
         last = [int(self._last[place]) if place < len(self._last) else 0 for place in at.tolist()]
         found = (max(ends.get(joined.get(step, -1), 0), end) for step, end in zip(steps.tolist(), last, strict=True))
@@ -105,18 +105,20 @@ def _first_not_before(times: Array, first: Array, last: Array, wanted: Array) ->
     return low
 
 
-def ends_of(rows: Array, ends: Ends, times: Times) -> Array:
+def release_times(rows: Array, last_uses: LastUses, compute_times: ComputeTimes) -> Array:
     """When each of these rows of graphs' buffers was let go, as far as the graph tells."""
     steps, born = rows["step"], rows["time"].astype(np.int64)
     found = born.copy()
-    call_ends = times.call_ends(steps) if len(rows) else born
-    unused = np.where(times.under_way(steps), NEVER, born)  # what no op has taken: of a call that is over, by none
+    call_ends = compute_times.call_ends(steps) if len(rows) else born
+    unused = np.where(
+        compute_times.is_under_way(steps), NEVER, born
+    )  # what no op has taken: of a call that is over, by none
     call_ends = np.maximum(call_ends, unused)
     for tensor in np.unique(rows["tensor"]).tolist():
         at = np.flatnonzero(rows["tensor"] == tensor)
-        end = ends.of(tensor)
+        end = last_uses.last_use(tensor)
         for mark in end.marks:
-            ids = [times.next(steps[at], np.full(len(at), one), born[at]) for one in mark]
+            ids = [compute_times.next_time(steps[at], np.full(len(at), one), born[at]) for one in mark]
             first = np.minimum.reduce(ids)
             found[at] = np.maximum(found[at], np.where(first == NEVER, unused[at], first))
         if end.with_call:
@@ -124,15 +126,15 @@ def ends_of(rows: Array, ends: Ends, times: Times) -> Array:
     return found
 
 
-def begins_of(rows: Array, ends: Ends, times: Times) -> Array:
+def start_times(rows: Array, last_uses: LastUses, compute_times: ComputeTimes) -> Array:
     """When the op began that computed each of these rows: its memory is taken then, its row is written at its end.
 
     Not before its inputs were there, nor before what the same thread computed last.
     """
     steps, seen = rows["step"], rows["time"].astype(np.int64)
-    found = times.on_thread(rows["thread"], seen)
+    found = compute_times.last_on_thread(rows["thread"], seen)
     for tensor in np.unique(rows["tensor"]).tolist():
         at = np.flatnonzero(rows["tensor"] == tensor)
-        for source in ends.sources(tensor):
-            found[at] = np.maximum(found[at], times.last(steps[at], np.full(len(at), source), seen[at]))
+        for source in last_uses.sources(tensor):
+            found[at] = np.maximum(found[at], compute_times.last_time(steps[at], np.full(len(at), source), seen[at]))
     return np.where(found > 0, found, seen)

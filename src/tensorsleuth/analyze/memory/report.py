@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.analyze.memory.account import Account, Group, Holding, Parts, grouped
+from tensorsleuth.analyze.memory.account import GrowthParts, Holding, HoldingGroup, MemoryAccount, group_holdings
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.trace.query.query import asked_of
+from tensorsleuth.trace.query.query import process_indexes
 from tensorsleuth.trace.reader import Trace
 
 PEAK = "the peak"
@@ -21,7 +21,7 @@ _STEP = re.compile(r"step\s*(\d+)")
 
 
 @dataclass(frozen=True)
-class Curve:
+class MemoryCurve:
     """Memory over time, in as many pieces as fit: seconds since recording began, bytes."""
 
     seconds: list[float]
@@ -30,16 +30,16 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Answer:
+class MemoryReport:
     """One moment of a process, opened up, and all others as a curve."""
 
     run: str
     pid: int
-    account: Account
+    account: MemoryAccount
     time: int
-    asked: str  # which moment: `the peak`, `step 3`, `2.5 s`
+    moment: str  # which moment: `the peak`, `step 3`, `2.5 s`
     holdings: list[Holding]
-    parts: Parts
+    parts: GrowthParts
 
     @property
     def seconds(self) -> float:
@@ -47,7 +47,7 @@ class Answer:
 
     @property
     def sample(self) -> Any:
-        return self.account.samples[self.account.sample(self.time)]
+        return self.account.samples[self.account.sample_index(self.time)]
 
     @property
     def step(self) -> int | None:
@@ -75,21 +75,21 @@ class Answer:
     @cached_property
     def running(self) -> list[str]:
         """The types of the ops that were running."""
-        return list(dict.fromkeys(one.op.type for one in self.account.running(self.time)))
+        return list(dict.fromkeys(one.op.type for one in self.account.running_ops(self.time)))
 
     @property
     def lost(self) -> int:
         return self.account.process.lost_buffers
 
-    def groups(self, by: str) -> list[Group]:
-        return grouped(self.holdings, by)
+    def groups(self, by: str) -> list[HoldingGroup]:
+        return group_holdings(self.holdings, by)
 
-    def curve(self, pieces: int) -> Curve:
+    def curve(self, pieces: int) -> MemoryCurve:
         samples = self.account.samples
-        times, at = samples["time"].astype(np.int64), fullest(samples, pieces)
+        times, at = samples["time"].astype(np.int64), fullest_samples(samples, pieces)
         tensors = self.account.tensors_at(times[at])
         seconds = ((times[at] - times[0]) / 1e9).tolist()
-        return Curve(seconds, samples["resident"][at].astype(np.int64).tolist(), tensors.tolist())
+        return MemoryCurve(seconds, samples["resident"][at].astype(np.int64).tolist(), tensors.tolist())
 
     def to_json(self, by: str) -> dict[str, Any]:
         """The whole answer; docs/memory.md says what each field is."""
@@ -97,7 +97,7 @@ class Answer:
         return {
             "run": self.run,
             "pid": self.pid,
-            "moment": {"asked": self.asked, "seconds": self.seconds, "step": self.step},
+            "moment": {"asked": self.moment, "seconds": self.seconds, "step": self.step},
             "resident": {"start": self.start_resident, "now": int(self.sample["resident"]), "peak": self.peak_resident},
             "limit": self.limit or None,
             "growth": growth_json(self.parts),
@@ -110,7 +110,7 @@ class Answer:
         }
 
 
-def fullest(samples: Array, pieces: int) -> list[int]:
+def fullest_samples(samples: Array, pieces: int) -> list[int]:
     """Return the sample with the most resident memory in each of so many pieces of time."""
     times = samples["time"].astype(np.int64)
     edges = np.linspace(times[0], times[-1], pieces + 1)
@@ -123,14 +123,28 @@ def _most(column: Any, times: Any, begins: float, ends: float) -> int:
     return first + int(column[first:last].argmax()) if last > first else max(first - 1, 0)
 
 
-def growth_json(parts: Parts) -> dict[str, Any]:
+def growth_json(growth_parts: GrowthParts) -> dict[str, Any]:
     """Return the parts of the growth."""
-    named = {"bytes": parts.growth, "tensors": parts.tensors, "kept": parts.kept, "own": parts.own}
-    return named | {"working": parts.working, "rest": parts.rest, "explained": round(parts.explained, 4)}
+    named = {
+        "bytes": growth_parts.growth,
+        "tensors": growth_parts.tensors,
+        "kept": growth_parts.kept,
+        "own": growth_parts.own,
+    }
+    return named | {
+        "working": growth_parts.working,
+        "rest": growth_parts.rest,
+        "explained": round(growth_parts.explained, 4),
+    }
 
 
-def _group_json(group: Group) -> dict[str, Any]:
-    return {"name": group.name, "bytes": group.bytes, "count": group.count, "largest": group.largest.name}
+def _group_json(holding_group: HoldingGroup) -> dict[str, Any]:
+    return {
+        "name": holding_group.name,
+        "bytes": holding_group.bytes,
+        "count": holding_group.count,
+        "largest": holding_group.largest.name,
+    }
 
 
 def _holding_json(one: Holding, start: int) -> dict[str, Any]:
@@ -149,15 +163,15 @@ def _holding_json(one: Holding, start: int) -> dict[str, Any]:
     }
 
 
-def answers(trace: Trace, at: str | None = None) -> list[Answer]:
+def memory_reports(trace: Trace, at: str | None = None) -> list[MemoryReport]:
     """An answer for each process that says something about memory, the largest first."""
     found = [_answer(trace, account, at) for account in accounts_of(trace)]
     return sorted(found, key=lambda one: -one.peak_resident)
 
 
-def accounts_of(trace: Trace) -> list[Account]:
+def accounts_of(trace: Trace) -> list[MemoryAccount]:
     """Return the account of each process whose memory was sampled; raise if none was."""
-    accounts = [Account(asked) for asked in asked_of(trace) if len(asked.process.memory)]
+    accounts = [MemoryAccount(asked) for asked in process_indexes(trace) if len(asked.process.memory)]
     if not accounts:
         raise SleuthError(
             f"{trace.path.name} says nothing about memory: it was recorded without the native library, or before "
@@ -166,37 +180,39 @@ def accounts_of(trace: Trace) -> list[Account]:
     return accounts
 
 
-def _answer(trace: Trace, account: Account, at: str | None) -> Answer:
-    return opened_up(trace, account, *_moment(account, at))
+def _answer(trace: Trace, memory_account: MemoryAccount, at: str | None) -> MemoryReport:
+    return report_at(trace, memory_account, *_moment(memory_account, at))
 
 
-def opened_up(trace: Trace, account: Account, time: int, asked: str) -> Answer:
+def report_at(trace: Trace, memory_account: MemoryAccount, time: int, asked: str) -> MemoryReport:
     """One moment of an account."""
-    pid = account.process.catalogue.meta.get("pid")
-    holdings, parts = account.holdings(time), account.parts(time)
-    return Answer(trace.path.name, pid if isinstance(pid, int) else 0, account, time, asked, holdings, parts)
+    pid = memory_account.process.catalogue.meta.get("pid")
+    holdings, parts = memory_account.holdings(time), memory_account.growth_parts(time)
+    return MemoryReport(
+        trace.path.name, pid if isinstance(pid, int) else 0, memory_account, time, asked, holdings, parts
+    )
 
 
-def _moment(account: Account, at: str | None) -> tuple[int, str]:
+def _moment(memory_account: MemoryAccount, at: str | None) -> tuple[int, str]:
     if at is None:
-        return account.peak, PEAK
+        return memory_account.peak, PEAK
     step = _STEP.fullmatch(at.strip())
     if step is not None:
-        return _peak_of_step(account, int(step.group(1))), f"the peak of step {step.group(1)}"
+        return _peak_of_step(memory_account, int(step.group(1))), f"the peak of step {step.group(1)}"
     try:
         seconds = float(at.strip().removesuffix("s"))
     except ValueError:
         raise SleuthError(f"--at {at}: a time in seconds since recording began (2.5), or a step (step3).") from None
-    last = (int(account.samples["time"][-1]) - account.start) / 1e9
+    last = (int(memory_account.samples["time"][-1]) - memory_account.start) / 1e9
     if not 0 <= seconds <= last:
         raise SleuthError(f"--at {at}: the recording goes from 0 to {last:.2f} seconds.")
-    return account.start + int(seconds * 1e9), f"{seconds:g} s"
+    return memory_account.start + int(seconds * 1e9), f"{seconds:g} s"
 
 
-def _peak_of_step(account: Account, step: int) -> int:
-    samples = account.samples[account.samples["step"] == step]
+def _peak_of_step(memory_account: MemoryAccount, step: int) -> int:
+    samples = memory_account.samples[memory_account.samples["step"] == step]
     if not len(samples):
-        steps = account.samples["step"]
+        steps = memory_account.samples["step"]
         raise SleuthError(
             f"No sample was taken in step {step}; there are samples of steps {max(int(steps.min()), 0)} "
             f"to {int(steps.max())}, about one every 50 ms. Ask for a time in seconds: --at 2.5"

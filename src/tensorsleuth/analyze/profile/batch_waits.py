@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tensorsleuth.analyze.profile.op_ends import Seen
+from tensorsleuth.analyze.profile.op_ends import OpEnds
 from tensorsleuth.core.array import Array
 
 
-def waits_first(rows: Seen, begin: Array, first: Array, takers: dict[int, set[int]]) -> tuple[Array, Array, Array]:
+def correct_batch_waits(
+    rows: OpEnds, begin: Array, first: Array, takers: dict[int, set[int]]
+) -> tuple[Array, Array, Array]:
     """When ops began and ended and on which thread, put right; `takers` of what each op puts out without a row."""
     begin, end, thread = begin.copy(), rows.end.copy(), rows.thread.copy()
     turns = _turns(rows)
@@ -33,12 +35,12 @@ def waits_first(rows: Seen, begin: Array, first: Array, takers: dict[int, set[in
     return begin, end, thread
 
 
-def _turns(rows: Seen) -> Array:
+def _turns(rows: OpEnds) -> Array:
     """A number for each run of a function, and in it for each turn of a loop."""
-    _, runs = np.unique(rows.run, return_inverse=True)
-    _, turns = np.unique(rows.turn, return_inverse=True)
+    _, runs = np.unique(rows.tf_step, return_inverse=True)
+    _, turns = np.unique(rows.loop_turn, return_inverse=True)
     both: Array
-    _, both = np.unique(runs * np.int64(len(rows.run) + 1) + turns, return_inverse=True)
+    _, both = np.unique(runs * np.int64(len(rows.tf_step) + 1) + turns, return_inverse=True)
     return both
 
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from tensorsleuth.analyze.profile.profile import Profile
 from tensorsleuth.analyze.profile.time_split import is_input
-from tensorsleuth.analyze.profile.time_tables import Spent
+from tensorsleuth.analyze.profile.time_tables import OpCost
 from tensorsleuth.core.ops.function_names import program_name
-from tensorsleuth.core.ops.kinds import INPUT
+from tensorsleuth.core.ops.kinds import INPUT_OPS
 from tensorsleuth.trace.query.ops import Op
 
 
 @dataclass(frozen=True)
-class Bound:
+class Bottleneck:
     """Input, compute or Python, its share of the time, and where in the program it is."""
 
     by: str
@@ -27,7 +27,7 @@ class Bound:
     line: int | None = None
 
 
-def bound(profile: Profile) -> Bound:
+def find_bottleneck(profile: Profile) -> Bottleneck:
     """The largest of the three that the program can do something about."""
     wall, parts = max(profile.wall, 1), profile.parts
     shares = {
@@ -39,19 +39,21 @@ def bound(profile: Profile) -> Bound:
     return {"compute": _compute, "input": _input, "python": _python}[by](profile, shares)
 
 
-def _compute(profile: Profile, shares: dict[str, float]) -> Bound:
-    computing = [one for one in profile.spent if not one.op.type.startswith(INPUT)]
+def _compute(profile: Profile, shares: dict[str, float]) -> Bottleneck:
+    computing = [one for one in profile.op_costs if not one.op.type.startswith(INPUT_OPS)]
     says = f"Compute-bound: {_percent(shares['compute'])} of each step computes"
     top, time = _largest(computing)
     if top is None:
-        return Bound("compute", shares["compute"], f"{says}.")
+        return Bottleneck("compute", shares["compute"], f"{says}.")
     part = _percent(time / max(sum(one.time for one in computing), 1))
     what = f"{program_name(top.op.type)}, whose inside was not recorded," if top.kind == "unseen" else top.op.type
     layer = f" of {top.op.layer}" if top.op.layer else ""
-    return Bound("compute", shares["compute"], f"{says}; {part} of that is {what}{layer}{_at(top.op)}.", *_line(top.op))
+    return Bottleneck(
+        "compute", shares["compute"], f"{says}; {part} of that is {what}{layer}{_at(top.op)}.", *_line(top.op)
+    )
 
 
-def _largest(all_spent: list[Spent]) -> tuple[Spent | None, int]:
+def _largest(all_spent: list[OpCost]) -> tuple[OpCost | None, int]:
     """One op, of those of one type, layer and line that took most, and how much they took."""
     sums: dict[tuple[str, str | None, str | None, int | None], int] = defaultdict(int)
     for one in all_spent:
@@ -62,23 +64,23 @@ def _largest(all_spent: list[Spent]) -> tuple[Spent | None, int]:
     return next(one for one in all_spent if _place(one) == most), sums[most]
 
 
-def _place(one: Spent) -> tuple[str, str | None, str | None, int | None]:
+def _place(one: OpCost) -> tuple[str, str | None, str | None, int | None]:
     return one.op.type, one.op.layer, one.op.file, one.op.line
 
 
-def _input(profile: Profile, shares: dict[str, float]) -> Bound:
+def _input(profile: Profile, shares: dict[str, float]) -> Bottleneck:
     op = _waiting(profile)
     says = f"Input-bound: {_percent(shares['input'])} of each step waits for the next batch{_at(op)}"
     says += f"; computing takes {_percent(shares['compute'])}."
-    return Bound("input", shares["input"], says, *_line(op))
+    return Bottleneck("input", shares["input"], says, *_line(op))
 
 
 def _waiting(profile: Profile) -> Op | None:
     """The op that waited longest; in a function without a line of the user's, the call of that."""
-    ops, made, run = profile.asked.index.ops, profile.made, profile.run
-    waits = np.flatnonzero(is_input(profile.asked, run.op) & (run.call >= 0) & profile.within(run.end))
-    if made.takes.any() or not len(waits):
-        taken = np.flatnonzero(made.takes & profile.within(made.begin))
+    ops, made, run = profile.process_index.op_index.ops, profile.python_calls, profile.op_runs
+    waits = np.flatnonzero(is_input(profile.process_index, run.op) & (run.call >= 0) & profile.within(run.end))
+    if made.waits_for_input.any() or not len(waits):
+        taken = np.flatnonzero(made.waits_for_input & profile.within(made.begin))
         longest = taken[np.argmax((made.end - made.begin)[taken])] if len(taken) else -1
         return ops[int(made.op[longest])] if longest >= 0 else None
     longest = waits[np.argmax((run.end - run.begin)[waits])]
@@ -87,21 +89,21 @@ def _waiting(profile: Profile) -> Op | None:
     return op if op.file or not len(calls) else ops[int(made.op[calls[0]])]
 
 
-def _python(profile: Profile, shares: dict[str, float]) -> Bound:
+def _python(profile: Profile, shares: dict[str, float]) -> Bottleneck:
     before, after = _around_gap(profile)
     says = f"Python-bound: {_percent(shares['python'])} of each step is Python between calls of TensorFlow"
     if before and after and before.file and after.file:
         apart = _where(before) != _where(after)
         says += f", most of it after {_where(before)}" + (f" and before {_where(after)}" if apart else "")
-    return Bound("python", shares["python"], f"{says}.", *_line(before))
+    return Bottleneck("python", shares["python"], f"{says}.", *_line(before))
 
 
 def _around_gap(profile: Profile) -> tuple[Op | None, Op | None]:
     """The calls between which most of the time passed that no call took."""
-    made, ops = profile.made, profile.asked.index.ops
-    gaps = np.maximum(made.begin[1:] - made.looked[:-1], 0)
+    made, ops = profile.python_calls, profile.process_index.op_index.ops
+    gaps = np.maximum(made.begin[1:] - made.probe_end[:-1], 0)
     pairs: dict[tuple[int, int], int] = defaultdict(int)
-    for at in np.flatnonzero(profile.within(made.looked[:-1]) & (made.op[1:] >= 0) & (made.op[:-1] >= 0)).tolist():
+    for at in np.flatnonzero(profile.within(made.probe_end[:-1]) & (made.op[1:] >= 0) & (made.op[:-1] >= 0)).tolist():
         pairs[int(made.op[at]), int(made.op[at + 1])] += int(gaps[at])
     if not pairs:
         return None, None

@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.analyze.profile.flame import Bar, bars
+from tensorsleuth.analyze.profile.flame import FlameBar, flame_bars
 from tensorsleuth.analyze.profile.profile import Profile
 from tensorsleuth.core.errors import SleuthError
 
-STEPS = 0  # the number of the lane of steps; threads are numbered from 1
+STEPS_LANE = 0  # the number of the lane of steps; threads are numbered from 1
 
 
-def write(profile: Profile, path: Path, run: str, whole: bool) -> int:
+def write_trace(profile: Profile, path: Path, run: str, whole: bool) -> int:
     """Write the steps that the profile is about, or the whole run; how many events it has."""
-    told = list(events(profile, run, whole))
+    told = list(trace_events(profile, run, whole))
     try:
         with path.open("w", encoding="utf-8") as file:
             json.dump({"traceEvents": told, "displayTimeUnit": "ms", "otherData": {"run": run}}, file)
@@ -27,29 +27,29 @@ def write(profile: Profile, path: Path, run: str, whole: bool) -> int:
     return len(told)
 
 
-def events(profile: Profile, run: str, whole: bool) -> Iterator[dict[str, Any]]:
+def trace_events(profile: Profile, run: str, whole: bool) -> Iterator[dict[str, Any]]:
     """Complete events (`X`), nested by their times on each thread, and the names of the lanes (`M`)."""
     steps = profile.steps
     chosen = np.ones(len(steps), bool) if whole else profile.chosen
-    first, last = (int(steps.begin.min()), int(steps.end.max())) if whole else profile.stretch
-    seen = bars(profile, first, last)
-    yield _named("process_name", STEPS, run)
+    first, last = (int(steps.begin.min()), int(steps.end.max())) if whole else profile.time_range
+    seen = flame_bars(profile, first, last)
+    yield _name_event("process_name", STEPS_LANE, run)
     yield from _lanes(profile, {bar.thread for bar in seen})
     for at in np.flatnonzero(chosen).tolist():
         begin, end = int(steps.begin[at]), int(steps.end[at])
-        yield _event(f"step {steps.number[at]}", "step", STEPS, begin - first, end - begin, {})
+        yield _event(f"step {steps.number[at]}", "step", STEPS_LANE, begin - first, end - begin, {})
     for bar in seen:
-        yield _event(bar.name, bar.kind, bar.thread + 1, bar.begin - first, bar.end - bar.begin, _told(bar))
+        yield _event(bar.name, bar.kind, bar.thread + 1, bar.begin - first, bar.end - bar.begin, _event_args(bar))
 
 
 def _lanes(profile: Profile, threads: set[int]) -> Iterator[dict[str, Any]]:
-    yield _named("thread_name", STEPS, "steps")
-    for thread in sorted(threads | {profile.made.thread}):
-        name = f"Python, thread {thread}" if thread == profile.made.thread else f"thread {thread}"
-        yield _named("thread_name", thread + 1, name)
+    yield _name_event("thread_name", STEPS_LANE, "steps")
+    for thread in sorted(threads | {profile.python_calls.thread}):
+        name = f"Python, thread {thread}" if thread == profile.python_calls.thread else f"thread {thread}"
+        yield _name_event("thread_name", thread + 1, name)
 
 
-def _named(what: str, lane: int, name: str) -> dict[str, Any]:
+def _name_event(what: str, lane: int, name: str) -> dict[str, Any]:
     return {"ph": "M", "name": what, "pid": 1, "tid": lane, "args": {"name": name}}
 
 
@@ -66,9 +66,14 @@ def _event(name: str, kind: str, lane: int, begin: int, time: int, told: dict[st
     }
 
 
-def _told(bar: Bar) -> dict[str, Any]:
-    if bar.op is None:
+def _event_args(flame_bar: FlameBar) -> dict[str, Any]:
+    if flame_bar.op is None:
         return {}
-    line = f"{bar.op.file}:{bar.op.line}" if bar.op.file else None
-    told = {"op": bar.op.name, "layer": bar.op.layer, "line": line, "gradient_of": bar.op.differentiates}
+    line = f"{flame_bar.op.file}:{flame_bar.op.line}" if flame_bar.op.file else None
+    told = {
+        "op": flame_bar.op.name,
+        "layer": flame_bar.op.layer,
+        "line": line,
+        "gradient_of": flame_bar.op.differentiates,
+    }
     return {name: value for name, value in told.items() if value}

@@ -16,7 +16,7 @@ PIPELINE = "input pipeline"
 
 
 @dataclass(frozen=True)
-class Bar:
+class FlameBar:
     """A stretch of time on a thread; times in nanoseconds, as the rows have them."""
 
     thread: int
@@ -33,50 +33,52 @@ class Bar:
 class _Leaf:
     call: int
     path: tuple[tuple[str, str], ...]  # kind and name of what it is in, from the outside
-    bar: Bar
+    bar: FlameBar
 
 
-def bars(profile: Profile, begin: int, end: int) -> list[Bar]:
+def flame_bars(profile: Profile, begin: int, end: int) -> list[FlameBar]:
     """All that ran in a stretch of time: Python's thread first, then those that ran functions."""
     return [*_python(profile, begin, end), *_threads(profile, begin, end)]
 
 
-def _python(profile: Profile, begin: int, end: int) -> Iterator[Bar]:
-    made, ops = profile.made, profile.asked.index.ops
+def _python(profile: Profile, begin: int, end: int) -> Iterator[FlameBar]:
+    made, ops = profile.python_calls, profile.process_index.op_index.ops
     for at in np.flatnonzero((made.end > begin) & (made.begin < end) & (made.end > made.begin)).tolist():
         op = ops[int(made.op[at])] if made.op[at] >= 0 else None
-        name = program_name(op.type) if op and made.function[at] else op.type if op else "?"
-        kind = "call" if made.function[at] else "input" if made.takes[at] else "eager"
-        yield Bar(made.thread, 0, kind, name, int(made.begin[at]), int(made.end[at]), op)
+        name = program_name(op.type) if op and made.is_function[at] else op.type if op else "?"
+        kind = "call" if made.is_function[at] else "input" if made.waits_for_input[at] else "eager"
+        yield FlameBar(made.thread, 0, kind, name, int(made.begin[at]), int(made.end[at]), op)
 
 
-def _threads(profile: Profile, begin: int, end: int) -> Iterator[Bar]:
-    run = profile.run
-    inside = np.flatnonzero((run.end > begin) & (run.begin < end) & ~run.again)
+def _threads(profile: Profile, begin: int, end: int) -> Iterator[FlameBar]:
+    run = profile.op_runs
+    inside = np.flatnonzero((run.end > begin) & (run.begin < end) & ~run.is_extra_output)
     inside = inside[np.lexsort((run.begin[inside], run.thread[inside]))]
-    waits = is_input(profile.asked, run.op)
+    waits = is_input(profile.process_index, run.op)
     functions = _functions(profile)
     leaves: dict[int, list[_Leaf]] = {}
     for at in inside.tolist():
-        op, call, thread = profile.asked.index.ops[int(run.op[at])], int(run.call[at]), int(run.thread[at])
+        op, call, thread = profile.process_index.op_index.ops[int(run.op[at])], int(run.call[at]), int(run.thread[at])
         layers = tuple(("layer", name) for name in (op.layer or "").split("/") if name)
-        path = layers if thread == profile.made.thread else (("function", functions.get(call, PIPELINE)), *layers)
+        path = (
+            layers if thread == profile.python_calls.thread else (("function", functions.get(call, PIPELINE)), *layers)
+        )
         kind = "input" if waits[at] else "op"
-        depth = len(path) + (thread == profile.made.thread)  # there the call itself is the outermost bar
-        bar = Bar(thread, depth, kind, op.type, int(run.begin[at]), int(run.end[at]), op, int(run.event[at]))
-        leaves.setdefault(thread, []).append(_Leaf(call, path, bar))
+        depth = len(path) + (thread == profile.python_calls.thread)  # there the call itself is the outermost bar
+        flame_bar = FlameBar(thread, depth, kind, op.type, int(run.begin[at]), int(run.end[at]), op, int(run.event[at]))
+        leaves.setdefault(thread, []).append(_Leaf(call, path, flame_bar))
     for thread in sorted(leaves):
         yield from _nested(leaves[thread])
 
 
 def _functions(profile: Profile) -> dict[int, str]:
     """The name of the function of each call."""
-    made, ops = profile.made, profile.asked.index.ops
-    known = np.flatnonzero(made.function & (made.op >= 0)).tolist()
+    made, ops = profile.python_calls, profile.process_index.op_index.ops
+    known = np.flatnonzero(made.is_function & (made.op >= 0)).tolist()
     return {int(made.call[at]): program_name(ops[int(made.op[at])].type) for at in known}
 
 
-def _nested(leaves: list[_Leaf]) -> Iterator[Bar]:
+def _nested(leaves: list[_Leaf]) -> Iterator[FlameBar]:
     """The ops of a thread, one after the other, and around those that follow each other what they are in."""
     depth = 0
     while any(len(leaf.path) > depth for leaf in leaves):
@@ -85,8 +87,8 @@ def _nested(leaves: list[_Leaf]) -> Iterator[Bar]:
     yield from (leaf.bar for leaf in leaves)
 
 
-def _level(leaves: list[_Leaf], depth: int) -> Iterator[Bar]:
-    opened: Bar | None = None
+def _level(leaves: list[_Leaf], depth: int) -> Iterator[FlameBar]:
+    opened: FlameBar | None = None
     inside: object = None
     for leaf in leaves:
         around = (leaf.call, leaf.path[: depth + 1]) if len(leaf.path) > depth else None
@@ -97,10 +99,10 @@ def _level(leaves: list[_Leaf], depth: int) -> Iterator[Bar]:
             yield opened
         inside, bar = around, leaf.bar
         below = bar.depth - len(leaf.path)
-        opened = Bar(bar.thread, depth + below, *leaf.path[depth], bar.begin, bar.end) if around else None
+        opened = FlameBar(bar.thread, depth + below, *leaf.path[depth], bar.begin, bar.end) if around else None
     if opened is not None:
         yield opened
 
 
-def _longer(bar: Bar, end: int) -> Bar:
-    return Bar(bar.thread, bar.depth, bar.kind, bar.name, bar.begin, end)
+def _longer(flame_bar: FlameBar, end: int) -> FlameBar:
+    return FlameBar(flame_bar.thread, flame_bar.depth, flame_bar.kind, flame_bar.name, flame_bar.begin, end)

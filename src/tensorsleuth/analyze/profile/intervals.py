@@ -7,7 +7,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 
 
-class Cover:
+class IntervalUnion:
     """The union of stretches."""
 
     def __init__(self, begins: Array, ends: Array) -> None:
@@ -22,10 +22,10 @@ class Cover:
         self.ends = reach[np.concatenate([new[1:] - 1, [len(reach) - 1]])] if len(begins) else ends
         self._before = np.concatenate([[0], np.cumsum(self.ends - self.begins)])
 
-    def __or__(self, other: Cover) -> Cover:
-        return Cover(np.concatenate([self.begins, other.begins]), np.concatenate([self.ends, other.ends]))
+    def __or__(self, other: IntervalUnion) -> IntervalUnion:
+        return IntervalUnion(np.concatenate([self.begins, other.begins]), np.concatenate([self.ends, other.ends]))
 
-    def within(self, begins: Array, ends: Array) -> Array:
+    def covered_time(self, begins: Array, ends: Array) -> Array:
         """Return the covered part of each span."""
         covered: Array = self._until(ends) - self._until(begins)
         return covered

@@ -6,65 +6,69 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorsleuth.analyze.profile.probe_times import look_times
+from tensorsleuth.analyze.profile.probe_times import probe_durations
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import EventFlag, EventKind
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
 NO_EVENT = -1
-_MARKS = 1 << 32  # tensor ids have 32 bits
-LAST = 1 << 62
+_FIRST_MARK_ID = 1 << 32  # tensor ids have 32 bits
+END_OF_TIME = 1 << 62
 
 
-def mark_of(place: int) -> int:
+def mark_id(place: int) -> int:
     """Return the stand-in for a tensor of an op that has a mark and no row."""
-    return _MARKS + place
+    return _FIRST_MARK_ID + place
 
 
 @dataclass(frozen=True)
-class Seen:
+class OpEnds:
     """Columns, in the order in which looks were over; times in nanoseconds, as the rows have them."""
 
     end: Array  # of the op: when the look at what it put out began
-    looked: Array  # when that look was over
+    probe_end: Array  # when that look was over
     thread: Array
     tensor: Array  # its id; of an op that puts out none that is looked at, `mark_of` its place
     op: Array  # place in `asked.index.ops`
-    run: Array  # TensorFlow's step id
-    turn: Array  # which iteration of which loop
+    tf_step: Array  # TensorFlow's step id
+    loop_turn: Array  # which iteration of which loop
     event: Array  # number of the event, or NO_EVENT
 
 
-def seen(asked: Asked, begin: int = 0, end: int = LAST) -> Seen:
+def read_op_ends(process_index: ProcessIndex, begin: int = 0, end: int = END_OF_TIME) -> OpEnds:
     """All of a process whose op is known, in a stretch of time."""
-    parts = [_tensors(asked, begin, end), _passed(asked, begin, end)]
+    parts = [_tensors(process_index, begin, end), _passed(process_index, begin, end)]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     order = np.argsort(columns[1], kind="stable")
-    return Seen(*(column[order] for column in columns))
+    return OpEnds(*(column[order] for column in columns))
 
 
-def _tensors(asked: Asked, begin: int, end: int) -> tuple[Array, ...]:
-    events = asked.process.events
+def _tensors(process_index: ProcessIndex, begin: int, end: int) -> tuple[Array, ...]:
+    events = process_index.process.events
     at = np.flatnonzero((events["time"] >= begin) & (events["time"] <= end))
-    kinds, flags, places = events["kind"][at], events["flags"][at], asked.index.places(events["tensor"][at])
+    kinds, flags, places = (
+        events["kind"][at],
+        events["flags"][at],
+        process_index.op_index.op_numbers(events["tensor"][at]),
+    )
     known = (kinds == EventKind.GRAPH) & (flags & EventFlag.STEADY == 0) & (places >= 0)
     at, places = at[known], places[known]
     rows = events[at]
     looked = rows["time"].astype(np.int64)
     turn = rows["frame"].astype(np.int64) << 32 | rows["iteration"]
-    ends = looked - look_times(rows["flags"])
+    ends = looked - probe_durations(rows["flags"])
     ids = rows["tensor"].astype(np.int64)
     return ends, looked, rows["thread"].astype(np.int64), ids, places, rows["step"], turn, at
 
 
-def _passed(asked: Asked, begin: int, end: int) -> tuple[Array, ...]:
-    rows = asked.process.passed
+def _passed(process_index: ProcessIndex, begin: int, end: int) -> tuple[Array, ...]:
+    rows = process_index.process.op_ends
     rows = rows[(rows["time"] >= begin) & (rows["time"] <= end)]
-    instances = {instance.first: instance.id for instance in asked.process.catalogue.instances.values()}
+    instances = {instance.first_tensor: instance.id for instance in process_index.process.catalogue.instances.values()}
     nodes = zip(rows["first"].tolist(), rows["node"].tolist(), strict=True)
-    places = [asked.index.place(instances.get(first, -1), node) for first, node in nodes]
+    places = [process_index.op_index.op_number(instances.get(first, -1), node) for first, node in nodes]
     known = np.flatnonzero(np.array(places, np.int64) >= 0)
     rows, times = rows[known], rows["time"][known].astype(np.int64)
     none = np.full(len(rows), -1, np.int64)
     ops = np.array(places, np.int64)[known]
-    return times, times, rows["thread"].astype(np.int64), ops + _MARKS, ops, rows["tf_step"], none, none
+    return times, times, rows["thread"].astype(np.int64), ops + _FIRST_MARK_ID, ops, rows["tf_step"], none, none

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from tensorsleuth.analyze.profile.op_ends import mark_of
+from tensorsleuth.analyze.profile.op_ends import mark_id
 from tensorsleuth.core.catalog import Instance, Node
-from tensorsleuth.core.ops.kinds import INPUT
-from tensorsleuth.trace.dataflow.value_flow import Flow
+from tensorsleuth.core.ops.kinds import INPUT_OPS
+from tensorsleuth.trace.dataflow.value_flow import ValueFlow
 from tensorsleuth.trace.query.ops import Op, OpIndex
 
-MOST = 64  # sources of one op: of a sum over thousands the last few tell as much
+MAX_SOURCES = 64  # sources of one op: of a sum over thousands the last few tell as much
 
 
-class Feeding:
+class OpSources:
     """The sources of ops, among what has rows."""
 
     def __init__(self, index: OpIndex, seen: set[int]) -> None:
         self._index = index
         self._process = index.process
         self._seen = seen
-        self._flow = Flow(index.process)
+        self._flow = ValueFlow(index.process)
         self.takers: dict[
             int, set[int]
         ] = {}  # ops that take a batch -> those that take an output of theirs without a row
@@ -30,11 +30,11 @@ class Feeding:
             return []
         found: set[int] = set()
         met, wanted = {(instance.id, op.node)}, [(instance, op.node)]
-        while wanted and len(found) < MOST:
+        while wanted and len(found) < MAX_SOURCES:
             wanted += self._behind(*wanted.pop(), found, met)
         for key in met - {(instance.id, op.node)}:
-            if (place := self._index.place(*key)) >= 0 and self._index.ops[place].type.startswith(INPUT):
-                self.takers.setdefault(place, set()).add(self._index.place(op.instance, op.node))
+            if (place := self._index.op_number(*key)) >= 0 and self._index.ops[place].type.startswith(INPUT_OPS):
+                self.takers.setdefault(place, set()).add(self._index.op_number(op.instance, op.node))
         return sorted(found)
 
     def _behind(
@@ -42,7 +42,7 @@ class Feeding:
     ) -> list[tuple[Instance, int]]:
         """Add a node's recorded inputs to `found`; return the nodes of the others."""
         further: list[tuple[Instance, int]] = []
-        for source in (source for slot in self._flow.slots(instance, node) for source in slot):
+        for source in (source for slot in self._flow.input_sources(instance, node) for source in slot):
             if source.tensor in self._seen:
                 found.add(source.tensor)
                 continue
@@ -50,15 +50,15 @@ class Feeding:
             if tensor is None or tensor.instance is None or tensor.function is None or tensor.node is None:
                 continue
             key = tensor.instance.id, tensor.function.number(tensor.node)
-            told = self._told_otherwise(tensor.instance, tensor.node, key[1])
+            told = self._other_evidence(tensor.instance, tensor.node, key[1])
             found.update(told)
-            if not told and key not in met and len(met) < MOST:
+            if not told and key not in met and len(met) < MAX_SOURCES:
                 further.append((tensor.instance, key[1]))
             met.add(key)
         return further
 
-    def _told_otherwise(self, instance: Instance, node: Node, number: int) -> list[int]:
+    def _other_evidence(self, instance: Instance, node: Node, number: int) -> list[int]:
         """Return the other evidence of a node whose output has no row: its mark, and its other outputs."""
-        first = instance.first + node.first
-        ids = [mark_of(self._index.place(instance.id, number)), *range(first, first + len(node.dtypes))]
+        first = instance.first_tensor + node.first_output
+        ids = [mark_id(self._index.op_number(instance.id, number)), *range(first, first + len(node.dtypes))]
         return [id for id in ids if id in self._seen]

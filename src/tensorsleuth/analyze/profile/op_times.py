@@ -12,78 +12,78 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorsleuth.analyze.profile.batch_waits import waits_first
-from tensorsleuth.analyze.profile.op_ends import LAST, NO_EVENT, Seen, seen
-from tensorsleuth.analyze.profile.op_inputs import Feeding
+from tensorsleuth.analyze.profile.batch_waits import correct_batch_waits
+from tensorsleuth.analyze.profile.op_ends import END_OF_TIME, NO_EVENT, OpEnds, read_op_ends
+from tensorsleuth.analyze.profile.op_inputs import OpSources
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import CallKind
-from tensorsleuth.trace.process.key_lookup import LookUp
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.process.key_lookup import KeyLookup
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
 
 @dataclass(frozen=True)
-class OpsRun:
+class OpRuns:
     """Columns, a row a look: an op with several outputs has several, of which only the first lasts."""
 
     begin: Array
     end: Array
-    looked: Array
+    probe_end: Array
     thread: Array
     op: Array  # place in `asked.index.ops`
     call: Array  # that Python waits for; -1 for what a dataset runs by itself
     event: Array
-    again: Array  # another output of the op in the row before
+    is_extra_output: Array  # another output of the op in the row before
 
     def __len__(self) -> int:
         return len(self.begin)
 
 
-def ops_run(asked: Asked, begin: int = 0, end: int = LAST) -> OpsRun:
+def op_runs(process_index: ProcessIndex, begin: int = 0, end: int = END_OF_TIME) -> OpRuns:
     """Return the recorded ops of a process that ran in functions, in a span of time."""
-    rows = seen(asked, begin, end)
-    feeding = Feeding(asked.index, set(np.unique(rows.tensor).tolist()))
-    calls = asked.joined(rows.run)
-    free, ready = _thread_free(rows), _inputs_ready(asked, rows, feeding)
-    floor = np.maximum(np.maximum(free, ready), _called(asked, calls, rows.end))
+    rows = read_op_ends(process_index, begin, end)
+    op_sources = OpSources(process_index.op_index, set(np.unique(rows.tensor).tolist()))
+    calls = process_index.calls_of_tf_steps(rows.tf_step)
+    free, ready = _thread_free(rows), _inputs_ready(process_index, rows, op_sources)
+    floor = np.maximum(np.maximum(free, ready), _call_starts(process_index, calls, rows.end))
     began = np.minimum(np.where(floor > 0, floor, rows.end), rows.end)
-    again = _again(rows)
-    began, ended, threads = waits_first(rows, np.where(again, rows.end, began), ~again, feeding.takers)
-    return OpsRun(began, ended, rows.looked, threads, rows.op, calls, rows.event, again)
+    again = _extra_outputs(rows)
+    began, ended, threads = correct_batch_waits(rows, np.where(again, rows.end, began), ~again, op_sources.takers)
+    return OpRuns(began, ended, rows.probe_end, threads, rows.op, calls, rows.event, again)
 
 
-def _thread_free(rows: Seen) -> Array:
+def _thread_free(rows: OpEnds) -> Array:
     """When each row's thread was done with the row before; 0 for its first."""
     order = np.argsort(rows.thread, kind="stable")
-    threads, looked = rows.thread[order], rows.looked[order]
+    threads, looked = rows.thread[order], rows.probe_end[order]
     free = np.zeros(len(order), np.int64)
     free[order[1:]] = np.where(threads[1:] == threads[:-1], looked[:-1], 0)
     return free
 
 
-def _again(rows: Seen) -> Array:
+def _extra_outputs(rows: OpEnds) -> Array:
     """Is a row that of a second output: the same op, run and turn of a loop as an earlier one."""
-    order = np.lexsort((rows.looked, rows.turn, rows.op, rows.run))
-    same = [column[order][1:] == column[order][:-1] for column in (rows.run, rows.op, rows.turn)]
+    order = np.lexsort((rows.probe_end, rows.loop_turn, rows.op, rows.tf_step))
+    same = [column[order][1:] == column[order][:-1] for column in (rows.tf_step, rows.op, rows.loop_turn)]
     again = np.zeros(len(order), bool)
     again[order[1:]] = same[0] & same[1] & same[2] & (rows.event[order[1:]] != NO_EVENT)
     return again
 
 
-def _called(asked: Asked, calls: Array, ends: Array) -> Array:
+def _call_starts(process_index: ProcessIndex, calls: Array, ends: Array) -> Array:
     """When the function of each call began to run, as far as is known; nothing in it began before."""
-    rows = asked.process.calls
+    rows = process_index.process.calls
     made, joined = (rows[rows["kind"] == kind] for kind in (CallKind.FUNCTION, CallKind.JOIN))
-    times = [LookUp(some["call"].astype(np.int64), some["time"].astype(np.int64))(calls) for some in (made, joined)]
+    times = [KeyLookup(some["call"].astype(np.int64), some["time"].astype(np.int64))(calls) for some in (made, joined)]
     return np.maximum(np.where(times[1] <= ends, times[1], times[0]), 0)
 
 
-def _inputs_ready(asked: Asked, rows: Seen, feeding: Feeding) -> Array:
+def _inputs_ready(process_index: ProcessIndex, rows: OpEnds, op_sources: OpSources) -> Array:
     """When the last of each row's inputs had been looked at, in the same run; 0 where none was."""
     ready = np.zeros(len(rows.end), np.int64)
-    sources = {op: feeding.sources(asked.index.ops[op]) for op in np.unique(rows.op).tolist()}
+    sources = {op: op_sources.sources(process_index.op_index.ops[op]) for op in np.unique(rows.op).tolist()}
     latest = _Latest(rows)
     width = max(map(len, sources.values()), default=0)
-    table = np.full((len(asked.index.ops), width), -1, np.int64)
+    table = np.full((len(process_index.op_index.ops), width), -1, np.int64)
     for op, tensors in sources.items():
         table[op, : len(tensors)] = tensors
     for column in table.T:
@@ -94,11 +94,11 @@ def _inputs_ready(asked: Asked, rows: Seen, feeding: Feeding) -> Array:
 class _Latest:
     """When a tensor was last looked at before each row ended, in the row's run."""
 
-    def __init__(self, rows: Seen) -> None:
+    def __init__(self, rows: OpEnds) -> None:
         self._rows = rows
-        _, self._runs = np.unique(rows.run, return_inverse=True)
+        _, self._runs = np.unique(rows.tf_step, return_inverse=True)
         self._size = len(rows.end) + 1
-        self._ranks = np.searchsorted(rows.looked, rows.end, "left")  # how many looks were over when the op ended
+        self._ranks = np.searchsorted(rows.probe_end, rows.end, "left")  # how many looks were over when the op ended
         self._tensors = int(rows.tensor.max(initial=0)) + 1
         keys, places = self._keys(rows.tensor), np.arange(len(rows.end))
         order = np.lexsort((places, keys))
@@ -119,4 +119,4 @@ class _Latest:
         there = (tensors >= 0) & (self._distinct[which] == keys)
         at = np.searchsorted(self._codes, which * self._size + self._ranks, "left") - 1
         there &= (at >= 0) & (self._codes[at] // self._size == which)
-        return np.where(there, self._rows.looked[self._places[at]], 0)
+        return np.where(there, self._rows.probe_end[self._places[at]], 0)

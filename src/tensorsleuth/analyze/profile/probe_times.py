@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.layout.rows import LOOK_CODES, LOOK_SHIFT
+from tensorsleuth.core.layout.rows import SAMPLE_TIME_CODES, SAMPLE_TIME_SHIFT
 
 
 def _middle(code: int) -> int:
@@ -14,10 +14,10 @@ def _middle(code: int) -> int:
     return int((4.5 + quarter) * 2.0 ** (exponent - 2)) if exponent else 0
 
 
-_NANOSECONDS = np.array([_middle(code) for code in range(LOOK_CODES)], np.int64)
+_NANOSECONDS = np.array([_middle(code) for code in range(SAMPLE_TIME_CODES)], np.int64)
 
 
-def look_times(flags: Array) -> Array:
+def probe_durations(flags: Array) -> Array:
     """Nanoseconds, of the flags of events."""
-    times: Array = _NANOSECONDS[(flags >> LOOK_SHIFT) & (LOOK_CODES - 1)]
+    times: Array = _NANOSECONDS[(flags >> SAMPLE_TIME_SHIFT) & (SAMPLE_TIME_CODES - 1)]
     return times

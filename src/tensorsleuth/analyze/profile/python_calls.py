@@ -8,43 +8,45 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import CallKind, EventKind
-from tensorsleuth.core.ops.kinds import INPUT
-from tensorsleuth.trace.process.key_lookup import LookUp
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.core.ops.kinds import INPUT_OPS
+from tensorsleuth.trace.process.key_lookup import KeyLookup
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
 
 @dataclass(frozen=True)
-class Made:
+class PythonCalls:
     """Columns, in the order of time; nanoseconds, as the rows have them."""
 
     begin: Array
     end: Array
-    looked: Array  # when what it returned had been looked at
+    probe_end: Array  # when what it returned had been looked at
     call: Array
     step: Array
     op: Array  # place in `asked.index.ops`, -1 where it is not known
-    function: Array  # is it a call of a function
-    takes: Array  # does it wait for the next batch
+    is_function: Array  # is it a call of a function
+    waits_for_input: Array  # does it wait for the next batch
     thread: int
 
     def __len__(self) -> int:
         return len(self.begin)
 
 
-def calls_made(asked: Asked) -> Made:
+def read_python_calls(process_index: ProcessIndex) -> PythonCalls:
     """The calls of the thread that spent most of its time in them."""
-    rows = asked.process.calls
+    rows = process_index.process.calls
     rows = rows[(rows["kind"] == CallKind.OP) | (rows["kind"] == CallKind.ENDED)]
     thread = _busiest(rows)
     rows = rows[rows["thread"] == thread]
     rows = rows[np.argsort(rows["time"], kind="stable")]
     begins = rows["time"].astype(np.int64)
     ends = begins + np.minimum(rows["duration"], np.uint64(1 << 60)).astype(np.int64)
-    calls, places = rows["call"].astype(np.int64), _places(asked, rows["op"])
-    takes = np.array([place >= 0 and asked.index.ops[place].type.startswith(INPUT) for place in places.tolist()], bool)
-    steps = asked.steps_of(calls)
-    looked = np.maximum(_looked(asked)(calls), ends)
-    return Made(begins, ends, looked, calls, steps, places, rows["kind"] == CallKind.ENDED, takes, thread)
+    calls, places = rows["call"].astype(np.int64), _places(process_index, rows["op"])
+    takes = np.array(
+        [place >= 0 and process_index.op_index.ops[place].type.startswith(INPUT_OPS) for place in places.tolist()], bool
+    )
+    steps = process_index.steps_of(calls)
+    looked = np.maximum(_probe_ends(process_index)(calls), ends)
+    return PythonCalls(begins, ends, looked, calls, steps, places, rows["kind"] == CallKind.ENDED, takes, thread)
 
 
 def _busiest(rows: Array) -> int:
@@ -54,15 +56,15 @@ def _busiest(rows: Array) -> int:
     return int(threads[np.argmax(np.bincount(at, rows["duration"].astype(np.float64)))])
 
 
-def _places(asked: Asked, ops: Array) -> Array:
+def _places(process_index: ProcessIndex, ops: Array) -> Array:
     """Return each eager op's place in `asked.index.ops`."""
-    known = {op.eager: place for place, op in enumerate(asked.index.ops) if op.eager >= 0}
+    known = {op.eager: place for place, op in enumerate(process_index.op_index.ops) if op.eager >= 0}
     return np.array([known.get(op, -1) for op in ops.tolist()], np.int64)
 
 
-def _looked(asked: Asked) -> LookUp:
+def _probe_ends(process_index: ProcessIndex) -> KeyLookup:
     """When the last look at what a call returned was over."""
-    events = asked.process.events
+    events = process_index.process.events
     rows = events[events["kind"] == EventKind.EAGER]
     order = np.argsort(rows["time"], kind="stable")  # of equal keys the last counts
-    return LookUp(rows["step"][order].astype(np.int64), rows["time"][order].astype(np.int64))
+    return KeyLookup(rows["step"][order].astype(np.int64), rows["time"][order].astype(np.int64))

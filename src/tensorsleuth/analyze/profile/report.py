@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.analyze.profile.bottleneck import Bound, bound
-from tensorsleuth.analyze.profile.profile import Profile, others, profile_of
-from tensorsleuth.analyze.profile.slow_steps import SlowStep, slowest
-from tensorsleuth.analyze.profile.time_split import WORDS
-from tensorsleuth.analyze.profile.time_tables import BY, Line, to_json
+from tensorsleuth.analyze.profile.bottleneck import Bottleneck, find_bottleneck
+from tensorsleuth.analyze.profile.profile import Profile, other_processes, profile_of
+from tensorsleuth.analyze.profile.slow_steps import SlowStep, slowest_steps
+from tensorsleuth.analyze.profile.time_split import PART_TITLES
+from tensorsleuth.analyze.profile.time_tables import TABLE_KEYS, TimeRow, row_to_json
 from tensorsleuth.core.ops.function_names import program_name
 from tensorsleuth.trace.reader import Trace
 
 
 @dataclass(frozen=True)
-class Report:
+class ProfileReport:
     """Times in nanoseconds."""
 
     run: str
@@ -25,26 +25,29 @@ class Report:
     steps: int  # that it is about
     left_out: int  # steps in which something ran for the first time
     wall: int
-    bound: Bound
+    bottleneck: Bottleneck
     parts: dict[str, int]
-    tables: dict[str, list[Line]]
+    tables: dict[str, list[TimeRow]]
     slowest: list[SlowStep]
     notes: list[str]
 
-    def whole(self, by: str) -> int:
+    def total_time(self, by: str) -> int:
         """Return the sum of a table's lines."""
         return sum(line.time for line in self.tables[by])
 
     def to_json(self) -> dict[str, Any]:
         """As `--json` prints it."""
-        told = {by: [to_json(line, self.whole(by), self.steps) for line in lines] for by, lines in self.tables.items()}
+        told = {
+            by: [row_to_json(line, self.total_time(by), self.steps) for line in lines]
+            for by, lines in self.tables.items()
+        }
         return {
             "run": self.run,
             "step": self.step,
             "steps": self.steps,
             "left_out": self.left_out,
             "ms_per_step": self.wall / 1e6 / max(self.steps, 1),
-            "verdict": asdict(self.bound),
+            "verdict": asdict(self.bottleneck),
             "split": {part: time / max(self.wall, 1) for part, time in self.parts.items()},
             "by": told,
             "slowest": [
@@ -55,27 +58,27 @@ class Report:
         }
 
 
-def report(trace: Trace, step: int | None = None) -> tuple[Report, Profile]:
+def make_profile_report(trace: Trace, step: int | None = None) -> tuple[ProfileReport, Profile]:
     """Return the report on the process that called TensorFlow most."""
     profile = profile_of(trace, step)
-    made = Report(
+    made = ProfileReport(
         trace.path.name,
         step,
         profile.count,
         0 if step is not None else len(profile.steps) - profile.count,
         profile.wall,
-        bound(profile),
+        find_bottleneck(profile),
         profile.parts,
-        {by: profile.table(by) for by in BY},
-        slowest(profile),
+        {by: profile.table(by) for by in TABLE_KEYS},
+        slowest_steps(profile),
         list(_notes(trace, profile)),
     )
     return made, profile
 
 
-def words(part: str) -> str:
+def part_title(part: str) -> str:
     """Return the name of a part of the time."""
-    return WORDS[part]
+    return PART_TITLES[part]
 
 
 def _notes(trace: Trace, profile: Profile) -> list[str]:
@@ -85,21 +88,23 @@ def _notes(trace: Trace, profile: Profile) -> list[str]:
 
 def _closed(profile: Profile) -> list[str]:
     """Functions in which nothing was looked at."""
-    made, ops = profile.made, profile.asked.index.ops
-    looked_into = set(made.op[np.isin(made.call, np.unique(profile.run.call))].tolist())
-    closed = {program_name(ops[op].type) for op in set(made.op[made.function & (made.op >= 0)].tolist()) - looked_into}
+    made, ops = profile.python_calls, profile.process_index.op_index.ops
+    looked_into = set(made.op[np.isin(made.call, np.unique(profile.op_runs.call))].tolist())
+    closed = {
+        program_name(ops[op].type) for op in set(made.op[made.is_function & (made.op >= 0)].tolist()) - looked_into
+    }
     why = "compiled by XLA, recorded in FLIGHT, or without a tensor to record"
     return [f"{name} is one bar: nothing inside it was recorded ({why})." for name in sorted(closed)]
 
 
 def _missing(profile: Profile) -> list[str]:
-    lost = profile.asked.process.lost
+    lost = profile.process_index.process.lost_events
     return [f"{lost:,} of the oldest rows were written over: their ops are missing."] if lost else []
 
 
 def _traced(profile: Profile) -> list[str]:
     """Yield a note if no step was left out of the sums, though functions were traced in all."""
-    if not all(profile.steps.new[at] for at in np.flatnonzero(profile.chosen)):
+    if not all(profile.steps.first_runs[at] for at in np.flatnonzero(profile.chosen)):
         return []
     return ["A function ran for the first time here: tracing it counts as Python, optimizing it as the function."]
 
@@ -112,5 +117,5 @@ def _at_once(profile: Profile) -> list[str]:
 
 
 def _elsewhere(trace: Trace, profile: Profile) -> list[str]:
-    count = len(others(trace, profile))
+    count = len(other_processes(trace, profile))
     return [f"This is the busiest of {count + 1} processes."] if count else []

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tensorsleuth.analyze.profile.profile import Profile
-from tensorsleuth.analyze.profile.time_split import PARTS, WORDS
+from tensorsleuth.analyze.profile.time_split import PART_TITLES, PARTS
 
-MOST = 5
-SLOWER = 1.1  # times the usual step
+MAX_SLOW_STEPS = 5
+SLOW_FACTOR = 1.1  # times the usual step
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class SlowStep:
     times_usual: float
 
 
-def slowest(profile: Profile, most: int = MOST) -> list[SlowStep]:
+def slowest_steps(profile: Profile, most: int = MAX_SLOW_STEPS) -> list[SlowStep]:
     """The slowest first; none that took as long as most do."""
     times = profile.steps.end - profile.steps.begin
-    usual = max(int(np.median(times[profile.steps.usual])), 1) if len(times) else 1
-    order = [at for at in np.argsort(-times, kind="stable")[:most].tolist() if times[at] > SLOWER * usual]
+    usual = max(int(np.median(times[profile.steps.typical])), 1) if len(times) else 1
+    order = [at for at in np.argsort(-times, kind="stable")[:most].tolist() if times[at] > SLOW_FACTOR * usual]
     return [
         SlowStep(int(profile.steps.number[at]), int(times[at]), _why(profile, at), int(times[at]) / usual)
         for at in order
@@ -36,7 +36,7 @@ def slowest(profile: Profile, most: int = MOST) -> list[SlowStep]:
 
 def _why(profile: Profile, at: int) -> str:
     steps = profile.steps
-    first = [name for name in steps.new[at] if name not in steps.retraced[at]]
+    first = [name for name in steps.first_runs[at] if name not in steps.retraced[at]]
     if steps.retraced[at]:
         return f"{', '.join(steps.retraced[at])} was traced again, for other arguments"
     if first:
@@ -46,12 +46,12 @@ def _why(profile: Profile, at: int) -> str:
 
 def _excess(profile: Profile, at: int) -> str:
     """Return the part that took longer than in a typical step."""
-    usual = {name: float(np.median(profile.split.parts[name][profile.steps.usual])) for name in PARTS}
+    usual = {name: float(np.median(profile.split.parts[name][profile.steps.typical])) for name in PARTS}
     more = {name: float(profile.split.parts[name][at]) - usual[name] for name in PARTS}
     name = max(more, key=lambda part: more[part])
     if more[name] <= 0.05 * sum(usual.values()):
         return "a little of everything"
-    return f"{WORDS[name]}: {_ms(float(profile.split.parts[name][at]))}, typically {_ms(usual[name])}"
+    return f"{PART_TITLES[name]}: {_ms(float(profile.split.parts[name][at]))}, typically {_ms(usual[name])}"
 
 
 def _ms(nanoseconds: float) -> str:

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorsleuth.analyze.profile.intervals import Cover
-from tensorsleuth.analyze.profile.op_times import OpsRun
-from tensorsleuth.analyze.profile.python_calls import Made
-from tensorsleuth.analyze.profile.steps import Steps
+from tensorsleuth.analyze.profile.intervals import IntervalUnion
+from tensorsleuth.analyze.profile.op_times import OpRuns
+from tensorsleuth.analyze.profile.python_calls import PythonCalls
+from tensorsleuth.analyze.profile.steps import StepBounds
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.ops.kinds import INPUT
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.core.ops.kinds import INPUT_OPS
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
 PARTS = ("input", "ops", "eager", "probes", "unseen", "python")
-WORDS = {
+PART_TITLES = {
     "input": "waiting for input",
     "ops": "ops in functions",
     "eager": "eager ops",
@@ -26,40 +26,53 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Split:
+class TimeSplit:
     """Nanoseconds of each part, a column a part and a row a step; and what of the time is covered by what was seen."""
 
     parts: dict[str, Array]
-    seen: Cover  # ops, input, eager ops and probes
-    input: Cover  # waiting and nothing else
+    recorded: IntervalUnion  # ops, input, eager ops and probes
+    input: IntervalUnion  # waiting and nothing else
 
 
-def is_input(asked: Asked, ops: Array) -> Array:
+def is_input(process_index: ProcessIndex, ops: Array) -> Array:
     """Return which of some ops wait for the next batch."""
-    takes = np.array([op.type.startswith(INPUT) for op in asked.index.ops] + [False], bool)  # the last is also -1
+    takes = np.array(
+        [op.type.startswith(INPUT_OPS) for op in process_index.op_index.ops] + [False], bool
+    )  # the last is also -1
     found: Array = takes[ops]
     return found
 
 
-def split(asked: Asked, made: Made, run: OpsRun, steps: Steps) -> Split:
+def split_time(
+    process_index: ProcessIndex, python_calls: PythonCalls, run: OpRuns, step_bounds: StepBounds
+) -> TimeSplit:
     """Return the parts of each step, in this order: work during an op counts as the op."""
-    waits = is_input(asked, run.op)
-    ours = np.isin(run.call, made.call)
-    plain = ~made.function & ~made.takes
+    waits = is_input(process_index, run.op)
+    ours = np.isin(run.call, python_calls.call)
+    plain = ~python_calls.is_function & ~python_calls.waits_for_input
     layers = {
-        "ops": Cover(run.begin[ours & ~waits], run.end[ours & ~waits]),
-        "input": Cover(run.begin[ours & waits], run.end[ours & waits])
-        | Cover(made.begin[made.takes], made.end[made.takes]),
-        "eager": Cover(made.begin[plain], made.end[plain]),
-        "probes": Cover(run.end[ours], run.looked[ours]) | Cover(made.end, made.looked),
-        "unseen": Cover(made.begin[made.function], made.end[made.function]),
+        "ops": IntervalUnion(run.begin[ours & ~waits], run.end[ours & ~waits]),
+        "input": IntervalUnion(run.begin[ours & waits], run.end[ours & waits])
+        | IntervalUnion(
+            python_calls.begin[python_calls.waits_for_input], python_calls.end[python_calls.waits_for_input]
+        ),
+        "eager": IntervalUnion(python_calls.begin[plain], python_calls.end[plain]),
+        "probes": IntervalUnion(run.end[ours], run.probe_end[ours])
+        | IntervalUnion(python_calls.end, python_calls.probe_end),
+        "unseen": IntervalUnion(
+            python_calls.begin[python_calls.is_function], python_calls.end[python_calls.is_function]
+        ),
     }
-    parts, covered, so_far = {}, Cover(steps.begin[:0], steps.end[:0]), np.zeros(len(steps), np.int64)
+    parts, covered, so_far = (
+        {},
+        IntervalUnion(step_bounds.begin[:0], step_bounds.end[:0]),
+        np.zeros(len(step_bounds), np.int64),
+    )
     seen = covered
     for name, layer in layers.items():
         covered = covered | layer
-        until = covered.within(steps.begin, steps.end)
+        until = covered.covered_time(step_bounds.begin, step_bounds.end)
         parts[name], so_far = until - so_far, until
         seen = covered if name == "probes" else seen
-    parts["python"] = steps.end - steps.begin - so_far
-    return Split({name: parts[name] for name in PARTS}, seen, layers["input"])
+    parts["python"] = step_bounds.end - step_bounds.begin - so_far
+    return TimeSplit({name: parts[name] for name in PARTS}, seen, layers["input"])

@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.analyze.profile.op_times import OpsRun
-from tensorsleuth.analyze.profile.python_calls import Made
-from tensorsleuth.analyze.profile.time_split import Split
+from tensorsleuth.analyze.profile.op_times import OpRuns
+from tensorsleuth.analyze.profile.python_calls import PythonCalls
+from tensorsleuth.analyze.profile.time_split import TimeSplit
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.ops.function_names import program_name
 from tensorsleuth.trace.query.ops import Op
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
 
 @dataclass(frozen=True)
-class Spent:
+class OpCost:
     """An op of the program and the time that went into it."""
 
     op: Op
@@ -29,80 +29,98 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Line:
+class TimeRow:
     """A row of a table: what the time went into, how much, and of what the most."""
 
     name: str
     time: int
     count: int
-    most: str  # the type of the ops that took most of it
+    main_op: str  # the type of the ops that took most of it
     file: str | None = None
     line: int | None = None
     text: str = ""  # of the line, in a table by lines
 
 
-def spent(asked: Asked, made: Made, run: OpsRun, parts: Split, within: Callable[[Array], Array]) -> list[Spent]:
+def op_costs(
+    process_index: ProcessIndex,
+    python_calls: PythonCalls,
+    run: OpRuns,
+    parts: TimeSplit,
+    within: Callable[[Array], Array],
+) -> list[OpCost]:
     """By op, of what began at a time that `within` has."""
     return [
-        *_in_functions(asked, made, run, within),
-        *_eager(asked, made, within),
-        *_unseen(asked, made, parts, within),
+        *_in_functions(process_index, python_calls, run, within),
+        *_eager(process_index, python_calls, within),
+        *_unseen(process_index, python_calls, parts, within),
     ]
 
 
-def _in_functions(asked: Asked, made: Made, run: OpsRun, within: Callable[[Array], Array]) -> list[Spent]:
-    at = np.flatnonzero(np.isin(run.call, made.call) & within(run.end))
-    times = np.bincount(run.op[at], (run.end - run.begin)[at], len(asked.index.ops))
-    counts = np.bincount(run.op[at], ~run.again[at], len(asked.index.ops))
-    return [Spent(asked.index.ops[op], "op", int(times[op]), int(counts[op])) for op in np.flatnonzero(counts).tolist()]
+def _in_functions(
+    process_index: ProcessIndex, python_calls: PythonCalls, run: OpRuns, within: Callable[[Array], Array]
+) -> list[OpCost]:
+    at = np.flatnonzero(np.isin(run.call, python_calls.call) & within(run.end))
+    times = np.bincount(run.op[at], (run.end - run.begin)[at], len(process_index.op_index.ops))
+    counts = np.bincount(run.op[at], ~run.is_extra_output[at], len(process_index.op_index.ops))
+    return [
+        OpCost(process_index.op_index.ops[op], "op", int(times[op]), int(counts[op]))
+        for op in np.flatnonzero(counts).tolist()
+    ]
 
 
-def _eager(asked: Asked, made: Made, within: Callable[[Array], Array]) -> list[Spent]:
-    at = np.flatnonzero(~made.function & (made.op >= 0) & within(made.begin))
-    return _by_op(asked, made.op[at], (made.end - made.begin)[at], "eager")
+def _eager(process_index: ProcessIndex, python_calls: PythonCalls, within: Callable[[Array], Array]) -> list[OpCost]:
+    at = np.flatnonzero(~python_calls.is_function & (python_calls.op >= 0) & within(python_calls.begin))
+    return _by_op(process_index, python_calls.op[at], (python_calls.end - python_calls.begin)[at], "eager")
 
 
-def _unseen(asked: Asked, made: Made, parts: Split, within: Callable[[Array], Array]) -> list[Spent]:
-    at = np.flatnonzero(made.function & (made.op >= 0) & within(made.begin))
-    begins, ends = made.begin[at], made.end[at]
-    return _by_op(asked, made.op[at], ends - begins - parts.seen.within(begins, ends), "unseen")
+def _unseen(
+    process_index: ProcessIndex, python_calls: PythonCalls, parts: TimeSplit, within: Callable[[Array], Array]
+) -> list[OpCost]:
+    at = np.flatnonzero(python_calls.is_function & (python_calls.op >= 0) & within(python_calls.begin))
+    begins, ends = python_calls.begin[at], python_calls.end[at]
+    return _by_op(
+        process_index, python_calls.op[at], ends - begins - parts.recorded.covered_time(begins, ends), "unseen"
+    )
 
 
-def _by_op(asked: Asked, ops: Array, times: Array, kind: str) -> list[Spent]:
-    size = len(asked.index.ops)
+def _by_op(process_index: ProcessIndex, ops: Array, times: Array, kind: str) -> list[OpCost]:
+    size = len(process_index.op_index.ops)
     sums, counts = np.bincount(ops, times, size), np.bincount(ops, minlength=size)
-    return [Spent(asked.index.ops[op], kind, int(sums[op]), int(counts[op])) for op in np.flatnonzero(counts).tolist()]
+    return [
+        OpCost(process_index.op_index.ops[op], kind, int(sums[op]), int(counts[op]))
+        for op in np.flatnonzero(counts).tolist()
+    ]
 
 
-def _by_type(one: Spent) -> str:
+def _by_type(one: OpCost) -> str:
     return f"{program_name(one.op.type)} (not recorded)" if one.kind == "unseen" else one.op.type
 
 
-def _by_layer(one: Spent) -> str:
+def _by_layer(one: OpCost) -> str:
     return one.op.layer or "(no layer)"
 
 
-def _by_line(one: Spent) -> str:
+def _by_line(one: OpCost) -> str:
     return f"{one.op.file}:{one.op.line}" if one.op.file else "(no line)"
 
 
-BY: dict[str, Callable[[Spent], str]] = {"op": _by_type, "layer": _by_layer, "line": _by_line}
+TABLE_KEYS: dict[str, Callable[[OpCost], str]] = {"op": _by_type, "layer": _by_layer, "line": _by_line}
 
 
-def table(all_spent: list[Spent], by: str) -> list[Line]:
+def time_table(all_spent: list[OpCost], by: str) -> list[TimeRow]:
     """Summed up, the most time first."""
-    groups: dict[str, list[Spent]] = defaultdict(list)
+    groups: dict[str, list[OpCost]] = defaultdict(list)
     for one in all_spent:
-        groups[BY[by](one)].append(one)
+        groups[TABLE_KEYS[by](one)].append(one)
     return sorted((_line(name, group) for name, group in groups.items()), key=lambda line: (-line.time, line.name))
 
 
-def _line(name: str, group: list[Spent]) -> Line:
+def _line(name: str, group: list[OpCost]) -> TimeRow:
     top = max(group, key=lambda one: one.time)
     kinds: dict[str, int] = defaultdict(int)
     for one in group:
         kinds[_by_type(one)] += one.time
-    return Line(
+    return TimeRow(
         name,
         sum(one.time for one in group),
         sum(one.count for one in group),
@@ -112,15 +130,15 @@ def _line(name: str, group: list[Spent]) -> Line:
     )
 
 
-def to_json(line: Line, whole: int, steps: int) -> dict[str, Any]:
+def row_to_json(time_row: TimeRow, whole: int, steps: int) -> dict[str, Any]:
     """As `sleuth profile --json` has it; `whole` is what all lines of the table add up to."""
     return {
-        "name": line.name,
-        "ms_per_step": line.time / 1e6 / max(steps, 1),
-        "share": line.time / whole if whole else 0.0,
-        "count": line.count,
-        "mostly": line.most,
-        "file": line.file,
-        "line": line.line,
-        "text": line.text,
+        "name": time_row.name,
+        "ms_per_step": time_row.time / 1e6 / max(steps, 1),
+        "share": time_row.time / whole if whole else 0.0,
+        "count": time_row.count,
+        "mostly": time_row.main_op,
+        "file": time_row.file,
+        "line": time_row.line,
+        "text": time_row.text,
     }

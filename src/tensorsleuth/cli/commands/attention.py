@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tensorsleuth.cli.options import common
-from tensorsleuth.cli.output.closing import hint_at
-from tensorsleuth.cli.output.command_text import typed
-from tensorsleuth.cli.output.findings import findings_of, why_more
+from tensorsleuth.cli.output.closing import print_hints
+from tensorsleuth.cli.output.command_text import sleuth_command
+from tensorsleuth.cli.output.findings import findings_of, why_hint
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.terminal import console
@@ -21,10 +21,10 @@ from tensorsleuth.ui.terminal import console
 if TYPE_CHECKING:
     from tensorsleuth.analyze.attention.picture import Picture
     from tensorsleuth.trace.reader import Trace
-    from tensorsleuth.trace.series.attention import Attention
-    from tensorsleuth.trace.series.layer_stats import Inside
+    from tensorsleuth.trace.series.attention import AttentionSeries
+    from tensorsleuth.trace.series.layer_stats import LayerStatistics
 
-MOST_PICTURES = 8
+MAX_PICTURES = 8
 
 
 @click.command()
@@ -64,8 +64,8 @@ def command(
     sleuth attention --json
     """
     from tensorsleuth.analyze.attention.summary import summarize
-    from tensorsleuth.analyze.attention.to_json import attention_told
-    from tensorsleuth.diagnose.attention.remarks import lines_of, remarks_of
+    from tensorsleuth.analyze.attention.to_json import attention_to_json
+    from tensorsleuth.diagnose.attention.remarks import attention_lines, remarks_of
     from tensorsleuth.trace.reader import open_trace
 
     path = run_folder.find(logdir, run)
@@ -77,31 +77,33 @@ def command(
     remarks = [one for one in remarks if head is None or head in one.heads]
     pictures = _pictures(inside, chosen, head, sample, step, vocab)
     if as_json:
-        console.data(attention_told(chosen, remarks, pictures, lines_of(inside)))
+        console.print_json(attention_to_json(chosen, remarks, pictures, attention_lines(inside)))
         return
     from tensorsleuth.ui.terminal.attention_report import attention_report, is_by_layer
-    from tensorsleuth.ui.terminal.verdict import elsewhere
+    from tensorsleuth.ui.terminal.verdict import more_findings
 
-    lines = lines_of(inside)
+    lines = attention_lines(inside)
     summaries = [summarize(one, step, lines.get(one.name)) for one in chosen]
     findings = findings_of(trace)
     told = {one.what for one in remarks}
-    more = elsewhere([finding for finding in findings if finding.cause not in told])
+    more = more_findings([finding for finding in findings if finding.cause not in told])
     console.show(attention_report(summaries, remarks, more, head, console.width()))
     _show(pictures, vocab)
-    first = typed(f"attention --layer {shlex.quote(re.escape(chosen[0].name))}", path)
+    first = sleuth_command(f"attention --layer {shlex.quote(re.escape(chosen[0].name))}", path)
     each = {first: "each head of the first layer"} if is_by_layer(summaries, head) else {}
-    hint_at(each | why_more(trace, findings))
+    print_hints(each | why_hint(trace, findings))
 
 
-def _chosen(trace: Trace, inside: Inside, layer: str | None, head: int | None) -> list[Attention]:
-    from tensorsleuth.analyze.layers.no_stats import why_nothing
-    from tensorsleuth.trace.series.watched import named
+def _chosen(
+    trace: Trace, layer_statistics: LayerStatistics, layer: str | None, head: int | None
+) -> list[AttentionSeries]:
+    from tensorsleuth.analyze.layers.no_stats import explain_missing_stats
+    from tensorsleuth.trace.series.watched import name_matcher
 
-    seen = [one for one in inside.attention if one.heads]
+    seen = [one for one in layer_statistics.attention if one.heads]
     if not seen:
-        raise SleuthError(why_nothing(trace, inside, "attention"))
-    is_named = named(layer)
+        raise SleuthError(explain_missing_stats(trace, layer_statistics, "attention"))
+    is_named = name_matcher(layer)
     found = [one for one in seen if is_named(one.name)]
     if not found:
         raise SleuthError(
@@ -120,9 +122,14 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _pictures(
-    inside: Inside, chosen: list[Attention], head: int | None, sample: int | None, step: int | None, vocab: Path | None
+    layer_statistics: LayerStatistics,
+    chosen: list[AttentionSeries],
+    head: int | None,
+    sample: int | None,
+    step: int | None,
+    vocab: Path | None,
 ) -> list[Picture]:
-    from tensorsleuth.analyze.attention.picture import look_at, picture
+    from tensorsleuth.analyze.attention.picture import make_picture, sample_nearest
     from tensorsleuth.data.tokens.vocabulary_file import read_vocabulary
 
     vocabulary = read_vocabulary(vocab) if vocab is not None else None
@@ -130,8 +137,8 @@ def _pictures(
         return []
     pairs = [(one, at) for one in chosen for at in (range(min(one.heads, 32)) if head is None else [head])]
     return [
-        picture(one, look_at(one, step), at, sample or 0, inside.inputs, vocabulary)
-        for one, at in pairs[:MOST_PICTURES]
+        make_picture(one, sample_nearest(one, step), at, sample or 0, layer_statistics.inputs, vocabulary)
+        for one, at in pairs[:MAX_PICTURES]
     ]
 
 
@@ -145,5 +152,5 @@ def _show(pictures: Sequence[Picture], vocab: Path | None) -> None:
         console.show(heat_map(one, console.width()))
     if vocab is not None and any(one.keys is None for one in pictures):
         console.note(" No ids of the batch fit the keys: positions are shown, not tokens (docs/transformers.md).")
-    if len(pictures) == MOST_PICTURES:
-        console.note(f" The first {MOST_PICTURES} heat maps. Fewer: --layer REGEX, --head N.")
+    if len(pictures) == MAX_PICTURES:
+        console.note(f" The first {MAX_PICTURES} heat maps. Fewer: --layer REGEX, --head N.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from tensorsleuth.cli.options import common
-from tensorsleuth.cli.options.tokens import check_tokens, refuse_alone, token_options
+from tensorsleuth.cli.options.tokens import check_tokens, refuse_without_tokens, token_options
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.ui.terminal import console as terminal
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tensorsleuth.data.report import DataReport
     from tensorsleuth.data.schema import Progress
 
-FINE, BROKEN = 0, 1  # 2, where something cannot be read, is that of every command
+EXIT_OK, EXIT_PROBLEMS = 0, 1  # 2, where something cannot be read, is that of every command
 
 
 @click.group("data")
@@ -109,7 +109,7 @@ def check(
         with _progress() as progress:
             told = check_tokens(path, validation, {"schema": schema, "against": against}, asked, progress)
         _show(ctx, told, as_json)
-    refuse_alone(asked)
+    refuse_without_tokens(asked)
     from tensorsleuth.data.check_data import check as check_data
     from tensorsleuth.data.schema import Schema
 
@@ -122,12 +122,12 @@ def check(
 
 def _show(ctx: click.Context, report: DataReport, as_json: bool, hint: str = "") -> NoReturn:
     if as_json:
-        terminal.data(report.to_json())
+        terminal.print_json(report.to_json())
     else:
         terminal.show(report.__rich__())
         if hint:
             terminal.note(hint)
-    ctx.exit(FINE if report.ok else BROKEN)
+    ctx.exit(EXIT_OK if report.ok else EXIT_PROBLEMS)
 
 
 @contextmanager
@@ -139,7 +139,7 @@ def _progress() -> Iterator[Progress | None]:
     if not console.is_terminal:
         yield None
         return
-    from tensorsleuth.ui.terminal.progress import Bar
+    from tensorsleuth.ui.terminal.progress import ProgressBar
 
-    with Bar(console) as bar:
+    with ProgressBar(console) as bar:
         yield bar.show

@@ -17,7 +17,7 @@ from tensorsleuth.ui.terminal import console
 if TYPE_CHECKING:
     from tensorsleuth.ui.debugger.debugger import Debugger
 
-FAILED = 2
+EXIT_FAILED = 2
 
 
 @click.command()
@@ -59,17 +59,17 @@ def _open(debugger: Debugger) -> int:
 
 def _print(debugger: Debugger, commands: tuple[str, ...]) -> int:
     """Run commands one after the other; what is wrong with one does not stop the next."""
-    from tensorsleuth.ui.debugger.rendering import answer
+    from tensorsleuth.ui.debugger.rendering import render_result
 
     failed = 0
     for line in commands:
         try:
-            result = debugger.do(line)
+            result = debugger.run_line(line)
         except SleuthError as error:
-            console.fail(str(error))
-            failed = FAILED
+            console.print_error(str(error))
+            failed = EXIT_FAILED
             continue
         if result.quit:
             break
-        console.show(answer(result))
+        console.show(render_result(result))
     return failed

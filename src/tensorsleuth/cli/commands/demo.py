@@ -8,7 +8,7 @@ import click
 
 from tensorsleuth.cli.options import common
 from tensorsleuth.cli.program import child, launch
-from tensorsleuth.cli.program.afterwards import close
+from tensorsleuth.cli.program.after_program import print_closing_safely
 from tensorsleuth.core.modes import DEFAULT_MODE
 
 PROGRAM = Path(__file__).absolute().parents[2] / "demo" / "digits_mlp.py"
@@ -33,7 +33,7 @@ def command(flags: tuple[str, ...], logdir: Path) -> None:
     program = [str(PROGRAM), *flags]
     alone = any(flag.split("=")[0] == "--dump_dir" for flag in flags)
     run = None if alone else launch.new_run(logdir, program)
-    ending = launch.watch(program, run, SETTINGS)
+    ending = launch.run_recorded(program, run, SETTINGS)
     if run is not None:
-        close(run, [PROGRAM.name, *flags], ending)
+        print_closing_safely(run, [PROGRAM.name, *flags], ending)
     child.end_as(ending)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from tensorsleuth.cli.doctor.check import State
+from tensorsleuth.cli.doctor.check import CheckState
 from tensorsleuth.cli.doctor.coverage import COVERED, NOT_COVERED
 from tensorsleuth.cli.options import common
 from tensorsleuth.ui.terminal import console
@@ -27,11 +27,11 @@ def command(ctx: click.Context, logdir: Path, as_json: bool) -> None:
     """
     from tensorsleuth.cli.doctor import machine
 
-    found = machine.checks(logdir)
-    ready = all(check.state is not State.BAD for check in found)
+    found = machine.machine_checks(logdir)
+    ready = all(check.state is not CheckState.BAD for check in found)
     if as_json:
         listed = [{"name": check.name, "state": check.state.value, "text": check.text} for check in found]
-        console.data({"ready": ready, "checks": listed, "covered": COVERED, "not_covered": NOT_COVERED})
+        console.print_json({"ready": ready, "checks": listed, "covered": COVERED, "not_covered": NOT_COVERED})
     else:
         from tensorsleuth.cli.doctor.report import doctor_report
 

@@ -30,7 +30,7 @@ def command(run: str | None, logdir: Path, as_json: bool) -> None:
     path = run_folder.find(logdir, run)
     summary, meta = summaries.summarize(path), run_folder.read_meta(path)
     if as_json:
-        console.data({**meta, **summaries.as_json(summary), "argv": meta.get("program")})
+        console.print_json({**meta, **summaries.as_json(summary), "argv": meta.get("program")})
         return
     from tensorsleuth.ui.terminal.run_info import run_info
 

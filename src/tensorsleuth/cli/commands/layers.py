@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from tensorsleuth.cli.options import common
-from tensorsleuth.cli.output.closing import hint_at
-from tensorsleuth.cli.output.command_text import typed
-from tensorsleuth.cli.output.findings import findings_of, why_more
+from tensorsleuth.cli.output.closing import print_hints
+from tensorsleuth.cli.output.command_text import sleuth_command
+from tensorsleuth.cli.output.findings import findings_of, why_hint
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.terminal import console as terminal
@@ -18,14 +18,14 @@ from tensorsleuth.ui.terminal import console as terminal
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tensorsleuth.analyze.layers.curves import Curve
+    from tensorsleuth.analyze.layers.curves import LayerCurve
     from tensorsleuth.trace.reader import Trace
-    from tensorsleuth.trace.series.layer_stats import Inside
+    from tensorsleuth.trace.series.layer_stats import LayerStatistics
     from tensorsleuth.trace.series.watched import WatchedSeries
 
-OTHERS = {"gradient": "how gradients flow back", "update": "how far weights move"}
-NONE = " No output of a layer was seen: ops were in no layer, or ran eagerly."
-Chosen = dict[str, "list[WatchedSeries]"]
+OTHER_VIEWS = {"gradient": "how gradients flow back", "update": "how far weights move"}
+NO_OUTPUTS = " No output of a layer was seen: ops were in no layer, or ran eagerly."
+ChosenSeries = dict[str, "list[WatchedSeries]"]
 
 
 @click.command()
@@ -53,72 +53,78 @@ def command(
     sleuth layers --json
     """
     from tensorsleuth.analyze.layers import curves as insight
-    from tensorsleuth.analyze.layers.to_json import layers_told
+    from tensorsleuth.analyze.layers.to_json import layers_to_json
     from tensorsleuth.trace.reader import open_trace
 
     path = run_folder.find(logdir, run)
     trace = open_trace(path)
     inside = trace.inside()
     chosen = _chosen(trace, inside, layer)
-    flow = [one for one in insight.flow(inside) if _is_chosen(one, chosen["gradient"])]
-    grown = insight.growth(chosen["output"], step)
+    flow = [one for one in insight.gradient_flow(inside) if _is_chosen(one, chosen["gradient"])]
+    grown = insight.residual_growth(chosen["output"], step)
     if as_json:
-        terminal.data(layers_told(chosen["output"], grown, chosen["gradient"], flow, chosen["update"]))
+        terminal.print_json(layers_to_json(chosen["output"], grown, chosen["gradient"], flow, chosen["update"]))
         return
     from rich.text import Text
 
-    from tensorsleuth.analyze.layers.no_stats import not_looked_into
-    from tensorsleuth.ui.terminal.verdict import elsewhere, unseen
+    from tensorsleuth.analyze.layers.no_stats import unrecorded_functions
+    from tensorsleuth.ui.terminal.verdict import more_findings, unseen_functions
 
     findings = findings_of(trace)
     asked = gradients or updates
     gradients = gradients or not (updates or chosen["output"])
     parts = {"output": not (gradients or updates), "gradient": gradients, "update": updates}
-    without = [Text(NONE, "dim"), Text()] if not (asked or inside.layers) else []
-    _show(chosen, flow, parts, step, [*elsewhere(findings), *unseen(not_looked_into(trace)), *without])
-    others = {kind: text for kind, text in OTHERS.items() if chosen[kind] and not parts[kind]}
-    hints = {typed(f"layers --{kind}s", path): text for kind, text in others.items()}
-    hint_at(hints | why_more(trace, findings))
+    without = [Text(NO_OUTPUTS, "dim"), Text()] if not (asked or inside.layers) else []
+    _show(
+        chosen, flow, parts, step, [*more_findings(findings), *unseen_functions(unrecorded_functions(trace)), *without]
+    )
+    others = {kind: text for kind, text in OTHER_VIEWS.items() if chosen[kind] and not parts[kind]}
+    hints = {sleuth_command(f"layers --{kind}s", path): text for kind, text in others.items()}
+    print_hints(hints | why_hint(trace, findings))
 
 
-def _is_chosen(flowing: Curve, gradients: list[WatchedSeries]) -> bool:
+def _is_chosen(flowing: LayerCurve, gradients: list[WatchedSeries]) -> bool:
     return any((one.name.rpartition("/")[0] or one.name) == flowing.name for one in gradients)
 
 
-def _chosen(trace: Trace, inside: Inside, layer: str | None) -> Chosen:
-    from tensorsleuth.analyze.layers.no_stats import why_nothing
-    from tensorsleuth.trace.series.watched import named
+def _chosen(trace: Trace, layer_statistics: LayerStatistics, layer: str | None) -> ChosenSeries:
+    from tensorsleuth.analyze.layers.no_stats import explain_missing_stats
+    from tensorsleuth.trace.series.watched import name_matcher
 
-    is_named = named(layer)
-    seen = {kind: inside.of(kind) for kind in ("output", "gradient", "update")}
+    is_named = name_matcher(layer)
+    seen = {kind: layer_statistics.of(kind) for kind in ("output", "gradient", "update")}
     if not any(seen.values()):
-        raise SleuthError(why_nothing(trace, inside, "layers"))
+        raise SleuthError(explain_missing_stats(trace, layer_statistics, "layers"))
     found = {kind: [one for one in series if is_named(one.name)] for kind, series in seen.items()}
     if not any(found.values()):
         raise SleuthError(
-            f"--layer {layer}: no layer or variable has that name. All of them: {typed('layers', trace.path)}"
+            f"--layer {layer}: no layer or variable has that name. All of them: {sleuth_command('layers', trace.path)}"
         )
     return found
 
 
 def _show(
-    chosen: Chosen, flow: list[Curve], parts: dict[str, bool], step: int | None, more: list[RenderableType]
+    chosen_series: ChosenSeries,
+    flow: list[LayerCurve],
+    parts: dict[str, bool],
+    step: int | None,
+    more: list[RenderableType],
 ) -> None:
     from rich.console import Group
     from rich.text import Text
 
-    from tensorsleuth.analyze.layers.curves import growth, output, ratio_curve
+    from tensorsleuth.analyze.layers.curves import layer_output, ratio_curve, residual_growth
     from tensorsleuth.ui.terminal import layers_report as report
 
     width, shown = terminal.width(), list[Text]()
-    outputs = [output(one, step) for one in chosen["output"]]
+    outputs = [layer_output(one, step) for one in chosen_series["output"]]
     if parts["output"] and outputs:
-        shown += [report.leaving(outputs, width), Text()]
-        grown = growth(chosen["output"], step)
-        shown += [report.grown(grown, width), Text()] if grown else []
+        shown += [report.outputs_table(outputs, width), Text()]
+        grown = residual_growth(chosen_series["output"], step)
+        shown += [report.growth_table(grown, width), Text()] if grown else []
     if parts["gradient"] and flow:
-        shown += [report.flowing(flow, step, width), Text()]
-    if parts["update"] and chosen["update"]:
-        shown += [report.moving([ratio_curve(one) for one in chosen["update"]], step, width), Text()]
-    head = report.headline(outputs, len(chosen["gradient"]), len(chosen["update"]))
+        shown += [report.gradients_table(flow, step, width), Text()]
+    if parts["update"] and chosen_series["update"]:
+        shown += [report.updates_table([ratio_curve(one) for one in chosen_series["update"]], step, width), Text()]
+    head = report.headline(outputs, len(chosen_series["gradient"]), len(chosen_series["update"]))
     terminal.show(Group(head, Text(), *more, *(shown[:-1] or [Text(" None of that was seen.", "dim")])))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tensorsleuth.trace.reader import Trace
 
 GROUPS = ("kind", "layer", "line", "op", "dtype")
-USUAL = ("kind", "layer", "line")
+DEFAULT_GROUPS = ("kind", "layer", "line")
 
 
 @click.command()
@@ -69,26 +69,26 @@ def command(
 
 
 def _account(trace: Trace, by: str | None, at: str | None, as_json: bool) -> None:
-    from tensorsleuth.analyze.memory.report import answers
+    from tensorsleuth.analyze.memory.report import memory_reports
     from tensorsleuth.ui.terminal.memory_report import memory_report
 
-    found = answers(trace, at)
+    found = memory_reports(trace, at)
     if as_json:
-        console.data([one.to_json(by or "kind") for one in found])
+        console.print_json([one.to_json(by or "kind") for one in found])
         return
     for answer in found:
         if len(found) > 1:
             console.note(f" process {answer.pid}")
-        console.show(memory_report(answer, (by,) if by else USUAL, console.width()))
+        console.show(memory_report(answer, (by,) if by else DEFAULT_GROUPS, console.width()))
 
 
 def _fit(trace: Trace, limit: str | None, batch: int | None, sequence: int | None, as_json: bool) -> None:
-    from tensorsleuth.analyze.memory.batch_size.fit_report import bytes_of, fittings
+    from tensorsleuth.analyze.memory.batch_size.fit_report import fit_reports, parse_bytes
     from tensorsleuth.ui.terminal.batch_report import batch_report
 
-    found = fittings(trace, bytes_of(limit) if limit is not None else None, batch, sequence)
+    found = fit_reports(trace, parse_bytes(limit) if limit is not None else None, batch, sequence)
     if as_json:
-        console.data([one.to_json() for one in found])
+        console.print_json([one.to_json() for one in found])
         return
     for one in found:
         if len(found) > 1:

@@ -10,7 +10,7 @@ from tensorsleuth.cli.options import common
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.terminal import console
 
-ROWS = 10
+DEFAULT_ROWS = 10
 
 
 @click.command()
@@ -19,7 +19,9 @@ ROWS = 10
     "--by", type=click.Choice(["op", "layer", "line"]), default="op", show_default=True, help="Sum up by what."
 )
 @click.option("--step", type=int, metavar="N", help="Only this training step.")
-@click.option("--rows", type=click.IntRange(1), default=ROWS, show_default=True, help="How many lines of the table.")
+@click.option(
+    "--rows", type=click.IntRange(1), default=DEFAULT_ROWS, show_default=True, help="How many lines of the table."
+)
 @click.option(
     "--chrome",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -43,17 +45,17 @@ def command(
     sleuth profile --json
     """
     from tensorsleuth.analyze.profile import chrome_trace
-    from tensorsleuth.analyze.profile.report import report
+    from tensorsleuth.analyze.profile.report import make_profile_report
     from tensorsleuth.trace.reader import open_trace
 
     path = run_folder.find(logdir, run)
-    told, profile = report(open_trace(path), step)
+    told, profile = make_profile_report(open_trace(path), step)
     if as_json:
-        console.data(told.to_json())
+        console.print_json(told.to_json())
     else:
-        from tensorsleuth.ui.terminal.profile import profile as shown
+        from tensorsleuth.ui.terminal.profile_report import profile_report as shown
 
         console.show(shown(told, by, rows, console.width()))
     if chrome is not None:
-        count = chrome_trace.write(profile, chrome, path.name, step is None)
+        count = chrome_trace.write_trace(profile, chrome, path.name, step is None)
         console.note(f" {count:,} events in {chrome}. Open it at https://ui.perfetto.dev or chrome://tracing")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tensorsleuth.cli.commands.why import EXITS, say_why
+from tensorsleuth.cli.commands.why import EXIT_CODES, print_verdict
 from tensorsleuth.cli.options import common
 from tensorsleuth.trace.storage.saved_steps import read_step
 
@@ -28,13 +28,13 @@ def command(ctx: click.Context, folder: Path, logdir: Path, as_json: bool) -> No
     """
     step = read_step(folder)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # what the ops complain of is what we are about to say
-    from tensorsleuth.recording.api import need_tensorflow, record
+    from tensorsleuth.recording.api import record, require_tensorflow
 
-    need_tensorflow()
-    from tensorsleuth.recording.replay.saved_step import rerun
+    require_tensorflow()
+    from tensorsleuth.recording.replay.rerun_step import rerun_step
 
     with record(logdir) as recording:
-        rerun(step, recording)
+        rerun_step(step, recording)
     if recording.path is None:
-        ctx.exit(EXITS["unknown"])
-    say_why(ctx, recording.path, as_json)
+        ctx.exit(EXIT_CODES["unknown"])
+    print_verdict(ctx, recording.path, as_json)

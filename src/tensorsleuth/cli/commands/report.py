@@ -31,10 +31,10 @@ def command(run: str | None, output: Path, logdir: Path) -> None:
     sleuth report 20251115-2215 -o report.html
     sleuth why || sleuth report -o "$ARTEFACTS/report.html"
     """
-    from tensorsleuth.ui.web.report.document import report
+    from tensorsleuth.ui.web.report.document import make_report
 
     path = run_folder.find(logdir, run)
-    text = report(path)
+    text = make_report(path)
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:

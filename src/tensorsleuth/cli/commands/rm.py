@@ -10,7 +10,7 @@ import click
 
 from tensorsleuth.cli.options import common
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.core.formatting import of
+from tensorsleuth.core.formatting import plural
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.terminal import console
 
@@ -61,7 +61,7 @@ def _check(run: Path, force: bool) -> None:
 
 def _confirmed(runs: list[Path]) -> bool:
     if not _interactive():
-        raise SleuthError(f"would delete {of(len(runs), 'run')}, and there is no one to ask: add --yes.")
+        raise SleuthError(f"would delete {plural(len(runs), 'run')}, and there is no one to ask: add --yes.")
     for run in runs:
         console.note(f"   {run}")
     return click.confirm(f"Delete {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}?", err=True)
@@ -77,4 +77,4 @@ def _delete(runs: list[Path]) -> None:
             shutil.rmtree(run)
         except OSError as error:
             raise SleuthError(f"cannot delete {run}: {error.strerror} ({error.filename}).") from error
-    console.say(f"deleted {of(len(runs), 'run')}.")
+    console.say(f"deleted {plural(len(runs), 'run')}.")

@@ -11,7 +11,7 @@ from tensorsleuth.cli.options import breakpoints, common
 from tensorsleuth.cli.options import record as settings
 from tensorsleuth.cli.options import watch as watching
 from tensorsleuth.cli.program import child, launch
-from tensorsleuth.cli.program.afterwards import close
+from tensorsleuth.cli.program.after_program import print_closing_safely
 
 HANG_AFTER = 300.0  # longer than most programs prepare data, compile or save without an op
 
@@ -41,9 +41,9 @@ class ProgramCommand(click.Command):
 
 @click.command(cls=ProgramCommand, options_metavar="[OPTIONS]")
 @common.logdir
-@settings.recording
-@breakpoints.breaking
-@watching.watching
+@settings.record_options
+@breakpoints.break_options
+@watching.watch_options
 @common.quiet
 @click.option(
     "--hang-after",
@@ -82,11 +82,11 @@ def command(
     sleuth run --watch 'encoder/.*/kernel' --watch-every 100 train.py
     """
     launch.check_program(program)
-    wanted = settings.checked(logdir, recording)
-    points = breakpoints.checked(conditions, break_on, then)
-    watches = watching.checked(watched, watch_every)
+    wanted = settings.record_settings(logdir, recording)
+    points = breakpoints.break_arguments(conditions, break_on, then)
+    watches = watching.watch_arguments(watched, watch_every)
     run = launch.new_run(logdir, program, join)
-    ending = launch.watch(program, run, wanted, points, watches, hang_after)
+    ending = launch.run_recorded(program, run, wanted, points, watches, hang_after)
     if run is not None and not quiet:
-        close(run, program, ending)
+        print_closing_safely(run, program, ending)
     child.end_as(ending)

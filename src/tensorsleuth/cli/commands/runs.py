@@ -26,7 +26,7 @@ def command(logdir: Path, as_json: bool) -> None:
     """
     found = [summaries.summarize(run) for run in run_folder.list_runs(logdir)]
     if as_json:
-        console.data([summaries.as_json(summary) for summary in found])
+        console.print_json([summaries.as_json(summary) for summary in found])
     elif found:
         from tensorsleuth.ui.terminal.runs_table import runs_table
 

@@ -10,7 +10,7 @@ import click
 from tensorsleuth.cli.options import common
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.storage import run_folder
-from tensorsleuth.trace.storage.saved_steps import SavedStep, steps_of
+from tensorsleuth.trace.storage.saved_steps import SavedStep, saved_steps_of
 from tensorsleuth.ui.terminal import console
 
 
@@ -32,7 +32,7 @@ def command(run: str | None, number: int | None, target: str, logdir: Path) -> N
     sleuth replay step
     """
     path = run_folder.find(logdir, run)
-    step = _choose(steps_of(path), number, path)
+    step = _choose(saved_steps_of(path), number, path)
     folder = Path(target)
     if folder.exists():
         raise SleuthError(f"{folder} is there already: name another folder, or remove it.")

@@ -14,8 +14,8 @@ from tensorsleuth.ui.terminal import console
 
 if TYPE_CHECKING:
     from tensorsleuth.ui.web.page_files import PageFile
-    from tensorsleuth.ui.web.server.run_cache import Shelf
-    from tensorsleuth.ui.web.server.safety import Guarding
+    from tensorsleuth.ui.web.server.access_control import AccessPolicy
+    from tensorsleuth.ui.web.server.run_cache import RunCache
 
 LOOPBACK = "127.0.0.1"
 
@@ -69,27 +69,29 @@ def command(
         return
     if path is None:
         console.say(f"no run in {logdir.absolute()} yet: the page waits for the first. Make one: sleuth run program.py")
-    from tensorsleuth.ui.web.server.run_cache import Shelf
+    from tensorsleuth.ui.web.server.run_cache import RunCache
 
-    _serve(path, Shelf(logdir if path is None else path.parent, vocabulary=words), files, host, port, no_browser)
+    _serve(path, RunCache(logdir if path is None else path.parent, vocabulary=words), files, host, port, no_browser)
 
 
 def _serve(
-    path: Path | None, shelf: Shelf, files: dict[str, PageFile], host: str, port: int | None, no_browser: bool
+    path: Path | None, run_cache: RunCache, files: dict[str, PageFile], host: str, port: int | None, no_browser: bool
 ) -> None:
     from tensorsleuth.ui.web.server import address
-    from tensorsleuth.ui.web.server.safety import guarding
-    from tensorsleuth.ui.web.server.server import Server, listen
+    from tensorsleuth.ui.web.server.access_control import make_access_policy
+    from tensorsleuth.ui.web.server.server import PageServer, listen
 
     bound = listen(host, port)
     number = bound.getsockname()[1]
-    guard = guarding(host, number)
-    focus = {} if path is None else {"run": path.name, **address.cause_of(shelf.take(path.name))}
-    _announce(address.address(host, number, guard, focus), address.forwarding(host, number), guard, no_browser)
-    Server(shelf, files, guard).run(sockets=[bound])
+    guard = make_access_policy(host, number)
+    focus = {} if path is None else {"run": path.name, **address.first_cause(run_cache.get(path.name))}
+    _announce(
+        address.page_address(host, number, guard, focus), address.forwarding_command(host, number), guard, no_browser
+    )
+    PageServer(run_cache, files, guard).run(sockets=[bound])
 
 
-def _announce(url: str, forwarding: str | None, guard: Guarding, no_browser: bool) -> None:
+def _announce(url: str, forwarding: str | None, guard: AccessPolicy, no_browser: bool) -> None:
     from tensorsleuth.ui.web.server.address import can_open_browser
 
     console.say(f"{url}   (Ctrl-C stops)")

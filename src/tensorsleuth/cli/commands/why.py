@@ -8,12 +8,12 @@ from typing import NoReturn
 import click
 
 from tensorsleuth.cli.options import common
-from tensorsleuth.cli.output.closing import hint_at
+from tensorsleuth.cli.output.closing import print_hints
 from tensorsleuth.cli.output.next_steps import next_commands
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.terminal import console
 
-EXITS = {"healthy": 0, "problem": 1, "unknown": 2}
+EXIT_CODES = {"healthy": 0, "problem": 1, "unknown": 2}
 
 
 @click.command()
@@ -34,10 +34,10 @@ def command(ctx: click.Context, run: str | None, everything: bool, logdir: Path,
     sleuth why --all 20251115-2215
     sleuth why --json
     """
-    say_why(ctx, run_folder.find(logdir, run), as_json, everything)
+    print_verdict(ctx, run_folder.find(logdir, run), as_json, everything)
 
 
-def say_why(ctx: click.Context, path: Path, as_json: bool, everything: bool = False) -> NoReturn:
+def print_verdict(ctx: click.Context, path: Path, as_json: bool, everything: bool = False) -> NoReturn:
     """Print the verdict on a run, and end with it."""
     from tensorsleuth.diagnose.report import diagnose
     from tensorsleuth.trace.reader import open_trace
@@ -46,9 +46,9 @@ def say_why(ctx: click.Context, path: Path, as_json: bool, everything: bool = Fa
     trace = open_trace(path)
     diagnosis = diagnose(trace)
     if as_json:
-        console.data(diagnosis.to_json())
+        console.print_json(diagnosis.to_json())
     else:
         console.show(verdict(diagnosis, everything))
         if diagnosis.verdict != "unknown":
-            hint_at(next_commands(path, diagnosis, everything, trace.inside().attention))
-    ctx.exit(EXITS[diagnosis.verdict])
+            print_hints(next_commands(path, diagnosis, everything, trace.inside().attention))
+    ctx.exit(EXIT_CODES[diagnosis.verdict])

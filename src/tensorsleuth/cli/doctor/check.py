@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class State(Enum):
+class CheckState(Enum):
     """The result of a check; only BAD keeps a program from being recorded."""
 
     GOOD = "good"
@@ -15,7 +15,7 @@ class State(Enum):
 
 
 @dataclass(frozen=True)
-class Check:
+class MachineCheck:
     name: str
-    state: State
+    state: CheckState
     text: str

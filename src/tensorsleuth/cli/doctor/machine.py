@@ -12,17 +12,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.cli.doctor.check import Check, State
+from tensorsleuth.cli.doctor.check import CheckState, MachineCheck
 from tensorsleuth.core.formatting import size
 
 OLDEST_PYTHON = (3, 10)
 OLDEST_TENSORFLOW = (2, 15)
-LITTLE_DISK = 1_000_000_000
-PATIENCE = 180  # seconds for importing TensorFlow, from a cold network disk if need be
+MIN_FREE_BYTES = 1_000_000_000
+SECONDS_TO_IMPORT = 180  # seconds for importing TensorFlow, from a cold network disk if need be
 PACKAGE_HOME = Path(__file__).absolute().parents[3]
 
 
-def checks(logdir: Path) -> list[Check]:
+def machine_checks(logdir: Path) -> list[MachineCheck]:
     """All checks, in the order in which a recording needs them."""
     facts = tensorflow_facts()
     return [_python(), _tensorflow(facts), _devices(facts), _native(facts), _keras(facts), *_disk(logdir)]
@@ -36,10 +36,12 @@ def tensorflow_facts() -> dict[str, Any]:
     environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     command = [sys.executable, "-m", "tensorsleuth.recording.backends.machine"]
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=SECONDS_TO_IMPORT, check=False
+        )
         facts = json.loads(done.stdout.strip().rpartition("\n")[2])
     except subprocess.TimeoutExpired:
-        return {"tensorflow_error": f"importing it took more than {PATIENCE} s"}
+        return {"tensorflow_error": f"importing it took more than {SECONDS_TO_IMPORT} s"}
     except ValueError:
         return {"tensorflow_error": f"importing it ended the process ({_status(done.returncode)})"}
     return facts if isinstance(facts, dict) else {}
@@ -49,48 +51,50 @@ def _status(code: int) -> str:
     return f"exit {code}" if code >= 0 else f"signal {-code}"
 
 
-def _python() -> Check:
-    state = State.GOOD if sys.version_info >= OLDEST_PYTHON else State.BAD
-    return Check("Python", state, f"{platform.python_version()} ({sys.executable})")
+def _python() -> MachineCheck:
+    state = CheckState.GOOD if sys.version_info >= OLDEST_PYTHON else CheckState.BAD
+    return MachineCheck("Python", state, f"{platform.python_version()} ({sys.executable})")
 
 
-def _tensorflow(facts: dict[str, Any]) -> Check:
+def _tensorflow(facts: dict[str, Any]) -> MachineCheck:
     found = facts.get("tensorflow")
     if found is None:
         why = facts.get("tensorflow_error", "unknown reason")
         absent = why.startswith("ModuleNotFoundError: No module named 'tensorflow'")
         text = "absent from this Python: pip install tensorflow" if absent else f"cannot be imported: {why}"
-        return Check("TensorFlow", State.BAD, text)
+        return MachineCheck("TensorFlow", CheckState.BAD, text)
     numbers = re.findall(r"\d+", found["version"])[:2]
     if tuple(map(int, numbers)) < OLDEST_TENSORFLOW:
-        return Check(
+        return MachineCheck(
             "TensorFlow",
-            State.BAD,
+            CheckState.BAD,
             f"{found['version']} is too old, 2.15 is the least: pip install -U tensorflow",
         )
-    return Check("TensorFlow", State.GOOD, f"{found['version']} ({os.path.dirname(found['file'])})")
+    return MachineCheck("TensorFlow", CheckState.GOOD, f"{found['version']} ({os.path.dirname(found['file'])})")
 
 
-def _devices(facts: dict[str, Any]) -> Check:
+def _devices(facts: dict[str, Any]) -> MachineCheck:
     kinds: list[str] = (facts.get("tensorflow") or {}).get("devices", [])
     counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
-    return Check("devices", State.GOOD if kinds else State.POOR, counted or "unknown without TensorFlow")
+    return MachineCheck(
+        "devices", CheckState.GOOD if kinds else CheckState.POOR, counted or "unknown without TensorFlow"
+    )
 
 
-def _native(facts: dict[str, Any]) -> Check:
+def _native(facts: dict[str, Any]) -> MachineCheck:
     if "native" in facts:
-        return Check("native library", State.GOOD, f"loaded, {facts['native']} kernels")
+        return MachineCheck("native library", CheckState.GOOD, f"loaded, {facts['native']} kernels")
     if "tensorflow" not in facts:
-        return Check("native library", State.POOR, "not tried: it loads beside TensorFlow")
+        return MachineCheck("native library", CheckState.POOR, "not tried: it loads beside TensorFlow")
     why = facts.get("native_error", "unknown reason")
-    return Check("native library", State.POOR, f"not loaded, so recording is slow (NumPy instead): {why}")
+    return MachineCheck("native library", CheckState.POOR, f"not loaded, so recording is slow (NumPy instead): {why}")
 
 
-def _keras(facts: dict[str, Any]) -> Check:
-    return Check("Keras", State.GOOD, facts.get("keras") or "absent; not needed")
+def _keras(facts: dict[str, Any]) -> MachineCheck:
+    return MachineCheck("Keras", CheckState.GOOD, facts.get("keras") or "absent; not needed")
 
 
-def _disk(logdir: Path) -> list[Check]:
+def _disk(logdir: Path) -> list[MachineCheck]:
     """Can runs be written, and is there room? The log directory need not exist yet."""
     place = logdir.absolute()
     while not place.exists() and place != place.parent:
@@ -99,6 +103,6 @@ def _disk(logdir: Path) -> list[Check]:
     text = f"{logdir.absolute()}" if writable else f"cannot write {logdir.absolute()}: choose another with --logdir"
     free = shutil.disk_usage(place).free
     return [
-        Check("log directory", State.GOOD if writable else State.BAD, text),
-        Check("disk", State.GOOD if free > LITTLE_DISK else State.POOR, f"{size(free)} free"),
+        MachineCheck("log directory", CheckState.GOOD if writable else CheckState.BAD, text),
+        MachineCheck("disk", CheckState.GOOD if free > MIN_FREE_BYTES else CheckState.POOR, f"{size(free)} free"),
     ]

@@ -8,24 +8,28 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from tensorsleuth.cli.doctor.check import Check, State
+from tensorsleuth.cli.doctor.check import CheckState, MachineCheck
 from tensorsleuth.cli.doctor.coverage import COVERED, NOT_COVERED
 from tensorsleuth.core.formatting import printable
 
-MARKS = {State.GOOD: Text("✓", "green"), State.POOR: Text("!", "yellow"), State.BAD: Text("✗", "bold red")}
+MARKS = {
+    CheckState.GOOD: Text("✓", "green"),
+    CheckState.POOR: Text("!", "yellow"),
+    CheckState.BAD: Text("✗", "bold red"),
+}
 
 
-def doctor_report(checks: Sequence[Check]) -> Group:
+def doctor_report(machine_checks: Sequence[MachineCheck]) -> Group:
     """The checks, what is covered, and whether a program would be recorded."""
     table = _grid()
-    for check in checks:
+    for check in machine_checks:
         table.add_row(MARKS[check.state], Text(check.name, "bold"), Text(printable(check.text)))
     lists = (_list("Covered", COVERED, "·"), _list("Not covered", NOT_COVERED, "–"))
-    return Group(table, *lists, Text(), conclusion(checks))
+    return Group(table, *lists, Text(), conclusion(machine_checks))
 
 
-def conclusion(checks: Sequence[Check]) -> Text:
-    bad = [check.name for check in checks if check.state is State.BAD]
+def conclusion(machine_checks: Sequence[MachineCheck]) -> Text:
+    bad = [check.name for check in machine_checks if check.state is CheckState.BAD]
     if bad:
         return Text(f" Recording would not work here: see {', '.join(bad)} above.", "bold red")
     return Text(" Ready: sleuth run program.py", "bold green")

@@ -34,12 +34,12 @@ _OPTIONS = (
 )
 
 
-def breaking(function: F) -> F:
+def break_options(function: F) -> F:
     """--break, --break-on, --then; what they mean is what break_when() does."""
     return with_options(function, _OPTIONS)
 
 
-def checked(conditions: Sequence[str], on: Sequence[str], then: str) -> list[dict[str, Any]]:
+def break_arguments(conditions: Sequence[str], on: Sequence[str], then: str) -> list[dict[str, Any]]:
     """The arguments of break_when, one for each condition; raises where it would refuse them."""
     if not conditions:
         return []

@@ -36,14 +36,14 @@ _OPTIONS = (
 )
 
 
-def recording(function: F) -> F:
+def record_options(function: F) -> F:
     """--mode, --op-regex, --tensor-dtypes, --circular-buffer-size, --inside-every; the names are those of record()."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
-def checked(logdir: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+def record_settings(logdir: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options as the recorder reads them from SLEUTH_SETTINGS; raises where it would refuse them."""
     from tensorsleuth.recording.settings import make_settings
 

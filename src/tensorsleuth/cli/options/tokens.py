@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tensorsleuth.data.tokens.report import TokenReport
 
 F = TypeVar("F", bound=Callable[..., Any])
-OPTIONS = (
+TOKEN_OPTIONS = (
     click.option("--tokens", is_flag=True, help="Look at token ids, masks, labels and text."),
     click.option("--vocab", metavar="FILE|SIZE", help="The tokens, or how many ids there are."),
     click.option("--pad", metavar="ID", type=int, help="The id of padding; else it is guessed."),
@@ -29,12 +29,12 @@ OPTIONS = (
 
 
 def token_options(function: F) -> F:
-    for option in reversed(OPTIONS):
+    for option in reversed(TOKEN_OPTIONS):
         function = option(function)
     return function
 
 
-def refuse_alone(asked: dict[str, Any]) -> None:
+def refuse_without_tokens(asked: dict[str, Any]) -> None:
     """They mean nothing without --tokens."""
     given = [name for name, value in asked.items() if value is not None]
     if given:

@@ -29,18 +29,18 @@ _OPTIONS = (
 )
 
 
-def watching(function: F) -> F:
+def watch_options(function: F) -> F:
     """--watch, --watch-every; what they mean is what watch() does."""
     return with_options(function, _OPTIONS)
 
 
-def checked(watched: Sequence[str], every: int) -> list[dict[str, Any]]:
+def watch_arguments(watched: Sequence[str], every: int) -> list[dict[str, Any]]:
     """The arguments of watch, one for each; raises where it would refuse them."""
     if not watched:
         return []
     with threads_without_signals():  # NumPy starts some, and a signal to us could kill us in one of them
-        from tensorsleuth.live.watch.options import make_wanted
+        from tensorsleuth.live.watch.options import make_watch_request
 
     for tensors in watched:
-        make_wanted(tensors, every, None)
+        make_watch_request(tensors, every, None)
     return [{"tensors": tensors, "every": every} for tensors in watched]

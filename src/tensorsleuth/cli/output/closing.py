@@ -7,24 +7,24 @@ from pathlib import Path
 
 from tensorsleuth.cli.output import summaries
 from tensorsleuth.cli.output.next_steps import next_commands
-from tensorsleuth.core.exit_status import Ending
+from tensorsleuth.core.exit_status import ExitStatus
 from tensorsleuth.trace.storage import run_folder
-from tensorsleuth.ui.terminal import closing, console
+from tensorsleuth.ui.terminal import closing_lines, console
 
 
-def close(run: Path, program: Sequence[str], ending: Ending) -> None:
+def print_closing(run: Path, program: Sequence[str], exit_status: ExitStatus) -> None:
     """Print how it went, why, and the next commands."""
     name = program[1] if program[0] == "-m" else {"-c": "the command", "-": "stdin"}.get(program[0], program[0])
-    if (run / run_folder.TENSORFLOW_SEEN).exists():
-        _say(closing.sentence(name, ending, summaries.summarize(run)))
+    if (run / run_folder.TENSORFLOW_SEEN_FILE).exists():
+        _say(closing_lines.closing_sentence(name, exit_status, summaries.summarize(run)))
         _judge(run)
     else:
-        _say(closing.sentence(name, ending, None))
+        _say(closing_lines.closing_sentence(name, exit_status, None))
         console.say("nothing was recorded: the program never imported TensorFlow.")
 
 
 def _say(sentence: str) -> None:
-    console.say(closing.folded(sentence, console.width()))
+    console.say(closing_lines.fold_sentence(sentence, console.width()))
 
 
 def _judge(run: Path) -> None:
@@ -38,14 +38,14 @@ def _judge(run: Path) -> None:
         found = diagnose(trace)
     except Exception as error:
         console.note(f" no verdict: {type(error).__name__}: {error}")
-        hint_at(next_commands(run))
+        print_hints(next_commands(run))
         return
-    console.remark(verdict(found))
+    console.show_on_stderr(verdict(found))
     if found.verdict != "unknown":
-        hint_at(next_commands(run, found, attention=trace.inside().attention))
+        print_hints(next_commands(run, found, attention=trace.inside().attention))
 
 
-def hint_at(commands: dict[str, str]) -> None:
+def print_hints(commands: dict[str, str]) -> None:
     """Print a hint at the findings, if there are any."""
     if commands:
-        console.note(closing.hints(commands, console.width()))
+        console.note(closing_lines.command_hints(commands, console.width()))

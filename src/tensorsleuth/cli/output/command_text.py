@@ -9,12 +9,12 @@ from pathlib import Path
 from tensorsleuth.trace.storage import run_folder
 
 
-def typed(words: str, run: Path) -> str:
+def sleuth_command(words: str, run: Path) -> str:
     """`sleuth why --all --logdir runs`"""
-    return " ".join(["sleuth", words, *_which(run)])
+    return " ".join(["sleuth", words, *_run_arguments(run)])
 
 
-def _which(run: Path) -> list[str]:
+def _run_arguments(run: Path) -> list[str]:
     """As little as names the run: nothing for the latest in the usual place."""
     folder = run.absolute().parent
     is_usual = run_folder.logdir(None).absolute() == folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tensorsleuth.cli.output.command_text import typed
+from tensorsleuth.cli.output.command_text import sleuth_command
 
 if TYPE_CHECKING:
     from tensorsleuth.core.finding import Finding
@@ -20,6 +20,6 @@ def findings_of(trace: Trace) -> list[Finding]:
     return [*found.findings, *(note for note in found.notes if note.layer)]
 
 
-def why_more(trace: Trace, findings: Sequence[Finding]) -> dict[str, str]:
+def why_hint(trace: Trace, findings: Sequence[Finding]) -> dict[str, str]:
     """The command that tells them in full, for `hint_at`."""
-    return {typed("why", trace.path): "what that is, with its line"} if findings else {}
+    return {sleuth_command("why", trace.path): "what that is, with its line"} if findings else {}

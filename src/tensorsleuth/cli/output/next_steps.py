@@ -6,26 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tensorsleuth.cli.output.command_text import typed
-from tensorsleuth.core.formatting import of
+from tensorsleuth.cli.output.command_text import sleuth_command
+from tensorsleuth.core.formatting import plural
 
 if TYPE_CHECKING:
     from tensorsleuth.core.finding import Diagnosis
-    from tensorsleuth.trace.series.attention import Attention
+    from tensorsleuth.trace.series.attention import AttentionSeries
 
-SHOWN = 1  # findings that are told in full without being asked
+FINDINGS_SHOWN = 1  # findings that are told in full without being asked
 
 
 def next_commands(
-    run: Path, found: Diagnosis | None = None, everything: bool = False, attention: Sequence[Attention] = ()
+    run: Path, found: Diagnosis | None = None, everything: bool = False, attention: Sequence[AttentionSeries] = ()
 ) -> dict[str, str]:
     """Return the next commands, and what each shows."""
     ways = {"view": "see it in the browser", "debug": "walk it in the terminal"}
     heads = sum(one.heads for one in attention)
     if heads:
-        ways["attention"] = f"what its {of(heads, 'head')} look at" if heads > 1 else "what its head looks at"
+        ways["attention"] = f"what its {plural(heads, 'head')} look at" if heads > 1 else "what its head looks at"
         ways["layers"] = "its layers, gradients and updates"
-    more = len(found.findings) - SHOWN if found is not None and not everything else 0
+    more = len(found.findings) - FINDINGS_SHOWN if found is not None and not everything else 0
     if more > 0:
-        ways["why --all"] = f"{of(more, 'more finding')}"
-    return {typed(words, run): text for words, text in ways.items()}
+        ways["why --all"] = f"{plural(more, 'more finding')}"
+    return {sleuth_command(words, run): text for words, text in ways.items()}

@@ -12,23 +12,23 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.core.exit_status import Ending
+from tensorsleuth.core.exit_status import ExitStatus
 
 FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM)
 
 
 @contextmanager
-def signals_held() -> Iterator[set[int]]:
+def hold_signals() -> Iterator[set[int]]:
     """Hold back the signals that `wait` answers; yields the mask from before, which is the child's.
 
     Held from before the child exists until its end is written down, so that none is lost in between.
     """
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, there would be no exit code to read
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _listened())
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _handled_signals())
     try:
         yield before
     finally:
-        while signal.sigtimedwait(_listened(), 0):  # they were for the child, and it has ended
+        while signal.sigtimedwait(_handled_signals(), 0):  # they were for the child, and it has ended
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
@@ -36,7 +36,7 @@ def signals_held() -> Iterator[set[int]]:
 @contextmanager
 def threads_without_signals() -> Iterator[None]:
     """Have threads that are started here leave signals to the main thread, which holds them back for the child."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _listened())
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _handled_signals())
     try:
         yield
     finally:
@@ -52,7 +52,7 @@ def spawn(command: Sequence[str], environment: Mapping[str, str], mask: set[int]
         raise SleuthError(f"cannot start {command[0]}: {error.strerror}.") from error
 
 
-def wait(pid: int, every: float | None = None, meanwhile: Callable[[], None] = lambda: None) -> Ending:
+def wait(pid: int, every: float | None = None, meanwhile: Callable[[], None] = lambda: None) -> ExitStatus:
     """Wait for the child to end, and hand on the signals that were sent to us alone.
 
     `meanwhile` is called every so many seconds.
@@ -61,7 +61,7 @@ def wait(pid: int, every: float | None = None, meanwhile: Callable[[], None] = l
     while True:
         ended, status, used = os.wait4(pid, os.WNOHANG)
         if ended:
-            return Ending(os.waitstatus_to_exitcode(status), time.monotonic() - began, used.ru_maxrss * 1024)
+            return ExitStatus(os.waitstatus_to_exitcode(status), time.monotonic() - began, used.ru_maxrss * 1024)
         received = _next_signal(None if every is None else looked + every - time.monotonic())
         if received is None:
             meanwhile()
@@ -72,14 +72,18 @@ def wait(pid: int, every: float | None = None, meanwhile: Callable[[], None] = l
 
 def _next_signal(timeout: float | None) -> signal.struct_siginfo | None:
     """The next that is for us to answer; None where there was none for so long."""
-    return signal.sigwaitinfo(_listened()) if timeout is None else signal.sigtimedwait(_listened(), max(timeout, 0.0))
+    return (
+        signal.sigwaitinfo(_handled_signals())
+        if timeout is None
+        else signal.sigtimedwait(_handled_signals(), max(timeout, 0.0))
+    )
 
 
-def end_as(ending: Ending) -> NoReturn:
+def end_as(exit_status: ExitStatus) -> NoReturn:
     """End as the child did, so that the shell sees what it would have seen without us."""
-    if ending.status >= 0:
-        sys.exit(ending.status)
-    number = -ending.status
+    if exit_status.status >= 0:
+        sys.exit(exit_status.status)
+    number = -exit_status.status
     sys.stdout.flush()
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     if number != signal.SIGKILL:
@@ -89,7 +93,7 @@ def end_as(ending: Ending) -> NoReturn:
     sys.exit(128 + number)
 
 
-def _listened() -> list[int]:
+def _handled_signals() -> list[int]:
     """A signal that is ignored (nohup, a background job of a script) stays so, for us and the child."""
     forwarded = [number for number in FORWARDED if signal.getsignal(number) != signal.SIG_IGN]
     return [*forwarded, signal.SIGCHLD]

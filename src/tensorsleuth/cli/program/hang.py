@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 from tensorsleuth.core.layout.ring_header import HEADER, RingHeader
-from tensorsleuth.live.startup.autostart import WHERE
+from tensorsleuth.live.startup.autostart import STACKS_SIGNAL
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.terminal import console
 
-LONGEST_PAUSE = 5.0  # seconds between two looks
-PATIENCE = 2.0  # seconds in which the program is to have said where its threads are
+MAX_SECONDS_BETWEEN_LOOKS = 5.0  # seconds between two looks
+SECONDS_TO_DUMP_STACKS = 2.0  # seconds in which the program is to have said where its threads are
 
 Activity = tuple[object, ...]
 
@@ -27,18 +27,18 @@ class HangWatch:
         self._run = run
         self._pid = pid
         self._after = after
-        self.every = min(LONGEST_PAUSE, after / 4) if after else None
+        self.every = min(MAX_SECONDS_BETWEEN_LOOKS, after / 4) if after else None
         self._seen: Activity | None = None
         self._quiet, self._cpu = 0.0, 0.0
         self._looked = time.monotonic()
         self._noted = self._said = False
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Trouble of ours is no reason to leave the program alone."""
         with contextlib.suppress(Exception):
-            self._look()
+            self._poll()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         now, seen = time.monotonic(), self._activity()
         passed, self._looked = now - self._looked, now
         if seen is None or seen != self._seen or _is_stopped(self._pid):
@@ -54,7 +54,7 @@ class HangWatch:
         folders = sorted(self._run.glob("p-*"))
         rings = [_head(folder / name) for folder in folders for name in ("events.bin", "calls.bin")]
         if not any(ring and not ring.closed for ring in rings) or any(
-            (one / run_folder.PAUSED).exists() for one in folders
+            (one / run_folder.PAUSED_FILE).exists() for one in folders
         ):
             return None
         return (*(ring and ring.claimed for ring in rings), *(_size(one / "catalog.journal") for one in folders))
@@ -63,28 +63,28 @@ class HangWatch:
         """Each time into the run; to the user once."""
         busy = (_cpu_seconds(self._pid) - self._cpu) / self._quiet
         fact = {"time": time.time(), "quiet": self._quiet, "busy": busy, "pid": self._pid}
-        (self._run / run_folder.HANG).write_text(json.dumps(fact))
-        _ask_where(self._run, self._pid)
+        (self._run / run_folder.HANG_FILE).write_text(json.dumps(fact))
+        _request_stacks(self._run, self._pid)
         if not self._said:
             self._said = True
             self._tell(busy)
 
     def _tell(self, busy: float) -> None:
-        from tensorsleuth.diagnose.exits.kinds import last_moments
+        from tensorsleuth.diagnose.exits.kinds import run_end
         from tensorsleuth.trace.reader import Trace
-        from tensorsleuth.ui.terminal.ending import hanging
+        from tensorsleuth.ui.terminal.end_report import hang_report
 
-        console.remark(hanging(last_moments(Trace(self._run)), self._quiet, busy))
+        console.show_on_stderr(hang_report(run_end(Trace(self._run)), self._quiet, busy))
 
 
-def _ask_where(run: Path, pid: int) -> None:
+def _request_stacks(run: Path, pid: int) -> None:
     """Have the program write down where its threads are, if it has said that it will."""
-    file = run / run_folder.FAULTS / str(pid)
+    file = run / run_folder.FAULTS_FOLDER / str(pid)
     before = _size(file)
-    if before is None or not _catches(pid, WHERE):
+    if before is None or not _catches(pid, STACKS_SIGNAL):
         return
-    os.kill(pid, WHERE)
-    deadline = time.monotonic() + PATIENCE
+    os.kill(pid, STACKS_SIGNAL)
+    deadline = time.monotonic() + SECONDS_TO_DUMP_STACKS
     while _size(file) == before and time.monotonic() < deadline:
         time.sleep(0.05)
 

@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tensorsleuth.cli.program import child, oom
-from tensorsleuth.cli.program.afterwards import aside
+from tensorsleuth.cli.program.after_program import do_safely
 from tensorsleuth.cli.program.hang import HangWatch
-from tensorsleuth.cli.program.last_words import LastWords
+from tensorsleuth.cli.program.stderr_tail import StderrTail
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.core.exit_status import Ending
+from tensorsleuth.core.exit_status import ExitStatus
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.terminal import console
 
-INJECT = Path(__file__).absolute().parents[2] / "inject"
+INJECT_FOLDER = Path(__file__).absolute().parents[2] / "inject"
 
 
 def check_program(program: Sequence[str]) -> None:
@@ -44,39 +44,42 @@ def new_run(logdir: Path, program: Sequence[str], join: str | None = None) -> Pa
         return None
 
 
-def watch(
+def run_recorded(
     program: Sequence[str],
     run: Path | None,
     settings: Mapping[str, object],
     breaks: Sequence[object] = (),
     watched: Sequence[object] = (),
     hang_after: float = 0,
-) -> Ending:
+) -> ExitStatus:
     """Run a program to its end, recorded into `run`; say so once where nothing happens for `hang_after` seconds."""
-    environment = dict(os.environ) if run is None else injected(run, settings)
+    environment = dict(os.environ) if run is None else recording_environment(run, settings)
     observers = {"SLEUTH_BREAKS": breaks, "SLEUTH_WATCHES": watched}
     environment |= {name: json.dumps(asked) for name, asked in observers.items() if asked and run is not None}
-    with child.signals_held() as mask:
+    with child.hold_signals() as mask:
         pid = child.spawn([sys.executable, *program], environment, mask)
         if run is None:
             return child.wait(pid)
         _note(run, pid)
         hang = HangWatch(run, pid, hang_after)
-        before, words = oom.look(), LastWords()
-        ending = child.wait(pid, hang.every, hang.look)
-        aside("write down how it ended", _write_end, run, pid, ending, before, words)
+        before, words = oom.read_cgroup(), StderrTail()
+        ending = child.wait(pid, hang.every, hang.poll)
+        do_safely("write down how it ended", _write_end, run, pid, ending, before, words)
     return ending
 
 
-def _write_end(run: Path, pid: int, ending: Ending, before: oom.Memory, words: LastWords) -> None:
-    facts = {"memory": oom.compare(before, oom.look(), pid, ending.peak), "said": words.reasons()}
-    _note(run, ending, facts)
+def _write_end(run: Path, pid: int, exit_status: ExitStatus, before: oom.CgroupMemory, words: StderrTail) -> None:
+    facts = {
+        "memory": oom.memory_changes(before, oom.read_cgroup(), pid, exit_status.peak),
+        "said": words.abort_reasons(),
+    }
+    _note(run, exit_status, facts)
     drop_empty_faults(run)
 
 
-def injected(run: Path, settings: Mapping[str, object]) -> dict[str, str]:
+def recording_environment(run: Path, settings: Mapping[str, object]) -> dict[str, str]:
     """Our environment, with what makes every Python started in it record into `run`."""
-    paths = [str(INJECT), os.environ.get("PYTHONPATH", "")]
+    paths = [str(INJECT_FOLDER), os.environ.get("PYTHONPATH", "")]
     return {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(path for path in paths if path),
@@ -88,13 +91,13 @@ def injected(run: Path, settings: Mapping[str, object]) -> dict[str, str]:
 def drop_empty_faults(run: Path) -> None:
     """Most processes do not crash."""
     with contextlib.suppress(OSError):
-        for file in (run / run_folder.FAULTS).iterdir():
+        for file in (run / run_folder.FAULTS_FOLDER).iterdir():
             if not file.stat().st_size:
                 file.unlink()
-        (run / run_folder.FAULTS).rmdir()
+        (run / run_folder.FAULTS_FOLDER).rmdir()
 
 
-def _note(run: Path, fact: int | Ending, known: Mapping[str, object] | None = None) -> None:
+def _note(run: Path, fact: int | ExitStatus, known: Mapping[str, object] | None = None) -> None:
     """Write the pid or the end into run.json; a full disk costs a line, not the exit code."""
     try:
         if isinstance(fact, int):
@@ -103,4 +106,4 @@ def _note(run: Path, fact: int | Ending, known: Mapping[str, object] | None = No
         else:
             run_folder.write_end(run, fact.exit_code, fact.signal_name, known)
     except OSError as error:
-        console.say(f"cannot write {run / run_folder.META} ({error.strerror}).")
+        console.say(f"cannot write {run / run_folder.META_FILE} ({error.strerror}).")

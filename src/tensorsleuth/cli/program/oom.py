@@ -14,7 +14,7 @@ _KILLED = re.compile(r"(Memory cgroup out of memory|Out of memory): Killed proce
 
 
 @dataclass(frozen=True)
-class Memory:
+class CgroupMemory:
     """The counters of our cgroup, and what may be used."""
 
     kills: int | None = None  # of the OOM killer, since the group was made; None where nobody counts
@@ -23,25 +23,25 @@ class Memory:
     machine: int | None = None  # bytes that the machine has
 
 
-def look(root: Path = Path("/")) -> Memory:
+def read_cgroup(root: Path = Path("/")) -> CgroupMemory:
     """Return the state of this process's group now; `root` is where /proc and /sys are."""
     kills, full, limit = _version2(root) or _version1(root) or (None, None, None)
     machine = _field(root / "proc/meminfo", "MemTotal:")
     machine = machine * 1024 if machine is not None else None
     if limit is not None and (limit >= NO_LIMIT or (machine is not None and limit >= machine)):
         limit = None
-    return Memory(kills, full, limit, machine)
+    return CgroupMemory(kills, full, limit, machine)
 
 
-def compare(before: Memory, after: Memory, pid: int, peak: int) -> dict[str, Any]:
+def memory_changes(before: CgroupMemory, after: CgroupMemory, pid: int, peak: int) -> dict[str, Any]:
     """Return the changes between two states, in plain values; `peak` is the program's most resident memory."""
     kills = after.kills - before.kills if after.kills is not None and before.kills is not None else None
     full = after.full - before.full if after.full is not None and before.full is not None else None
-    happened = Memory(kills, full, after.limit, after.machine)
-    return {**asdict(happened), "peak": peak, "logged": logged(pid) if kills != 0 else None}
+    happened = CgroupMemory(kills, full, after.limit, after.machine)
+    return {**asdict(happened), "peak": peak, "logged": logged_killer(pid) if kills != 0 else None}
 
 
-def logged(pid: int, path: str = "/dev/kmsg") -> str | None:
+def logged_killer(pid: int, path: str = "/dev/kmsg") -> str | None:
     """Return whose OOM killer the kernel's log names, `container` or `machine`; None if it names none."""
     found = None
     with contextlib.suppress(OSError):

@@ -139,7 +139,7 @@ BUFFER = np.dtype(
         ("flags", "<u4"),  # as those of EVENT: only the device and STEADY are used
     ]
 )
-LEAST_BUFFER = 64 << 10
+MIN_BUFFER_BYTES = 64 << 10
 
 # An op that puts nothing out that is looked at has ended; a row of passed.bin.
 PASSED = np.dtype(
@@ -176,8 +176,8 @@ INPUT_ROW = np.dtype(
 # A shape, named by the number of its row plus one.
 SHAPE = np.dtype([("rank", "<u8"), ("dims", "<u8", (8,)), ("kind", "<u8")])
 
-LOOK_SHIFT = 9  # bits 9 to 15 of an event's flags: how long the look took, `look_bits` in rows.h
-LOOK_CODES = 128
+SAMPLE_TIME_SHIFT = 9  # bits 9 to 15 of an event's flags: how long the look took, `look_bits` in rows.h
+SAMPLE_TIME_CODES = 128
 DEVICE_SHIFT = 16  # the upper half of an event's flags: number of its logical device, from 1; 0 where not known
 NO_INDEX = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
 NO_UID = 0xFFFF_FFFF_FFFF_FFFF  # an input that was no tensor yet; 0 is the first tensor of a process
@@ -212,7 +212,7 @@ class EventFlag(IntFlag):
     STEADY = 256  # evaluated once, while the graph was optimised
 
 
-class What(IntFlag):
+class MeasureFlag(IntFlag):
     """The measures of a watched tensor: requested in a series, present in a row."""
 
     SCALAR = 1
@@ -228,7 +228,7 @@ class What(IntFlag):
     ATTENTION = 1024  # what native/src/kernels/attention.h keeps lies beside the row
 
 
-class Long(IntFlag):
+class LongRowFlag(IntFlag):
     """A flag for hashes of rows with 4 tokens or more. Shorter rows are equal by chance."""
 
     WHOLE = 1

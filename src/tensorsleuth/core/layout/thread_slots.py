@@ -9,11 +9,11 @@ import struct
 
 import numpy as np
 
-THREADS = "threads.bin"
+THREADS_FILE = "threads.bin"
 HEADER = struct.Struct("<8sIIII")  # magic, version, slots, size of a slot, pid
 MAGIC = b"SLEUTHTH"
-ROWS_AT = 4096
-NESTING = 7
+SLOTS_OFFSET = 4096
+MAX_BEGUN_OPS = 7
 
 BEGUN = np.dtype(
     [
@@ -31,6 +31,6 @@ SLOT = np.dtype(
         ("thread", "<u2"),  # as in rows
         ("depth", "<u2"),  # how many of `begun` had not ended; those behind are what was begun last
         ("spare", "<u8", (3,)),
-        ("begun", BEGUN, (NESTING,)),
+        ("begun", BEGUN, (MAX_BEGUN_OPS,)),
     ]
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-_TRACED = re.compile(r"^(?:__(?:inference|forward|backward)_)+(.+?)(?:_\d+)*$")
+_TRACED_NAME = re.compile(r"^(?:__(?:inference|forward|backward)_)+(.+?)(?:_\d+)*$")
 
 
 def program_name(function: str) -> str:
     """Return the program's name of a function: `train_step` for `__inference_train_step_12`."""
-    found = _TRACED.match(function)
+    found = _TRACED_NAME.match(function)
     return found[1] if found is not None else function

@@ -29,7 +29,7 @@ LOOPS = frozenset(["While", "StatelessWhile"])
 BRANCHES = frozenset(["If", "StatelessIf", "Case", "StatelessCase"])
 CONTROL_FLOW = LOOPS | BRANCHES
 # Datasets that hand on each element as they got it, or not at all.
-HANDS_ON = frozenset(
+PASS_THROUGH_DATASETS = frozenset(
     [
         "AssertCardinalityDataset",
         "CacheDataset",
@@ -46,22 +46,22 @@ HANDS_ON = frozenset(
         "TakeWhileDataset",
     ]
 )
-PUTS_AWAY = frozenset(["OptionalFromValue"])  # what a function returns in this cannot be looked at from outside
+OPAQUE_WRAPPERS = frozenset(["OptionalFromValue"])  # what a function returns in this cannot be looked at from outside
 
 # The loops and conditionals of TensorFlow 1, made of single nodes: where a value enters a loop, starts the next
 # iteration, comes together with another, or is only let through.
-ENTERS = frozenset(["Enter", "RefEnter"])
-NEXT = frozenset(["NextIteration", "RefNextIteration"])
+LOOP_ENTERS = frozenset(["Enter", "RefEnter"])
+NEXT_ITERATIONS = frozenset(["NextIteration", "RefNextIteration"])
 MERGES = frozenset(["Merge", "RefMerge"])
-EXITS = frozenset(["Exit", "RefExit"])
-PASSES = ENTERS | NEXT | EXITS | {"Switch", "RefSwitch"}
+LOOP_EXITS = frozenset(["Exit", "RefExit"])
+CONTROL_FLOW_PASSES = LOOP_ENTERS | NEXT_ITERATIONS | LOOP_EXITS | {"Switch", "RefSwitch"}
 
 # What stands for the contents of a TensorArray: a number that means nothing, and orders the ops that put them in.
-ARRAYS = frozenset(["TensorArrayV3", "TensorArrayGradV3", "TensorArrayGradWithShape"])
-ARRAYS |= {"TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3"}
+TENSOR_ARRAYS = frozenset(["TensorArrayV3", "TensorArrayGradV3", "TensorArrayGradWithShape"])
+TENSOR_ARRAYS |= {"TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3"}
 
 # Finite inputs give finite outputs: no need to look in the modes that only ask whether something is bad.
-HARMLESS = frozenset(
+KEEP_FINITE = frozenset(
     [
         "Abs",
         "BroadcastTo",
@@ -112,16 +112,16 @@ HARMLESS = frozenset(
 )
 
 # Values that never change while the program runs, or that no user's op computed.
-STATIC = frozenset(["Const", "Placeholder", "NoOp"])
+STATIC_VALUES = frozenset(["Const", "Placeholder", "NoOp"])
 
 # TensorFlow takes these out before it looks at how large a graph is.
-PASSED_THROUGH = frozenset(["Identity", "NoOp"])
+PRUNED_OPS = frozenset(["Identity", "NoOp"])
 
 # Our own name for what Python hands to TensorFlow: arrays, numbers.
 FEED = "Feed"
 
 # What these put out came from outside: no op of the program's graph computed it.
-ARRIVALS = frozenset(
+EXTERNAL_SOURCES = frozenset(
     [
         FEED,
         "Argument",
@@ -141,7 +141,7 @@ ARRIVALS = frozenset(
         "StringToNumber",
     ]
 )
-READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd", "ResourceSparseGather"])
+VARIABLE_READS = frozenset(["ReadVariableOp", "ResourceGather", "ResourceGatherNd", "ResourceSparseGather"])
 
 # They take a tensor out of something that holds it, or from another worker: nothing is computed, so nothing is born.
 CARRIERS = frozenset(
@@ -176,22 +176,22 @@ CARRIERS = frozenset(
 COLLECTIVES = frozenset(op for op in CARRIERS if op.startswith(("Collective", "Nccl")))
 
 # TensorFlow's own debuggers look at a value through them, and compute nothing that the program uses.
-LOOKS_ON = frozenset(["DebugIdentity", "DebugIdentityV2", "DebugIdentityV3", "DebugNumericSummaryV2"])
+DEBUG_OPS = frozenset(["DebugIdentity", "DebugIdentityV2", "DebugIdentityV3", "DebugNumericSummaryV2"])
 
 # They raise when a value is NaN or infinite.
-RAISES_ON_BAD = frozenset(["CheckNumerics", "CheckNumericsV2"])
+NUMERICS_CHECKS = frozenset(["CheckNumerics", "CheckNumericsV2"])
 
 # They ask whether a value is bad, and let nothing of it through.
-TESTS = frozenset(
+VALUE_TESTS = frozenset(
     ["IsNan", "IsInf", "IsFinite", "Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Size", "Shape"]
 )
-WHERE = frozenset(["Select", "SelectV2"])
+SELECTS = frozenset(["Select", "SelectV2"])
 
 # What holds a variable in a graph; the last two are the old kind, which ops take by reference.
-VARIABLES = frozenset(["VarHandleOp", "VariableV2", "Variable"])
+VARIABLE_OPS = frozenset(["VarHandleOp", "VariableV2", "Variable"])
 
-WRITES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter", "Apply", "SparseApply")
-SCATTERS = frozenset(
+WRITE_PREFIXES = ("Assign", "ResourceApply", "ResourceSparseApply", "ResourceScatter", "Apply", "SparseApply")
+SCATTER_WRITES = frozenset(
     [f"Scatter{what}" for what in ("Update", "Add", "Sub", "Mul", "Div", "Min", "Max")]
     + [f"ScatterNd{what}" for what in ("Update", "Add", "Sub", "Min", "Max")]
 )
@@ -203,25 +203,25 @@ def is_dataset(op: str) -> bool:
 
 
 def writes_variables(op: str) -> bool:
-    return op.startswith(WRITES) or op in SCATTERS
+    return op.startswith(WRITE_PREFIXES) or op in SCATTER_WRITES
 
 
 # What may take long and puts out nothing that is looked at, or not always: batches of integers, texts, copies.
-INPUT = ("IteratorGetNext", "OptionalGetValue")
+INPUT_OPS = ("IteratorGetNext", "OptionalGetValue")
 _SLOW_AND_UNSEEN = (
-    *INPUT,
+    *INPUT_OPS,
     *("PyFunc", "EagerPyFunc", "ParseExample", "DecodeJpeg", "DecodePng", "ReadFile"),
     *("Transpose", "Reverse", "Roll"),
 )
 
 
-def takes_time_unseen(op: str) -> bool:
+def needs_end_mark(op: str) -> bool:
     """Is the end of such an op noted. An AssignVariableOp only takes over what was computed: not worth a row."""
     return (writes_variables(op) and op != "AssignVariableOp") or op.startswith(_SLOW_AND_UNSEEN)
 
 
 # Healthy inputs can give a bad output, and what the inputs were says why: those are looked at in full.
-CAN_FAIL = frozenset(
+CAN_MAKE_BAD = frozenset(
     [
         "Acos",
         "Acosh",
@@ -271,7 +271,7 @@ KEEP_BAD = frozenset(
 )
 
 # Their first output is the result; the others are statistics, not finite where there is nothing to count.
-STATISTICS = frozenset(["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"])
+BATCH_NORMS = frozenset(["FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"])
 
 # They put out what the program gave them: an infinity is there because it was written down.
 LITERALS = frozenset(["Const", "Fill"])

@@ -10,35 +10,37 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.violation import Violation, shown
+from tensorsleuth.core.violation import Violation, format_value
 from tensorsleuth.data.block import Piece
 from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import Feature
 from tensorsleuth.data.tally import Tally
 
-LISTED = 6
+MAX_LISTED_CATEGORIES = 6
 
 
-class Categories(FeatureCheck):
+class CategoriesCheck(FeatureCheck):
     def wants(self, feature: Feature, piece: Piece) -> bool:
         return feature.one_of is not None
 
-    def look(self, state: Tally, feature: Feature, piece: Piece) -> None:
+    def inspect(self, state: Tally, feature: Feature, piece: Piece) -> None:
         assert feature.one_of is not None
         state.total += piece.array.size
-        strange = ~among(piece.array, feature.one_of) & ~piece.missing
+        strange = ~is_among(piece.array, feature.one_of) & ~piece.missing
         if strange.any():
             state.add(piece, piece.array, strange)
 
     def judge(self, name: str, feature: Feature, state: Tally) -> Iterator[Violation]:
         if state.broken:
             assert feature.one_of is not None
-            found = "others, such as " + ", ".join(shown(one) for one in dict.fromkeys(state.values))
+            found = "others, such as " + ", ".join(format_value(one) for one in dict.fromkeys(state.values))
             change = _advice(state.values, feature.one_of)
-            yield Violation("one_of", name, listed(feature.one_of), found, change=change, **state.told())
+            yield Violation(
+                "one_of", name, list_choices(feature.one_of), found, change=change, **state.violation_fields()
+            )
 
 
-def among(array: Array, known: tuple[Any, ...]) -> npt.NDArray[np.bool_]:
+def is_among(array: Array, known: tuple[Any, ...]) -> npt.NDArray[np.bool_]:
     """Return which values are known. Bytes are their UTF-8 text."""
     if array.dtype.kind in "OSUT":
         texts = set(known)
@@ -51,9 +53,9 @@ def among(array: Array, known: tuple[Any, ...]) -> npt.NDArray[np.bool_]:
     return np.asarray(np.isin(array, np.array(numbers))) if numbers else np.zeros(array.shape, bool)
 
 
-def listed(known: tuple[Any, ...]) -> str:
-    more = f" … ({len(known):,} in all)" if len(known) > LISTED else ""
-    return "one of " + ", ".join(shown(one) for one in known[:LISTED]) + more
+def list_choices(known: tuple[Any, ...]) -> str:
+    more = f" … ({len(known):,} in all)" if len(known) > MAX_LISTED_CATEGORIES else ""
+    return "one of " + ", ".join(format_value(one) for one in known[:MAX_LISTED_CATEGORIES]) + more
 
 
 def _advice(values: list[Any], known: tuple[Any, ...]) -> str:
@@ -61,8 +63,9 @@ def _advice(values: list[Any], known: tuple[Any, ...]) -> str:
     for value in values:
         close = get_close_matches(str(value).strip().lower(), list(texts), 1, 0.75) if isinstance(value, str) else []
         if close:
-            return f"Is {shown(value)} meant to be {shown(texts[close[0]])}? Put it right, or add it to one_of."
+            meant = format_value(texts[close[0]])
+            return f"Is {format_value(value)} meant to be {meant}? Put it right, or add it to one_of."
     return "Put them right, or add them to one_of."
 
 
-CHECK = Categories
+CHECK = CategoriesCheck

@@ -6,16 +6,16 @@ import math
 from collections.abc import Iterator
 
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.core.violation import Violation, shown
+from tensorsleuth.core.violation import Violation, format_value
 from tensorsleuth.data.block import Piece
 from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import Feature
-from tensorsleuth.native.row_health import look_rows
+from tensorsleuth.native.row_health import health_of_rows
 
-NEAR = 0.1  # of the deviation
+MAX_CENTRED_MEAN = 0.1  # of the deviation
 
 
-class Moments:
+class RunningMoments:
     """Count, mean and sum of squared distances from it, put together a block at a time."""
 
     def __init__(self) -> None:
@@ -34,29 +34,29 @@ class Moments:
 
     @property
     def near_zero(self) -> bool:
-        return abs(self.mean) <= NEAR * self.std
+        return abs(self.mean) <= MAX_CENTRED_MEAN * self.std
 
 
-class Centred(FeatureCheck):
+class CentredCheck(FeatureCheck):
     def wants(self, feature: Feature, piece: Piece) -> bool:
         return feature.centred and piece.numeric
 
-    def begin(self, feature: Feature, piece: Piece) -> Moments:
-        return Moments()
+    def new_state(self, feature: Feature, piece: Piece) -> RunningMoments:
+        return RunningMoments()
 
-    def look(self, state: Moments, feature: Feature, piece: Piece) -> None:
+    def inspect(self, state: RunningMoments, feature: Feature, piece: Piece) -> None:
         add_moments(state, piece)
 
-    def judge(self, name: str, feature: Feature, state: Moments) -> Iterator[Violation]:
+    def judge(self, name: str, feature: Feature, state: RunningMoments) -> Iterator[Violation]:
         if state.count and not state.near_zero:
-            found = f"a mean of {shown(state.mean)} with a deviation of {shown(state.std)}"
+            found = f"a mean of {format_value(state.mean)} with a deviation of {format_value(state.std)}"
             change = "Subtract the mean of the training data, from all parts alike."
             yield Violation("centred", name, "a mean near 0", found, change=change)
 
 
-def add_moments(state: Moments, piece: Piece) -> None:
-    found = look_rows(piece.array.reshape(1, -1), Mode.FULL_NUMERICS)[0]
+def add_moments(state: RunningMoments, piece: Piece) -> None:
+    found = health_of_rows(piece.array.reshape(1, -1), Mode.FULL_NUMERICS)[0]
     state.add(int(found["neg"] + found["zero"] + found["pos"]), float(found["mean"]), float(found["std"]))
 
 
-CHECK = Centred
+CHECK = CentredCheck

@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.violation import Violation, shown
+from tensorsleuth.core.violation import Violation, format_value
 from tensorsleuth.data.block import Piece
 from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import Feature, Label
 from tensorsleuth.data.tally import plain_value
 
-LISTED = 5
+MAX_LISTED_COLUMNS = 5
 
 
-class Steady:
+class ConstantColumns:
     """The first row, and which of its columns have been as in it so far."""
 
     def __init__(self, first: Array) -> None:
@@ -30,34 +30,34 @@ class Steady:
         self.rows += len(rows)
         if len(self.columns):
             kept = rows if len(self.columns) == rows.shape[1] else rows[:, self.columns]
-            self.columns = self.columns[same(kept, self.first[self.columns]).all(axis=0)]
+            self.columns = self.columns[equals_first(kept, self.first[self.columns]).all(axis=0)]
 
 
-class Constant(FeatureCheck):
+class ConstantCheck(FeatureCheck):
     def wants(self, feature: Feature, piece: Piece) -> bool:
         return not feature.constant and not piece.ragged and len(piece.array) > 0
 
-    def begin(self, feature: Feature, piece: Piece) -> Steady:
-        return Steady(as_table(piece.array)[0].copy())
+    def new_state(self, feature: Feature, piece: Piece) -> ConstantColumns:
+        return ConstantColumns(as_table(piece.array)[0].copy())
 
-    def look(self, state: Steady, feature: Feature, piece: Piece) -> None:
+    def inspect(self, state: ConstantColumns, feature: Feature, piece: Piece) -> None:
         if len(state.columns) and as_table(piece.array).shape[1] == state.first.size:
             state.add(as_table(piece.array))
         else:
             state.rows += len(piece.array)
 
-    def judge(self, name: str, feature: Feature, state: Steady) -> Iterator[Violation]:
+    def judge(self, name: str, feature: Feature, state: ConstantColumns) -> Iterator[Violation]:
         if state.rows < 2 or not len(state.columns) or is_missing(state.first).all():
             return
         if len(state.columns) == state.first.size:
-            found = f"{shown(plain_value(state.first[0]))} in each of {state.rows:,} rows"
+            found = f"{format_value(plain_value(state.first[0]))} in each of {state.rows:,} rows"
             what = (
                 "Every row has the same label: was the data sorted and cut?" if isinstance(feature, Label) else _ADVICE
             )
             yield Violation("constant", name, "values that differ", found, change=what)
         elif state.columns.size < state.first.size and state.first.ndim == 1 and self._is_table(name):
-            columns = ", ".join(str(column) for column in state.columns[:LISTED])
-            more = ", …" if len(state.columns) > LISTED else ""
+            columns = ", ".join(str(column) for column in state.columns[:MAX_LISTED_COLUMNS])
+            more = ", …" if len(state.columns) > MAX_LISTED_COLUMNS else ""
             found = f"{len(state.columns):,} of {state.first.size:,} columns constant (column {columns}{more})"
             yield Violation("constant", name, "columns that differ", found, change=_ADVICE, severity="warning")
 
@@ -75,7 +75,7 @@ def as_table(array: Array) -> Array:
     return array.reshape(len(array), -1)
 
 
-def same(rows: Array, first: Array) -> npt.NDArray[Any]:
+def equals_first(rows: Array, first: Array) -> npt.NDArray[Any]:
     """Return which values equal those of the first row; NaN equals NaN."""
     equal = np.asarray(rows == first)
     return equal | ((rows != rows) & (first != first)) if rows.dtype.kind in "fcO" and not equal.all() else equal
@@ -86,4 +86,4 @@ def is_missing(first: Array) -> npt.NDArray[np.bool_]:
     return Piece(first).missing
 
 
-CHECK = Constant
+CHECK = ConstantCheck

@@ -14,27 +14,27 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.violation import Violation, shown
+from tensorsleuth.core.violation import Violation, format_value
 from tensorsleuth.data.block import Block, Piece
-from tensorsleuth.data.check import AGAINST, DATA, VALIDATION, Case, Check
+from tensorsleuth.data.check import AGAINST, DATA, VALIDATION, CheckContext, DataCheck
 from tensorsleuth.data.checks.constant import as_table
 from tensorsleuth.data.feature import Feature, Label
-from tensorsleuth.data.row_sample import Sample
+from tensorsleuth.data.row_sample import RowSample
 from tensorsleuth.data.tally import plain_value
 
-TOO_FAR = 0.25  # of the index: the usual bound for a large change
-APART = 0.1  # of a share
+MAX_STABILITY_INDEX = 0.25  # of the index: the usual bound for a large change
+MAX_SHARE_DIFFERENCE = 0.1  # of a share
 BINS = 10
-WIDEST = 64  # columns that are compared one by one; more than that, all values together
-CATEGORIES = 1000
+MAX_COLUMNS = 64  # columns that are compared one by one; more than that, all values together
+MAX_CATEGORIES = 1000
 
 
-class Drift(Check):
+class DriftCheck(DataCheck):
     parts = (DATA, VALIDATION, AGAINST)
 
-    def __init__(self, case: Case) -> None:
-        super().__init__(case)
-        self._samples: dict[tuple[str, str], Sample] = {}
+    def __init__(self, check_context: CheckContext) -> None:
+        super().__init__(check_context)
+        self._samples: dict[tuple[str, str], RowSample] = {}
         self._counts: dict[tuple[str, str], Counter[object]] = {}
 
     def see(self, block: Block) -> None:
@@ -47,14 +47,14 @@ class Drift(Check):
             if _is_category(feature, piece):
                 self._count(block.part, name, piece)
             else:
-                sampled = self._samples.setdefault((block.part, name), Sample())
+                sampled = self._samples.setdefault((block.part, name), RowSample())
                 sampled.add(_columns(piece))
 
     def _count(self, part: str, name: str, piece: Piece) -> None:
         counts = self._counts.setdefault((part, name), Counter())
         flat = piece.array[~piece.missing]
         values, often = np.unique(flat.astype(str) if flat.dtype.kind in "OT" else flat, return_counts=True)
-        if len(counts) + len(values) <= CATEGORIES:
+        if len(counts) + len(values) <= MAX_CATEGORIES:
             counts.update(dict(zip((plain_value(value) for value in values), often.tolist())))
 
     def end(self) -> Iterator[Violation]:
@@ -67,16 +67,16 @@ class Drift(Check):
             if part != _reference(part, self.case.parts) and counts:
                 yield from self._categories(part, name, counts, self._counts[part, name])
 
-    def _numbers(self, part: str, name: str, before: Sample, now: Sample) -> Iterator[Violation]:
+    def _numbers(self, part: str, name: str, before: RowSample, now: RowSample) -> Iterator[Violation]:
         first, second = before.rows, now.rows
         if first.shape[1:] != second.shape[1:] or not len(first) or not len(second):
             return
         for column in range(first.shape[1]):
             old, new = (rows[:, column][np.isfinite(rows[:, column])] for rows in (first, second))
-            index = stability(old, new) if len(old) and len(new) else 0.0
-            if index > TOO_FAR + 2 * chance(len(old), len(new)):
+            index = stability_index(old, new) if len(old) and len(new) else 0.0
+            if index > MAX_STABILITY_INDEX + 2 * chance_index(len(old), len(new)):
                 label = name if first.shape[1] == 1 else f"{name}[:, {column}]"
-                yield _moved(part, label, old, new, index)
+                yield _drift_violation(part, label, old, new, index)
 
     def _categories(self, part: str, name: str, old: Counter[object], new: Counter[object]) -> Iterator[Violation]:
         olds, news = old.total(), new.total()
@@ -85,8 +85,8 @@ class Drift(Check):
         apart = {one: new[one] / news - old[one] / olds for one in [*old, *new]}
         worst = max(apart, key=lambda one: abs(apart[one]))
         noise = 3 * math.sqrt(0.25 * (1 / olds + 1 / news))
-        if abs(apart[worst]) > APART + noise:
-            found = f"{shown(worst)} in {new[worst] / news:.1%} of the rows, {old[worst] / olds:.1%} before"
+        if abs(apart[worst]) > MAX_SHARE_DIFFERENCE + noise:
+            found = f"{format_value(worst)} in {new[worst] / news:.1%} of the rows, {old[worst] / olds:.1%} before"
             yield Violation(
                 "drift", name, "the same shares of values", found, change=_ADVICE,
                 severity=_severity(part), where=_where(part),
@@ -115,10 +115,10 @@ def _severity(part: str) -> str:
 
 def _columns(piece: Piece) -> Array:
     table = as_table(piece.array) if not piece.ragged else piece.array.reshape(-1, 1)
-    return table if table.shape[1] <= WIDEST else table.reshape(-1, 1)
+    return table if table.shape[1] <= MAX_COLUMNS else table.reshape(-1, 1)
 
 
-def stability(old: Array, new: Array) -> float:
+def stability_index(old: Array, new: Array) -> float:
     """The population stability index: how differently the values fall into tenths of the old ones."""
     edges = np.unique(np.quantile(old.astype(np.float64), np.linspace(0, 1, BINS + 1)[1:-1]))
     shares = []
@@ -128,23 +128,23 @@ def stability(old: Array, new: Array) -> float:
     return float(np.sum((shares[1] - shares[0]) * np.log(shares[1] / shares[0])))
 
 
-def chance(old: int, new: int) -> float:
+def chance_index(old: int, new: int) -> float:
     """Return the index that chance gives for samples of that size."""
     return (BINS - 1) * (1 / old + 1 / new)
 
 
-def distance(old: Array, new: Array) -> float:
+def ks_distance(old: Array, new: Array) -> float:
     """Kolmogorov and Smirnov's: the largest difference of the share of values below any point."""
     both = np.concatenate([old, new])
     below = [np.searchsorted(np.sort(values), both, side="right") / len(values) for values in (old, new)]
     return float(np.abs(below[0] - below[1]).max())
 
 
-def _moved(part: str, label: str, old: Array, new: Array, index: float) -> Violation:
-    median = f"median {shown(float(np.median(new)))}, {shown(float(np.median(old)))} before"
-    found = f"{median} (stability index {index:.2f}, distance {distance(old, new):.2f})"
-    expected = f"the same distribution (index of {TOO_FAR} at most)"
+def _drift_violation(part: str, label: str, old: Array, new: Array, index: float) -> Violation:
+    median = f"median {format_value(float(np.median(new)))}, {format_value(float(np.median(old)))} before"
+    found = f"{median} (stability index {index:.2f}, distance {ks_distance(old, new):.2f})"
+    expected = f"the same distribution (index of {MAX_STABILITY_INDEX} at most)"
     return Violation("drift", label, expected, found, change=_ADVICE, severity=_severity(part), where=_where(part))
 
 
-CHECK = Drift
+CHECK = DriftCheck

@@ -12,42 +12,42 @@ import numpy.typing as npt
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.block import Block
-from tensorsleuth.data.check import DATA, Case, Check
+from tensorsleuth.data.check import DATA, CheckContext, DataCheck
 from tensorsleuth.data.feature import Label
 from tensorsleuth.native.row_health import hash_rows
 
-Spot = tuple[str, int]  # a feature, and the column of it; 0 of a vector
-WIDEST = 4096  # columns of a two-dimensional feature; pixels are not columns
-LISTED = 5
+ColumnRef = tuple[str, int]  # a feature, and the column of it; 0 of a vector
+MAX_COLUMNS = 4096  # columns of a two-dimensional feature; pixels are not columns
+MAX_LISTED_COLUMNS = 5
 
 
 @dataclass
-class Twins:
+class EqualColumns:
     """Columns that have been the same so far; `steady` while they have not changed at all."""
 
-    spots: list[Spot]
+    spots: list[ColumnRef]
     steady: bool
     first: Any
 
 
-class DuplicateColumns(Check):
+class DuplicateColumnsCheck(DataCheck):
     """The first block says which columns may be the same: later ones are only asked about those."""
 
     parts = (DATA,)
 
-    def __init__(self, case: Case) -> None:
-        super().__init__(case)
-        self._twins: list[Twins] | None = None
+    def __init__(self, check_context: CheckContext) -> None:
+        super().__init__(check_context)
+        self._twins: list[EqualColumns] | None = None
         self._rows = 0
 
     def see(self, block: Block) -> None:
         self._rows += block.rows
         if self._twins is None:
-            self._twins = list(_alike(block, self._candidates(block)))
+            self._twins = list(_equal_in_first(block, self._candidates(block)))
         elif self._twins:
-            self._twins = [still for twins in self._twins for still in _still(twins, block)]
+            self._twins = [still for twins in self._twins for still in _still_equal(twins, block)]
 
-    def _candidates(self, block: Block) -> Iterator[Spot]:
+    def _candidates(self, block: Block) -> Iterator[ColumnRef]:
         for name, piece in block.pieces.items():
             feature = self.case.feature(name)
             if (
@@ -59,20 +59,20 @@ class DuplicateColumns(Check):
             ):
                 continue
             width = 1 if piece.array.ndim == 1 else piece.array.shape[1]
-            yield from ((name, column) for column in range(width if width <= WIDEST else 0))
+            yield from ((name, column) for column in range(width if width <= MAX_COLUMNS else 0))
 
     def end(self) -> Iterator[Violation]:
         for twins in self._twins or ():
             if not twins.steady and self._rows > 2:  # what never changes is told as constant
-                yield self._tell(twins.spots)
+                yield self._violation(twins.spots)
 
-    def _tell(self, spots: list[Spot]) -> Violation:
-        labels = [spot for spot in spots if isinstance(self.case.feature(spot[0]), Label)]
-        first = (labels or spots)[0]
-        others = [self._named(spot) for spot in spots if spot != first]
-        more = ", …" if len(others) > LISTED else ""
-        found = f"the same values as {', '.join(others[:LISTED])}{more} in all {self._rows:,} rows"
-        if labels and len(labels) < len(spots):
+    def _violation(self, column_refs: list[ColumnRef]) -> Violation:
+        labels = [spot for spot in column_refs if isinstance(self.case.feature(spot[0]), Label)]
+        first = (labels or column_refs)[0]
+        others = [self._named(spot) for spot in column_refs if spot != first]
+        more = ", …" if len(others) > MAX_LISTED_COLUMNS else ""
+        found = f"the same values as {', '.join(others[:MAX_LISTED_COLUMNS])}{more} in all {self._rows:,} rows"
+        if labels and len(labels) < len(column_refs):
             change = "The label is among the features: a model needs to learn nothing. Take it out."
             return Violation(
                 "duplicate-column", self._named(first), "a label that is not a feature", found, change=change
@@ -82,38 +82,40 @@ class DuplicateColumns(Check):
             "duplicate-column", self._named(first), "columns that differ", found, change=change, severity="warning"
         )
 
-    def _named(self, spot: Spot) -> str:
+    def _named(self, column_ref: ColumnRef) -> str:
         columns = {column.name: column for column in self.case.columns[DATA]}
-        shape = columns[spot[0]].shape
-        return f"{spot[0]}[:, {spot[1]}]" if shape is not None and len(shape) == 2 else spot[0]
+        shape = columns[column_ref[0]].shape
+        return f"{column_ref[0]}[:, {column_ref[1]}]" if shape is not None and len(shape) == 2 else column_ref[0]
 
 
-def _alike(block: Block, spots: Iterator[Spot]) -> Iterator[Twins]:
+def _equal_in_first(block: Block, column_refs: Iterator[ColumnRef]) -> Iterator[EqualColumns]:
     """Columns with equal hashes in the first block."""
-    found: dict[int, list[Spot]] = {}
-    for spot in spots:
+    found: dict[int, list[ColumnRef]] = {}
+    for spot in column_refs:
         found.setdefault(_hash(_column(block, spot)), []).append(spot)
     for spots_alike in found.values():
         if len(spots_alike) > 1:
             values = _column(block, spots_alike[0])
-            yield Twins(spots_alike, bool((values == values[0]).all()), values[0])
+            yield EqualColumns(spots_alike, bool((values == values[0]).all()), values[0])
 
 
-def _still(twins: Twins, block: Block) -> Iterator[Twins]:
+def _still_equal(equal_columns: EqualColumns, block: Block) -> Iterator[EqualColumns]:
     """Return the columns among them that are equal in this block, too."""
-    found: dict[int, list[Spot]] = {}
-    for spot in twins.spots:
+    found: dict[int, list[ColumnRef]] = {}
+    for spot in equal_columns.spots:
         if spot[0] in block.pieces:
             found.setdefault(_hash(_column(block, spot)), []).append(spot)
     for spots in found.values():
         if len(spots) > 1:
             values = _column(block, spots[0])
-            yield Twins(spots, twins.steady and bool((values == twins.first).all()), twins.first)
+            yield EqualColumns(
+                spots, equal_columns.steady and bool((values == equal_columns.first).all()), equal_columns.first
+            )
 
 
-def _column(block: Block, spot: Spot) -> Array:
-    array = block.pieces[spot[0]].array
-    return array if array.ndim == 1 else array[:, spot[1]]
+def _column(block: Block, column_ref: ColumnRef) -> Array:
+    array = block.pieces[column_ref[0]].array
+    return array if array.ndim == 1 else array[:, column_ref[1]]
 
 
 def _hash(values: npt.NDArray[Any]) -> int:
@@ -123,4 +125,4 @@ def _hash(values: npt.NDArray[Any]) -> int:
     return int(hash_rows(np.ascontiguousarray(as_numbers).reshape(1, -1))[0])
 
 
-CHECK = DuplicateColumns
+CHECK = DuplicateColumnsCheck

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorsleuth.core.violation import Remark, Violation
+from tensorsleuth.core.violation import ValueNote, Violation
 from tensorsleuth.data.block import Block
-from tensorsleuth.data.check import DATA, Case, Check
+from tensorsleuth.data.check import DATA, CheckContext, DataCheck
 from tensorsleuth.data.hash_sample import HashSample
-from tensorsleuth.data.tally import KEPT
+from tensorsleuth.data.tally import MAX_EXAMPLES
 
-WIDE = 8  # rows with so many values are not the same by chance
+MIN_VALUES_FOR_ERROR = 8  # rows with so many values are not the same by chance
 
 
-class DuplicateRows(Check):
+class DuplicateRowsCheck(DataCheck):
     parts = (DATA,)
 
-    def __init__(self, case: Case) -> None:
-        super().__init__(case)
-        self._names = case.inputs
+    def __init__(self, check_context: CheckContext) -> None:
+        super().__init__(check_context)
+        self._names = check_context.inputs
         self._sample = HashSample()
         self._width = 0
 
@@ -37,25 +37,25 @@ class DuplicateRows(Check):
     def end(self) -> Iterator[Violation]:
         if self._sample.all_differ:
             return
-        hashes, places = self._sample.sorted()
+        hashes, places = self._sample.sorted_rows()
         again = np.flatnonzero(hashes[1:] == hashes[:-1]) + 1 if len(hashes) else np.zeros(0, np.int64)
         if len(again) > self._allowed() * len(hashes):
-            by_place = again[np.argsort(places[again])][:KEPT]
+            by_place = again[np.argsort(places[again])][:MAX_EXAMPLES]
             firsts = places[np.searchsorted(hashes, hashes[by_place])]
-            yield self._tell(len(again), len(hashes), places[by_place].tolist(), firsts.tolist())
+            yield self._violation(len(again), len(hashes), places[by_place].tolist(), firsts.tolist())
 
-    def _tell(self, broken: int, total: int, rows: list[int], firsts: list[int]) -> Violation:
+    def _violation(self, broken: int, total: int, rows: list[int], firsts: list[int]) -> Violation:
         allowed, each = self._allowed(), self._sample.one_in
         expected = "rows that differ" if not allowed else f"at most {allowed:.4g} of the rows to be there before"
         estimate = f", estimated from 1 row in {each}" if each > 1 else ""
         said = self.case.schema is not None and self.case.schema.duplicates is not None
-        severity = "error" if said or (self.case.schema is None and self._width >= WIDE) else "warning"
+        severity = "error" if said or (self.case.schema is None and self._width >= MIN_VALUES_FOR_ERROR) else "warning"
         return Violation(
             "duplicate-row", ", ".join(self._names[:3]) + (", …" if len(self._names) > 3 else ""), expected,
             f"{broken / total:.2%} of the rows there before{estimate}", broken * each, self._sample.rows,
-            tuple((row,) for row in rows), tuple(Remark(f"= row {first}") for first in firsts),
+            tuple((row,) for row in rows), tuple(ValueNote(f"= row {first}") for first in firsts),
             "Drop them, or say which share is meant to be there (duplicates = 0.1).", severity,
         )  # fmt: skip
 
 
-CHECK = DuplicateRows
+CHECK = DuplicateRowsCheck

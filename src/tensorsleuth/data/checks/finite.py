@@ -13,19 +13,19 @@ from tensorsleuth.data.feature import Feature
 from tensorsleuth.data.tally import Tally
 
 
-class Bad(Tally):
+class NonFiniteTally(Tally):
     nan = 0
     infinite = 0
 
 
-class Finite(FeatureCheck):
+class FiniteCheck(FeatureCheck):
     def wants(self, feature: Feature, piece: Piece) -> bool:
         return piece.numeric and piece.array.dtype.kind in "fcV" and (feature.finite or not feature.missing)
 
-    def begin(self, feature: Feature, piece: Piece) -> Bad:
-        return Bad()
+    def new_state(self, feature: Feature, piece: Piece) -> NonFiniteTally:
+        return NonFiniteTally()
 
-    def look(self, state: Bad, feature: Feature, piece: Piece) -> None:
+    def inspect(self, state: NonFiniteTally, feature: Feature, piece: Piece) -> None:
         state.total += piece.array.size
         nan = piece.health["nan"] * (feature.missing == 0)
         infinite = (piece.health["pos_inf"] + piece.health["neg_inf"]) * int(feature.finite)
@@ -37,7 +37,7 @@ class Finite(FeatureCheck):
             mask = np.isnan(rows) if feature.missing == 0 else np.zeros(rows.shape, bool)
             state.add(piece, rows, mask | np.isinf(rows) if feature.finite else mask, first)
 
-    def judge(self, name: str, feature: Feature, state: Bad) -> Iterator[Violation]:
+    def judge(self, name: str, feature: Feature, state: NonFiniteTally) -> Iterator[Violation]:
         if not state.broken:
             return
         found = " and ".join(
@@ -48,7 +48,7 @@ class Finite(FeatureCheck):
         expected = "finite values" if feature.finite else "no NaN"
         change = "Fill or drop what is missing" if state.nan else "Look for a division by 0 or an overflow before"
         more = ", or say how much may be missing (missing = 0.1)." if state.nan else ", or clip it."
-        yield Violation("finite", name, expected, found, change=change + more, **state.told())
+        yield Violation("finite", name, expected, found, change=change + more, **state.violation_fields())
 
 
-CHECK = Finite
+CHECK = FiniteCheck

@@ -13,12 +13,12 @@ from tensorsleuth.data.feature import Feature
 from tensorsleuth.data.tally import Tally
 
 
-class Missing(FeatureCheck):
+class MissingCheck(FeatureCheck):
     def wants(self, feature: Feature, piece: Piece) -> bool:
         kind = piece.array.dtype.kind
         return kind in "OUSTmM" or (kind in "fc" and 0 < feature.missing < 1)  # at 0 a NaN is not finite: finite.py
 
-    def look(self, state: Tally, feature: Feature, piece: Piece) -> None:
+    def inspect(self, state: Tally, feature: Feature, piece: Piece) -> None:
         state.total += piece.array.size
         if piece.numeric:
             for first, rows in piece.rows_where(piece.health["nan"] > 0):
@@ -32,7 +32,9 @@ class Missing(FeatureCheck):
             found = f"{state.broken / state.total:.2%} missing"
             change = "Fill or drop them, or allow a share of them (missing = 0.1)."
             severity = "error" if self.case.schema is not None else "warning"
-            yield Violation("missing", name, expected, found, change=change, severity=severity, **state.told())
+            yield Violation(
+                "missing", name, expected, found, change=change, severity=severity, **state.violation_fields()
+            )
 
 
-CHECK = Missing
+CHECK = MissingCheck

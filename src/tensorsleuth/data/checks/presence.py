@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.block import Block
-from tensorsleuth.data.check import DATA, Check
+from tensorsleuth.data.check import DATA, DataCheck
 
 
-class Presence(Check):
+class PresenceCheck(DataCheck):
     parts = ()  # what there is is known before reading
 
     def see(self, block: Block) -> None:
@@ -43,4 +43,4 @@ class Presence(Check):
                 )  # fmt: skip
 
 
-CHECK = Presence
+CHECK = PresenceCheck

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorsleuth.core.violation import Violation, shown
+from tensorsleuth.core.violation import Violation, format_value
 from tensorsleuth.data.block import Piece
 from tensorsleuth.data.check import FeatureCheck
 from tensorsleuth.data.feature import Feature
@@ -15,21 +15,21 @@ from tensorsleuth.data.tally import Tally
 INFINITY: float = float("inf")
 
 
-class Outside(Tally):
+class OutOfRangeTally(Tally):
     """The values outside, and the extremes among them."""
 
     low: float = INFINITY
     high: float = -INFINITY
 
 
-class Ranges(FeatureCheck):
+class RangesCheck(FeatureCheck):
     def wants(self, feature: Feature, piece: Piece) -> bool:
         return feature.between is not None and piece.numeric and piece.array.dtype.kind != "c"
 
-    def begin(self, feature: Feature, piece: Piece) -> Outside:
-        return Outside()
+    def new_state(self, feature: Feature, piece: Piece) -> OutOfRangeTally:
+        return OutOfRangeTally()
 
-    def look(self, state: Outside, feature: Feature, piece: Piece) -> None:
+    def inspect(self, state: OutOfRangeTally, feature: Feature, piece: Piece) -> None:
         state.total += piece.array.size
         seen = piece.range
         if seen is None:
@@ -39,7 +39,7 @@ class Ranges(FeatureCheck):
         if seen[0] < low or seen[1] > high:
             self._count(state, piece, low, high)
 
-    def _count(self, state: Outside, piece: Piece, low: float, high: float) -> None:
+    def _count(self, state: OutOfRangeTally, piece: Piece, low: float, high: float) -> None:
         groups = (piece.health["min"] < low) | (piece.health["max"] > high)
         if not groups.any():  # doubles have rounded a large integer into the range
             groups[:] = True
@@ -48,12 +48,19 @@ class Ranges(FeatureCheck):
                 outside = (rows < low) | (rows > high)
             state.add(piece, rows, outside & np.isfinite(rows) if rows.dtype.kind in "fV" else outside, first)
 
-    def judge(self, name: str, feature: Feature, state: Outside) -> Iterator[Violation]:
+    def judge(self, name: str, feature: Feature, state: OutOfRangeTally) -> Iterator[Violation]:
         if state.broken:
-            low, high = shown(state.low), shown(state.high)
+            low, high = format_value(state.low), format_value(state.high)
             found = f"values from {low} to {high}" if low != high else f"values of {low}"
             change = _advice(feature.bounds, state.low, state.high)
-            yield Violation("between", name, f"values {words(feature.bounds)}", found, change=change, **state.told())
+            yield Violation(
+                "between",
+                name,
+                f"values {range_text(feature.bounds)}",
+                found,
+                change=change,
+                **state.violation_fields(),
+            )
 
 
 def bounds(feature: Feature, piece: Piece) -> tuple[float, float]:
@@ -65,12 +72,16 @@ def bounds(feature: Feature, piece: Piece) -> tuple[float, float]:
         return float(piece.array.dtype.type(low)), float(piece.array.dtype.type(high))
 
 
-def words(between: tuple[float, float]) -> str:
+def range_text(between: tuple[float, float]) -> str:
     """`between 0 and 1`, `of 0 or more`"""
     low, high = between
     if low == -INFINITY:
-        return "of any size" if high == INFINITY else f"of {shown(high)} or less"
-    return f"of {shown(low)} or more" if high == INFINITY else f"between {shown(low)} and {shown(high)}"
+        return "of any size" if high == INFINITY else f"of {format_value(high)} or less"
+    return (
+        f"of {format_value(low)} or more"
+        if high == INFINITY
+        else f"between {format_value(low)} and {format_value(high)}"
+    )
 
 
 def _advice(between: tuple[float, float], low: float, high: float) -> str:
@@ -83,4 +94,4 @@ def _advice(between: tuple[float, float], low: float, high: float) -> str:
     return "Find out where these come from; clip or drop them, or change the schema."
 
 
-CHECK = Ranges
+CHECK = RangesCheck

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.block import Block, Piece
-from tensorsleuth.data.check import DATA, Case, Check
+from tensorsleuth.data.check import DATA, CheckContext, DataCheck
 from tensorsleuth.data.feature import Dimension, Label
 
 
-class Shapes(Check):
-    def __init__(self, case: Case) -> None:
-        super().__init__(case)
+class ShapesCheck(DataCheck):
+    def __init__(self, check_context: CheckContext) -> None:
+        super().__init__(check_context)
         self._seen: set[tuple[str, tuple[tuple[str, tuple[int, ...]], ...]]] = set()
         self._said: dict[tuple[str, str], Violation] = {}
 
@@ -29,7 +29,7 @@ class Shapes(Check):
 
     def _one(self, block: Block, name: str, shape: tuple[int, ...]) -> None:
         feature = self.case.feature(name)
-        if feature is not None and feature.shape is not None and not matches(feature.shape, shape):
+        if feature is not None and feature.shape is not None and not shape_matches(feature.shape, shape):
             rows = "" if len(shape) else " (a single value)"
             change = _advice(feature.shape, shape)
             found = f"{_show(shape)}{rows}{_at(block, block.pieces[name])}"
@@ -66,7 +66,7 @@ class Shapes(Check):
         yield from self._said.values()
 
 
-def matches(declared: tuple[Dimension, ...], shape: tuple[int, ...]) -> bool:
+def shape_matches(declared: tuple[Dimension, ...], shape: tuple[int, ...]) -> bool:
     sizes = zip(declared, shape)
     return len(declared) == len(shape) and all(not isinstance(one, int) or one == size for one, size in sizes)
 
@@ -80,7 +80,7 @@ def _at(block: Block, piece: Piece) -> str:
 
 
 def _advice(declared: tuple[Dimension, ...], shape: tuple[int, ...]) -> str:
-    if len(shape) == len(declared) - 1 and matches(declared[:-1], shape) and declared[-1] == 1:
+    if len(shape) == len(declared) - 1 and shape_matches(declared[:-1], shape) and declared[-1] == 1:
         return "Add the last dimension: x[..., None]."
     if len(shape) == len(declared) - 1:
         return "One dimension is missing: is it of one row, or of images without channels?"
@@ -89,4 +89,4 @@ def _advice(declared: tuple[Dimension, ...], shape: tuple[int, ...]) -> str:
     return "Reshape or resize it, or change the schema."
 
 
-CHECK = Shapes
+CHECK = ShapesCheck

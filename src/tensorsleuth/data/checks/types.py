@@ -12,54 +12,54 @@ import numpy.typing as npt
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.block import Piece
 from tensorsleuth.data.check import FeatureCheck
-from tensorsleuth.data.feature import KINDS, Feature, Label
+from tensorsleuth.data.feature import DTYPE_KINDS, Feature, Label
 from tensorsleuth.data.tally import Tally
 
-MOSTLY = 0.9  # so much of a column of text being numbers, the rest is a mistake
+MIN_NUMERIC_SHARE = 0.9  # so much of a column of text being numbers, the rest is a mistake
 
 
 @dataclass
-class Seen:
+class TypeTally:
     wrong: list[str] = field(default_factory=list)  # types that are not the declared one
     text: Tally = field(default_factory=Tally)  # what is not a number, among what should be
     uint8: bool = False
 
 
-class Types(FeatureCheck):
-    def begin(self, feature: Feature, piece: Piece) -> Seen:
-        return Seen()
+class TypesCheck(FeatureCheck):
+    def new_state(self, feature: Feature, piece: Piece) -> TypeTally:
+        return TypeTally()
 
     def wants(self, feature: Feature, piece: Piece) -> bool:
         return feature.dtype is not None or (piece.array.dtype.kind in "OU" and not isinstance(feature, Label))
 
-    def look(self, state: Seen, feature: Feature, piece: Piece) -> None:
+    def inspect(self, state: TypeTally, feature: Feature, piece: Piece) -> None:
         if piece.array.dtype.kind in "OUS" and _is_number(feature.dtype) is not False and not _is_bytes(piece):
             return self._look_at_text(state, feature, piece)
-        if feature.dtype is not None and not fits(feature.dtype, piece) and piece.dtype not in state.wrong:
+        if feature.dtype is not None and not dtype_fits(feature.dtype, piece) and piece.dtype not in state.wrong:
             state.wrong.append(piece.dtype)
         return None
 
-    def _look_at_text(self, state: Seen, feature: Feature, piece: Piece) -> None:
+    def _look_at_text(self, state: TypeTally, feature: Feature, piece: Piece) -> None:
         if piece.typed and feature.dtype is not None:  # the source has types: all of it is text
             state.wrong = state.wrong or [piece.dtype]
             return
-        mask = ~numbers_in(piece.array) & ~piece.missing
+        mask = ~are_numbers(piece.array) & ~piece.missing
         state.text.total += int(np.count_nonzero(~piece.missing))
         state.text.add(piece, piece.array, mask)
 
-    def judge(self, name: str, feature: Feature, state: Seen) -> Iterator[Violation]:
+    def judge(self, name: str, feature: Feature, state: TypeTally) -> Iterator[Violation]:
         if state.wrong:
             found = " and ".join(state.wrong)
             yield Violation(
                 "dtype", name, f"dtype {feature.dtype}", found, change=_cast(feature.dtype or "", state.wrong[0])
             )
         broken, total = state.text.broken, state.text.total
-        if broken and (feature.dtype is not None or broken <= (1 - MOSTLY) * total):
-            told = state.text.told()
+        if broken and (feature.dtype is not None or broken <= (1 - MIN_NUMERIC_SHARE) * total):
+            told = state.text.violation_fields()
             yield Violation("dtype", name, "numbers", "text", change="Put a number there, or leave it empty.", **told)
 
 
-def fits(declared: str, piece: Piece) -> bool:
+def dtype_fits(declared: str, piece: Piece) -> bool:
     """Is a piece of the declared type; what text holds may be any type of the same kind."""
     if declared in (piece.dtype, "string" if not piece.typed else None):
         return True
@@ -68,8 +68,8 @@ def fits(declared: str, piece: Piece) -> bool:
         if piece.dtype not in ("string", "bfloat16")
         else {"bfloat16": "f"}.get(piece.dtype, "O")
     )
-    if declared in KINDS:
-        return kind in KINDS[declared]
+    if declared in DTYPE_KINDS:
+        return kind in DTYPE_KINDS[declared]
     if piece.typed or declared not in _NUMBERS:
         return False
     return declared.startswith("float") or kind in "iu" or _whole(piece.array)
@@ -91,7 +91,7 @@ def _is_bytes(piece: Piece) -> bool:
     return piece.array.dtype.kind == "O" and piece.array.size > 0 and isinstance(piece.array.reshape(-1)[0], bytes)
 
 
-def numbers_in(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+def are_numbers(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return which texts are numbers."""
     return np.array([_parses(value) for value in array.reshape(-1).tolist()], bool).reshape(array.shape)
 
@@ -112,4 +112,4 @@ def _cast(declared: str, found: str) -> str:
     return f"Convert it, x.astype({declared!r}), or change the schema."
 
 
-CHECK = Types
+CHECK = TypesCheck

@@ -12,15 +12,15 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.pipeline.errors import element_error
-from tensorsleuth.data.pipeline.set_aside import Aside
-from tensorsleuth.recording.caller import calling_place
-from tensorsleuth.recording.violations.actions import act
-from tensorsleuth.recording.violations.pending_errors import marked
+from tensorsleuth.data.pipeline.set_aside import SetAsideFile
+from tensorsleuth.recording.calling_line import calling_line
+from tensorsleuth.recording.violations.actions import handle_violation
+from tensorsleuth.recording.violations.pending_errors import numbered_message
 
 ACTIONS = ("raise", "warn", "record", "skip", "set_aside")
-KEPT = 5  # elements whose content is kept
-KEPT_BYTES = 1 << 26
-LISTED = 100  # elements whose violations are kept
+MAX_KEPT_CONTENTS = 5  # elements whose content is kept
+MAX_KEPT_BYTES = 1 << 26
+MAX_LISTED_ELEMENTS = 100  # elements whose violations are kept
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class BadElement:
     content: dict[str, Array] | None
 
 
-class Verdicts:
+class ViolationHandler:
     """Kept by all threads of a pipeline."""
 
     def __init__(self, on_violation: str, aside: Any) -> None:
@@ -43,8 +43,8 @@ class Verdicts:
         self.action = on_violation
         self.count = 0
         self.elements: list[BadElement] = []
-        self.aside = Aside(Path(aside)) if aside is not None else None
-        self.place = calling_place()
+        self.aside = SetAsideFile(Path(aside)) if aside is not None else None
+        self.place = calling_line()
         self._bytes = 0
         self._lock = threading.Lock()
 
@@ -62,19 +62,19 @@ class Verdicts:
             if self.aside is not None:
                 self.aside.add(index, element, found)
         for violation in found:
-            act(violation, "warn" if self.action == "warn" else "record")
-        return _to_fail_with(found) if self.action == "raise" else None
+            handle_violation(violation, "warn" if self.action == "warn" else "record")
+        return _failure_message(found) if self.action == "raise" else None
 
     def _keep(self, index: int, element: Mapping[str, Array], found: Sequence[Violation]) -> None:
-        if len(self.elements) >= LISTED:
+        if len(self.elements) >= MAX_LISTED_ELEMENTS:
             return
         size = sum(array.nbytes for array in element.values())
-        room = len(self.elements) < KEPT and self._bytes + size <= KEPT_BYTES
+        room = len(self.elements) < MAX_KEPT_CONTENTS and self._bytes + size <= MAX_KEPT_BYTES
         self._bytes += size if room else 0
         content = {name: array.copy() for name, array in element.items()} if room else None
         self.elements.append(BadElement(index, tuple(found), content))
 
 
-def _to_fail_with(found: Sequence[Violation]) -> str:
+def _failure_message(found: Sequence[Violation]) -> str:
     error = element_error(found)
-    return marked(error, str(error))
+    return numbered_message(error, str(error))

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.data.pipeline.actions import BadElement, Verdicts
+from tensorsleuth.data.pipeline.actions import BadElement, ViolationHandler
 from tensorsleuth.data.readers.datasets import DatasetSource
 from tensorsleuth.data.schema import Schema
 
@@ -15,22 +15,24 @@ from tensorsleuth.data.schema import Schema
 class Checked:
     """The result of `checked`: pass it to `dataset.apply`, then ask it what it saw."""
 
-    def __init__(self, schema: Schema, verdicts: Verdicts) -> None:
+    def __init__(self, schema: Schema, violation_handler: ViolationHandler) -> None:
         self.schema = schema
-        self._verdicts = verdicts
+        self._verdicts = violation_handler
 
     def __call__(self, dataset: Any) -> Any:
-        from tensorsleuth.data.pipeline.graph import attach
+        from tensorsleuth.data.pipeline.graph import attach_checks
 
         missing = [
-            name for name in self.schema if name not in _bound(dataset, self.schema) and not self.schema[name].optional
+            name
+            for name in self.schema
+            if name not in _bound_names(dataset, self.schema) and not self.schema[name].optional
         ]
         if missing:
             there = ", ".join(column.name for column in DatasetSource(dataset, self.schema).columns)
             raise SleuthError(
                 f"the data set has no {missing[0]}, which the schema expects: it has {there}. Use the same names."
             )
-        return attach(dataset, self.schema, self._verdicts)
+        return attach_checks(dataset, self.schema, self._verdicts)
 
     @property
     def bad(self) -> list[BadElement]:
@@ -61,11 +63,11 @@ def checked(schema: Schema, on_violation: str = "raise", aside: str | PathLike[s
         raise SleuthError(
             f"checked() takes a Schema, not {type(schema).__name__}: Schema.load(path) reads one from a file."
         )
-    return Checked(schema, Verdicts(on_violation, aside))
+    return Checked(schema, ViolationHandler(on_violation, aside))
 
 
-def _bound(dataset: Any, schema: Schema) -> list[str]:
-    from tensorsleuth.data.part_names import bind, parts
+def _bound_names(dataset: Any, schema: Schema) -> list[str]:
+    from tensorsleuth.data.part_names import bind_columns, named_leaves
     from tensorsleuth.data.readers.datasets import columns_of
 
-    return list(bind(schema, columns_of(list(parts(dataset.element_spec)))).values())
+    return list(bind_columns(schema, columns_of(list(named_leaves(dataset.element_spec)))).values())

@@ -11,14 +11,14 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.block import Block, Column, Piece
-from tensorsleuth.data.check import DATA, Case, Check
+from tensorsleuth.data.check import DATA, CheckContext, DataCheck
 from tensorsleuth.data.checks import categories, finite, labels, missing, ranges, shapes, types
 from tensorsleuth.data.schema import Schema
 
-CHECKS: Sequence[type[Check]] = (
+ELEMENT_CHECKS: Sequence[type[DataCheck]] = (
     types.CHECK, shapes.CHECK, ranges.CHECK, finite.CHECK, missing.CHECK, categories.CHECK, labels.CHECK,
 )  # fmt: skip
-OF_ALL_ROWS = ("label-gap", "balance")  # what only a whole set can break
+WHOLE_SET_RULES = ("label-gap", "balance")  # what only a whole set can break
 
 
 def violations(
@@ -26,11 +26,11 @@ def violations(
 ) -> list[Violation]:
     """Return the violations of an element. `loose` parts are ragged or sparse: they have values but no shape."""
     pieces = {name: _piece(array, batched, name in loose) for name, array in element.items()}
-    case = Case(schema, {DATA: tuple(Column(name) for name in pieces)})
-    running = [kind(case) for kind in CHECKS]
+    check_context = CheckContext(schema, {DATA: tuple(Column(name) for name in pieces)})
+    running = [kind(check_context) for kind in ELEMENT_CHECKS]
     for check in running:
         check.see(Block(0, pieces))
-    found = [violation for check in running for violation in check.end() if violation.rule not in OF_ALL_ROWS]
+    found = [violation for check in running for violation in check.end() if violation.rule not in WHOLE_SET_RULES]
     found = [one for one in found if one.rule != "missing" or not schema[one.name].missing]  # a share is of a set
     return [_placed(one, index, batched) for one in found]
 

@@ -20,13 +20,13 @@ class ElementError(DataError, ExpectationError):
 
 @cache
 def _tensorflows() -> type[ElementError]:
-    from tensorsleuth.recording.violations.error_types import as_tensorflows
+    from tensorsleuth.recording.violations.error_types import as_tensorflow_error
 
-    kind = as_tensorflows(ElementError)
+    kind = as_tensorflow_error(ElementError)
     kind.__name__ = kind.__qualname__ = DataError.__name__
     return kind
 
 
 def element_error(found: Sequence[Violation]) -> ElementError:
     """One of TensorFlow's errors as well."""
-    return _tensorflows()("\n".join(one.told for one in found), found)
+    return _tensorflows()("\n".join(one.message for one in found), found)

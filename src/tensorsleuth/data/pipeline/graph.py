@@ -9,27 +9,27 @@ import numpy as np
 import tensorflow as tf
 
 from tensorsleuth.core.gc_pause import no_collection
-from tensorsleuth.data.part_names import bind, parts
-from tensorsleuth.data.pipeline.actions import Verdicts
+from tensorsleuth.data.part_names import bind_columns, named_leaves
+from tensorsleuth.data.pipeline.actions import ViolationHandler
 from tensorsleuth.data.pipeline.element import violations
-from tensorsleuth.data.pipeline.native import NativeWay
+from tensorsleuth.data.pipeline.native import NativeChecker
 from tensorsleuth.data.readers.datasets import columns_of, is_batched
 from tensorsleuth.data.schema import Schema
 from tensorsleuth.recording.harmless import complain
 from tensorsleuth.recording.tensorflow.custom_ops import watch_failures
-from tensorsleuth.recording.violations.pending_errors import alarm_in, marked
+from tensorsleuth.recording.violations.pending_errors import alarm_in, numbered_message
 
 PASS, FAIL, DROP = 0, 1, 2
 
 
-class Looker:
+class ElementChecker:
     """The parts of an element to check, and the action on one that may be bad."""
 
-    def __init__(self, spec: Any, schema: Schema, verdicts: Verdicts) -> None:
-        self.schema, self.verdicts = schema, verdicts
-        leaves = list(parts(spec))
+    def __init__(self, spec: Any, schema: Schema, violation_handler: ViolationHandler) -> None:
+        self.schema, self.verdicts = schema, violation_handler
+        leaves = list(named_leaves(spec))
         columns = columns_of(leaves)
-        self.batched, bound = is_batched(columns, schema), bind(schema, columns)
+        self.batched, bound = is_batched(columns, schema), bind_columns(schema, columns)
         self.names: list[str] = []  # of the tensors that are looked at
         self.places: list[int] = []  # among all tensors of an element
         self.loose: set[str] = set()  # values of ragged and sparse parts
@@ -40,7 +40,7 @@ class Looker:
     def _take(self, spec: Any, bound: dict[str, str]) -> None:
         """Tensors lie as TensorFlow flattens the structure; of a ragged or sparse part, its values are looked at."""
         flat = tf.nest.flatten(spec)
-        numbered = parts(tf.nest.pack_sequence_as(spec, list(range(len(flat)))))
+        numbered = named_leaves(tf.nest.pack_sequence_as(spec, list(range(len(flat)))))
         names = {number: bound.get(name) for name, number, _ in numbered}
         place = 0
         for number, leaf in enumerate(flat):
@@ -58,7 +58,7 @@ class Looker:
             with no_collection():
                 return self._judge(index, arrays)
         except Warning as warning:  # the program turns warnings into errors
-            return FAIL, marked(warning, str(warning))
+            return FAIL, numbered_message(warning, str(warning))
         except Exception as error:
             complain(
                 f"an element of a pipeline was not checked ({type(error).__name__}: {error}); the program goes on."
@@ -79,51 +79,51 @@ def _array(value: Any) -> Any:
     return np.array(value, object) if isinstance(value, (bytes, str)) else np.asarray(value)
 
 
-def attach(dataset: Any, schema: Schema, verdicts: Verdicts) -> Any:
+def attach_checks(dataset: Any, schema: Schema, violation_handler: ViolationHandler) -> Any:
     """Return the data set with checks as it runs; its structure, order and types stay."""
-    looker = Looker(dataset.element_spec, schema, verdicts)
+    element_checker = ElementChecker(dataset.element_spec, schema, violation_handler)
     watch_failures(alarm_in)
-    texts = any(spec.dtype == tf.string for spec in looker.specs)
-    native = None if texts else NativeWay.make(looker)
-    if verdicts.drops:
-        keeps = native.keeps if native is not None else _python_keeps(looker)
-        kept = dataset.enumerate().filter(lambda index, element: keeps(index, _flat(element, looker)))
+    texts = any(spec.dtype == tf.string for spec in element_checker.specs)
+    native = None if texts else NativeChecker.make(element_checker)
+    if violation_handler.drops:
+        keeps = native.keeps if native is not None else _python_keeps(element_checker)
+        kept = dataset.enumerate().filter(lambda index, element: keeps(index, _flat(element, element_checker)))
         return kept.map(lambda index, element: element)
-    passes = native.passes if native is not None else _python_passes(looker)
+    passes = native.passes if native is not None else _python_passes(element_checker)
     spec = dataset.element_spec
     looked = dataset.enumerate().map(
-        lambda index, element: _replaced(element, looker, passes(index, _flat(element, looker)), spec)
+        lambda index, element: _replaced(element, element_checker, passes(index, _flat(element, element_checker)), spec)
     )
     endless = dataset.cardinality() == tf.data.INFINITE_CARDINALITY
     return looked.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY)) if endless else looked
 
 
-def _flat(element: Any, looker: Looker) -> list[Any]:
+def _flat(element: Any, element_checker: ElementChecker) -> list[Any]:
     flat = tf.nest.flatten(element, expand_composites=True)
-    return [flat[place] for place in looker.places]
+    return [flat[place] for place in element_checker.places]
 
 
-def _replaced(element: Any, looker: Looker, looked: list[Any], spec: Any) -> Any:
+def _replaced(element: Any, element_checker: ElementChecker, looked: list[Any], spec: Any) -> Any:
     """The element with the tensors that came through the look in the place of those that went in."""
     flat = tf.nest.flatten(element, expand_composites=True)
-    for place, tensor, before in zip(looker.places, looked, looker.specs):
+    for place, tensor, before in zip(element_checker.places, looked, element_checker.specs):
         tensor.set_shape(before.shape)
         flat[place] = tensor
     return tf.nest.pack_sequence_as(spec, flat, expand_composites=True)
 
 
-def _python_passes(looker: Looker) -> Callable[[Any, list[Any]], list[Any]]:
+def _python_passes(element_checker: ElementChecker) -> Callable[[Any, list[Any]], list[Any]]:
     def passes(index: Any, tensors: list[Any]) -> list[Any]:
-        kept = _python_keeps(looker)(index, tensors)
+        kept = _python_keeps(element_checker)(index, tensors)
         with tf.control_dependencies([kept]):
             return [tf.identity(tensor) for tensor in tensors]
 
     return passes
 
 
-def _python_keeps(looker: Looker) -> Callable[[Any, list[Any]], Any]:
+def _python_keeps(element_checker: ElementChecker) -> Callable[[Any, list[Any]], Any]:
     def look(index: Any, *arrays: Any) -> bool:
-        answer, text = looker.judge(int(index), list(arrays))
+        answer, text = element_checker.judge(int(index), list(arrays))
         if answer == FAIL:
             raise ValueError(text)
         return answer != DROP

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.dtypes import Kind, dtype_of
+from tensorsleuth.core.dtypes import DTypeKind, dtype_of
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.data.checks.ranges import bounds
 from tensorsleuth.data.feature import Feature, Label
@@ -17,34 +17,36 @@ from tensorsleuth.native import loader
 from tensorsleuth.recording.tensorflow import internals as tf
 
 if TYPE_CHECKING:
-    from tensorsleuth.data.pipeline.graph import Looker
+    from tensorsleuth.data.pipeline.graph import ElementChecker
 
-_lookers: dict[int, Looker] = {}  # by number of their plan: pipelines may run as long as the process
-_kept: list[Any] = []  # what the library points to
+_checkers: dict[int, ElementChecker] = {}  # by number of their plan: pipelines may run as long as the process
+_kept_alive: list[Any] = []  # what the library points to
 
 
-class NativeWay:
+class NativeChecker:
     """The ops of checked.cc, for one pipeline."""
 
     def __init__(self, plan: int) -> None:
         self._plan = plan
 
     @classmethod
-    def make(cls, looker: Looker) -> NativeWay | None:
+    def make(cls, element_checker: ElementChecker) -> NativeChecker | None:
         native = loader.load()
-        if native is None or any(_numpy_dtype(spec) is None for spec in looker.specs):
+        if native is None or any(_numpy_dtype(spec) is None for spec in element_checker.specs):
             return None
-        if not _kept:
-            told = loader.Tell(_told)
-            _kept.append(told)
+        if not _kept_alive:
+            told = loader.CheckedCallback(_on_element)
+            _kept_alive.append(told)
             native.checked_tell(told)
             atexit.register(native.checked_drain, 500)
         names: dict[str, int] = {}
-        rules = (loader.Rule * len(looker.names))()
-        for place, (name, spec) in enumerate(zip(looker.names, looker.specs)):
-            rules[place] = rule(looker.schema[name], spec, looker.batched, name in looker.loose, names)
+        rules = (loader.ElementRule * len(element_checker.names))()
+        for place, (name, spec) in enumerate(zip(element_checker.names, element_checker.specs)):
+            rules[place] = native_rule(
+                element_checker.schema[name], spec, element_checker.batched, name in element_checker.loose, names
+            )
         plan = int(native.checked_plan(rules, len(rules)))
-        _lookers[plan] = looker
+        _checkers[plan] = element_checker
         return cls(plan)
 
     def passes(self, index: Any, tensors: list[Any]) -> list[Any]:
@@ -56,9 +58,11 @@ class NativeWay:
         return keep
 
 
-def rule(feature: Feature, spec: Any, batched: bool, loose: bool, names: dict[str, int]) -> loader.Rule:
+def native_rule(feature: Feature, spec: Any, batched: bool, loose: bool, names: dict[str, int]) -> loader.ElementRule:
     """Return the rule of the op. It may ask about an element that is fine, but never miss one that is not."""
-    made = loader.Rule(rank=-1, look=int(Mode.FULL_HEALTH), nan=int(feature.missing > 0), inf=int(not feature.finite))
+    made = loader.ElementRule(
+        rank=-1, look=int(Mode.FULL_HEALTH), nan=int(feature.missing > 0), inf=int(not feature.finite)
+    )
     made.low, made.high = _bounds(feature, spec)
     if feature.shape is not None and not loose:
         shape = feature.shape if batched else feature.shape[1:]
@@ -96,25 +100,25 @@ def _bounds(feature: Feature, spec: Any) -> tuple[float, float]:
 def _known(values: tuple[Any, ...]) -> tuple[Any, int]:
     numbers = sorted(float(value) for value in values if isinstance(value, (int, float)))
     array = (ctypes.c_double * max(1, len(numbers)))(*numbers)
-    _kept.append(array)
+    _kept_alive.append(array)
     return ctypes.cast(array, ctypes.POINTER(ctypes.c_double)), len(numbers)
 
 
 def _wrong_type(feature: Feature, spec: Any) -> bool:
     from tensorsleuth.data.block import Piece
-    from tensorsleuth.data.checks.types import fits
+    from tensorsleuth.data.checks.types import dtype_fits
 
-    return feature.dtype is not None and not fits(feature.dtype, Piece(np.zeros(0, _numpy_dtype(spec))))
+    return feature.dtype is not None and not dtype_fits(feature.dtype, Piece(np.zeros(0, _numpy_dtype(spec))))
 
 
 def _numpy_dtype(spec: Any) -> Any:
     kind = dtype_of(spec.dtype.as_datatype_enum).kind
-    return np.dtype(spec.dtype.as_numpy_dtype) if kind is not Kind.OTHER else None
+    return np.dtype(spec.dtype.as_numpy_dtype) if kind is not DTypeKind.OTHER else None
 
 
-def _told(plan: int, index: int, count: int, views: Any, message: int, room: int) -> int:
+def _on_element(plan: int, index: int, count: int, views: Any, message: int, room: int) -> int:
     """Called by the op, on a thread of the pipeline."""
-    answer, text = _lookers[plan].judge(index, [_array(views[place]) for place in range(count)])
+    answer, text = _checkers[plan].judge(index, [_array(views[place]) for place in range(count)])
     if text:
         said = text.encode()[: room - 1] + b"\0"
         ctypes.memmove(message, said, len(said))

@@ -12,11 +12,11 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.violation import Violation
 
-MOST = 1000  # elements
-MOST_BYTES = 1 << 28
+MAX_ELEMENTS = 1000  # elements
+MAX_BYTES = 1 << 28
 
 
-class Aside:
+class SetAsideFile:
     """Appends to the file as elements come, so that all are there whenever the program ends."""
 
     def __init__(self, path: Path) -> None:
@@ -30,7 +30,7 @@ class Aside:
 
     def add(self, index: int, element: Mapping[str, Array], found: Sequence[Violation]) -> None:
         size = sum(array.nbytes for array in element.values())
-        self.full = self.full or self.written >= MOST or self._bytes + size > MOST_BYTES
+        self.full = self.full or self.written >= MAX_ELEMENTS or self._bytes + size > MAX_BYTES
         if self.full:
             return
         with zipfile.ZipFile(self.path, "a") as archive:

@@ -15,8 +15,8 @@ from types import ModuleType
 from typing import Any
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.data.block import Source
-from tensorsleuth.data.readers.trouble import bad_file, looks_like, read_errors
+from tensorsleuth.data.block import DataSource
+from tensorsleuth.data.readers.file_errors import bad_file, check_magic_bytes, read_errors
 from tensorsleuth.data.schema import Schema
 
 
@@ -29,19 +29,19 @@ def suffixes() -> dict[str, ModuleType]:
     return {suffix: one for one in readers() for suffix in getattr(one, "SUFFIXES", ())}
 
 
-def open_source(data: Any, schema: Schema | None = None) -> Source:
+def open_source(data: Any, schema: Schema | None = None) -> DataSource:
     """Whatever reads this: a path, or something that a program has."""
     if isinstance(data, (str, PathLike)):
         return open_file(Path(data), schema)
     for reader in readers():
         if hasattr(reader, "takes") and reader.takes(data):
-            source: Source = reader.open_data(data, schema)
+            source: DataSource = reader.open_data(data, schema)
             return source
     kinds = "arrays, dicts and tuples of them, pandas frames, tf.data.Dataset, Keras Sequences and paths of files"
     raise SleuthError(f"cannot read data of type {type(data).__name__}: there is a reader for {kinds}.")
 
 
-def open_file(path: Path, schema: Schema | None = None) -> Source:
+def open_file(path: Path, schema: Schema | None = None) -> DataSource:
     known = suffixes()
     if path.is_dir():
         raise bad_file(path, "is a folder", f"Name a file in it: {', '.join(known)}.")
@@ -55,6 +55,6 @@ def open_file(path: Path, schema: Schema | None = None) -> Source:
     with read_errors(path):
         if path.stat().st_size == 0:
             raise bad_file(path, "is empty", "Was it written to the end?")
-        looks_like(path)
-        source: Source = reader.open_file(path, schema)
+        check_magic_bytes(path)
+        source: DataSource = reader.open_file(path, schema)
     return source

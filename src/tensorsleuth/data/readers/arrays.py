@@ -9,12 +9,12 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.data.block import Block, Column, Facts, Piece, dtype_name, rows_a_block
-from tensorsleuth.data.part_names import parts
+from tensorsleuth.data.block import Block, Column, Piece, SourceBase, dtype_name, rows_per_block
+from tensorsleuth.data.part_names import named_leaves
 from tensorsleuth.data.schema import Schema
 
 
-class Rows(Protocol):
+class ArrayRows(Protocol):
     """An array, or what is read like one from its first row to its last."""
 
     @property
@@ -24,30 +24,33 @@ class Rows(Protocol):
     def __getitem__(self, rows: slice, /) -> Any: ...
 
 
-class ArraySource(Facts):
+class ArraySource(SourceBase):
     """Columns with a first dimension that counts rows; all that have a row give it to the same block."""
 
-    def __init__(self, title: str, arrays: Mapping[str, Rows], named: Mapping[str, bool] | None = None) -> None:
+    def __init__(self, title: str, arrays: Mapping[str, ArrayRows], named: Mapping[str, bool] | None = None) -> None:
         columns = [
             Column(name, dtype_name(array.dtype), array.shape, named is None or named[name])
             for name, array in arrays.items()
         ]
         super().__init__(title, tuple(columns), max((_length(array) for array in arrays.values()), default=0))
-        self._arrays, self.ours = arrays, True
+        self._arrays, self.can_prefetch = arrays, True
 
     def blocks(self) -> Iterator[Block]:
-        step, rows = rows_a_block({name: array for name, array in self._arrays.items() if array.shape}), self.rows or 0
+        step, rows = (
+            rows_per_block({name: array for name, array in self._arrays.items() if array.shape}),
+            self.rows or 0,
+        )
         for start in range(0, max(rows, 1), step):
             there = {name: array for name, array in self._arrays.items() if start == 0 or start < _length(array)}
             pieces = {name: _cut(array, start, start + step) for name, array in there.items()}
             yield Block(start, pieces, whole=len(pieces) == len(self._arrays))
 
 
-def _length(array: Rows) -> int:
+def _length(array: ArrayRows) -> int:
     return int(array.shape[0]) if array.shape else 1
 
 
-def _cut(array: Rows, start: int, stop: int) -> Piece:
+def _cut(array: ArrayRows, start: int, stop: int) -> Piece:
     rows = array[start:stop] if array.shape else np.asarray(array).reshape(1)
     return Piece(np.asarray(rows), array.shape, start)
 
@@ -61,7 +64,7 @@ def takes(data: Any) -> bool:
 def open_data(data: Any, schema: Schema | None = None) -> ArraySource:
     if isinstance(data, list) and not any(hasattr(one, "shape") for one in data):
         data = np.asarray(data)  # numbers, or rows of them
-    leaves = list(parts(data))
+    leaves = list(named_leaves(data))
     arrays = {name: _array(name, leaf) for name, leaf, _ in leaves}
     if not arrays:
         raise SleuthError("there is nothing in the data: no array in it. Pass arrays, or a dict of them.")

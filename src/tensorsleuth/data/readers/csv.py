@@ -7,20 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.data.block import Block, Column, Facts
-from tensorsleuth.data.readers.frames import ROWS, column_dtype, frame_block
-from tensorsleuth.data.readers.trouble import bad_file, needed, read_errors
+from tensorsleuth.data.block import Block, Column, SourceBase
+from tensorsleuth.data.readers.file_errors import bad_file, import_needed, read_errors
+from tensorsleuth.data.readers.frames import ROWS_PER_BLOCK, column_dtype, frame_block
 from tensorsleuth.data.schema import Schema
 
 SUFFIXES = (".csv", ".tsv")
-MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+MISSING_VALUES = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "None")
 
 
-class CsvSource(Facts):
+class CsvSource(SourceBase):
     """The first line names the columns."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._pandas = path, needed("pandas", f"reading {path}")
+        self._path, self._pandas = path, import_needed("pandas", f"reading {path}")
         first = next(self._frames(), None)
         if first is None or not len(first.columns):
             raise bad_file(path, "has no rows", "The first line names the columns, the others hold values.")
@@ -35,12 +35,12 @@ class CsvSource(Facts):
 
     def _frames(self) -> Iterator[Any]:
         separator = "\t" if self._path.suffix.lower() == ".tsv" else ","
-        options = {"na_values": list(MISSING), "keep_default_na": False, "index_col": False, "low_memory": False}
-        with _said(self._path, self._pandas), read_errors(self._path):
-            yield from self._pandas.read_csv(self._path, sep=separator, chunksize=ROWS, **options)
+        options = {"na_values": list(MISSING_VALUES), "keep_default_na": False, "index_col": False, "low_memory": False}
+        with _ParserErrors(self._path, self._pandas), read_errors(self._path):
+            yield from self._pandas.read_csv(self._path, sep=separator, chunksize=ROWS_PER_BLOCK, **options)
 
 
-class _said:
+class _ParserErrors:
     """Turns what pandas says of a malformed line into a sentence."""
 
     def __init__(self, path: Path, pandas: Any) -> None:

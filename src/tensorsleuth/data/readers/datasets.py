@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.data.block import Block, Column, Facts, Piece
-from tensorsleuth.data.part_names import bind, parts
+from tensorsleuth.data.block import Block, Column, Piece, SourceBase
+from tensorsleuth.data.part_names import bind_columns, named_leaves
 from tensorsleuth.data.readers.ragged import ragged_piece
 from tensorsleuth.data.schema import Schema
 
-STACKED = 256  # elements of a data set without batches that are looked at together
+ELEMENTS_PER_BLOCK = 256  # elements of a data set without batches that are looked at together
 
 
-class DatasetSource(Facts):
+class DatasetSource(SourceBase):
     """A data set of TensorFlow's; each pass over it runs its pipeline once."""
 
     def __init__(self, dataset: Any, schema: Schema | None) -> None:
         import tensorflow as tf
 
         self._dataset = dataset
-        leaves = list(parts(dataset.element_spec))
+        leaves = list(named_leaves(dataset.element_spec))
         columns = columns_of(leaves)
         super().__init__(
             "the data set",
@@ -34,8 +34,8 @@ class DatasetSource(Facts):
         self.batched = is_batched(columns, schema)
 
     def blocks(self) -> Iterator[Block]:
-        elements = ({name: leaf for name, leaf, _ in parts(element)} for element in self._dataset)
-        return batches(elements) if self.batched or self._odd else stacked(elements)
+        elements = ({name: leaf for name, leaf, _ in named_leaves(element)} for element in self._dataset)
+        return batch_blocks(elements) if self.batched or self._odd else stacked_blocks(elements)
 
 
 def columns_of(leaves: Sequence[tuple[str, Any, bool]]) -> tuple[Column, ...]:
@@ -43,7 +43,7 @@ def columns_of(leaves: Sequence[tuple[str, Any, bool]]) -> tuple[Column, ...]:
     return tuple(Column(name, _dtype(spec), _shape(spec), named) for name, spec, named in leaves)
 
 
-def batches(elements: Iterator[dict[str, Any]]) -> Iterator[Block]:
+def batch_blocks(elements: Iterator[dict[str, Any]]) -> Iterator[Block]:
     """A block for each element, which is a batch."""
     start = 0
     for element in elements:
@@ -53,14 +53,14 @@ def batches(elements: Iterator[dict[str, Any]]) -> Iterator[Block]:
         start += rows
 
 
-def stacked(elements: Iterator[dict[str, Any]]) -> Iterator[Block]:
+def stacked_blocks(elements: Iterator[dict[str, Any]]) -> Iterator[Block]:
     """Elements that are one row each, as many as have the same shapes at a time."""
     start, shapes = 0, None
     kept: list[dict[str, Any]] = []
     for element in elements:
         arrays = {name: np.asarray(leaf) for name, leaf in element.items()}
         like = {name: array.shape for name, array in arrays.items()}
-        if kept and (like != shapes or len(kept) == STACKED):
+        if kept and (like != shapes or len(kept) == ELEMENTS_PER_BLOCK):
             yield _stack(kept, start)
             start, kept = start + len(kept), []
         kept.append(arrays)
@@ -98,7 +98,7 @@ def _rows(element: dict[str, Any]) -> int:
 
 def is_batched(columns: Sequence[Column], schema: Schema | None) -> bool:
     """Is the first dimension of each part one of rows: as the schema says, else as it looks."""
-    bound = bind(schema, columns)
+    bound = bind_columns(schema, columns)
     declared = [
         (len(column.shape), len(shape))
         for column in columns

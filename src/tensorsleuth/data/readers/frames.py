@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.data.block import Block, Column, Facts, Piece, dtype_name
+from tensorsleuth.data.block import Block, Column, Piece, SourceBase, dtype_name
 from tensorsleuth.data.schema import Schema
 
-ROWS = 16_384
+ROWS_PER_BLOCK = 16_384
 
 
-class FrameSource(Facts):
+class FrameSource(SourceBase):
     """A frame in memory."""
 
     def __init__(self, frame: Any) -> None:
@@ -24,21 +24,21 @@ class FrameSource(Facts):
         self._frame = frame
 
     def blocks(self) -> Iterator[Block]:
-        for start in range(0, max(1, len(self._frame)), ROWS):
-            yield frame_block(self._frame.iloc[start : start + ROWS], start, len(self._frame))
+        for start in range(0, max(1, len(self._frame)), ROWS_PER_BLOCK):
+            yield frame_block(self._frame.iloc[start : start + ROWS_PER_BLOCK], start, len(self._frame))
 
 
 def frame_block(frame: Any, start: int, rows: int | None = None, typed: bool = True) -> Block:
     """The rows of a frame as a block."""
     shape = None if rows is None else (rows,)
     pieces = {
-        str(name): Piece(values(frame[name]), shape, start, column_dtype(frame[name].dtype), typed=typed)
+        str(name): Piece(column_values(frame[name]), shape, start, column_dtype(frame[name].dtype), typed=typed)
         for name in frame.columns
     }
     return Block(start, pieces)
 
 
-def values(series: Any) -> Array:
+def column_values(series: Any) -> Array:
     """A column as an array: what is missing becomes NaN in numbers, None in text."""
     if isinstance(series.dtype, np.dtype) and series.dtype.kind in "fiubcmM":
         return np.asarray(series.to_numpy())

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.data.block import Block, Column, Facts, Piece
+from tensorsleuth.data.block import Block, Column, Piece, SourceBase
+from tensorsleuth.data.readers.file_errors import bad_file, read_errors
 from tensorsleuth.data.readers.ragged import ragged_piece
-from tensorsleuth.data.readers.trouble import bad_file, read_errors
 from tensorsleuth.data.schema import Schema
 
 SUFFIXES = (".jsonl", ".ndjson")
-ROWS = 4096
-LONGEST = 1 << 26  # characters of a line
+ROWS_PER_BLOCK = 4096
+MAX_LINE_CHARS = 1 << 26  # characters of a line
 
 
-class JsonLines(Facts):
+class JsonLinesSource(SourceBase):
     """The names of all objects are columns; where one lacks a name, its value is missing."""
 
     def __init__(self, path: Path) -> None:
@@ -35,7 +35,7 @@ class JsonLines(Facts):
     def blocks(self) -> Iterator[Block]:
         with read_errors(self._path), self._path.open(encoding="utf-8") as file:
             objects, start = self._objects(file), 0
-            while rows := list(islice(objects, ROWS)):
+            while rows := list(islice(objects, ROWS_PER_BLOCK)):
                 names = dict.fromkeys(name for row in rows for name in row)
                 pieces = {name: self._piece(name, [row.get(name) for row in rows], start) for name in names}
                 yield Block(start, pieces, whole=not any(piece.ragged for piece in pieces.values()), count=len(rows))
@@ -43,7 +43,7 @@ class JsonLines(Facts):
 
     def _objects(self, file: Any) -> Iterator[dict[str, Any]]:
         number = 0
-        while line := file.readline(LONGEST):
+        while line := file.readline(MAX_LINE_CHARS):
             number += 1
             if not line.strip():
                 continue
@@ -86,5 +86,5 @@ class JsonLines(Facts):
             raise bad_file(self._path, f"has a number in {name} that is too large", "Write it as text.") from error
 
 
-def open_file(path: Path, schema: Schema | None = None) -> JsonLines:
-    return JsonLines(path)
+def open_file(path: Path, schema: Schema | None = None) -> JsonLinesSource:
+    return JsonLinesSource(path)

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from tensorsleuth.data.block import Block, Column, Facts, Piece
-from tensorsleuth.data.readers.trouble import read_errors
+from tensorsleuth.data.block import Block, Column, Piece, SourceBase
+from tensorsleuth.data.readers.file_errors import read_errors
 from tensorsleuth.data.schema import Schema
 
 SUFFIXES = (".txt",)
-ROWS = 16_384
+ROWS_PER_BLOCK = 16_384
 
 
-class Lines(Facts):
+class TextLinesSource(SourceBase):
     """One column, `text`. Bytes that are no UTF-8 are shown as what stands for them, so that checks can tell."""
 
     def __init__(self, path: Path) -> None:
@@ -26,12 +26,12 @@ class Lines(Facts):
     def blocks(self) -> Iterator[Block]:
         start = 0
         with read_errors(self._path), self._path.open(encoding="utf-8", errors="replace", newline="\n") as file:
-            while lines := [line.removesuffix("\n").removesuffix("\r") for line in islice(file, ROWS)]:
+            while lines := [line.removesuffix("\n").removesuffix("\r") for line in islice(file, ROWS_PER_BLOCK)]:
                 texts = np.empty(len(lines), object)
                 texts[:] = lines
                 yield Block(start, {"text": Piece(texts, None, start)})
                 start += len(lines)
 
 
-def open_file(path: Path, schema: Schema | None = None) -> Lines:
-    return Lines(path)
+def open_file(path: Path, schema: Schema | None = None) -> TextLinesSource:
+    return TextLinesSource(path)

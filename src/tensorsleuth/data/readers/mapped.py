@@ -13,14 +13,14 @@ from tensorsleuth.core.array import Array
 
 POPULATE_READ = 22  # of madvise, from Linux 5.14 on: maps many pages at once, where each would be a fault of its own
 
-BEHIND = 4  # blocks that stay
+BLOCKS_KEPT_MAPPED = 4  # blocks that stay
 
 
 def _page(place: int) -> int:
     return place - place % mmap.PAGESIZE
 
 
-class Mapped:
+class MappedArray:
     """Rows of an array in a file, in C order."""
 
     def __init__(self, path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], offset: int) -> None:
@@ -44,7 +44,7 @@ class Mapped:
         first = _page(start)
         with suppress(OSError, ValueError):  # an older system: pages come one by one
             self._map.madvise(POPULATE_READ, first, size + start - first)
-        self._let_go(first, _page(start - BEHIND * size))
+        self._let_go(first, _page(start - BLOCKS_KEPT_MAPPED * size))
 
     def _let_go(self, first: int, until: int) -> None:
         """Release pages that were read a while ago; they come back if they are read again."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tensorsleuth.data.readers.arrays import ArraySource
-from tensorsleuth.data.readers.trouble import bad_file
+from tensorsleuth.data.readers.file_errors import bad_file
 from tensorsleuth.data.schema import Schema
 
 SUFFIXES = (".npy",)

@@ -11,16 +11,16 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.data.block import Block
-from tensorsleuth.data.readers.arrays import ArraySource, Rows
-from tensorsleuth.data.readers.mapped import Mapped
-from tensorsleuth.data.readers.trouble import bad_file, read_errors
+from tensorsleuth.data.readers.arrays import ArrayRows, ArraySource
+from tensorsleuth.data.readers.file_errors import bad_file, read_errors
+from tensorsleuth.data.readers.mapped import MappedArray
 from tensorsleuth.data.schema import Schema
 
 SUFFIXES = (".npz",)
 LOCAL_HEADER = 30  # bytes of a member's own header, before its name
 
 
-class Header(NamedTuple):
+class NpyHeader(NamedTuple):
     """The header before the numbers of an array."""
 
     shape: tuple[int, ...]
@@ -32,7 +32,7 @@ class Header(NamedTuple):
 class NpzSource(ArraySource):
     """Its errors name the file."""
 
-    def __init__(self, path: Path, arrays: dict[str, Rows]) -> None:
+    def __init__(self, path: Path, arrays: dict[str, ArrayRows]) -> None:
         super().__init__(str(path), arrays)
         self._path = path
 
@@ -42,7 +42,7 @@ class NpzSource(ArraySource):
                 yield from super().blocks()
         finally:
             for array in self._arrays.values():
-                if isinstance(array, Unpacked):
+                if isinstance(array, CompressedArray):
                     array.close()
 
 
@@ -54,7 +54,7 @@ def open_file(path: Path, schema: Schema | None = None) -> ArraySource:
         return NpzSource(path, {info.filename.removesuffix(".npy"): _member(path, archive, info) for info in members})
 
 
-def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Rows:
+def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> ArrayRows:
     with archive.open(info) as stream:
         header = _header(path, info, stream)
     if info.compress_type == zipfile.ZIP_STORED:
@@ -62,43 +62,43 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Rows
     if header.fortran and len(header.shape) > 1:  # its rows lie scattered
         with archive.open(info) as stream:
             return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
-    return Unpacked(path, info, header)
+    return CompressedArray(path, info, header)
 
 
-def _header(path: Path, info: zipfile.ZipInfo, stream: IO[bytes]) -> Header:
+def _header(path: Path, info: zipfile.ZipInfo, stream: IO[bytes]) -> NpyHeader:
     version = np.lib.format.read_magic(stream)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read(stream)
     if dtype.hasobject:
         advice = "Save numbers or text (not dtype=object)."
         raise bad_file(path, f"holds Python objects in {info.filename}, which may run code when they are read", advice)
-    return Header(shape, fortran, dtype, stream.tell())
+    return NpyHeader(shape, fortran, dtype, stream.tell())
 
 
-def _mapped(path: Path, info: zipfile.ZipInfo, header: Header) -> Rows:
+def _mapped(path: Path, info: zipfile.ZipInfo, npy_header: NpyHeader) -> ArrayRows:
     """The array where it lies in the file."""
-    if not np.prod(header.shape):
-        return np.zeros(header.shape, header.dtype)
+    if not np.prod(npy_header.shape):
+        return np.zeros(npy_header.shape, npy_header.dtype)
     with path.open("rb") as file:
         file.seek(info.header_offset)
         local = file.read(LOCAL_HEADER)
     lengths = int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
-    offset = info.header_offset + LOCAL_HEADER + lengths + header.size
-    if header.fortran and len(header.shape) > 1:
-        return np.memmap(path, header.dtype, "r", offset, header.shape, "F")
-    return Mapped(path, header.dtype, header.shape, offset)
+    offset = info.header_offset + LOCAL_HEADER + lengths + npy_header.size
+    if npy_header.fortran and len(npy_header.shape) > 1:
+        return np.memmap(path, npy_header.dtype, "r", offset, npy_header.shape, "F")
+    return MappedArray(path, npy_header.dtype, npy_header.shape, offset)
 
 
-class Unpacked:
+class CompressedArray:
     """A compressed array, read from its first row to its last."""
 
-    def __init__(self, path: Path, info: zipfile.ZipInfo, header: Header) -> None:
-        self.shape, self.dtype = header.shape, header.dtype
-        self._path, self._info, self._header = path, info, header
+    def __init__(self, path: Path, info: zipfile.ZipInfo, npy_header: NpyHeader) -> None:
+        self.shape, self.dtype = npy_header.shape, npy_header.dtype
+        self._path, self._info, self._header = path, info, npy_header
         self._archive: zipfile.ZipFile | None = None
         self._stream: IO[bytes] | None = None
         self._row = 0
-        self._bytes_a_row = int(np.prod(header.shape[1:])) * header.dtype.itemsize
+        self._bytes_a_row = int(np.prod(npy_header.shape[1:])) * npy_header.dtype.itemsize
 
     def __getitem__(self, rows: slice) -> Array:
         start, stop, _ = rows.indices(self.shape[0])

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.data.block import Block, Column, Facts, Piece
+from tensorsleuth.data.block import Block, Column, Piece, SourceBase
+from tensorsleuth.data.readers.file_errors import import_needed, read_errors
 from tensorsleuth.data.readers.ragged import ragged_piece
-from tensorsleuth.data.readers.trouble import needed, read_errors
 from tensorsleuth.data.schema import Schema
 
 SUFFIXES = (".parquet", ".pq")
-ROWS = 16_384
-NAMES = {"double": "float64", "float": "float32", "halffloat": "float16", "bool": "bool"}
+ROWS_PER_BLOCK = 16_384
+DTYPE_NAMES = {"double": "float64", "float": "float32", "halffloat": "float16", "bool": "bool"}
 
 
-class ParquetSource(Facts):
+class ParquetSource(SourceBase):
     def __init__(self, path: Path) -> None:
-        parquet = needed("pyarrow.parquet", f"reading {path}")
-        self._path, self._types = path, needed("pyarrow.types", f"reading {path}")
+        parquet = import_needed("pyarrow.parquet", f"reading {path}")
+        self._path, self._types = path, import_needed("pyarrow.types", f"reading {path}")
         self._file = parquet.ParquetFile(path)
         rows = self._file.metadata.num_rows
         columns = tuple(Column(one.name, self._name(one.type), (rows,)) for one in self._file.schema_arrow)
@@ -31,7 +31,7 @@ class ParquetSource(Facts):
     def blocks(self) -> Iterator[Block]:
         start = 0
         with read_errors(self._path):
-            for batch in self._file.iter_batches(ROWS):
+            for batch in self._file.iter_batches(ROWS_PER_BLOCK):
                 yield Block(
                     start, {one.name: self._piece(batch.column(i), start) for i, one in enumerate(batch.schema)}
                 )
@@ -58,7 +58,13 @@ class ParquetSource(Facts):
         if self._types.is_temporal(kind):
             return "datetime64"
         numeric = self._types.is_integer(kind) or self._types.is_floating(kind) or self._types.is_boolean(kind)
-        return NAMES.get(str(kind), str(kind)) if numeric else "float64" if self._types.is_decimal(kind) else "string"
+        return (
+            DTYPE_NAMES.get(str(kind), str(kind))
+            if numeric
+            else "float64"
+            if self._types.is_decimal(kind)
+            else "string"
+        )
 
 
 def _plain(column: Any) -> Array:

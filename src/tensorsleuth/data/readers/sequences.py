@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.data.block import Block, Column, Facts, Piece, dtype_name
-from tensorsleuth.data.part_names import parts
+from tensorsleuth.data.block import Block, Column, Piece, SourceBase, dtype_name
+from tensorsleuth.data.part_names import named_leaves
 from tensorsleuth.data.schema import Schema
 
-KINDS = ("Sequence", "PyDataset")
+KERAS_CLASSES = ("Sequence", "PyDataset")
 
 
-class SequenceSource(Facts):
+class SequenceSource(SourceBase):
     """Batches by number. One pass, in order; `on_epoch_end` is not called, so the data stay as they are."""
 
     def __init__(self, sequence: Any) -> None:
         self._sequence = sequence
         if not len(sequence):
             raise SleuthError(f"{type(sequence).__name__} has no batches: its len() is 0.")
-        first = {name: (np.asarray(leaf), named) for name, leaf, named in parts(sequence[0])}
+        first = {name: (np.asarray(leaf), named) for name, leaf, named in named_leaves(sequence[0])}
         columns = [
             Column(name, dtype_name(array.dtype), (None, *array.shape[1:]), named)
             for name, (array, named) in first.items()
@@ -32,7 +32,7 @@ class SequenceSource(Facts):
     def blocks(self) -> Iterator[Block]:
         start = 0
         for number in range(len(self._sequence)):
-            arrays = {name: np.asarray(leaf) for name, leaf, _ in parts(self._sequence[number])}
+            arrays = {name: np.asarray(leaf) for name, leaf, _ in named_leaves(self._sequence[number])}
             block = Block(start, {name: Piece(array, array.shape, start) for name, array in arrays.items()})
             yield block
             start += block.rows
@@ -40,7 +40,7 @@ class SequenceSource(Facts):
 
 def takes(data: Any) -> bool:
     kinds = {kind.__name__ for kind in type(data).__mro__ if "keras" in kind.__module__}
-    return any(kind in kinds for kind in KINDS)
+    return any(kind in kinds for kind in KERAS_CLASSES)
 
 
 def open_data(data: Any, schema: Schema | None = None) -> SequenceSource:

@@ -12,21 +12,21 @@ from typing import IO, Any
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.data.block import Block, Column, Facts, Piece, dtype_name
+from tensorsleuth.data.block import Block, Column, Piece, SourceBase, dtype_name
+from tensorsleuth.data.readers.file_errors import DataFileError, bad_file, import_needed, read_errors
 from tensorsleuth.data.readers.ragged import ragged_piece
-from tensorsleuth.data.readers.trouble import DataFileError, bad_file, needed, read_errors
 from tensorsleuth.data.schema import Schema
 from tensorsleuth.native.row_health import crc32c
 
 SUFFIXES = (".tfrecord", ".tfrecords", ".tfrec", ".records")
-ROWS = 1024
-MOST = 1 << 31  # bytes of a record: protobuf reads no longer message
+ROWS_PER_BLOCK = 1024
+MAX_RECORD_BYTES = 1 << 31  # bytes of a record: protobuf reads no longer message
 DTYPES: dict[str, Any] = {"float_list": np.float32, "int64_list": np.int64, "bytes_list": object}
 
 
-class RecordSource(Facts):
+class TFRecordSource(SourceBase):
     def __init__(self, path: Path) -> None:
-        tf: Any = needed("tensorflow", f"reading the tf.Examples of {path}")
+        tf: Any = import_needed("tensorflow", f"reading the tf.Examples of {path}")
         self._path, self._parse = path, tf.train.Example.FromString
         first = next(self._blocks(), None)
         if first is None:
@@ -40,7 +40,9 @@ class RecordSource(Facts):
     def _blocks(self) -> Iterator[Block]:
         with read_errors(self._path), _opened(self._path) as file:
             records, start = read_records(self._path, file), 0
-            while examples := [self._example(record, start + i) for i, record in enumerate(islice(records, ROWS))]:
+            while examples := [
+                self._example(record, start + i) for i, record in enumerate(islice(records, ROWS_PER_BLOCK))
+            ]:
                 yield _block(examples, start)
                 start += len(examples)
 
@@ -65,7 +67,7 @@ def read_records(path: Path, file: IO[bytes]) -> Iterator[bytes]:
     number, at = 0, 0
     while head := file.read(12):
         length = struct.unpack("<Q", head[:8])[0] if len(head) == 12 else 0
-        if len(head) < 12 or _masked(head[:8]) != struct.unpack("<I", head[8:])[0] or length > MOST:
+        if len(head) < 12 or _masked(head[:8]) != struct.unpack("<I", head[8:])[0] or length > MAX_RECORD_BYTES:
             raise _damaged(path, number, at, "the checksum of its length is wrong")
         body = file.read(length + 4)
         if len(body) < length + 4:
@@ -128,5 +130,5 @@ def _single(rows: Sequence[Array | None], kind: np.dtype[Any], start: int) -> Pi
     return Piece(np.array(listed, store), None, start, dtype_name(kind))
 
 
-def open_file(path: Path, schema: Schema | None = None) -> RecordSource:
-    return RecordSource(path)
+def open_file(path: Path, schema: Schema | None = None) -> TFRecordSource:
+    return TFRecordSource(path)

@@ -10,11 +10,11 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.data.block import Column
 from tensorsleuth.data.check import DATA, VALIDATION
 from tensorsleuth.data.schema import Progress
-from tensorsleuth.data.tokens.judging import report
-from tensorsleuth.data.tokens.reading import source_of
+from tensorsleuth.data.tokens.judging import check_tokens
+from tensorsleuth.data.tokens.reading import token_source
 from tensorsleuth.data.tokens.report import TokenReport
-from tensorsleuth.data.tokens.roles import NAMED
-from tensorsleuth.data.tokens.setting import Setting
+from tensorsleuth.data.tokens.roles import NAMES_OF_ROLE
+from tensorsleuth.data.tokens.settings import TokenSettings
 from tensorsleuth.data.tokens.tokenizers import vocabulary_of
 
 ACTIONS = ("raise", "warn", "record")
@@ -58,15 +58,15 @@ def check_batch(
     """
     if on_violation is not None and on_violation not in ACTIONS:
         raise SleuthError(f"on_violation={on_violation!r}: choose one of {', '.join(ACTIONS)}, or leave it out.")
-    sources = {DATA: source_of(inputs, labels=labels, mask=mask, sample_weight=sample_weight)}
-    setting = Setting(
+    sources = {DATA: token_source(inputs, labels=labels, mask=mask, sample_weight=sample_weight)}
+    token_settings = TokenSettings(
         vocabulary_of(tokenizer, vocabulary), pad, ignore=ignore, causal=causal, shifted_by=shifted_by,
         max_length=max_length, compared=validation is not None,
         together=labels is None and _together(sources[DATA].columns),
     )  # fmt: skip
     if validation is not None:
-        sources[VALIDATION] = source_of(validation)
-    found = report(setting, sources, progress)
+        sources[VALIDATION] = token_source(validation)
+    found = check_tokens(token_settings, sources, progress)
     if on_violation is not None:
         _act(found, on_violation)
     return found
@@ -75,17 +75,17 @@ def check_batch(
 def _together(columns: Iterable[Column]) -> bool:
     """Are labels beside the ids in one dict, as models of Hugging Face take them."""
     names = {column.name for column in columns}
-    return "labels" in names and bool(names & set(NAMED["ids"]))
+    return "labels" in names and bool(names & set(NAMES_OF_ROLE["ids"]))
 
 
 def _act(found: TokenReport, how: str) -> None:
     """Put what is wrong into the trace, where there is one; then warn, or raise."""
-    from tensorsleuth.recording.caller import calling_place
-    from tensorsleuth.recording.violations.actions import act
+    from tensorsleuth.recording.calling_line import calling_line
+    from tensorsleuth.recording.violations.actions import handle_violation
 
-    at = calling_place()
+    at = calling_line()
     for one in found.errors:
         here = replace(one, file=at.file, line=at.line, code=at.code, function=at.function)
-        act(here, "warn" if how == "warn" else "record")
+        handle_violation(here, "warn" if how == "warn" else "record")
     if how == "raise":
         found.raise_if_bad()

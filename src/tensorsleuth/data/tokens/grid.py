@@ -11,7 +11,7 @@ import numpy.typing as npt
 from tensorsleuth.core.array import Array
 from tensorsleuth.data.block import Piece
 
-LISTED = re.compile(r"^\s*[\[(]?\s*-?\d+(?:\s*[,\s]\s*-?\d+)*\s*[\])]?\s*$")  # "[1, 2, 3]", "1 2 3"
+LIST_TEXT = re.compile(r"^\s*[\[(]?\s*-?\d+(?:\s*[,\s]\s*-?\d+)*\s*[\])]?\s*$")  # "[1, 2, 3]", "1 2 3"
 NUMBER = re.compile(r"-?\d+")
 
 
@@ -20,49 +20,49 @@ class Grid:
     """Values, which of them are there (of ragged rows not all are), and what the user's own array was like."""
 
     values: Array
-    there: npt.NDArray[np.bool_] | None
+    present: npt.NDArray[np.bool_] | None
     shape: tuple[int, ...]
     dtype: str
 
     @property
     def ragged(self) -> bool:
-        return self.there is not None
+        return self.present is not None
 
     @property
     def text(self) -> bool:
         return self.values.dtype.kind in "OUST"
 
     @property
-    def whole(self) -> bool:
+    def is_integer(self) -> bool:
         """Return whether they are integers, in a type that says so."""
         return self.values.dtype.kind in "iu"
 
     def marks(self) -> npt.NDArray[np.bool_]:
-        return self.there if self.there is not None else np.ones(self.values.shape, bool)
+        return self.present if self.present is not None else np.ones(self.values.shape, bool)
 
 
 def grid_of(piece: Piece, rows: int) -> Grid:
     """A piece of a block, `rows` of it."""
     if piece.places is not None:
         return _spread(piece.array, piece.places - [piece.start, 0], rows, piece.dtype)
-    if piece.array.dtype.kind in "OUS" and piece.array.ndim == 1 and len(piece.array) and is_listed(piece.array):
+    if piece.array.dtype.kind in "OUS" and piece.array.ndim == 1 and len(piece.array) and are_list_texts(piece.array):
         return _parsed(piece.array)
     return Grid(piece.array, None, piece.shape, piece.dtype)
 
 
-def is_listed(array: Array) -> bool:
+def are_list_texts(array: Array) -> bool:
     """Are the texts lists of numbers, each of them. One number alone is a word or a class."""
     texts = [str(text) for text in array[:64] if text is not None]
     several = any(len(NUMBER.findall(text)) > 1 for text in texts)
-    return several and all(LISTED.match(text) or text.strip() in ("", "[]") for text in texts)
+    return several and all(LIST_TEXT.match(text) or text.strip() in ("", "[]") for text in texts)
 
 
 def _parsed(array: Array) -> Grid:
     rows = [[int(one) for one in NUMBER.findall("" if text is None else str(text))] for text in array]
-    return of_rows(rows)
+    return grid_of_rows(rows)
 
 
-def of_rows(rows: list[list[int]]) -> Grid:
+def grid_of_rows(rows: list[list[int]]) -> Grid:
     """From lists, which need not be as long as each other."""
     lengths = np.array([len(row) for row in rows])
     flat = np.array([one for row in rows for one in row])

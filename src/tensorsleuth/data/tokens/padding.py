@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tensorsleuth.data.tokens.setting import LOOKS, MASK
+from tensorsleuth.data.tokens.settings import PAD_FROM_MASK, PAD_FROM_VALUES
 
 Marks = npt.NDArray[np.bool_]
 Ids = npt.NDArray[Any]
 
 
-class Guess(NamedTuple):
+class PaddingGuess(NamedTuple):
     pad: int
     by: str
     why: str
 
 
-def edges(pads: Marks, there: Marks) -> tuple[Marks, Marks]:
+def edge_runs(pads: Marks, there: Marks) -> tuple[Marks, Marks]:
     """The runs that rows begin with, and those that they end with."""
     open_ = pads | ~there
     lead = np.logical_and.accumulate(open_, axis=1) & there
@@ -36,7 +36,7 @@ def certain_padding(ids: Ids, there: Marks, pad: int | None, shared: bool) -> Ma
     if pad is None or not ids.size:
         return np.zeros(ids.shape, bool)
     pads = (ids == pad) & there
-    lead, trail = edges(pads, there)
+    lead, trail = edge_runs(pads, there)
     whole = (lead == there).all(axis=1) & there.any(axis=1)
     if lead[:, 0].all() and not whole.all():
         lead[:, 0] = False
@@ -48,21 +48,21 @@ def certain_padding(ids: Ids, there: Marks, pad: int | None, shared: bool) -> Ma
     return np.where(whole[:, None], pads, lead | trail)
 
 
-def guess_padding(ids: Ids, there: Marks, kept: Marks | None) -> Guess | None:
+def guess_padding(ids: Ids, there: Marks, kept: Marks | None) -> PaddingGuess | None:
     """From the mask, else from what rows end or begin with; None where there seems to be none."""
     return (_by_mask(ids, there, kept) if kept is not None else None) or _by_looks(ids, there)
 
 
-def _by_mask(ids: Ids, there: Marks, kept: Marks) -> Guess | None:
+def _by_mask(ids: Ids, there: Marks, kept: Marks) -> PaddingGuess | None:
     """One id, and only that, where the mask says no: or, where the mask is inverted, where it says yes."""
     covered, open_ = np.unique(ids[there & ~kept]), np.unique(ids[there & kept])
     for mine, others, word in ((covered, open_, "covers"), (open_, covered, "leaves")):
         if len(mine) == 1 and len(others) > 1:
-            return Guess(int(mine[0]), MASK, f"all that the mask {word} is {int(mine[0])}")
+            return PaddingGuess(int(mine[0]), PAD_FROM_MASK, f"all that the mask {word} is {int(mine[0])}")
     return None
 
 
-def _by_looks(ids: Ids, there: Marks) -> Guess | None:
+def _by_looks(ids: Ids, there: Marks) -> PaddingGuess | None:
     if ids.shape[0] == 0 or ids.shape[1] < 3:
         return None
     for column, verb in ((-1, "ends"), (0, "begins")):
@@ -71,14 +71,14 @@ def _by_looks(ids: Ids, there: Marks) -> Guess | None:
         for pad in dict.fromkeys(likely):
             rows = _padded_rows(ids, there, pad, column)
             if rows:
-                return Guess(pad, LOOKS, f"it {verb} {rows:,} of {len(ids):,} rows")
+                return PaddingGuess(pad, PAD_FROM_VALUES, f"it {verb} {rows:,} of {len(ids):,} rows")
     return None
 
 
 def _padded_rows(ids: Ids, there: Marks, pad: int, column: int) -> int:
     """Return the number of rows that end (or begin) with a run of it and have it nowhere else; else 0."""
     pads = (ids == pad) & there
-    run = edges(pads, there)[0 if column == 0 else 1]
+    run = edge_runs(pads, there)[0 if column == 0 else 1]
     tokens = (there & ~pads).sum(axis=1)
     if (pads & ~run)[tokens > 0].any() or not pads.any() or tokens.max(initial=0) < 2:
         return 0

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.data.block import Block, Column, Facts, Piece
-from tensorsleuth.data.part_names import parts
+from tensorsleuth.data.block import Block, Column, Piece, SourceBase
+from tensorsleuth.data.part_names import named_leaves
 from tensorsleuth.data.readers import open_source
 from tensorsleuth.data.readers.datasets import piece_of
 from tensorsleuth.data.readers.ragged import ragged_piece
-from tensorsleuth.data.tokens.batch import Batch, Named, Stream
+from tensorsleuth.data.tokens.batch import NamedGrid, TokenBatch, TokenStream
 from tensorsleuth.data.tokens.grid import Grid, grid_of
 from tensorsleuth.data.tokens.roles import (
     DECODER_IDS,
@@ -28,16 +28,16 @@ from tensorsleuth.data.tokens.roles import (
     Argument,
     find_roles,  # fmt: skip
 )
-from tensorsleuth.data.tokens.setting import Setting
+from tensorsleuth.data.tokens.settings import TokenSettings
 
-ROWS = 8192  # of a structure that are looked at together
+ROWS_PER_BLOCK = 8192  # of a structure that are looked at together
 
 
-class StructureSource(Facts):
+class StructureSource(SourceBase):
     """Arrays, tensors, lists of lists, in dicts and tuples."""
 
     def __init__(self, structure: Any, named: Mapping[str, Any]) -> None:
-        leaves = {name: leaf for name, leaf, _ in parts(_unlisted(structure))} | dict(named)
+        leaves = {name: leaf for name, leaf, _ in named_leaves(_unlisted(structure))} | dict(named)
         self._pieces = {name: _piece(name, leaf) for name, leaf in leaves.items() if leaf is not None}
         if not self._pieces:
             raise SleuthError("there is nothing in the batch: no array in it. Pass ids, or a dict with input_ids.")
@@ -46,12 +46,12 @@ class StructureSource(Facts):
 
     def blocks(self) -> Iterator[Block]:
         rows = self.rows or 0
-        if any(piece.ragged or not piece.shape for piece in self._pieces.values()) or rows <= ROWS:
+        if any(piece.ragged or not piece.shape for piece in self._pieces.values()) or rows <= ROWS_PER_BLOCK:
             yield Block(0, self._pieces, count=rows)
             return
-        for start in range(0, rows, ROWS):
+        for start in range(0, rows, ROWS_PER_BLOCK):
             cut = {
-                name: Piece(piece.array[start : start + ROWS], piece.shape, start, piece.dtype)
+                name: Piece(piece.array[start : start + ROWS_PER_BLOCK], piece.shape, start, piece.dtype)
                 for name, piece in self._pieces.items()
             }
             yield Block(start, cut)
@@ -90,42 +90,42 @@ def _rows(piece: Piece) -> int:
     return len(piece.array)
 
 
-def source_of(data: Any, **named: Any) -> Any:
+def token_source(data: Any, **named: Any) -> Any:
     """Return the reader: for files and data sets that of `Schema.check`, for structures the one here."""
     reads = isinstance(data, (str, PathLike)) or type(data).__module__.startswith("pandas")
     if reads or (hasattr(data, "element_spec") or hasattr(data, "on_epoch_end")):
         source = open_source(data)
-        if hasattr(source, "batched") and all(_is_row(column) for column in source.columns):
+        if hasattr(source, "batched") and all(_is_single_sample(column) for column in source.columns):
             source.batched = False
         return source
     return StructureSource(data, {name: one for name, one in named.items() if one is not None})
 
 
-def _is_row(column: Column) -> bool:
+def _is_single_sample(column: Column) -> bool:
     """Return whether it may be of a single sample: numbers without a dimension of rows, where ids have two."""
     return column.dtype != "string" and column.shape is not None and len(column.shape) < 2
 
 
-class Maker:
+class BatchMaker:
     """Makes batches of the blocks of a source. Roles are found in the first and stay."""
 
-    def __init__(self, setting: Setting, roles: Mapping[str, str] | None = None) -> None:
-        self.setting = setting
+    def __init__(self, token_settings: TokenSettings, roles: Mapping[str, str] | None = None) -> None:
+        self.setting = token_settings
         self.roles: dict[str, str] = dict(roles or {})
 
-    def batch(self, part: str, block: Block) -> Batch:
+    def batch(self, part: str, block: Block) -> TokenBatch:
         grids = {name: grid_of(piece, block.rows) for name, piece in block.pieces.items()}
         if not self.roles:
             arguments = [Argument(name, grid.values) for name, grid in grids.items()]
             self.roles = find_roles(arguments)
-        named = {role: Named(name, grids[name]) for name, role in self.roles.items() if name in grids}
+        named = {role: NamedGrid(name, grids[name]) for name, role in self.roles.items() if name in grids}
         if IDS in named and named[IDS].values.ndim == 1 and not named[IDS].grid.text:
-            named = {role: Named(one.name, _as_row(one.grid)) for role, one in named.items()}
-        texts = [Named(name, grid) for name, grid in grids.items() if grid.text]
+            named = {role: NamedGrid(one.name, _as_row(one.grid)) for role, one in named.items()}
+        texts = [NamedGrid(name, grid) for name, grid in grids.items() if grid.text]
         beside = {role: named[role] for role in (SEGMENTS, POSITIONS) if role in named}
-        return Batch(part, block.start, self._streams(named, block.start), texts, beside, block.rows)
+        return TokenBatch(part, block.start, self._streams(named, block.start), texts, beside, block.rows)
 
-    def _streams(self, named: dict[str, Named], start: int) -> list[Stream]:
+    def _streams(self, named: dict[str, NamedGrid], start: int) -> list[TokenStream]:
         """The labels belong to what the decoder reads, where there is one."""
         streams = []
         decodes = DECODER_IDS in named
@@ -133,14 +133,14 @@ class Maker:
             if ids in named and not named[ids].grid.text:
                 labels, weights = (named.get(role) if last else None for role in (LABELS, WEIGHTS))
                 streams.append(
-                    Stream(named[ids], self.setting, start, named.get(mask), labels, weights, decodes and last)
+                    TokenStream(named[ids], self.setting, start, named.get(mask), labels, weights, decodes and last)
                 )
         return streams
 
 
 def _as_row(grid: Grid) -> Grid:
     """A single sequence is a batch of one."""
-    return Grid(grid.values[None], None if grid.there is None else grid.there[None], (1, *grid.shape), grid.dtype)
+    return Grid(grid.values[None], None if grid.present is None else grid.present[None], (1, *grid.shape), grid.dtype)
 
 
 def nothing_to_check(title: str, columns: Any) -> SleuthError:

@@ -16,7 +16,7 @@ IDS, MASK, LABELS, WEIGHTS = "ids", "mask", "labels", "weights"
 DECODER_IDS, DECODER_MASK = "decoder_ids", "decoder_mask"
 SEGMENTS, POSITIONS, TEXT = "segments", "positions", "text"
 
-NAMED = {
+NAMES_OF_ROLE = {
     IDS: (
         "input_ids", "token_ids", "encoder_input_ids", "encoder_token_ids", "input_word_ids", "input_tokens", "tokens",
         "ids",
@@ -30,19 +30,19 @@ NAMED = {
     POSITIONS: ("position_ids", "positions"),
 }  # fmt: skip
 # Names of what tokenizers and models also have, which is none of the above though it may look so.
-OTHERS = {
+OTHER_NAMES = {
     "special_tokens_mask", "global_attention_mask", "head_mask", "decoder_head_mask", "mask_positions", "mask_ids",
     "mask_weights", "length", "lengths", "offset_mapping", "overflow_to_sample_mapping", "word_ids", "idx", "id",
     "index",
 }  # fmt: skip
-_BY_NAME = {name: role for role, names in NAMED.items() for name in names}
+_BY_NAME = {name: role for role, names in NAMES_OF_ROLE.items() for name in names}
 # Ops that give away what they take; the first that fits counts.
-TAKEN_BY = {
+CONSUMERS_OF_ROLE = {
     LABELS: ("SparseSoftmaxCrossEntropyWithLogits",),
     IDS: ("ResourceGather", "GatherV2", "Gather", "StringToHashBucketFast"),
     MASK: ("Select", "SelectV2", "LogicalAnd", "LogicalNot", "BooleanMask"),
 }
-AFTER_CAST = ("AddV2", "Sub", "Mul")  # of a mask that is made a number and added: (1 - mask) * -1e9
+AFTER_CAST_OPS = ("AddV2", "Sub", "Mul")  # of a mask that is made a number and added: (1 - mask) * -1e9
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Argument:
     vocabulary: int | None = None  # rows of the variable that it is looked up in
 
     @property
-    def end(self) -> str:
+    def last_name(self) -> str:
         """The last part of a path of names, without the number that TensorFlow puts behind."""
         return self.name.rpartition("/")[2].partition(":")[0].lower()
 
@@ -63,7 +63,12 @@ class Argument:
 def find_roles(arguments: Sequence[Argument]) -> dict[str, str]:
     """The role of each that has one, by name. There is at most one of each."""
     found: dict[str, str] = {}
-    for judge in (_named, _taken, _valued, _valued):  # what is beside the ids, once these are known
+    for judge in (
+        _role_by_name,
+        _role_by_consumers,
+        _role_by_values,
+        _role_by_values,
+    ):  # what is beside the ids, once these are known
         for one in arguments:
             if one.name not in found:
                 role = judge(one, found, arguments)
@@ -78,27 +83,27 @@ def vocabulary_size(arguments: Iterable[Argument], found: dict[str, str]) -> int
     return max(sizes, default=None)
 
 
-def _named(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:
-    return _BY_NAME.get(one.end)
+def _role_by_name(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:
+    return _BY_NAME.get(one.last_name)
 
 
-def _taken(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:
+def _role_by_consumers(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:
     if one.array.dtype.kind not in "iub":
         return None
-    for role, ops in TAKEN_BY.items():
+    for role, ops in CONSUMERS_OF_ROLE.items():
         if any(op in ops for op in one.consumers) and not (
             role == IDS and one.vocabulary is not None and one.vocabulary <= 4
         ):
             return role
-    return MASK if _binary(one.array) and any(op in AFTER_CAST for op in one.consumers) else None
+    return MASK if _binary(one.array) and any(op in AFTER_CAST_OPS for op in one.consumers) else None
 
 
-def _valued(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:
+def _role_by_values(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:
     """By what is in it: integers in rows are ids, 0 and 1 of the same shape a mask, one number a row a label."""
     array, ids = one.array, next((other.array for other in all_ if found.get(other.name) == IDS), None)
     if array.dtype.kind in "OUST":
         return TEXT
-    if one.end in OTHERS:
+    if one.last_name in OTHER_NAMES:
         return None
     if ids is not None and array.shape == ids.shape and _binary(array):
         return MASK

@@ -10,11 +10,11 @@ import numpy.typing as npt
 from tensorsleuth.data.tokens.padding import Marks
 
 OFFSETS = (0, 1, 2, -1)  # label t is the id at t + offset
-NEEDED = 8  # positions to tell by
-AGREE = 0.95
+MIN_POSITIONS = 8  # positions to tell by
+MIN_AGREEMENT = 0.95
 
 
-class Agreement:
+class ShiftAgreement:
     """The number of times that label t is the id at t + offset, for a few offsets, over all batches."""
 
     def __init__(self) -> None:
@@ -37,11 +37,11 @@ class Agreement:
     def offset(self) -> int | None:
         """By how much they are moved: the first that holds; None where they are something else, or too few."""
         for offset in OFFSETS:
-            if self.total[offset] >= NEEDED and self.same[offset] >= AGREE * self.total[offset]:
+            if self.total[offset] >= MIN_POSITIONS and self.same[offset] >= MIN_AGREEMENT * self.total[offset]:
                 return offset
         return None
 
     @property
-    def unclear(self) -> bool:
+    def is_ambiguous(self) -> bool:
         """Do several hold, as in rows of one token."""
-        return sum(self.total[one] > 0 and self.same[one] >= AGREE * self.total[one] for one in OFFSETS) > 1
+        return sum(self.total[one] > 0 and self.same[one] >= MIN_AGREEMENT * self.total[one] for one in OFFSETS) > 1

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.data.tokens.vocabulary import SPECIALS, Vocabulary, of_size, of_tokens
+from tensorsleuth.data.tokens.vocabulary import SPECIALS, Vocabulary, vocabulary_of_size, vocabulary_of_tokens
 from tensorsleuth.data.tokens.vocabulary_file import read_vocabulary
 
 # What keras-hub calls them.
-ALSO = {"bos": "start", "eos": "end"}
-ENDLESS = 1_000_000  # Hugging Face writes a number with 30 digits where there is no limit
+KERAS_HUB_NAMES = {"bos": "start", "eos": "end"}
+NO_MAX_LENGTH = 1_000_000  # Hugging Face writes a number with 30 digits where there is no limit
 
 
 def vocabulary_of(tokenizer: Any, vocabulary: Any = None) -> Vocabulary:
@@ -41,11 +41,11 @@ def _vocabulary(source: Any) -> Vocabulary:
     if isinstance(source, (str, PathLike)):
         return read_vocabulary(Path(source))
     if isinstance(source, Integral):
-        return of_size(int(source))
+        return vocabulary_of_size(int(source))
     if isinstance(source, (Mapping, list, tuple)):
-        return of_tokens(source)
+        return vocabulary_of_tokens(source)
     if callable(getattr(source, "get_vocabulary", None)) and not hasattr(source, "pad_token_id"):
-        return of_tokens([str(word) for word in source.get_vocabulary()], type(source).__name__)
+        return vocabulary_of_tokens([str(word) for word in source.get_vocabulary()], type(source).__name__)
     size = _size(source)
     if size is None:
         raise SleuthError(
@@ -74,7 +74,7 @@ def _called(owner: Any, name: str) -> Any:
 def _specials(tokenizer: Any) -> dict[str, int]:
     found: dict[str, int] = {}
     for special in SPECIALS:
-        for name in (special, ALSO.get(special, special)):
+        for name in (special, KERAS_HUB_NAMES.get(special, special)):
             number = getattr(tokenizer, f"{name}_token_id", None)
             if isinstance(number, Integral):
                 found.setdefault(special, int(number))
@@ -84,7 +84,7 @@ def _specials(tokenizer: Any) -> dict[str, int]:
 def _max_length(tokenizer: Any) -> int | None:
     for name in ("model_max_length", "sequence_length"):
         length = getattr(tokenizer, name, None)
-        if isinstance(length, Integral) and 0 < int(length) < ENDLESS:
+        if isinstance(length, Integral) and 0 < int(length) < NO_MAX_LENGTH:
             return int(length)
     return None
 

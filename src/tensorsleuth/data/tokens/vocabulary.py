@@ -10,7 +10,7 @@ from tensorsleuth.core.errors import SleuthError
 
 SPECIALS = ("pad", "bos", "cls", "eos", "sep", "mask", "unk")
 # What tokenizers write for them, where only a list of tokens is given.
-WRITTEN = {
+SPECIAL_SPELLINGS = {
     "pad": ("[PAD]", "<pad>", "<|pad|>", ""),
     "bos": ("<s>", "<bos>", "[BOS]", "[START]", "<start>", "<sos>", "<|begin_of_text|>", "<|endoftext|>"),
     "cls": ("[CLS]",),
@@ -35,17 +35,17 @@ class Vocabulary:
         return self.specials.get(special)
 
     @property
-    def starts(self) -> int | None:
+    def start_id(self) -> int | None:
         """Return the token that every sample begins with."""
         return self["cls"] if self["cls"] is not None else self["bos"]
 
     @property
-    def ends(self) -> int | None:
+    def end_id(self) -> int | None:
         """Return the token that every sample ends with."""
         return self["eos"] if self["eos"] is not None and self["cls"] is None else _first(self["sep"], self["eos"])
 
     @property
-    def worded(self) -> bool:
+    def has_words(self) -> bool:
         return self._word is not None
 
     def word(self, number: int) -> str:
@@ -58,7 +58,7 @@ class Vocabulary:
             found = None
         return found if found else f"<{number}>"
 
-    def known_by(self, **specials: int | None) -> Vocabulary:
+    def with_specials(self, **specials: int | None) -> Vocabulary:
         """Return the vocabulary with the user's special ids."""
         said = {name: number for name, number in specials.items() if number is not None}
         return replace(self, specials={**self.specials, **said})
@@ -68,20 +68,23 @@ def _first(*ids: int | None) -> int | None:
     return next((one for one in ids if one is not None), None)
 
 
-def of_size(size: int) -> Vocabulary:
+def vocabulary_of_size(size: int) -> Vocabulary:
     if size < 1:
         raise SleuthError(f"vocabulary={size}: it is how many ids there are, 1 or more.")
     return Vocabulary(size)
 
 
-def of_tokens(tokens: Sequence[str] | Mapping[Any, Any], name: str = "") -> Vocabulary:
+def vocabulary_of_tokens(tokens: Sequence[str] | Mapping[Any, Any], name: str = "") -> Vocabulary:
     """From a list, where the place is the id, or a dict, of ids by token or of tokens by id."""
     words = _by_id(tokens)
     if not words:
         raise SleuthError(f"the vocabulary{f' {name}' if name else ''} has no tokens: a list of them, or ids by token.")
     numbers = {word: number for number, word in words.items()}
     specials = {
-        special: numbers[word] for special in SPECIALS for word in reversed(WRITTEN[special]) if word in numbers
+        special: numbers[word]
+        for special in SPECIALS
+        for word in reversed(SPECIAL_SPELLINGS[special])
+        if word in numbers
     }
     if "<s>" in numbers and "<mask>" in numbers:  # as RoBERTa has it
         specials["cls"], specials["sep"] = numbers["<s>"], numbers.get("</s>", numbers["<s>"])

@@ -6,26 +6,26 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.data.readers.trouble import bad_file, read_errors
-from tensorsleuth.data.tokens.vocabulary import Vocabulary, of_size, of_tokens
+from tensorsleuth.data.readers.file_errors import bad_file, read_errors
+from tensorsleuth.data.tokens.vocabulary import Vocabulary, vocabulary_of_size, vocabulary_of_tokens
 
-FORMS = "A token a line (vocab.txt, .vocab), a dict of ids by token (vocab.json), or a tokenizer.json."
+FILE_FORMS = "A token a line (vocab.txt, .vocab), a dict of ids by token (vocab.json), or a tokenizer.json."
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
     """From a file; a number is a size, not a name."""
     if str(path).isdigit() and not path.exists():
-        return of_size(int(str(path)))
+        return vocabulary_of_size(int(str(path)))
     if not path.exists():
         raise bad_file(path, "is not there", "--vocab takes a file of tokens, or how many ids there are.")
     if path.is_dir():
-        raise bad_file(path, "is a folder", f"Name a file in it. {FORMS}")
+        raise bad_file(path, "is a folder", f"Name a file in it. {FILE_FORMS}")
     with read_errors(path):
         text = path.read_text("utf-8")
         tokens = _of_json(path, text) if path.suffix.lower() == ".json" else _lines(text)
     if not tokens:
-        raise bad_file(path, "has no tokens", FORMS)
-    return of_tokens(tokens, path.name)
+        raise bad_file(path, "has no tokens", FILE_FORMS)
+    return vocabulary_of_tokens(tokens, path.name)
 
 
 def _lines(text: str) -> list[str]:
@@ -40,12 +40,12 @@ def _of_json(path: Path, text: str) -> Any:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise bad_file(path, f"is not JSON ({error})", FORMS) from error
+        raise bad_file(path, f"is not JSON ({error})", FILE_FORMS) from error
     model = found.get("model") if isinstance(found, dict) else None
     if isinstance(model, dict) and "vocab" in model:
         return _of_tokenizer(model["vocab"], found.get("added_tokens") or ())
     if not isinstance(found, (dict, list)):
-        raise bad_file(path, "holds no vocabulary", FORMS)
+        raise bad_file(path, "holds no vocabulary", FILE_FORMS)
     return found
 
 

@@ -9,154 +9,160 @@ from typing import NamedTuple
 import numpy as np
 
 from tensorsleuth.core.catalog import Frame, Node
-from tensorsleuth.diagnose.graph.constant_folding import folded
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.trace.series.attention import Attention
+from tensorsleuth.diagnose.graph.constant_folding import fold_constants
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.trace.series.attention import AttentionSeries
 
-PRODUCTS = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum"])
-SCALES = frozenset(["Mul", "RealDiv", "Div", "DivNoNan"])
-MASKS = frozenset(["AddV2", "Add", "Sub", "SelectV2", "Select", "Cast", "Identity", "BiasAdd"])
-ALONG = frozenset(["Identity", "IdentityN", "Cast", "StopGradient", "EnsureShape", "Snapshot"])
-PARTS = frozenset(["Split", "SplitV", "StridedSlice", "Slice", "Unpack", "ConcatV2"])  # q, k and v out of one product
-FAR = 12  # ops
-MOST_LOOKS = 8
-ANYWHERE = 0  # in the place of an axis, which is counted from the end: it is not known any more
+BATCH_PRODUCTS = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum"])
+SCALING_OPS = frozenset(["Mul", "RealDiv", "Div", "DivNoNan"])
+MASKING_OPS = frozenset(["AddV2", "Add", "Sub", "SelectV2", "Select", "Cast", "Identity", "BiasAdd"])
+PASS_THROUGH = frozenset(["Identity", "IdentityN", "Cast", "StopGradient", "EnsureShape", "Snapshot"])
+SLICING_OPS = frozenset(
+    ["Split", "SplitV", "StridedSlice", "Slice", "Unpack", "ConcatV2"]
+)  # q, k and v out of one product
+MAX_HOPS_TO_SOFTMAX = 12  # ops
+MAX_SAMPLES = 8
+UNKNOWN_AXIS = 0  # in the place of an axis, which is counted from the end: it is not known any more
 
 
-class Taking(NamedTuple):
+class WeightedSum(NamedTuple):
     """A product that takes the weights of an attention; axes of these are counted from the end."""
 
-    spot: Spot
-    one: int  # the axis along which weights sum to one
-    summed: int  # the axis that it sums over
-    queries: int  # the axis that is only the weights', and stays
+    op_node: OpNode
+    softmax_axis: int  # the axis along which weights sum to one
+    summed_axis: int  # the axis that it sums over
+    query_axis: int  # the axis that is only the weights', and stays
 
     @property
-    def is_right(self) -> bool:
+    def sums_over_keys(self) -> bool:
         """Does it sum over what the softmax made sum to one; of an axis that was put together with others it may."""
-        return self.one in (self.summed, ANYWHERE)
+        return self.softmax_axis in (self.summed_axis, UNKNOWN_AXIS)
 
 
 @dataclass(frozen=True)
-class Attending:
+class AttentionOps:
     """One softmax, with what stands before and behind it."""
 
-    softmax: Spot
-    scores: Spot  # the product before it
-    passed: frozenset[str]  # types of the ops between them
-    products: tuple[Taking, ...]  # that take its weights
+    softmax: OpNode
+    scores: OpNode  # the product before it
+    types_between: frozenset[str]  # types of the ops between them
+    weighted_sums: tuple[WeightedSum, ...]  # that take its weights
 
     @property
     def name(self) -> str:
         """Return the name of the op that computes the weights."""
-        return self.softmax.described.name if self.softmax.described is not None else ""
+        return self.softmax.graph_node.name if self.softmax.graph_node is not None else ""
 
 
-def attention_of(training: Training) -> Iterator[Attending]:
+def find_attention(training_graph: TrainingGraph) -> Iterator[AttentionOps]:
     """All attention in the functions that train."""
-    for softmax in training.forward(("Softmax",)):
-        scores, passed = _scores(training, softmax)
-        products = tuple(_products(training, softmax)) if scores is not None else ()
+    for softmax in training_graph.forward_ops(("Softmax",)):
+        scores, passed = _scores(training_graph, softmax)
+        products = tuple(_weighted_sums(training_graph, softmax)) if scores is not None else ()
         if scores is not None and products:
-            yield Attending(softmax, scores, frozenset(passed), products)
+            yield AttentionOps(softmax, scores, frozenset(passed), products)
 
 
-def seen_in_graph(training: Training, seen: Attention) -> Attending | None:
+def find_in_graph(training_graph: TrainingGraph, seen: AttentionSeries) -> AttentionOps | None:
     """Return the recorded attention as it is in the graph; None if only a replay showed it."""
-    named = ((one, one.softmax.described) for one in attention_of(training))
+    named = ((one, one.softmax.graph_node) for one in find_attention(training_graph))
     return next((one for one, node in named if node is not None and node.name == seen.op), None)
 
 
-def some_looks(seen: Attention) -> list[int]:
+def sample_indexes(seen: AttentionSeries) -> list[int]:
     """A few looks, the first and the last among them: weights of a long run are more than memory should hold."""
-    return sorted({round(at) for at in np.linspace(0, len(seen) - 1, MOST_LOOKS)}) if len(seen) else []
+    return sorted({round(at) for at in np.linspace(0, len(seen) - 1, MAX_SAMPLES)}) if len(seen) else []
 
 
-def line_of(training: Training, seen: Attention) -> Frame | None:
+def attention_line(training_graph: TrainingGraph, seen: AttentionSeries) -> Frame | None:
     """The user's line of an attention."""
-    one = seen_in_graph(training, seen)
-    frame = training.frame(one.softmax) if one is not None else None
+    one = find_in_graph(training_graph, seen)
+    frame = training_graph.frame(one.softmax) if one is not None else None
     return frame or (Frame(seen.file, seen.line, "") if seen.file and seen.line else None)
 
 
-def is_scaled(training: Training, scores: Spot) -> bool:
+def is_scaled(training_graph: TrainingGraph, scores: OpNode) -> bool:
     """Is what goes into the scores multiplied, divided or normalised on its way from the weights that made it."""
     level, seen = [scores], {scores}
-    for _ in range(FAR):
-        sources = {one for spot in level for slot in training.around.inputs(spot) for one in slot} - seen
-        if any(one.type not in MASKS | PARTS and not _is_projection(training, one) for one in sources):
+    for _ in range(MAX_HOPS_TO_SOFTMAX):
+        sources = {one for spot in level for slot in training_graph.neighbours.input_ops(spot) for one in slot} - seen
+        if any(
+            one.type not in MASKING_OPS | SLICING_OPS and not _is_projection(training_graph, one) for one in sources
+        ):
             return True
         seen |= sources
-        level = [one for one in sources if one.type in MASKS | PARTS]
+        level = [one for one in sources if one.type in MASKING_OPS | SLICING_OPS]
     return False
 
 
-def _is_projection(training: Training, spot: Spot) -> bool:
-    return spot.type == "Const" or spot.type == "ReadVariableOp" or training.takes_weights(spot)
+def _is_projection(training_graph: TrainingGraph, op_node: OpNode) -> bool:
+    return op_node.type == "Const" or op_node.type == "ReadVariableOp" or training_graph.takes_weights(op_node)
 
 
-def _scores(training: Training, softmax: Spot) -> tuple[Spot | None, set[str]]:
+def _scores(training_graph: TrainingGraph, softmax: OpNode) -> tuple[OpNode | None, set[str]]:
     """The product of data with data that a softmax is taken of, and what is done to it between."""
     level, passed = [softmax], set[str]()
-    for _ in range(FAR):
-        sources = [one for spot in level for slot in training.around.inputs(spot) for one in slot]
-        found = next((one for one in sources if one.type in PRODUCTS and not training.takes_weights(one)), None)
+    for _ in range(MAX_HOPS_TO_SOFTMAX):
+        sources = [one for spot in level for slot in training_graph.neighbours.input_ops(spot) for one in slot]
+        found = next(
+            (one for one in sources if one.type in BATCH_PRODUCTS and not training_graph.takes_weights(one)), None
+        )
         if found is not None:
             return found, passed
-        level = [one for one in sources if one.type in MASKS | SCALES]
+        level = [one for one in sources if one.type in MASKING_OPS | SCALING_OPS]
         passed |= {one.type for one in level}
     return None, passed
 
 
-def _products(training: Training, softmax: Spot) -> Iterator[Taking]:
+def _weighted_sums(training_graph: TrainingGraph, softmax: OpNode) -> Iterator[WeightedSum]:
     """The products that take its weights, through transposes, casts and dropout."""
     function = softmax.function
     assert function is not None
-    level = [(softmax.node, -1)]  # a node, and which of its axes sums to one, counted from the end
-    for _ in range(FAR):
+    level = [(softmax.node_index, -1)]  # a node, and which of its axes sums to one, counted from the end
+    for _ in range(MAX_HOPS_TO_SOFTMAX):
         following = []
         for source, axis in level:
-            for number in training.moments.flow.users(function, source):
-                user = Spot(function.nodes[number].type, softmax.instance, function, number)
+            for number in training_graph.call_graphs.flow.consumers(function, source):
+                user = OpNode(function.nodes[number].type, softmax.instance, function, number)
                 slot = [at for at, _ in function.nodes[number].inputs].index(source)
                 if user.is_gradient:
                     continue
-                if user.type in PRODUCTS and not training.takes_weights(user):
-                    yield Taking(user, axis, *_axes(function.nodes[number], slot, axis))
-                moved = _axis_behind(user, axis)
+                if user.type in BATCH_PRODUCTS and not training_graph.takes_weights(user):
+                    yield WeightedSum(user, axis, *_product_axes(function.nodes[number], slot, axis))
+                moved = _axis_after(user, axis)
                 following += [(number, moved)] if moved is not None else []
         level = following
 
 
-def _axis_behind(user: Spot, axis: int) -> int | None:
+def _axis_after(user: OpNode, axis: int) -> int | None:
     """Return the axis in an op's output; None if the op does not pass weights on."""
     assert user.function is not None
-    node = user.function.nodes[user.node]
-    if node.type == "Reshape" or axis == ANYWHERE:
-        return ANYWHERE if node.type in ("Reshape", "Transpose") or _keeps(node) else None
-    return axis if _keeps(node) else _moved(folded(user.function, _order(user)), axis)
+    node = user.function.nodes[user.node_index]
+    if node.type == "Reshape" or axis == UNKNOWN_AXIS:
+        return UNKNOWN_AXIS if node.type in ("Reshape", "Transpose") or _keeps_axes(node) else None
+    return axis if _keeps_axes(node) else _transposed_axis(fold_constants(user.function, _transpose_order(user)), axis)
 
 
-def _keeps(node: Node) -> bool:
+def _keeps_axes(node: Node) -> bool:
     """Keras's Softmax also picks after it, so that a row of which all is masked has no weight at all."""
     picks = node.type in ("SelectV2", "Select")
-    return picks or node.type in ALONG or (node.type in ("Mul", "RealDiv") and "dropout" in node.name.lower())
+    return picks or node.type in PASS_THROUGH or (node.type in ("Mul", "RealDiv") and "dropout" in node.name.lower())
 
 
-def _order(spot: Spot) -> int:
+def _transpose_order(op_node: OpNode) -> int:
     """The node that says in which order a transpose puts the axes; -1 where it is none."""
-    node = spot.described
+    node = op_node.graph_node
     return node.inputs[1][0] if node is not None and node.type == "Transpose" else -1
 
 
-def _moved(order: list[int] | None, axis: int) -> int | None:
+def _transposed_axis(order: list[int] | None, axis: int) -> int | None:
     if order is None or sorted(order) != list(range(len(order))) or -axis > len(order):
         return None
     return order.index(axis + len(order)) - len(order)
 
 
-def _axes(node: Node, slot: int, axis: int) -> tuple[int, int]:
+def _product_axes(node: Node, slot: int, axis: int) -> tuple[int, int]:
     """Return two axes of the operand that holds the weights: the summed one, and the one that only they have."""
     if node.type != "Einsum":
         turned = node.attrs.get("adj_x" if slot == 0 else "adj_y") is True

@@ -6,100 +6,112 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tensorsleuth.analyze.attention.thresholds import MOST_AHEAD
-from tensorsleuth.analyze.attention.weight_shape import queries_ahead
+from tensorsleuth.analyze.attention.thresholds import MAX_PREFIX_SHARE
+from tensorsleuth.analyze.attention.weight_statistics import queries_ahead
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Function
 from tensorsleuth.core.dtypes import is_float
-from tensorsleuth.data.tokens.setting import Setting
-from tensorsleuth.data.tokens.shift import Agreement
-from tensorsleuth.diagnose.attention.attention_graph import Attending, attention_of
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.inputs.input_parts import Cut
-from tensorsleuth.diagnose.inputs.model_inputs import Given
-from tensorsleuth.diagnose.inputs.token_samples import Sequences
-from tensorsleuth.trace.dataflow.value_flow import Flow
-from tensorsleuth.trace.series.attention import Attention
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.data.tokens.settings import TokenSettings
+from tensorsleuth.data.tokens.shift import ShiftAgreement
+from tensorsleuth.diagnose.attention.attention_graph import AttentionOps, find_attention
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.inputs.input_parts import Slices
+from tensorsleuth.diagnose.inputs.model_inputs import ModelInputs
+from tensorsleuth.diagnose.inputs.token_samples import TokenSequences
+from tensorsleuth.trace.dataflow.value_flow import ValueFlow
+from tensorsleuth.trace.series.attention import AttentionSeries
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 
-IGNORED = Setting().ignore
-CAUSAL = 1e-3  # weight on later keys, at most
-MOVES = frozenset(["Roll", "Reverse", "ReverseV2"])
-JOINS = frozenset(["Pad", "PadV2", "MirrorPad", "ConcatV2", "TensorScatterUpdate"])
+IGNORED_LABEL = TokenSettings().ignore
+MAX_WEIGHT_AHEAD = 1e-3  # weight on later keys, at most
+SHIFTING_OPS = frozenset(["Roll", "Reverse", "ReverseV2"])
+JOINING_OPS = frozenset(["Pad", "PadV2", "MirrorPad", "ConcatV2", "TensorScatterUpdate"])
 
 
-def is_causal(given: Given, inside: Inside, one: Sequences) -> bool:
+def is_causal(model_inputs: ModelInputs, layer_statistics: LayerStatistics, one: TokenSequences) -> bool:
     """Does all attention of the function look back only, and does nothing move the ids on the way."""
-    ahead = weight_ahead(given, inside, one)
+    ahead = weight_ahead(model_inputs, layer_statistics, one)
     return (
         bool(ahead)
-        and max(float(part.max()) for _, part in ahead) <= CAUSAL
-        and not is_moved(one, given.training.moments.flow)
+        and max(float(part.max()) for _, part in ahead) <= MAX_WEIGHT_AHEAD
+        and not shifts_ids(one, model_inputs.training.call_graphs.flow)
     )
 
 
 def weight_ahead(
-    given: Given, inside: Inside, one: Sequences, only: Callable[[Attending], bool] = lambda each: True
-) -> list[tuple[Spot, Array]]:
+    model_inputs: ModelInputs,
+    layer_statistics: LayerStatistics,
+    one: TokenSequences,
+    only: Callable[[AttentionOps], bool] = lambda each: True,
+) -> list[tuple[OpNode, Array]]:
     """On keys after the query, a number a head, of each look at each attention of the function that reads the ids.
 
     Nothing where one of them is no attention of the tokens to each other.
     """
-    widths, found = {ids.shape[1] for ids in one.at.values()}, []
-    for softmax, attention in attention_over(given, inside, one, only):
+    widths, found = {ids.shape[1] for ids in one.ids_by_step.values()}, []
+    for softmax, attention in attention_to_ids(model_inputs, layer_statistics, one, only):
         if attention.rows != attention.columns or attention.columns not in widths:
             return []
-        looks = [look for look, step in enumerate(attention.steps) if int(step) in one.at]
+        looks = [look for look, step in enumerate(attention.steps) if int(step) in one.ids_by_step]
         seen = (attention.statistics(look).get("ahead") for look in looks)
         found += [(softmax, np.nan_to_num(part, nan=1.0)) for part in seen if part is not None and len(part)]
     return found
 
 
-def attention_over(
-    given: Given, inside: Inside, one: Sequences, only: Callable[[Attending], bool]
-) -> Iterator[tuple[Spot, Attention]]:
+def attention_to_ids(
+    model_inputs: ModelInputs,
+    layer_statistics: LayerStatistics,
+    one: TokenSequences,
+    only: Callable[[AttentionOps], bool],
+) -> Iterator[tuple[OpNode, AttentionSeries]]:
     """The attention of the function that reads the ids."""
-    training, by_op = given.training, {each.op: each for each in inside.attention}
-    for each in attention_of(training):
-        node = each.softmax.described
-        same = training.root_of(each.softmax) == training.root_of(one.lookup.spot)
+    training, by_op = model_inputs.training, {each.op: each for each in layer_statistics.attention}
+    for each in find_attention(training):
+        node = each.softmax.graph_node
+        same = training.root_id(each.softmax) == training.root_id(one.lookup.gather)
         if same and node is not None and node.name in by_op and only(each):
             yield each.softmax, by_op[node.name]
 
 
-def all_look_ahead(attention: Attention, one: Sequences) -> bool:
+def all_look_ahead(attention_series: AttentionSeries, one: TokenSequences) -> bool:
     """Do nearly all queries that have later tokens look at some: not only those of a prefix that is read whole."""
-    for look, step in enumerate(attention.steps):
-        kept, ids = attention.kept(look), one.at.get(int(step))
+    for look, step in enumerate(attention_series.steps):
+        kept, ids = attention_series.kept(look), one.ids_by_step.get(int(step))
         if kept is None or kept.scale != (1, 1) or ids is None or len(ids) < len(kept.weights):
             continue
-        share = queries_ahead(kept.weights, ids != one.padding if one.padding is not None else np.ones(ids.shape, bool))
-        if share is not None and share < MOST_AHEAD:
+        share = queries_ahead(
+            kept.weights, ids != one.padding_id if one.padding_id is not None else np.ones(ids.shape, bool)
+        )
+        if share is not None and share < MAX_PREFIX_SHARE:
             return False
     return True
 
 
-def moved_by(one: Sequences, labels: dict[int, Array], cut: Cut = ()) -> int | None:
+def label_shift(one: TokenSequences, labels: dict[int, Array], slices: Slices = ()) -> int | None:
     """Label t is the id at t + how many; None where they are something else, or several would do.
 
     `cut`: the positions that the loss is computed of.
     """
-    agreement = Agreement()
-    for step, ids in one.cut(cut).items():
+    shift_agreement = ShiftAgreement()
+    for step, ids in one.sliced(slices).items():
         if step in labels and labels[step].shape == ids.shape:
-            tokens = ids != one.padding if one.padding is not None else np.ones(ids.shape, bool)
-            agreement.add(ids, labels[step], tokens, tokens & (labels[step] != IGNORED))
-    return agreement.offset if not agreement.unclear else None
+            tokens = ids != one.padding_id if one.padding_id is not None else np.ones(ids.shape, bool)
+            shift_agreement.add(ids, labels[step], tokens, tokens & (labels[step] != IGNORED_LABEL))
+    return shift_agreement.offset if not shift_agreement.is_ambiguous else None
 
 
-def is_moved(one: Sequences, flow: Flow) -> bool:
+def shifts_ids(one: TokenSequences, value_flow: ValueFlow) -> bool:
     """Are ids, or what was looked up, moved inside of the model."""
-    function = one.lookup.spot.function
-    around = _before(function, one.lookup.spot.node) | _after(function, flow, one.lookup.spot.node) if function else ()
+    function = one.lookup.gather.function
+    around = (
+        _before(function, one.lookup.gather.node_index) | _after(function, value_flow, one.lookup.gather.node_index)
+        if function
+        else ()
+    )
     forward = [function.nodes[number] for number in around if function and function.nodes[number].forward is None]
     # Shapes are put together as well, of integers.
-    joined = any(node.type in JOINS and any(map(is_float, node.dtypes)) for node in forward)
-    return joined or any(node.type in MOVES for node in forward)
+    joined = any(node.type in JOINING_OPS and any(map(is_float, node.dtypes)) for node in forward)
+    return joined or any(node.type in SHIFTING_OPS for node in forward)
 
 
 def _before(function: Function, start: int) -> set[int]:
@@ -111,11 +123,11 @@ def _before(function: Function, start: int) -> set[int]:
     return seen
 
 
-def _after(function: Function, flow: Flow, start: int) -> set[int]:
+def _after(function: Function, value_flow: ValueFlow, start: int) -> set[int]:
     """Yield the consumers, without gradients, which are not recorded."""
     level, seen = [start], {start}
     while level:
-        users = {user for number in level for user in flow.users(function, number)}
+        users = {user for number in level for user in value_flow.consumers(function, number)}
         level = [user for user in users - seen if function.nodes[user].forward is None]
         seen |= users
     return seen

@@ -4,55 +4,58 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from tensorsleuth.diagnose.attention.attention_graph import Attending, attention_of
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.inputs.model_inputs import Given
-from tensorsleuth.diagnose.inputs.token_samples import Sequences, sequences_of
+from tensorsleuth.diagnose.attention.attention_graph import AttentionOps, find_attention
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.inputs.model_inputs import ModelInputs
+from tensorsleuth.diagnose.inputs.token_samples import TokenSequences, token_sequences
 from tensorsleuth.trace.process.process import ProcessTrace
 
-MOST = 20_000  # ops that are walked
-Names = frozenset[str]
+MAX_WALKED_OPS = 20_000  # ops that are walked
+SeriesNames = frozenset[str]
 
 
-class KeyTexts:
+class KeyInputs:
     """Asked about one process."""
 
     def __init__(self, process: ProcessTrace) -> None:
-        self.given = process.once(Given)
-        self.training = self.given.training
-        self.texts = sequences_of(self.given)
+        self.model_inputs = process.cached(ModelInputs)
+        self.training = self.model_inputs.training
+        self.sequences = token_sequences(self.model_inputs)
 
     @cached_property
-    def _sides(self) -> dict[Spot, tuple[Names, Names]]:
+    def _queries_and_keys(self) -> dict[OpNode, tuple[SeriesNames, SeriesNames]]:
         """Return for each attention, by its softmax, the sources of its queries and of its keys."""
-        return {one.softmax: self._reads(one) for one in attention_of(self.training)}
+        return {one.softmax: self._inputs_of(one) for one in find_attention(self.training)}
 
     @cached_property
-    def _read_whole(self) -> Names:
+    def _encoder_inputs(self) -> SeriesNames:
         """Texts that another attends to: those of an encoder."""
         return frozenset(
-            name for queries, keys in self._sides.values() if len(keys) == 1 and queries - keys for name in keys
+            name
+            for queries, keys in self._queries_and_keys.values()
+            if len(keys) == 1 and queries - keys
+            for name in keys
         )
 
-    def of(self, one: Attending) -> list[Sequences]:
+    def keys_of(self, one: AttentionOps) -> list[TokenSequences]:
         """The ids that its keys are: one text, unless the graph leaves it open."""
-        _, keys = self._sides.get(one.softmax, (frozenset(), frozenset()))
-        names = keys - self._read_whole or keys  # a decoder's states are made of both texts
-        return [text for text in self.texts if text.series.name in names]
+        _, keys = self._queries_and_keys.get(one.softmax, (frozenset(), frozenset()))
+        names = keys - self._encoder_inputs or keys  # a decoder's states are made of both texts
+        return [text for text in self.sequences if text.series.name in names]
 
-    def _reads(self, one: Attending) -> tuple[Names, Names]:
-        node = one.scores.described
+    def _inputs_of(self, one: AttentionOps) -> tuple[SeriesNames, SeriesNames]:
+        node = one.scores.graph_node
         keys = keys_slot(str(node.attrs.get("equation", ""))) if node is not None else 1
-        slots = self.training.around.inputs(one.scores)
+        slots = self.training.neighbours.input_ops(one.scores)
         sides = [slots[1 - keys], slots[keys]] if len(slots) == 2 else [[], []]
-        queries, read = (self._texts_before(side) for side in sides)
+        queries, read = (self._inputs_before(side) for side in sides)
         return queries, read
 
-    def _texts_before(self, start: list[Spot]) -> Names:
-        looked_up = {text.lookup.spot: text.series.name for text in self.texts}
+    def _inputs_before(self, start: list[OpNode]) -> SeriesNames:
+        looked_up = {text.lookup.gather: text.series.name for text in self.sequences}
         level, seen = start, set(start)
-        while level and len(seen) < MOST:
-            sources = {one for spot in level for slot in self.training.around.inputs(spot) for one in slot}
+        while level and len(seen) < MAX_WALKED_OPS:
+            sources = {one for spot in level for slot in self.training.neighbours.input_ops(spot) for one in slot}
             level = [one for one in sources if one not in seen]
             seen |= sources
         return frozenset(name for spot, name in looked_up.items() if spot in seen)

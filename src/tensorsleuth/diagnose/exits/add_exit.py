@@ -6,59 +6,59 @@ import os
 from dataclasses import replace
 
 from tensorsleuth.core.finding import Finding
-from tensorsleuth.core.last_moments import LastMoments
-from tensorsleuth.diagnose.exits.batch_that_fits import fits
-from tensorsleuth.diagnose.exits.end import End
+from tensorsleuth.core.run_end import RunEnd
 from tensorsleuth.diagnose.exits.failure import OUT_OF_MEMORY
-from tensorsleuth.diagnose.exits.kinds import explain
+from tensorsleuth.diagnose.exits.fitting_batch import describe_fitting_batch
+from tensorsleuth.diagnose.exits.kinds import explain_exit
+from tensorsleuth.diagnose.exits.process_exit import ProcessExit
 from tensorsleuth.trace.reader import Trace
 
-AROUND = 2
-BY_SOMEBODY = ("killed", "cut-short")
-_FULL = ("killed-out-of-memory", "aborted-out-of-memory")
-_CONTRADICTIONS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
+CONTEXT_LINES = 2
+KILL_CAUSES = ("killed", "cut-short")
+_OUT_OF_MEMORY_CAUSES = ("killed-out-of-memory", "aborted-out-of-memory")
+_CONTRADICTION_ERRORS = (LookupError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 
 
-def with_end(trace: Trace, found: list[Finding]) -> tuple[list[Finding], LastMoments | None, list[str]]:
+def add_exit_finding(trace: Trace, found: list[Finding]) -> tuple[list[Finding], RunEnd | None, list[str]]:
     """The findings with that of the end in front; all about the end; and what of it could not be told."""
     try:
-        return (*_with_end(trace, found), [])
-    except _CONTRADICTIONS as error:
+        return (*_add_exit_finding(trace, found), [])
+    except _CONTRADICTION_ERRORS as error:
         if os.environ.get("SLEUTH_DEBUG"):
             raise
         return found, None, [f"how the program ended: the trace contradicts itself ({error!r})"]
 
 
-def _with_end(trace: Trace, found: list[Finding]) -> tuple[list[Finding], LastMoments | None]:
-    end = End.of(trace)
-    if end is None or (end.alive and not end.hang):
+def _add_exit_finding(trace: Trace, found: list[Finding]) -> tuple[list[Finding], RunEnd | None]:
+    end = ProcessExit.of_trace(trace)
+    if end is None or (end.alive and not end.hang_notes):
         return found, None
-    told = explain(end)
+    told = explain_exit(end)
     if told is None or (told.cause == "exception" and any(one.severity == "error" for one in found)):
-        return found, _of_what_was_found(end, found)  # an exception follows from what was found
+        return found, _end_of_failure(end, found)  # an exception follows from what was found
     finding = end.finding(told)
     lines = end.process.catalogue.sources.get(finding.file or "", "").splitlines()
     line = finding.line or 0
-    numbers = range(max(1, line - AROUND), min(len(lines), line + AROUND) + 1) if line else range(0)
+    numbers = range(max(1, line - CONTEXT_LINES), min(len(lines), line + CONTEXT_LINES) + 1) if line else range(0)
     source = tuple((number, lines[number - 1]) for number in numbers)
     first = replace(finding, source=source, process=trace.processes.index(end.process))
-    moments = end.moments(told)
-    return _ranked(first, found), _with_fits(end, moments) if told.cause in _FULL else moments
+    moments = end.run_end(told)
+    return _ranked(first, found), _with_fitting_batch(end, moments) if told.cause in _OUT_OF_MEMORY_CAUSES else moments
 
 
-def _with_fits(end: End, moments: LastMoments) -> LastMoments:
-    return replace(moments, memory=replace(end.memory, fits=fits(end)))
+def _with_fitting_batch(process_exit: ProcessExit, moments: RunEnd) -> RunEnd:
+    return replace(moments, memory=replace(process_exit.memory, fits=describe_fitting_batch(process_exit)))
 
 
-def _of_what_was_found(end: End, found: list[Finding]) -> LastMoments:
+def _end_of_failure(process_exit: ProcessExit, found: list[Finding]) -> RunEnd:
     """Add the tensors in memory to a finding of an op that ran out of memory."""
-    moments = end.moments(None)
+    moments = process_exit.run_end(None)
     if not found or found[0].cause != OUT_OF_MEMORY or not moments.exit:
         return moments
-    return replace(_with_fits(end, moments), kind=OUT_OF_MEMORY, sentence=found[0].summary)
+    return replace(_with_fitting_batch(process_exit, moments), kind=OUT_OF_MEMORY, sentence=found[0].summary)
 
 
 def _ranked(end: Finding, found: list[Finding]) -> list[Finding]:
     """Return the findings with the end first, unless a program that went bad may have been killed for that."""
-    bad = [one for one in found if one.severity == "error"] if end.cause in BY_SOMEBODY else []
+    bad = [one for one in found if one.severity == "error"] if end.cause in KILL_CAUSES else []
     return [*bad, end, *found[len(bad) :]] if bad == found[: len(bad)] else [end, *found]

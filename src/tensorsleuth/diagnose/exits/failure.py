@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from tensorsleuth.core.catalog import Failure, Instance, Node, Site
-from tensorsleuth.core.error_text import MARKS
+from tensorsleuth.core.catalog import FailedCall, Instance, Node, Site
+from tensorsleuth.core.error_text import NODE_MARKS
 from tensorsleuth.core.finding import Evidence
 from tensorsleuth.core.layout.rows import CallKind
-from tensorsleuth.diagnose.exits.allocation import wanted
-from tensorsleuth.diagnose.exits.unrecorded_inputs import unseen_inputs
-from tensorsleuth.diagnose.graph.position_table import CAUSE as POSITIONS
-from tensorsleuth.diagnose.graph.position_table import beyond_positions
-from tensorsleuth.trace.dataflow.call_graph import Moments
-from tensorsleuth.trace.dataflow.observed import Observed
-from tensorsleuth.trace.process.layers import Layers
+from tensorsleuth.diagnose.exits.allocation import requested_tensor
+from tensorsleuth.diagnose.exits.unrecorded_inputs import unrecorded_inputs
+from tensorsleuth.diagnose.graph.position_table import POSITION_CAUSE as POSITIONS
+from tensorsleuth.diagnose.graph.position_table import position_overrun
+from tensorsleuth.trace.dataflow.call_graph import CallGraphs
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
+from tensorsleuth.trace.process.layers import LayerLookup
 from tensorsleuth.trace.process.process import ProcessTrace
 
-RECENT = 3  # calls at the end among which the one is that the program died of
-UNKNOWN = "tensorflow-error"
-LOST = "worker-lost"
+MAX_CALLS_AFTER = 3  # calls at the end among which the one is that the program died of
+UNKNOWN_ERROR = "tensorflow-error"
+WORKER_LOST = "worker-lost"
 OUT_OF_MEMORY = "out-of-memory"
-OF_BAD_VALUES = (UNKNOWN, "singular-matrix")  # errors that a NaN further up may have led to
-OF_AN_EXPECTATION = "tensorsleuth: violation "  # what stopped it is a finding of its own; see native/src/ops/expect.cc
-_ASSERTED = re.compile(
+MAY_FOLLOW_BAD_VALUE = (UNKNOWN_ERROR, "singular-matrix")  # errors that a NaN further up may have led to
+VIOLATION_MARK = "tensorsleuth: violation "  # what stopped it is a finding of its own; see native/src/ops/expect.cc
+_ASSERTION = re.compile(
     r"assertion failed: \[(?!Condition )(.+?)\](?= \[|\s|$)", re.S
 )  # what was to hold, before what was seen
 _TENSOR = re.compile(r" ?\(Tensor\(.*?dtype=\w+\)\)", re.S)
@@ -32,7 +32,7 @@ _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 
 
 @dataclass(frozen=True)
-class Kind:
+class ErrorKind:
     """A sort of error: what its message says, what it means, what to change."""
 
     pattern: re.Pattern[str]
@@ -41,12 +41,12 @@ class Kind:
     fix: str | None
 
 
-_KINDS = tuple(
-    Kind(re.compile(pattern, re.S), cause, words, fix)
+_ERROR_KINDS = tuple(
+    ErrorKind(re.compile(pattern, re.S), cause, words, fix)
     for pattern, cause, words, fix in (
         (r"Connection reset by peer|Connection refused|Socket closed|[Cc]ollective ops (is|are|has been) aborted|"
          r"failed to connect to all addresses|[Hh]eartbeat timeout|remote task|/job:\w+/.*(unavailable|UNAVAILABLE)",
-         LOST, "lost another worker",
+         WORKER_LOST, "lost another worker",
          "look at the worker that ended first: it was killed, ran out of memory or crashed"),
         (r"label value of .* outside the valid range|Received a label value", "label-out-of-range",
          "got a label outside the range of classes",
@@ -68,111 +68,117 @@ _KINDS = tuple(
          "got ids beyond the rows of its embedding",
          "after words were added to a tokenizer, model.resize_token_embeddings(len(tokenizer)); else use the tokenizer "
          "that the model was made with"),
-        (r"assertion failed:.*Condition x [<>]=? y did not hold", UNKNOWN, "failed an assertion",
+        (r"assertion failed:.*Condition x [<>]=? y did not hold", UNKNOWN_ERROR, "failed an assertion",
          None),
-        (r"Tensor had [-+]?(NaN|Inf)", UNKNOWN, "refused a value that is NaN or infinite", None),
+        (r"Tensor had [-+]?(NaN|Inf)", UNKNOWN_ERROR, "refused a value that is NaN or infinite", None),
         (r"[Ii]ncompatible|must be equal|should match|[Dd]imension|shape|rank|Matrix size", "shape-mismatch",
          "got shapes that do not fit together",
          "print the shapes that meet there; a batch, padding or axis is not what the op expects"),
     )
 )  # fmt: skip
-_OTHER = Kind(re.compile(""), UNKNOWN, "raised an error", None)
+_OTHER_ERROR = ErrorKind(re.compile(""), UNKNOWN_ERROR, "raised an error", None)
 
 
 @dataclass(frozen=True)
-class Death:
+class FatalError:
     """The error that ended the program."""
 
-    failure: Failure
-    kind: Kind
+    failure: FailedCall
+    kind: ErrorKind
     op: str
     name: str
     site: Site | None
     step: int | None
-    inputs: tuple[Observed, ...]
+    inputs: tuple[ObservedTensor, ...]
     layer: str | None = None
-    numbers: tuple[int | None, ...] = ()  # of the inputs: their places among the events
-    unseen: tuple[Evidence, ...] = ()  # inputs without rows, as far as something is known of them
+    event_indexes: tuple[int | None, ...] = ()  # of the inputs: their places among the events
+    unrecorded: tuple[Evidence, ...] = ()  # inputs without rows, as far as something is known of them
 
     @property
     def words(self) -> str:
         """Return what the op did; if memory ran out, with the allocation."""
-        return f"{self.kind.words} making {self.making}" if self.making else self.kind.words
+        return f"{self.kind.words} making {self.failed_allocation}" if self.failed_allocation else self.kind.words
 
     @property
-    def making(self) -> str | None:
+    def failed_allocation(self) -> str | None:
         """Return the allocation that failed, if memory ran out."""
-        return wanted(self.failure.message) if self.kind.cause == OUT_OF_MEMORY else None
+        return requested_tensor(self.failure.message) if self.kind.cause == OUT_OF_MEMORY else None
 
     @property
     def message(self) -> str:
         """The sentence of TensorFlow's message that says it."""
-        if self.making:
+        if self.failed_allocation:
             return "OOM when allocating it"
-        asserted = _ASSERTED.search(self.failure.message)
+        asserted = _ASSERTION.search(self.failure.message)
         if asserted is not None:
             return _TENSOR.sub("", asserted.group(1)).replace("\\'", "'")
-        lines = MARKS.sub("", self.failure.message.split("[[")[0]).strip().splitlines()
+        lines = NODE_MARKS.sub("", self.failure.message.split("[[")[0]).strip().splitlines()
         told = [line.strip() for line in lines if not line.startswith("The error could be from a previous operation")]
         return told[-1] if told else ""
 
 
-def kind_of(message: str) -> Kind:
+def error_kind(message: str) -> ErrorKind:
     """Return the kind of error that a message of TensorFlow's tells of."""
-    return next((kind for kind in _KINDS if kind.pattern.search(message)), _OTHER)
+    return next((kind for kind in _ERROR_KINDS if kind.pattern.search(message)), _OTHER_ERROR)
 
 
-def find_death(process: ProcessTrace, exit_code: int | None) -> Death | None:
+def find_fatal_error(process: ProcessTrace, exit_code: int | None) -> FatalError | None:
     """The TensorFlow error that the program, or a thread of it, died of; None where there is none."""
-    failures = [one for one in process.catalogue.failures if OF_AN_EXPECTATION not in one.message]
+    failures = [one for one in process.catalogue.failures if VIOLATION_MARK not in one.message]
     failure = (
-        failures[-1] if exit_code and failures and _is_last(process, failures[-1]) else _of_thread(process, failures)
+        failures[-1]
+        if exit_code and failures and _is_last(process, failures[-1])
+        else _thread_failure(process, failures)
     )
     if failure is None:
         return None
-    kind = kind_of(failure.message)
-    place = node_of(process, failure)
-    moments, layers = Moments(process), Layers(process.catalogue)
+    kind = error_kind(failure.message)
+    place = failing_node(process, failure)
+    moments, layers = CallGraphs(process), LayerLookup(process.catalogue)
     step = moments.calls.step(failure.call)
     if place is None:
         op = process.catalogue.eager.get(failure.op)
         site = process.catalogue.sites.get(op.site) if op is not None else None
         layer = layers.of_eager(op) if op is not None else None
         kind_of_op, name = (op.type, op.type) if op is not None else (failure.type, "?")
-        return Death(failure, _closer(kind, failure, (), moments), kind_of_op, name, site, step, (), layer)
+        return FatalError(failure, _more_specific(kind, failure, (), moments), kind_of_op, name, site, step, (), layer)
     instance, number, node = place
-    slots = moments.of_call(failure.call).slots_of(instance, number, None)
+    slots = moments.of_call(failure.call).node_inputs(instance, number, None)
     site = process.catalogue.sites.get(node.forward.site if node.forward is not None else node.site)
-    shown = [[one for one in slot[:1] if one.looked or one.constant] for slot in slots]
+    shown = [[one for one in slot[:1] if one.has_health or one.constant] for slot in slots]
     inputs = tuple(one for slot in shown for one in slot)
-    unseen = unseen_inputs(process, failure, instance, node, [bool(slot) for slot in shown])
+    unseen = unrecorded_inputs(process, failure, instance, node, [bool(slot) for slot in shown])
     layer = layers.of_node(process.catalogue.functions[instance.function], node)
-    numbers = tuple(moments.number(one) for one in inputs)
-    kind = _closer(kind, failure, inputs, moments)
-    return Death(failure, kind, node.type, node.name, site, step, inputs, layer, numbers, unseen)
+    numbers = tuple(moments.event_number(one) for one in inputs)
+    kind = _more_specific(kind, failure, inputs, moments)
+    return FatalError(failure, kind, node.type, node.name, site, step, inputs, layer, numbers, unseen)
 
 
-def _closer(kind: Kind, failure: Failure, inputs: tuple[Observed, ...], moments: Moments) -> Kind:
+def _more_specific(
+    error_kind: ErrorKind, failed_call: FailedCall, inputs: tuple[ObservedTensor, ...], call_graphs: CallGraphs
+) -> ErrorKind:
     """Return a more specific kind if the index is known."""
-    beyond = beyond_positions(failure, inputs, moments)
-    return replace(kind, cause=POSITIONS, words=beyond.words, fix=beyond.fix) if beyond is not None else kind
+    beyond = position_overrun(failed_call, inputs, call_graphs)
+    return (
+        replace(error_kind, cause=POSITIONS, words=beyond.words, fix=beyond.fix) if beyond is not None else error_kind
+    )
 
 
-def _of_thread(process: ProcessTrace, failures: list[Failure]) -> Failure | None:
+def _thread_failure(process: ProcessTrace, failed_calls: list[FailedCall]) -> FailedCall | None:
     """That which nobody in a thread caught: Python prints it, and the program goes on."""
     said = str(process.catalogue.meta.get("thread_died_of") or "")
-    return next((failure for failure in reversed(failures) if said and failure.message in said), None)
+    return next((failure for failure in reversed(failed_calls) if said and failure.message in said), None)
 
 
-def _is_last(process: ProcessTrace, failure: Failure) -> bool:
+def _is_last(process: ProcessTrace, failed_call: FailedCall) -> bool:
     calls = process.calls[process.calls["kind"] != CallKind.JOIN]
-    return len(calls) > 0 and int(calls["call"].max()) - failure.call <= RECENT
+    return len(calls) > 0 and int(calls["call"].max()) - failed_call.call <= MAX_CALLS_AFTER
 
 
-def node_of(process: ProcessTrace, failure: Failure) -> tuple[Instance, int, Node] | None:
+def failing_node(process: ProcessTrace, failed_call: FailedCall) -> tuple[Instance, int, Node] | None:
     """The node that the message names."""
     catalogue = process.catalogue
-    for name in _NODE.findall(failure.message):
+    for name in _NODE.findall(failed_call.message):
         for instance in reversed(catalogue.instances.values()):
             function = catalogue.functions.get(instance.function)
             for number, node in enumerate(function.nodes if function is not None else ()):

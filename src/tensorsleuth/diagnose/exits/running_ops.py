@@ -9,28 +9,28 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Function, Instance, Node
-from tensorsleuth.core.dtypes import Kind, dtype_of
+from tensorsleuth.core.dtypes import DTypeKind, dtype_of
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.ops.kinds import BRANCHES
-from tensorsleuth.trace.dataflow.call_graph import Moments
+from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.process.process import ProcessTrace
 
-MOST = 3  # that are told
-MOST_NODES = 50_000  # of a function that is looked through
-PYTHON = frozenset(["EagerPyFunc", "PyFunc", "PyFuncStateless"])
-WAITS = PYTHON | {"IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional", "QueueDequeueV2"}
-_NEVER_SEEN = frozenset(["ReadVariableOp", "VarHandleOp", "Const", "Placeholder", "NoOp", "ReadVariableXlaSplitND"])
+MAX_LISTED_OPS = 3  # that are told
+MAX_NODES = 50_000  # of a function that is looked through
+PYTHON_OPS = frozenset(["EagerPyFunc", "PyFunc", "PyFuncStateless"])
+WAITING_OPS = PYTHON_OPS | {"IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional", "QueueDequeueV2"}
+_NEVER_RECORDED = frozenset(["ReadVariableOp", "VarHandleOp", "Const", "Placeholder", "NoOp", "ReadVariableXlaSplitND"])
 
-Place = tuple[int, int]  # an instance, and a node of its function
+NodePlace = tuple[int, int]  # an instance, and a node of its function
 
 
-class UnderWay:
+class UnfinishedCall:
     """One call, which began and did not end."""
 
-    def __init__(self, moments: Moments, call: int, root: Instance) -> None:
-        self._moments = moments
-        self._process: ProcessTrace = moments.process
-        self._flow = moments.flow
+    def __init__(self, call_graphs: CallGraphs, call: int, root: Instance) -> None:
+        self._call_graphs = call_graphs
+        self._process: ProcessTrace = call_graphs.process
+        self._flow = call_graphs.flow
         self._call = call
         self._root = root
 
@@ -40,15 +40,15 @@ class UnderWay:
         `in_python`: a stack shows that the function had called Python.
         """
         left = [place for place in self._nodes if place not in self._done]
-        called = [place for place in left if self._at(place)[1].type in PYTHON] if in_python else []
+        called = [place for place in left if self._node_at(place)[1].type in PYTHON_OPS] if in_python else []
         waiting = called or [place for place in left if self._is_ready(place)]
-        before = self._earlier
+        before = self._earlier_events
         if before:  # what the optimiser took out has never had a row
             waiting = [
                 place for place in waiting if self._is_waiter(place) or self._output_in(place, before) is not None
             ]
         waiting.sort(key=self._rank, reverse=True)
-        return [(*self._at(place), self._output_in(place, before)) for place in waiting[:MOST]]
+        return [(*self._node_at(place), self._output_in(place, before)) for place in waiting[:MAX_LISTED_OPS]]
 
     @cached_property
     def _instances(self) -> list[Instance]:
@@ -62,30 +62,30 @@ class UnderWay:
         return found
 
     @cached_property
-    def _nodes(self) -> dict[Place, list[list[int]]]:
+    def _nodes(self) -> dict[NodePlace, list[list[int]]]:
         """The nodes that compute, each with the tensors that each input may come from."""
-        nodes: dict[Place, list[list[int]]] = {}
+        nodes: dict[NodePlace, list[list[int]]] = {}
         for instance in self._instances:
             for number, node in enumerate(self._function(instance).nodes):
-                if len(nodes) < MOST_NODES and self._computes(instance, number, node):
-                    slots = self._flow.slots(instance, number)
+                if len(nodes) < MAX_NODES and self._computes(instance, number, node):
+                    slots = self._flow.input_sources(instance, number)
                     nodes[instance.id, number] = [[one.tensor for one in slot if not one.earlier] for slot in slots]
         return nodes
 
     def _computes(self, instance: Instance, number: int, node: Node) -> bool:
-        return not self._flow.looked_into(instance, number) and node.type not in _NEVER_SEEN
+        return not self._flow.has_callees(instance, number) and node.type not in _NEVER_RECORDED
 
     def _function(self, instance: Instance) -> Function:
         return self._process.catalogue.functions[instance.function]
 
-    def _at(self, place: Place) -> tuple[Instance, Node]:
-        instance = self._process.catalogue.instances[place[0]]
-        return instance, self._function(instance).nodes[place[1]]
+    def _node_at(self, node_place: NodePlace) -> tuple[Instance, Node]:
+        instance = self._process.catalogue.instances[node_place[0]]
+        return instance, self._function(instance).nodes[node_place[1]]
 
     @cached_property
     def _times(self) -> dict[int, int]:
         """When each tensor of the call was seen, in the newest iteration of its loop."""
-        rows = self._moments.of_call(self._call).rows
+        rows = self._call_graphs.of_call(self._call).rows
         newest: dict[int, tuple[int, int]] = {}
         for tensor, iteration, time in zip(rows["tensor"].tolist(), rows["iteration"].tolist(), rows["time"].tolist()):
             newest[tensor] = max(newest.get(tensor, (-1, 0)), (iteration, time))
@@ -100,7 +100,7 @@ class UnderWay:
             if (owner := self._owner(tensor)) is not None and iteration == last[owner[0]]
         }
 
-    def _owner(self, tensor: int) -> Place | None:
+    def _owner(self, tensor: int) -> NodePlace | None:
         """The node that puts a tensor out; its number is −1 for an argument."""
         found = self._process.tensor(tensor)
         if found is None or found.instance is None or found.function is None:
@@ -108,7 +108,7 @@ class UnderWay:
         return found.instance.id, found.function.number(found.node) if found.node is not None else -1
 
     @cached_property
-    def _done(self) -> set[Place]:
+    def _done(self) -> set[NodePlace]:
         """Return the computed tensors: those recorded, or with a recorded consumer."""
         todo = [owner for tensor in self._times if (owner := self._owner(tensor)) is not None]
         done = set(todo)
@@ -120,34 +120,34 @@ class UnderWay:
                     todo.append(owner)
         return done
 
-    def _is_ready(self, place: Place) -> bool:
+    def _is_ready(self, node_place: NodePlace) -> bool:
         """Was there something in each of its inputs; and is it seen when it has run."""
-        if not self._is_waiter(place) and not self._is_seen(place):
+        if not self._is_waiter(node_place) and not self._is_recorded(node_place):
             return False
-        return all(any(self._is_there(tensor) for tensor in slot) or not slot for slot in self._nodes[place])
+        return all(any(self._is_available(tensor) for tensor in slot) or not slot for slot in self._nodes[node_place])
 
-    def _is_there(self, tensor: int, depth: int = 0) -> bool:
+    def _is_available(self, tensor: int, depth: int = 0) -> bool:
         owner = self._owner(tensor)
         if owner is None or owner[1] < 0 or owner in self._done or depth > 50:
             return True
         if owner not in self._nodes:  # a constant, a variable
             return True
-        if self._is_seen(owner) or self._is_waiter(owner):
+        if self._is_recorded(owner) or self._is_waiter(owner):
             return False
-        return all(any(self._is_there(one, depth + 1) for one in slot) or not slot for slot in self._nodes[owner])
+        return all(any(self._is_available(one, depth + 1) for one in slot) or not slot for slot in self._nodes[owner])
 
-    def _is_seen(self, place: Place) -> bool:
-        _, node = self._at(place)
-        return any(dtype_of(dtype).kind in (Kind.FLOAT, Kind.COMPLEX) for dtype in node.dtypes)
+    def _is_recorded(self, node_place: NodePlace) -> bool:
+        _, node = self._node_at(node_place)
+        return any(dtype_of(dtype).kind in (DTypeKind.FLOAT, DTypeKind.COMPLEX) for dtype in node.dtypes)
 
-    def _is_waiter(self, place: Place) -> bool:
-        return self._at(place)[1].type in WAITS
+    def _is_waiter(self, node_place: NodePlace) -> bool:
+        return self._node_at(node_place)[1].type in WAITING_OPS
 
-    def _rank(self, place: Place) -> tuple[bool, bool, int]:
+    def _rank(self, node_place: NodePlace) -> tuple[bool, bool, int]:
         """Python before all, for it is what crashes and hangs; branches that were not begun last; the newest inputs."""
-        instance, _ = self._at(place)
-        newest = max((self._newest(tensor) for slot in self._nodes[place] for tensor in slot), default=0)
-        return self._is_waiter(place) and self._is_seen(place), not self._in_idle_branch(instance), newest
+        instance, _ = self._node_at(node_place)
+        newest = max((self._newest(tensor) for slot in self._nodes[node_place] for tensor in slot), default=0)
+        return self._is_waiter(node_place) and self._is_recorded(node_place), not self._in_idle_branch(instance), newest
 
     def _newest(self, tensor: int, depth: int = 0) -> int:
         owner = self._owner(tensor)
@@ -162,20 +162,20 @@ class UnderWay:
         return not any(place[0] == instance.id for place in self._done)
 
     @cached_property
-    def _earlier(self) -> dict[int, int]:
+    def _earlier_events(self) -> dict[int, int]:
         """Places among the events of what the call of the same function before this one computed, by tensor."""
         calls = self._process.calls
         ops = [op.id for op in self._process.catalogue.eager.values() if op.instance == self._root.id]
         ended = calls[(calls["kind"] == CallKind.ENDED) & np.isin(calls["op"], ops) & (calls["call"] < self._call)]
         if not len(ended):
             return {}
-        places: Array = self._moments.of_call(int(ended["call"][-1])).places
+        places: Array = self._call_graphs.of_call(int(ended["call"][-1])).event_numbers
         return dict(zip(self._process.events["tensor"][places].tolist(), places.tolist(), strict=True))
 
-    def _output_in(self, place: Place, events: dict[int, int]) -> int | None:
-        instance, node = self._at(place)
+    def _output_in(self, node_place: NodePlace, events: dict[int, int]) -> int | None:
+        instance, node = self._node_at(node_place)
         return next(self._outputs(instance, node, events), None)
 
     def _outputs(self, instance: Instance, node: Node, events: dict[int, int]) -> Iterator[int]:
-        first = instance.first + node.first
+        first = instance.first_tensor + node.first_output
         yield from (events[tensor] for tensor in range(first, first + len(node.dtypes)) if tensor in events)

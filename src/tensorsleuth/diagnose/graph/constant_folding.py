@@ -13,7 +13,7 @@ Numbers = list[int]
 ShapeOf = Callable[[int], tuple[int, ...] | None]  # of what a node puts out, where that was seen
 
 
-def folded(function: Function, node: int, depth: int = 0, shape_of: ShapeOf | None = None) -> Numbers | None:
+def fold_constants(function: Function, node: int, depth: int = 0, shape_of: ShapeOf | None = None) -> Numbers | None:
     """The numbers that a node puts out; None where they are not known before it runs."""
     if node < 0 or depth > MAX_DEPTH:
         return None
@@ -23,16 +23,16 @@ def folded(function: Function, node: int, depth: int = 0, shape_of: ShapeOf | No
     if described.type == "Shape":
         sizes = shape_of(described.inputs[0][0]) if shape_of is not None else None
         return list(sizes) if sizes is not None else None
-    compute = _OPS.get(described.type)
+    compute = _FOLDABLE_OPS.get(described.type)
     takes = described.inputs if compute is not None or described.type == "StridedSlice" else ()
-    given = [folded(function, source, depth + 1, shape_of) for source, _ in takes]
+    given = [fold_constants(function, source, depth + 1, shape_of) for source, _ in takes]
     known = [one for one in given if one is not None]
     if len(known) != len(given) or not known:
         return None
-    return compute(known) if compute is not None else _cut(described, known)
+    return compute(known) if compute is not None else _strided_slice(described, known)
 
 
-def _cut(node: Node, given: list[Numbers]) -> Numbers | None:
+def _strided_slice(node: Node, given: list[Numbers]) -> Numbers | None:
     """A slice of a list, or one of its numbers."""
     numbers, begin, end, stride = given if len(given) == 4 else ([], [], [], [])
     if len(begin) != 1 or len(end) != 1 or len(stride) != 1 or not stride[0]:
@@ -57,7 +57,7 @@ def _range(given: list[Numbers]) -> Numbers | None:
     return list(range(start, end, step))[:MAX_LENGTH]
 
 
-def _each(combine: Callable[[int, int], int]) -> Callable[[list[Numbers]], Numbers | None]:
+def _elementwise(combine: Callable[[int, int], int]) -> Callable[[list[Numbers]], Numbers | None]:
     def apply(given: list[Numbers]) -> Numbers | None:
         left, right = given if len(given) == 2 else ([], [])
         if len(right) == 1:
@@ -67,20 +67,20 @@ def _each(combine: Callable[[int, int], int]) -> Callable[[list[Numbers]], Numbe
     return apply
 
 
-def _picked(numbers: Numbers, which: Numbers) -> Numbers | None:
+def _gather(numbers: Numbers, which: Numbers) -> Numbers | None:
     return [numbers[at] for at in which] if all(0 <= at < len(numbers) for at in which) else None
 
 
-_OPS: dict[str, Callable[[list[Numbers]], Numbers | None]] = {
+_FOLDABLE_OPS: dict[str, Callable[[list[Numbers]], Numbers | None]] = {
     "Range": _range,
     "Pack": lambda given: [number for one in given for number in one],
     "ConcatV2": lambda given: [number for one in given[:-1] for number in one],  # the last says along which axis
-    "GatherV2": lambda given: _picked(given[0], given[1]),
+    "GatherV2": lambda given: _gather(given[0], given[1]),
     "Prod": lambda given: [math.prod(given[0])],
-    "Mul": _each(lambda a, b: a * b),
-    "FloorDiv": _each(lambda a, b: a // b if b else 0),
+    "Mul": _elementwise(lambda a, b: a * b),
+    "FloorDiv": _elementwise(lambda a, b: a // b if b else 0),
     "Cast": lambda given: given[0],
-    "Sub": _each(lambda a, b: a - b),
-    "AddV2": _each(lambda a, b: a + b),
+    "Sub": _elementwise(lambda a, b: a - b),
+    "AddV2": _elementwise(lambda a, b: a + b),
     "Identity": lambda given: given[0],
 }

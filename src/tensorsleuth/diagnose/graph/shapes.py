@@ -8,74 +8,76 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.core.catalog import Function, Instance, Node
-from tensorsleuth.core.ops.kinds import READS
-from tensorsleuth.diagnose.graph.constant_folding import folded
-from tensorsleuth.diagnose.graph.neighbours import Spot
+from tensorsleuth.core.ops.kinds import VARIABLE_READS
+from tensorsleuth.diagnose.graph.constant_folding import fold_constants
+from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.trace.process.process import ProcessTrace
 
-FAR = 20  # ops that are looked through
-SAME = frozenset(["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot", "Softmax", "LogicalNot"])
-BATCHED = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"])
-ONE_BY_ONE = frozenset(["AddV2", "Add", "Sub", "Mul", "RealDiv", "SelectV2", "Maximum", "Minimum"])
-ONE_BY_ONE |= {"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr"}
+MAX_INFERENCE_DEPTH = 20  # ops that are looked through
+SHAPE_PRESERVING = frozenset(
+    ["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot", "Softmax", "LogicalNot"]
+)
+BATCH_MATMULS = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"])
+BROADCASTING_OPS = frozenset(["AddV2", "Add", "Sub", "Mul", "RealDiv", "SelectV2", "Maximum", "Minimum"])
+BROADCASTING_OPS |= {"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr"}
 Shape = tuple[int, ...]
 
 
-class Sizes:
+class FunctionShapes:
     """The shapes in one function, at one place where it runs."""
 
     def __init__(self, process: ProcessTrace, instance: Instance, function: Function) -> None:
         self._process, self._instance, self._function = process, instance, function
 
-    def of(self, node: int, depth: int = 0) -> Shape | None:
+    def shape_of(self, node: int, depth: int = 0) -> Shape | None:
         """Return the shape of a node's first output; an argument has a number below 0."""
         if node < 0:
             shapes = self._function.argument_shapes
             known = shapes[-1 - node] if -1 - node < len(shapes) else None
             return known if known is not None and min(known, default=1) >= 0 else None
         described = self._function.nodes[node]
-        seen = self._seen.get(self._instance.first + described.first)
-        return seen if seen is not None or depth > FAR else self._made(described, depth + 1)
+        seen = self._recorded.get(self._instance.first_tensor + described.first_output)
+        return seen if seen is not None or depth > MAX_INFERENCE_DEPTH else self._inferred(described, depth + 1)
 
-    def numbers(self, node: int) -> list[int] | None:
+    def integers(self, node: int) -> list[int] | None:
         """Integers that are made of constants and of shapes."""
-        return folded(self._function, node, 0, self.of)
+        return fold_constants(self._function, node, 0, self.shape_of)
 
     @cached_property
-    def _seen(self) -> dict[int, Shape]:
+    def _recorded(self) -> dict[int, Shape]:
         """By tensor, as it was first seen."""
-        events, first = self._process.events, self._instance.first
+        events, first = self._process.events, self._instance.first_tensor
         rows = events[(events["tensor"] >= first) & (events["tensor"] < first + self._function.tensors)]
         tensors, at = np.unique(rows["tensor"], return_index=True)
         shapes = ((int(tensor), self._process.shape_of(rows[row])) for tensor, row in zip(tensors, at, strict=True))
         return {tensor: shape for tensor, shape in shapes if shape is not None}
 
-    def _made(self, node: Node, depth: int) -> Shape | None:
-        given = [self.of(source, depth) for source, _ in node.inputs]
+    def _inferred(self, node: Node, depth: int) -> Shape | None:
+        given = [self.shape_of(source, depth) for source, _ in node.inputs]
         if node.type == "Const":
             shape = node.attrs.get("shape")
             return tuple(int(size) for size in shape) if isinstance(shape, (list, tuple)) else None
-        if node.type in READS:
-            return self._of_variable(node, given)
-        if node.type in SAME:
+        if node.type in VARIABLE_READS:
+            return self._variable_shape(node, given)
+        if node.type in SHAPE_PRESERVING:
             return given[0]
         if node.type == "Reshape":
-            return self._reshaped(given[0], folded(self._function, node.inputs[1][0], depth, self.of))
+            return self._reshaped(given[0], fold_constants(self._function, node.inputs[1][0], depth, self.shape_of))
         if node.type == "Transpose":
-            order = folded(self._function, node.inputs[1][0], depth, self.of)
+            order = fold_constants(self._function, node.inputs[1][0], depth, self.shape_of)
             fits = given[0] is not None and order is not None and len(order) == len(given[0])
             return tuple(given[0][at] for at in order or ()) if fits and given[0] is not None else None
         if node.type == "ExpandDims":
-            axis = folded(self._function, node.inputs[1][0], depth, self.of)
-            return _widened(given[0], axis[0]) if given[0] is not None and axis else None
+            axis = fold_constants(self._function, node.inputs[1][0], depth, self.shape_of)
+            return _with_axis(given[0], axis[0]) if given[0] is not None and axis else None
         if node.type == "StridedSlice" and node.attrs.get("new_axis_mask"):
             return _with_new_axes(node, given[0]) if given[0] is not None else None
         known = [one for one in given if one is not None]
         if len(known) != len(given) or not known:
             return None
-        return _combined(node, known)
+        return _combined_shape(node, known)
 
-    def _of_variable(self, node: Node, given: list[Shape | None]) -> Shape | None:
+    def _variable_shape(self, node: Node, given: list[Shape | None]) -> Shape | None:
         """Return the shape read from a captured variable: all of it, or a row for each id."""
         captured = self._function.captures.get(-1 - node.inputs[0][0], {}).get("shape")
         shape = tuple(int(size) for size in captured) if isinstance(captured, (list, tuple)) else None
@@ -93,22 +95,22 @@ class Sizes:
         return tuple(target) if math.prod(target) == math.prod(given) else None
 
 
-class SizesOf:
+class ProcessShapes:
     """The shapes in all functions of a process, each looked up once."""
 
     def __init__(self, process: ProcessTrace) -> None:
-        self._process, self._known = process, dict[int, Sizes]()
+        self._process, self._by_instance = process, dict[int, FunctionShapes]()
 
-    def at(self, spot: Spot) -> Sizes:
+    def around_op(self, op_node: OpNode) -> FunctionShapes:
         """Return the shapes of the function that an op is in."""
-        assert spot.instance is not None
-        assert spot.function is not None
-        if spot.instance.id not in self._known:
-            self._known[spot.instance.id] = Sizes(self._process, spot.instance, spot.function)
-        return self._known[spot.instance.id]
+        assert op_node.instance is not None
+        assert op_node.function is not None
+        if op_node.instance.id not in self._by_instance:
+            self._by_instance[op_node.instance.id] = FunctionShapes(self._process, op_node.instance, op_node.function)
+        return self._by_instance[op_node.instance.id]
 
 
-def _widened(shape: Shape, axis: int) -> Shape:
+def _with_axis(shape: Shape, axis: int) -> Shape:
     at = axis if axis >= 0 else len(shape) + 1 + axis
     return (*shape[:at], 1, *shape[at:])
 
@@ -120,25 +122,25 @@ def _with_new_axes(node: Node, shape: Shape) -> Shape | None:
         return None
     for at in range(new.bit_length()):
         if new >> at & 1:
-            shape = _widened(shape, at)
+            shape = _with_axis(shape, at)
         elif not begin >> at & end >> at & 1:
             return None
     return shape
 
 
-def _combined(node: Node, given: list[Shape]) -> Shape | None:
+def _combined_shape(node: Node, given: list[Shape]) -> Shape | None:
     """Return the shape of an op that needs the shapes of all its inputs."""
-    if node.type in ONE_BY_ONE:
+    if node.type in BROADCASTING_OPS:
         try:
             return tuple(np.broadcast_shapes(*given))
         except ValueError:
             return None
-    if node.type in BATCHED and len(given) == 2 and min(map(len, given)) >= 2:
+    if node.type in BATCH_MATMULS and len(given) == 2 and min(map(len, given)) >= 2:
         left, right = given
         row = left[-1 if node.attrs.get("adj_x") else -2]
         return (*max(left[:-2], right[:-2], key=len), row, right[-2 if node.attrs.get("adj_y") else -1])
     if node.type == "Einsum" and len(given) == 2:
-        taken, made = letters_of(node)
+        taken, made = einsum_letters(node)
         sizes = {letter: size for names, shape in zip(taken, given, strict=True) for letter, size in zip(names, shape)}
         return tuple(sizes[letter] for letter in made) if made and all(letter in sizes for letter in made) else None
     if node.type == "MatMul" and not node.attrs.get("transpose_a"):
@@ -151,7 +153,7 @@ def _combined(node: Node, given: list[Shape]) -> Shape | None:
     return None
 
 
-def letters_of(node: Node) -> tuple[list[str], str]:
+def einsum_letters(node: Node) -> tuple[list[str], str]:
     """`bqhd,bkhd->bhqk`: what it takes, and what it makes; nothing where dots stand for axes."""
     taken, _, made = str(node.attrs.get("equation", "")).replace(" ", "").partition("->")
     names = taken.split(",")

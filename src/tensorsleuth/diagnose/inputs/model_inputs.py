@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tensorsleuth.core.catalog import EagerOp, Frame, Function, Instance
-from tensorsleuth.core.dtypes import DTYPES, Kind, is_float
+from tensorsleuth.core.dtypes import DTYPES, DTypeKind, is_float
 from tensorsleuth.core.ops.function_names import program_name
-from tensorsleuth.core.ops.kinds import INPUT, READS, VIEWS
-from tensorsleuth.diagnose.graph.loss_reduction import is_plain_sum
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.inputs.input_parts import SLICE, Cut, Part, cut_of
+from tensorsleuth.core.ops.kinds import INPUT_OPS, VARIABLE_READS, VIEWS
+from tensorsleuth.diagnose.graph.loss_reduction import is_unweighted_sum
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.inputs.input_parts import SLICE_OP, InputPart, Slices, slices_of
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-GATHERS = frozenset(["GatherV2", "ResourceGather"])
-LOSS = "SparseSoftmaxCrossEntropyWithLogits"
-FAR = 30  # ops from a mask to the softmax
+GATHER_OPS = frozenset(["GatherV2", "ResourceGather"])
+SPARSE_CROSS_ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"
+MAX_HOPS_TO_INPUT = 30  # ops from a mask to the softmax
 # How masks are made and put on scores, from what is given.
-MASKING = frozenset(
+MASK_MAKING_OPS = frozenset(
     [
         "AddV2", "Add", "Sub", "Mul", "RealDiv", "Neg", "SelectV2", "Select", "Cast", "LogicalAnd", "LogicalOr",
         "LogicalNot", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "Minimum", "Maximum",
@@ -32,34 +32,34 @@ MASKING = frozenset(
 
 
 @dataclass(frozen=True)
-class Lookup:
+class TableLookup:
     """Ids, and the variable that they are looked up in."""
 
-    ids: Part
-    spot: Spot
+    ids: InputPart
+    gather: OpNode
     variable: str
     rows: int
 
 
-class Given:
+class ModelInputs:
     """Asked about the functions of one process that train."""
 
     def __init__(self, process: ProcessTrace) -> None:
-        self.training = process.once(Training)
-        self._series = process.once(Inside).inputs
-        self._flow = self.training.moments.flow
+        self.training = process.cached(TrainingGraph)
+        self._series = process.cached(LayerStatistics).inputs
+        self._flow = self.training.call_graphs.flow
 
     @cached_property
-    def known(self) -> dict[int, WatchedSeries]:
+    def series_by_tensor(self) -> dict[int, WatchedSeries]:
         """By the tensor that has it: an argument of what Python calls, or a part of a batch."""
         found: dict[int, WatchedSeries] = {}
         for instance, function in self.training.instances:
             if instance.id in self.training.roots:
                 found |= self._paired(function, None, list(_arguments(instance, function)))
             for node in function.nodes:
-                if node.type in INPUT:
-                    first = instance.first + node.first
-                    tensors = [first + at for at, dtype in enumerate(node.dtypes) if _is_looked_at(dtype)]
+                if node.type in INPUT_OPS:
+                    first = instance.first_tensor + node.first_output
+                    tensors = [first + at for at, dtype in enumerate(node.dtypes) if _is_recorded_dtype(dtype)]
                     found |= self._paired(function, node.name, tensors)
         return found
 
@@ -70,22 +70,22 @@ class Given:
         return dict(zip(tensors, series, strict=True)) if len(series) == len(tensors) else {}
 
     @cached_property
-    def lookups(self) -> list[Lookup]:
+    def lookups(self) -> list[TableLookup]:
         """Yield the lookups in variables with a row for each id."""
-        found = [one for spot in self.training.forward(GATHERS) for one in self._lookup(spot)]
-        return list({(one.ids.series.name, str(one.ids.cut), one.variable): one for one in found}.values())
+        found = [one for spot in self.training.forward_ops(GATHER_OPS) for one in self._lookup(spot)]
+        return list({(one.ids.series.name, str(one.ids.slices), one.variable): one for one in found}.values())
 
-    def _lookup(self, spot: Spot) -> Iterator[Lookup]:
-        ids, table = self.origin(spot, 1), self.table(spot)
+    def _lookup(self, op_node: OpNode) -> Iterator[TableLookup]:
+        ids, table = self.input_behind(op_node, 1), self.table_of(op_node)
         if ids is not None and table is not None:
-            yield Lookup(ids, spot, *table)
+            yield TableLookup(ids, op_node, *table)
 
-    def table(self, spot: Spot) -> tuple[str, int] | None:
+    def table_of(self, op_node: OpNode) -> tuple[str, int] | None:
         """The name and the rows of the variable that an op looks things up in."""
-        handle = self.training.handle(spot) if spot.type in READS else None
-        for source in self.training.around.inputs(spot)[0] if handle is None else ():
-            handle = self.training.handle(source) if source.type in READS else handle
-        root = self._function(self.training.root_of(spot))
+        handle = self.training.variable_handle(op_node) if op_node.type in VARIABLE_READS else None
+        for source in self.training.neighbours.input_ops(op_node)[0] if handle is None else ():
+            handle = self.training.variable_handle(source) if source.type in VARIABLE_READS else handle
+        root = self._function(self.training.root_id(op_node))
         for captured in root.captures.values() if handle is not None else ():
             shape = captured.get("shape")
             if captured.get("uid") == handle and isinstance(shape, list) and len(shape) == 2:
@@ -93,111 +93,115 @@ class Given:
         return None
 
     @cached_property
-    def labels(self) -> list[tuple[Part, Spot]]:
+    def labels(self) -> list[tuple[InputPart, OpNode]]:
         """Yield the labels of each softmax cross-entropy."""
-        found = ((self.origin(spot, 1), spot) for spot in self.training.forward((LOSS,)))
+        found = ((self.input_behind(spot, 1), spot) for spot in self.training.forward_ops((SPARSE_CROSS_ENTROPY,)))
         return [(part, spot) for part, spot in found if part is not None]
 
-    def origin(self, spot: Spot, slot: int) -> Part | None:
+    def input_behind(self, op_node: OpNode, slot: int) -> InputPart | None:
         """Return the function input behind an op's input, unchanged but for its type and shape, or sliced once."""
-        cut: Cut = ()
-        for _ in range(FAR):
-            if spot.instance is None:
+        cut: Slices = ()
+        for _ in range(MAX_HOPS_TO_INPUT):
+            if op_node.instance is None:
                 return None
-            slots = self._flow.slots(spot.instance, spot.node)
+            slots = self._flow.input_sources(op_node.instance, op_node.node_index)
             sources = slots[slot] if slot < len(slots) else []
             if len(sources) != 1:
                 return None
-            if sources[0].tensor in self.known:
-                return Part(self.known[sources[0].tensor], cut)
-            before = self.made_by(sources[0].tensor)
-            if before is None or not self._hands_on(before):
+            if sources[0].tensor in self.series_by_tensor:
+                return InputPart(self.series_by_tensor[sources[0].tensor], cut)
+            before = self.producer(sources[0].tensor)
+            if before is None or not self._keeps_values(before):
                 return None
-            if before.type == SLICE:
-                found = cut_of(before) if not cut else None
+            if before.type == SLICE_OP:
+                found = slices_of(before) if not cut else None
                 if found is None:
                     return None
                 cut = found
-            spot, slot = before, 2 if before.type == "SelectV2" else 0  # Keras counts negative ids from the end
+            op_node, slot = before, 2 if before.type == "SelectV2" else 0  # Keras counts negative ids from the end
         return None
 
-    def _hands_on(self, spot: Spot) -> bool:
+    def _keeps_values(self, op_node: OpNode) -> bool:
         """Are integers what they were before an op, but for a cut.
 
         Keras counts negative ids from the end; Hugging Face clips labels of -100, and leaves them out afterwards. A
         constant that is picked is another label.
         """
-        if spot.type == "SelectV2":
-            return not any(one.type == "Const" for one in self.training.around.inputs(spot)[1])
-        return spot.type in ("Cast", "Relu", SLICE)
+        if op_node.type == "SelectV2":
+            return not any(one.type == "Const" for one in self.training.neighbours.input_ops(op_node)[1])
+        return op_node.type in ("Cast", "Relu", SLICE_OP)
 
-    def cut_of_logits(self, loss: Spot) -> Cut:
+    def logit_slices(self, loss: OpNode) -> Slices:
         """Return the positions of the logits that a loss takes: a model that shifts the labels drops the last one."""
         spot = loss
-        for _ in range(FAR):
-            slots = self.training.around.inputs(spot)
-            if not slots or len(slots[0]) != 1 or slots[0][0].type not in (*VIEWS, "Cast", SLICE):
+        for _ in range(MAX_HOPS_TO_INPUT):
+            slots = self.training.neighbours.input_ops(spot)
+            if not slots or len(slots[0]) != 1 or slots[0][0].type not in (*VIEWS, "Cast", SLICE_OP):
                 return ()
             spot = slots[0][0]
-            if spot.type == SLICE:
-                return (cut_of(spot) or ())[:2]
+            if spot.type == SLICE_OP:
+                return (slices_of(spot) or ())[:2]
         return ()
 
-    def masks(self, softmax: Spot) -> dict[str, tuple[WatchedSeries, Spot]]:
+    def masks_of(self, softmax: OpNode) -> dict[str, tuple[WatchedSeries, OpNode]]:
         """Return the inputs that mask a softmax, by name, with the first op that consumes each."""
-        found: dict[str, tuple[WatchedSeries, Spot]] = {}
-        for tensor, spot in self.laid_on(softmax):
-            if tensor in self.known:
-                found.setdefault(self.known[tensor].name, (self.known[tensor], spot))
+        found: dict[str, tuple[WatchedSeries, OpNode]] = {}
+        for tensor, spot in self.mask_tensors(softmax):
+            if tensor in self.series_by_tensor:
+                found.setdefault(self.series_by_tensor[tensor].name, (self.series_by_tensor[tensor], spot))
         return found
 
-    def laid_on(self, softmax: Spot) -> Iterator[tuple[int, Spot]]:
+    def mask_tensors(self, softmax: OpNode) -> Iterator[tuple[int, OpNode]]:
         """All tensors that masks are made of, with the op that takes each, the nearest first."""
         level, seen = [softmax], {softmax}
-        for _ in range(FAR):
+        for _ in range(MAX_HOPS_TO_INPUT):
             following = []
             for spot in level:
                 assert spot.instance is not None
-                for source in (one for slot in self._flow.slots(spot.instance, spot.node) for one in slot):
+                for source in (
+                    one for slot in self._flow.input_sources(spot.instance, spot.node_index) for one in slot
+                ):
                     yield source.tensor, spot
-                    before = self.made_by(source.tensor)
-                    if before is not None and before.type in MASKING and before not in seen:
+                    before = self.producer(source.tensor)
+                    if before is not None and before.type in MASK_MAKING_OPS and before not in seen:
                         seen.add(before)
                         following.append(before)
             level = following
 
-    def is_plain_sum(self, loss: Spot, but_ignored: bool = False, even: Set[Spot] = frozenset()) -> bool:
+    def is_unweighted_sum(self, loss: OpNode, but_ignored: bool = False, even: Set[OpNode] = frozenset()) -> bool:
         """As `loss_reduction` has it."""
-        return is_plain_sum(self.training.around, loss, but_ignored, even)
+        return is_unweighted_sum(self.training.neighbours, loss, but_ignored, even)
 
-    def others(self, spot: Spot, known: Spot) -> list[int]:
+    def other_inputs(self, op_node: OpNode, known: OpNode) -> list[int]:
         """The tensors that an op takes, but for those of another op."""
-        assert spot.instance is not None
-        sources = [one.tensor for slot in self._flow.slots(spot.instance, spot.node) for one in slot]
-        return [one for one in sources if self.made_by(one) != known]
+        assert op_node.instance is not None
+        sources = [
+            one.tensor for slot in self._flow.input_sources(op_node.instance, op_node.node_index) for one in slot
+        ]
+        return [one for one in sources if self.producer(one) != known]
 
-    def entry(self, spot: Spot) -> Frame | None:
+    def entry(self, op_node: OpNode) -> Frame | None:
         """The line that calls the function in which an op is run."""
-        sites = (self.training.process.catalogue.sites.get(op.site) for op in self._calls(spot))
+        sites = (self.training.process.catalogue.sites.get(op.site) for op in self._calls(op_node))
         return next((site.frame for site in sites if site is not None and site.frame is not None), None)
 
-    def is_compiled(self, spot: Spot) -> bool:
+    def is_compiled(self, op_node: OpNode) -> bool:
         """Is an op run by XLA: such a function is called as it is, not as our copy."""
-        return all(op.instance < 0 for op in self._calls(spot))
+        return all(op.instance < 0 for op in self._calls(op_node))
 
-    def _calls(self, spot: Spot) -> list[EagerOp]:
+    def _calls(self, op_node: OpNode) -> list[EagerOp]:
         """The places that call the function in which an op is run."""
-        root = self.training.root_of(spot)
+        root = self.training.root_id(op_node)
         name = self._function(root).name
         eager = self.training.process.catalogue.eager
         return [op for op in eager.values() if op.instance == root or op.type == name]
 
-    def made_by(self, number: int) -> Spot | None:
+    def producer(self, number: int) -> OpNode | None:
         """The op in a function that puts a tensor out."""
         tensor = self.training.process.tensor(number)
         if tensor is None or tensor.node is None or tensor.function is None:
             return None
-        return Spot(tensor.type, tensor.instance, tensor.function, tensor.function.number(tensor.node))
+        return OpNode(tensor.type, tensor.instance, tensor.function, tensor.function.number(tensor.node))
 
     def _function(self, root: int) -> Function:
         catalogue = self.training.process.catalogue
@@ -206,11 +210,11 @@ class Given:
 
 def _arguments(instance: Instance, function: Function) -> Iterator[int]:
     for number, dtype in enumerate(function.argument_dtypes):
-        if number not in function.captures and _is_looked_at(dtype):
-            yield instance.first + number
+        if number not in function.captures and _is_recorded_dtype(dtype):
+            yield instance.first_tensor + number
 
 
-def _is_looked_at(dtype: int) -> bool:
+def _is_recorded_dtype(dtype: int) -> bool:
     """As live/layer_stats/inputs.py has it."""
     known = DTYPES.get(dtype)
-    return known is not None and known.kind is not Kind.OTHER and not is_float(dtype)
+    return known is not None and known.kind is not DTypeKind.OTHER and not is_float(dtype)

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.core.texts import TextsSeen, listed
-from tensorsleuth.data.tokens.checks.text import FEW, change_for
+from tensorsleuth.core.texts import TextSummary, list_characters
+from tensorsleuth.data.tokens.checks.text import MAX_WARNING_SHARE, change_for
 from tensorsleuth.diagnose.inputs.text_ops import TextOps
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.trace.process.process import ProcessTrace
 
-KNOWN = 0.5  # of the bad texts, that came in at another line before: it is the same source
+MAX_KNOWN_SHARE = 0.5  # of the bad texts, that came in at another line before: it is the same source
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    ops = process.once(TextOps)
-    seen = [_left(one, ops) for one in process.catalogue.texts.values()] if ops.is_any else []
+    ops = process.cached(TextOps)
+    seen = [_without_removed(one, ops) for one in process.catalogue.texts.values()] if ops.reads_text else []
     for frame, one in _sources(process, [one for one in seen if one.kinds]):
         yield _finding(frame, one)
 
@@ -25,17 +25,17 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
 RULE = Rule(id="stray-characters", severity=Severity.WRONG, find=find)
 
 
-def _left(one: TextsSeen, ops: TextOps) -> TextsSeen:
+def _without_removed(one: TextSummary, ops: TextOps) -> TextSummary:
     """Less what the program takes out by itself."""
-    return replace(one, kinds={letter: count for letter, count in one.kinds.items() if not ops.takes_out(letter)})
+    return replace(one, kinds={letter: count for letter, count in one.kinds.items() if not ops.removes(letter)})
 
 
-def _sources(process: ProcessTrace, seen: list[TextsSeen]) -> Iterator[tuple[Frame | None, TextsSeen]]:
+def _sources(process: ProcessTrace, seen: list[TextSummary]) -> Iterator[tuple[Frame | None, TextSummary]]:
     """One for each line where texts come in, and not again where they pass by later."""
-    lines: dict[Frame | None, TextsSeen] = {}
+    lines: dict[Frame | None, TextSummary] = {}
     came_in: set[str] = {letter for one in seen if not one.drawn for letter in one.kinds}
     for one in seen:
-        again = one.known > KNOWN * one.broken or (one.drawn and came_in.issuperset(one.kinds))
+        again = one.known > MAX_KNOWN_SHARE * one.broken or (one.drawn and came_in.issuperset(one.kinds))
         site = process.catalogue.sites.get(one.site)
         frame = site.frame if site is not None else None
         if not again and one.texts > getattr(lines.get(frame), "texts", 0):
@@ -43,15 +43,15 @@ def _sources(process: ProcessTrace, seen: list[TextsSeen]) -> Iterator[tuple[Fra
     yield from lines.items()
 
 
-def _finding(frame: Frame | None, one: TextsSeen) -> RuleFinding:
-    is_note = one.broken < FEW * one.texts
+def _finding(frame: Frame | None, one: TextSummary) -> RuleFinding:
+    is_note = one.broken < MAX_WARNING_SHARE * one.texts
     why = (
         f"hands texts to TensorFlow: expected text without control characters, found {one.broken:,} of {one.texts:,} "
-        f"sampled that hold {listed(one.kinds)}"
+        f"sampled that hold {list_characters(one.kinds)}"
     )
     change = change_for(one.kinds)
     first = ", ".join(f"text {row} ({around})" for row, around in one.examples)
-    evidence = (piece("in", "texts", f"first in {first}"),) if first else ()
+    evidence = (text_evidence("in", "texts", f"first in {first}"),) if first else ()
     fix = (change[:1].lower() + change[1:]).rstrip(".")
     return RuleFinding(
         confidence=0.6 if is_note else 0.9,

@@ -8,10 +8,10 @@ from functools import cached_property
 from unicodedata import category
 
 from tensorsleuth.core.catalog import Function, Node
-from tensorsleuth.core.texts import CLEANS, PATTERN, PATTERNS, TEXT_OPS
+from tensorsleuth.core.texts import CLEANING_ATTRIBUTE, PATTERN_ATTRIBUTE, PATTERN_INPUTS, TEXT_OPS
 from tensorsleuth.trace.process.process import ProcessTrace
 
-_ALL = re.compile(r"\\P|\\pC|\{C\}|\^\\p|\^\[:")  # all but letters, all that is no letter
+_NON_LETTERS = re.compile(r"\\P|\\pC|\{C\}|\^\\p|\^\[:")  # all but letters, all that is no letter
 _CONTROL, _FORMAT = re.compile(r"\\p\{Cc\}|\[:cntrl:\]"), re.compile(r"\\p\{Cf\}")
 _CLASSES = re.compile(r"\\p\{\w+\}|\\p[A-Z]|\[:\w+:\]")  # of RE2, which Python does not know
 
@@ -23,18 +23,18 @@ class TextOps:
         self._catalogue = process.catalogue
 
     @cached_property
-    def is_any(self) -> bool:
+    def reads_text(self) -> bool:
         """Does an op take strings for text, anywhere."""
         eager = (op.type for op in self._catalogue.eager.values())
         return any(kind in TEXT_OPS for kind in (*eager, *(node.type for _, node in self._nodes())))
 
-    def takes_out(self, letter: str) -> bool:
+    def removes(self, letter: str) -> bool:
         """Return whether there is a pattern that is replaced or split by, and that this character is."""
         return self._cleans or any(matches(one, letter) for one in self._patterns)
 
     @cached_property
     def _cleans(self) -> bool:
-        return any(bool(node.attrs.get(CLEANS)) for _, node in self._nodes())
+        return any(bool(node.attrs.get(CLEANING_ATTRIBUTE)) for _, node in self._nodes())
 
     @cached_property
     def _patterns(self) -> set[str]:
@@ -48,8 +48,8 @@ class TextOps:
 
 def _patterns_of(function: Function, node: Node) -> Iterator[str]:
     if node.type == "StaticRegexReplace":
-        yield str(node.attrs.get(PATTERN, ""))
-    at = PATTERNS.get(node.type)
+        yield str(node.attrs.get(PATTERN_ATTRIBUTE, ""))
+    at = PATTERN_INPUTS.get(node.type)
     source = node.inputs[at][0] if at is not None and at < len(node.inputs) else -1
     if source >= 0:
         text = str(function.nodes[source].attrs.get("text", ""))
@@ -60,7 +60,7 @@ def matches(pattern: str, letter: str) -> bool:
     """Does a pattern of TensorFlow's take a character; also where it is not understood, since then nothing is sure."""
     kind = category(letter)
     if (
-        _ALL.search(pattern)
+        _NON_LETTERS.search(pattern)
         or (kind == "Cc" and _CONTROL.search(pattern))
         or (kind == "Cf" and _FORMAT.search(pattern))
     ):

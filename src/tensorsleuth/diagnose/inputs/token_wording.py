@@ -7,14 +7,18 @@ from itertools import groupby
 from typing import Any
 
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.core.violation import SHOWN, Violation, shown
-from tensorsleuth.diagnose.inputs.token_samples import Held
-from tensorsleuth.diagnose.rule import RuleFinding, Severity, piece
+from tensorsleuth.core.violation import MAX_SHOWN_VALUES, Violation, format_value
+from tensorsleuth.diagnose.inputs.token_samples import RepeatedViolation
+from tensorsleuth.diagnose.rule import RuleFinding, Severity, text_evidence
 
 CONFIDENCE = 0.9
-EXPECTED = {"loss-padding": "padding to weigh nothing in the loss"}
-NOUNS = {"mask": "token", "label": "label", "loss": "label"}  # what the value at a position is, by how the rule begins
-CHANGES = {
+EXPECTED_WORDS = {"loss-padding": "padding to weigh nothing in the loss"}
+POSITION_NOUNS = {
+    "mask": "token",
+    "label": "label",
+    "loss": "label",
+}  # what the value at a position is, by how the rule begins
+FIXES = {
     "mask-covers": "make the mask of the same ids that the model reads, after truncation: ids != the id of padding",
     "mask-inverted": "invert the mask: Keras takes 1, or True, where there is a token; what is added to scores is "
     "far below 0 where there is padding",
@@ -25,20 +29,20 @@ CHANGES = {
 }
 
 
-def finding_of(
-    found: Held, does: str, frame: Frame | None, op: str, sure: bool = True, change: str | None = None
+def token_finding(
+    found: RepeatedViolation, does: str, frame: Frame | None, op: str, sure: bool = True, change: str | None = None
 ) -> RuleFinding:
     """`does` continues "<line> …" and ends before what is wrong; `change` where the rule's own words do not fit."""
     one = found.violation
-    why = f"{does}: {sentence(one)}{_looks(found)}"
+    why = f"{does}: {describe_violation(one)}{_sample_words(found)}"
     is_note = not sure or one.severity != "error"
-    evidence = (piece("in", one.name, where(one)),) if one.first else ()
+    evidence = (text_evidence("in", one.name, describe_positions(one)),) if one.first else ()
     confidence = CONFIDENCE if not is_note else 0.6
     return RuleFinding(
         cause=one.rule,
         confidence=confidence,
         why=why,
-        fix=change or change_of(one),
+        fix=change or fix_of(one),
         frame=frame,
         op=op,
         step=found.step,
@@ -47,17 +51,17 @@ def finding_of(
     )
 
 
-def sentence(one: Violation) -> str:
+def describe_violation(one: Violation) -> str:
     """`expected 0 where there is padding, found 12 of 40: padding with 1`; where first, the evidence has."""
     amount = f"{one.amount}: " if one.amount else ""
-    return f"expected {EXPECTED.get(one.rule, one.expected)}, found {amount}{one.found}"
+    return f"expected {EXPECTED_WORDS.get(one.rule, one.expected)}, found {amount}{one.found}"
 
 
-def where(one: Violation) -> str:
+def describe_positions(one: Violation) -> str:
     """`first in sample 0 at position 6 (token 0), 7 (token 0), …`; a row alone with what it holds."""
-    pairs = list(zip(one.positions, one.values, strict=False))[:SHOWN]
+    pairs = list(zip(one.positions, one.values, strict=False))[:MAX_SHOWN_VALUES]
     if any(len(at) != 2 for at, _ in pairs):
-        told = [f"sample {', '.join(map(str, at))} ({shown(value)})" for at, value in pairs]
+        told = [f"sample {', '.join(map(str, at))} ({format_value(value)})" for at, value in pairs]
     else:
         samples = groupby(pairs, key=lambda pair: pair[0][0])
         told = [f"sample {sample} at position {_positions(one.rule, places)}" for sample, places in samples]
@@ -66,23 +70,23 @@ def where(one: Violation) -> str:
 
 
 def _positions(rule: str, places: Iterable[tuple[tuple[int, ...], Any]]) -> str:
-    noun = next((noun for start, noun in NOUNS.items() if rule.startswith(start)), "id")
-    return ", ".join(f"{at[1]} ({noun} {shown(value)})" for at, value in places)
+    noun = next((noun for start, noun in POSITION_NOUNS.items() if rule.startswith(start)), "id")
+    return ", ".join(f"{at[1]} ({noun} {format_value(value)})" for at, value in places)
 
 
-def _looks(found: Held) -> str:
+def _sample_words(found: RepeatedViolation) -> str:
     """Return the number of sampled batches in words; empty for a single sample."""
     if found.total < 2:
         return ""
-    return f", in {sampled(found.looks, found.total)}"
+    return f", in {sampled_batches(found.samples, found.total)}"
 
 
-def sampled(found: int, total: int) -> str:
+def sampled_batches(found: int, total: int) -> str:
     """`all 6 sampled batches`, `2 of 6 sampled batches`."""
     return f"all {total} sampled batches" if found == total else f"{found} of {total} sampled batches"
 
 
-def change_of(one: Violation) -> str:
+def fix_of(one: Violation) -> str:
     """Return the fix, without what `check_batch` says about its own arguments."""
-    text = CHANGES.get(one.rule, one.change or "")
+    text = FIXES.get(one.rule, one.change or "")
     return (text[:1].lower() + text[1:]).rstrip(".")

@@ -11,22 +11,22 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.dtypes import dtype_of
-from tensorsleuth.core.ops.kinds import ARRIVALS, FEED, LITERALS
-from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.health_words import in_bytes
+from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES, FEED, LITERALS
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.health_words import format_bytes
 from tensorsleuth.diagnose.leaks.lifetimes import FEWEST_STEPS
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
 
-MUCH = 1_000_000  # bytes a step; less is not worth a line
-MOST_ROWS = 500  # of one place: enough for a mean
-CAST, HALF = "Cast", ("float16", "bfloat16")
+MIN_BYTES_PER_STEP = 1_000_000  # bytes a step; less is not worth a line
+MAX_SAMPLED_ROWS = 500  # of one place: enough for a mean
+CAST, HALF_DTYPES = "Cast", ("float16", "bfloat16")
 STATISTICS = ["min", "max", "mean", "std"]
 
 
 @dataclass
-class Line:
+class CopyingLine:
     """The copies that one line makes."""
 
     bytes: int = 0
@@ -37,9 +37,9 @@ class Line:
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     rows = process.early_events()
-    for op, told in ((FEED, _fed), (CAST, _cast)):
+    for op, told in ((FEED, _feed_finding), (CAST, _cast_finding)):
         for frame, line in _lines(process, rows, op).items():
-            if len(line.steps) >= FEWEST_STEPS and line.bytes >= MUCH * len(line.steps):
+            if len(line.steps) >= FEWEST_STEPS and line.bytes >= MIN_BYTES_PER_STEP * len(line.steps):
                 yield told(frame, line)
 
 
@@ -48,8 +48,8 @@ RULE = Rule(
 )
 
 
-def _lines(process: ProcessTrace, rows: Array, op: str) -> dict[Frame, Line]:
-    lines: dict[Frame, Line] = defaultdict(Line)
+def _lines(process: ProcessTrace, rows: Array, op: str) -> dict[Frame, CopyingLine]:
+    lines: dict[Frame, CopyingLine] = defaultdict(CopyingLine)
     for first, frame in _places(process, op).items():
         mine = rows[rows["tensor"] == first]
         if len(mine) >= FEWEST_STEPS and (op != CAST or _is_of_data(process, mine[0])):
@@ -63,12 +63,12 @@ def _places(process: ProcessTrace, op: str) -> dict[int, Frame]:
     for eager in process.catalogue.eager.values():
         site = sites.get(eager.site)
         if eager.type == op and eager.forward <= 0 and site is not None and site.frame is not None:
-            found |= {eager.first + output: site.frame for output in range(eager.outputs)}
-    for instance, function in process.catalogue.running():
+            found |= {eager.first_tensor + output: site.frame for output in range(eager.outputs)}
+    for instance, function in process.catalogue.called_functions():
         for node in function.nodes:
             site = sites.get(node.site)
             if node.type == op and node.forward is None and site is not None and site.frame is not None:
-                found[instance.first + node.first] = site.frame
+                found[instance.first_tensor + node.first_output] = site.frame
     return found
 
 
@@ -76,44 +76,47 @@ def _is_of_data(process: ProcessTrace, row: Array) -> bool:
     """Return whether it is data: computed values and weights cannot be cast earlier, and a policy of mixed
     precision has layers cast what they take."""
     tensor, call = process.tensor(int(row["tensor"])), process.call_of(row)
-    if tensor is None or call is None or dtype_of(int(row["dtype"])).name in HALF:
+    if tensor is None or call is None or dtype_of(int(row["dtype"])).name in HALF_DTYPES:
         return False
-    around = process.once(Training).around
-    cast = around.spot_of(Observed(process, tensor, row, call=call))
-    source = next(around.before(cast), None) if cast is not None else None
-    return source is None or source.type in ARRIVALS | LITERALS
+    around = process.cached(TrainingGraph).neighbours
+    cast = around.node_of(ObservedTensor(process, tensor, row, call=call))
+    source = next(around.ancestors(cast), None) if cast is not None else None
+    return source is None or source.type in EXTERNAL_SOURCES | LITERALS
 
 
-def _add(process: ProcessTrace, line: Line, rows: Array) -> None:
-    for row in rows[:MOST_ROWS]:
+def _add(process: ProcessTrace, copying_line: CopyingLine, rows: Array) -> None:
+    for row in rows[:MAX_SAMPLED_ROWS]:
         step, shape = process.step_of(row), process.shape_of(row)
         if step is None or step < 0 or shape is None:
             continue
         dtype = dtype_of(int(row["dtype"]))
-        line.bytes += int(np.prod(shape)) * dtype.itemsize
-        line.steps.add(step)
-        line.dtypes.add(dtype.name)
-        if len(line.values) < 2:
-            line.values.add(tuple(float(row[name]) for name in STATISTICS))
+        copying_line.bytes += int(np.prod(shape)) * dtype.itemsize
+        copying_line.steps.add(step)
+        copying_line.dtypes.add(dtype.name)
+        if len(copying_line.values) < 2:
+            copying_line.values.add(tuple(float(row[name]) for name in STATISTICS))
 
 
-def _fed(frame: Frame, line: Line) -> RuleFinding:
-    a_step = line.bytes / len(line.steps)
-    if len(line.values) == 1:
-        why = f"makes a tensor of the same values in every step: {in_bytes(a_step)} are copied each time"
-        return _note("repeated-conversion", why, _BEFORE, frame, line)
-    why = f"copies {in_bytes(a_step)} a step from NumPy into tensors, while the program waits"
-    return _note("fed-by-hand", why, _PIPELINE, frame, line)
+def _feed_finding(frame: Frame, copying_line: CopyingLine) -> RuleFinding:
+    a_step = copying_line.bytes / len(copying_line.steps)
+    if len(copying_line.values) == 1:
+        why = f"makes a tensor of the same values in every step: {format_bytes(a_step)} are copied each time"
+        return _note("repeated-conversion", why, _BEFORE, frame, copying_line)
+    why = f"copies {format_bytes(a_step)} a step from NumPy into tensors, while the program waits"
+    return _note("fed-by-hand", why, _PIPELINE, frame, copying_line)
 
 
-def _cast(frame: Frame, line: Line) -> RuleFinding:
-    why = f"casts {in_bytes(line.bytes / len(line.steps))} a step to {' and '.join(sorted(line.dtypes))}"
-    return _note("repeated-cast", why, _CAST_BEFORE, frame, line)
+def _cast_finding(frame: Frame, copying_line: CopyingLine) -> RuleFinding:
+    why = (
+        f"casts {format_bytes(copying_line.bytes / len(copying_line.steps))} a step to "
+        f"{' and '.join(sorted(copying_line.dtypes))}"
+    )
+    return _note("repeated-cast", why, _CAST_BEFORE, frame, copying_line)
 
 
-def _note(cause: str, why: str, fix: str, frame: Frame, line: Line) -> RuleFinding:
-    said = f"{in_bytes(line.bytes)} in {len(line.steps):,} steps"
-    evidence = (piece("copied", cause, said, frame),)
+def _note(cause: str, why: str, fix: str, frame: Frame, copying_line: CopyingLine) -> RuleFinding:
+    said = f"{format_bytes(copying_line.bytes)} in {len(copying_line.steps):,} steps"
+    evidence = (text_evidence("copied", cause, said, frame),)
     return RuleFinding(
         cause=cause,
         confidence=0.8,
@@ -121,8 +124,8 @@ def _note(cause: str, why: str, fix: str, frame: Frame, line: Line) -> RuleFindi
         fix=fix,
         frame=frame,
         op=FEED,
-        harm=line.bytes / len(line.steps),
-        step=min(line.steps),
+        harm=copying_line.bytes / len(copying_line.steps),
+        step=min(copying_line.steps),
         evidence=evidence,
     )
 

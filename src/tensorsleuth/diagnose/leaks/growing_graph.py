@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.catalog import EagerOp, Function
-from tensorsleuth.diagnose.health_words import many
+from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.leaks.lifetimes import FEWEST_KEPT, FEWEST_STEPS, keeps_growing
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.trace.process.process import ProcessTrace
 
 SESSION = "Session.run"
@@ -80,8 +80,8 @@ def _finding(process: ProcessTrace, site: int, at: list[tuple[int, int]]) -> Rul
         f"adds ops to the graph in every step: {ops:,} by now, about {each:.3g} each step since step {first}; the "
         f"session optimises the graph anew for each, keeps them all, and gets slower"
     )
-    said = f"{many(ops, 'op')} of this line, in {many(len(at), 'graph')} that the session ran"
-    evidence = (piece("kept", "graph", said, frame),)
+    said = f"{pluralise(ops, 'op')} of this line, in {pluralise(len(at), 'graph')} that the session ran"
+    evidence = (text_evidence("kept", "graph", said, frame),)
     return RuleFinding(
         confidence=0.93,
         why=why,

@@ -8,13 +8,13 @@ from functools import cache
 
 from tensorsleuth.core.catalog import Catalogue, Frame, Site
 
-KEEPING = frozenset(["append", "appendleft", "extend", "add", "insert", "put", "setdefault", "update", "push"])
+KEEPING_METHODS = frozenset(["append", "appendleft", "extend", "add", "insert", "put", "setdefault", "update", "push"])
 Block = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 
-def keeper(catalogue: Catalogue, site: Site) -> Frame | None:
+def find_keeping_line(catalogue: Catalogue, site: Site) -> Frame | None:
     """The line that puts away what was made at a site, or what was returned of it; None where none is seen."""
-    for frame in reversed(site.frames[: site.user + 1]):
+    for frame in reversed(site.frames[: site.user_index + 1]):
         text = catalogue.sources.get(frame.file)
         line = _keeping_line(text, frame.line) if text is not None else None
         if line is not None:
@@ -81,7 +81,7 @@ def _keeps(statement: ast.stmt) -> bool:
     if any(isinstance(target, ast.Subscript) for target in _targets(statement)):
         return True
     call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in KEEPING
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in KEEPING_METHODS
 
 
 def _names(statement: ast.stmt) -> set[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import EagerOp
 from tensorsleuth.core.layout.rows import BufferKind, CallKind
-from tensorsleuth.trace.dataflow.observed import uids_of
+from tensorsleuth.trace.dataflow.observed_tensor import uids_of
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS = 10  # fewer may be a warm-up
@@ -20,22 +20,22 @@ _FOREVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class Kept:
+class LeakedTensors:
     """The tensors of one place in the program of which ever more are alive."""
 
     op: EagerOp
     alive: int  # at the end of the last step
     bytes: int  # of these
-    first: int  # the step since which they pile up
-    last: int  # the last step
+    first_step: int  # the step since which they pile up
+    last_step: int  # the last step
     uids: Array  # of those that are alive
 
     @property
     def steps(self) -> int:
-        return self.last - self.first + 1
+        return self.last_step - self.first_step + 1
 
     @property
-    def a_step(self) -> float:
+    def bytes_per_step(self) -> float:
         """Bytes that are added in each."""
         return self.bytes / self.steps
 
@@ -49,12 +49,12 @@ class Lifetimes:
         self._born = rows[rows["kind"] == BufferKind.EAGER]
         self._freed = rows[rows["kind"] == BufferKind.FREED]
 
-    def kept(self, ops: set[int]) -> Iterator[Kept]:
+    def leaks(self, ops: set[int]) -> Iterator[LeakedTensors]:
         """Return the eager ops whose results pile up and do not level off."""
         tensors = self._born["tensor"]
-        owners = {op.id: (op.first, op.first + op.outputs) for op in self._ops if op.id in ops}
+        owners = {op.id: (op.first_tensor, op.first_tensor + op.outputs) for op in self._ops if op.id in ops}
         for number, (first, end) in owners.items():
-            found = self._kept(self._process.catalogue.eager[number], (tensors >= first) & (tensors < end))
+            found = self._leak(self._process.catalogue.eager[number], (tensors >= first) & (tensors < end))
             if found is not None:
                 yield found
 
@@ -62,7 +62,7 @@ class Lifetimes:
     def _ops(self) -> Iterator[EagerOp]:
         return iter(self._process.catalogue.eager.values())
 
-    def _kept(self, op: EagerOp, mine: Array) -> Kept | None:
+    def _leak(self, op: EagerOp, mine: Array) -> LeakedTensors | None:
         if int(mine.sum()) < FEWEST_KEPT:
             return None
         born, died, last = self._born_in[mine], self._died_in[mine], self._last_step
@@ -75,7 +75,7 @@ class Lifetimes:
         if int(left.sum()) < FEWEST_KEPT or not keeps_growing(alive):
             return None
         size = int(self._born["bytes"][mine][left].sum())
-        return Kept(op, int(left.sum()), size, first, last, self._uids[mine][left])
+        return LeakedTensors(op, int(left.sum()), size, first, last, self._uids[mine][left])
 
     @cached_property
     def _uids(self) -> Array:
@@ -89,14 +89,14 @@ class Lifetimes:
     @cached_property
     def _died_in(self) -> Array:
         """The step in which each was freed; none where it is still there."""
-        times, steps = self._clock
+        times, steps = self._step_starts
         freed = self._freed
         at = np.searchsorted(times, freed["time"], "right") - 1
         died = dict(zip(uids_of(freed).tolist(), np.where(at >= 0, steps[at], 0).tolist(), strict=True))
         return np.array([died.get(uid, _FOREVER) for uid in self._uids.tolist()], np.int64)
 
     @cached_property
-    def _clock(self) -> tuple[Array, Array]:
+    def _step_starts(self) -> tuple[Array, Array]:
         """When each step began."""
         kinds = self._process.calls["kind"]
         calls = self._process.calls[(kinds == CallKind.OP) | (kinds == CallKind.FUNCTION)]
@@ -105,7 +105,7 @@ class Lifetimes:
 
     @property
     def _last_step(self) -> int:
-        steps = self._clock[1]
+        steps = self._step_starts[1]
         return int(steps[-1]) if len(steps) else 0
 
 

@@ -9,34 +9,35 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.layout.rows import EventKind
-from tensorsleuth.core.ops.kinds import VARIABLES
-from tensorsleuth.diagnose.health_words import in_bytes, many
-from tensorsleuth.diagnose.leaks.lifetimes import Kept, Lifetimes
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
+from tensorsleuth.core.ops.kinds import VARIABLE_OPS
+from tensorsleuth.diagnose.health_words import format_bytes, pluralise
+from tensorsleuth.diagnose.leaks.lifetimes import LeakedTensors, Lifetimes
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.trace.process.process import ProcessTrace
 
 ASSIGN = "AssignVariableOp"
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    ops = {op.id for op in process.catalogue.eager.values() if op.type in VARIABLES}
-    for one in Lifetimes(process).kept(ops) if ops and len(process.buffers) else ():
+    ops = {op.id for op in process.catalogue.eager.values() if op.type in VARIABLE_OPS}
+    for one in Lifetimes(process).leaks(ops) if ops and len(process.buffers) else ():
         yield _finding(process, one)
 
 
 RULE = Rule(id="new-variables", severity=Severity.GROWS, find=find)
 
 
-def _finding(process: ProcessTrace, one: Kept) -> RuleFinding:
+def _finding(process: ProcessTrace, one: LeakedTensors) -> RuleFinding:
     site = process.catalogue.sites.get(one.op.site)
     frame = site.frame if site is not None else None
     size = _bytes(process, one.uids)
     why = (
-        f"makes a new variable in the steps: {one.alive:,} of its variables ({in_bytes(size)}) are alive at step "
-        f"{one.last}, {one.alive / one.steps:.3g} more each step since step {one.first}, and it does not level off"
+        f"makes a new variable in the steps: {one.alive:,} of its variables ({format_bytes(size)}) are alive at step "
+        f"{one.last_step}, {one.alive / one.steps:.3g} more each step since step {one.first_step}, and it does "
+        "not level off"
     )
-    said = f"{many(one.alive, 'variable')} alive, {in_bytes(size)} in all"
-    evidence = (piece("kept", one.op.type, said, frame),)
+    said = f"{pluralise(one.alive, 'variable')} alive, {format_bytes(size)} in all"
+    evidence = (text_evidence("kept", one.op.type, said, frame),)
     return RuleFinding(
         confidence=0.92,
         why=why,
@@ -44,7 +45,7 @@ def _finding(process: ProcessTrace, one: Kept) -> RuleFinding:
         frame=frame,
         op=one.op.type,
         harm=size / one.steps,
-        step=one.first,
+        step=one.first_step,
         evidence=evidence,
     )
 

@@ -9,37 +9,39 @@ from itertools import pairwise
 
 import numpy as np
 
-from tensorsleuth.core.catalog import Frame, Traced
+from tensorsleuth.core.catalog import Frame, FunctionTrace
 from tensorsleuth.core.layout.rows import CallKind
-from tensorsleuth.diagnose.health_words import in_bytes, many
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
+from tensorsleuth.diagnose.health_words import format_bytes, pluralise
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_TRACES = 8
-OFTEN = 4  # a function that is made anew and then called more often than this was made on purpose, e.g. for each fold
+MAX_CALLS_PER_TRACE = (
+    4  # a function that is made anew and then called more often than this was made on purpose, e.g. for each fold
+)
 _ADDRESS = re.compile(r"weakref at 0x[0-9a-f]+; |\bdead\b|0x[0-9a-f]+")
 _SHAPE = re.compile(r"shape=(\([^)]*\)|None)")
 _LITERAL = re.compile(r"^Literal\[(.*)\]$", re.DOTALL)
 _NUMBER = re.compile(r"_\d+$|^__(inference|forward)_")
-Calls = list[int]
+CallNumbers = list[int]
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    functions: dict[tuple[object, ...], list[Traced]] = defaultdict(list)
+    functions: dict[tuple[object, ...], list[FunctionTrace]] = defaultdict(list)
     for one in process.catalogue.traces:
         functions[one.file, one.line, _NUMBER.sub("", one.name)].append(one)
     for traces in functions.values():
-        owners: dict[int, list[Traced]] = defaultdict(list)
+        owners: dict[int, list[FunctionTrace]] = defaultdict(list)
         for one in traces:
             owners[one.owner].append(one)
         most = max(owners.values(), key=len)
-        yield from _told(process, most if _changes(most) and len(most) >= FEWEST_TRACES else traces)
+        yield from _judge(process, most if _changes(most) and len(most) >= FEWEST_TRACES else traces)
 
 
 RULE = Rule(id="retracing", severity=Severity.GROWS, find=find)
 
 
-def _calls(process: ProcessTrace, traces: list[Traced]) -> Calls:
+def _calls(process: ProcessTrace, traces: list[FunctionTrace]) -> CallNumbers:
     """The numbers of all calls of these traces."""
     names = {one.name for one in traces}
     ops = [op.id for op in process.catalogue.eager.values() if op.type in names]
@@ -48,21 +50,21 @@ def _calls(process: ProcessTrace, traces: list[Traced]) -> Calls:
     return sorted(int(call) for call in calls["call"][mine])
 
 
-def _goes_on(traces: list[Traced], calls: Calls) -> bool:
+def _goes_on(traces: list[FunctionTrace], call_numbers: CallNumbers) -> bool:
     """Return whether there are new traces among the last calls as there were among the first: no warm-up."""
-    if not calls:
+    if not call_numbers:
         return False
-    late = calls[-max(len(calls) // 4, 2)]
+    late = call_numbers[-max(len(call_numbers) // 4, 2)]
     new = sum(one.call >= late for one in traces)
     return new >= 2 and new * 8 >= len(traces)
 
 
-def _changes(traces: list[Traced]) -> Counter[str]:
+def _changes(traces: list[FunctionTrace]) -> Counter[str]:
     """Return the number of traces in which each argument changed."""
     return Counter(name for before, one in _pairs(traces) for name in _changed(before, one))
 
 
-def _told(process: ProcessTrace, traces: list[Traced]) -> Iterator[RuleFinding]:
+def _judge(process: ProcessTrace, traces: list[FunctionTrace]) -> Iterator[RuleFinding]:
     calls = _calls(process, traces) if len(traces) >= FEWEST_TRACES else []
     if not _goes_on(traces, calls):
         return
@@ -77,24 +79,24 @@ def _told(process: ProcessTrace, traces: list[Traced]) -> Iterator[RuleFinding]:
     yield _finding(process, traces, calls, _argument_words(name, before, after), _line(process, traces))
 
 
-def _made_anew(process: ProcessTrace, traces: list[Traced], calls: Calls) -> Iterator[RuleFinding]:
+def _made_anew(process: ProcessTrace, traces: list[FunctionTrace], call_numbers: CallNumbers) -> Iterator[RuleFinding]:
     own = traces[0].file in process.catalogue.sources and traces[0].line is not None
     steps = process.steps_of_calls(np.array([one.call for one in traces]))  # layers of one class are traced in one
-    if own and len(set(steps.tolist())) >= FEWEST_TRACES and len(calls) <= OFTEN * len(traces):
+    if own and len(set(steps.tolist())) >= FEWEST_TRACES and len(call_numbers) <= MAX_CALLS_PER_TRACE * len(traces):
         frame = Frame(str(traces[0].file), int(traces[0].line or 0), traces[0].function)
-        yield _finding(process, traces, calls, (_ANEW, _MAKE_ONCE), frame)
+        yield _finding(process, traces, call_numbers, (_ANEW, _MAKE_ONCE), frame)
 
 
-def _pairs(traces: list[Traced]) -> Iterator[tuple[Traced, Traced]]:
+def _pairs(traces: list[FunctionTrace]) -> Iterator[tuple[FunctionTrace, FunctionTrace]]:
     return pairwise(traces)
 
 
-def _changed(before: Traced, after: Traced) -> list[str]:
+def _changed(before: FunctionTrace, after: FunctionTrace) -> list[str]:
     old = dict(before.arguments)
     return [name for name, text in after.arguments if old.get(name) != text]
 
 
-def _text(trace: Traced, name: str) -> str:
+def _text(trace: FunctionTrace, name: str) -> str:
     return dict(trace.arguments).get(name, "")
 
 
@@ -121,7 +123,7 @@ def _kind(text: str) -> str:
     return "function object (a lambda?)" if name == "function" else name
 
 
-def _line(process: ProcessTrace, traces: list[Traced]) -> Frame | None:
+def _line(process: ProcessTrace, traces: list[FunctionTrace]) -> Frame | None:
     """Return the line that calls the newest trace."""
     op = next((op for op in process.catalogue.eager.values() if op.type == traces[-1].name), None)
     site = process.catalogue.sites.get(op.site) if op is not None else None
@@ -129,16 +131,22 @@ def _line(process: ProcessTrace, traces: list[Traced]) -> Frame | None:
 
 
 def _finding(
-    process: ProcessTrace, traces: list[Traced], calls: Calls, words: tuple[str, str], frame: Frame | None
+    process: ProcessTrace,
+    traces: list[FunctionTrace],
+    call_numbers: CallNumbers,
+    words: tuple[str, str],
+    frame: Frame | None,
 ) -> RuleFinding:
     name, (reason, fix) = traces[0].function, words
-    why = f"has {name} traced again and again, {len(traces):,} times in {many(len(calls), 'call')}: {reason}"
+    why = (
+        f"has {name} traced again and again, {len(traces):,} times in {pluralise(len(call_numbers), 'call')}: {reason}"
+    )
     grown = _growth(process, traces)
-    said = f"{many(len(traces), 'trace')}, all kept" + (
-        f"; memory grew by {in_bytes(grown)} meanwhile" if grown else ""
+    said = f"{pluralise(len(traces), 'trace')}, all kept" + (
+        f"; memory grew by {format_bytes(grown)} meanwhile" if grown else ""
     )
     written = Frame(str(traces[0].file), int(traces[0].line), name) if traces[0].line is not None else None
-    evidence = (piece("kept", name, said, written),)
+    evidence = (text_evidence("kept", name, said, written),)
     first = int(process.steps_of_calls(np.array([traces[0].call]))[0])
     return RuleFinding(
         confidence=0.93,
@@ -146,13 +154,13 @@ def _finding(
         fix=fix,
         frame=frame,
         op=name,
-        harm=grown / len(calls),
+        harm=grown / len(call_numbers),
         step=first,
         evidence=evidence,
     )
 
 
-def _growth(process: ProcessTrace, traces: list[Traced]) -> int:
+def _growth(process: ProcessTrace, traces: list[FunctionTrace]) -> int:
     """By how much the process grew between the first trace and the last, as far as that was sampled."""
     calls, memory = process.calls, process.memory
     times = [calls["time"][calls["call"] == one.call] for one in (traces[0], traces[-1])]

@@ -6,25 +6,38 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tensorsleuth.core.catalog import Forward, Frame, Instance, Site
-from tensorsleuth.diagnose.graph.neighbours import Around, Spot
-from tensorsleuth.diagnose.nan.history import Growth, over_iterations, over_steps
-from tensorsleuth.diagnose.nan.origins import Birth, BirthFinder
+from tensorsleuth.core.catalog import ForwardOp, Frame, Instance, Site
+from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
+from tensorsleuth.diagnose.nan.history import ValueGrowth, over_iterations, over_steps
+from tensorsleuth.diagnose.nan.origins import Origin, OriginFinder
 from tensorsleuth.diagnose.nan.spread import Spread
 from tensorsleuth.trace.dataflow.call_graph import Slots
-from tensorsleuth.trace.dataflow.observed import Observed
-from tensorsleuth.trace.dataflow.variables import Write
-from tensorsleuth.trace.process.layers import Layers
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
+from tensorsleuth.trace.dataflow.variables import VariableWrite
+from tensorsleuth.trace.process.layers import LayerLookup
 
 ARITHMETIC = ("Mul", "RealDiv", "Div", "DivNoNan", "Xdivy", "Sub", "AddV2", "Add", "Neg", "Abs", "Maximum", "Minimum")
-CURVES = ("Pow", "Exp", "Expm1", "Log", "Log1p", "Sqrt", "Rsqrt", "Square", "Sigmoid", "Tanh", "Softplus", "Cast")
-ELEMENTWISE = frozenset([*ARITHMETIC, *CURVES])
-LARGE = 1e8  # a number that nobody would expect in a network
-LARGE_HALF = 100.0
+ELEMENTWISE_FUNCTIONS = (
+    "Pow",
+    "Exp",
+    "Expm1",
+    "Log",
+    "Log1p",
+    "Sqrt",
+    "Rsqrt",
+    "Square",
+    "Sigmoid",
+    "Tanh",
+    "Softplus",
+    "Cast",
+)
+ELEMENTWISE = frozenset([*ARITHMETIC, *ELEMENTWISE_FUNCTIONS])
+LARGE_INPUT = 1e8  # a number that nobody would expect in a network
+LARGE_HALF_INPUT = 100.0
 
 
 @dataclass(frozen=True)
-class Story:
+class Explanation:
     """The answer of a cause: why it happened, and the fix."""
 
     cause: str
@@ -33,7 +46,7 @@ class Story:
     fix: str
     site: Site | None = None  # where the line to change is another than that of the op
     frame: Frame | None = None
-    evidence: tuple[Observed, ...] = ()  # beside what went into the op and came out
+    evidence: tuple[ObservedTensor, ...] = ()  # beside what went into the op and came out
     computed: str | None = None  # the op that TensorFlow's optimiser made of it, where that is what came out
 
 
@@ -42,76 +55,76 @@ class Case:
 
     def __init__(
         self,
-        finder: BirthFinder,
-        birth: Birth,
+        finder: OriginFinder,
+        origin: Origin,
         at: tuple[Instance, int] | None = None,
         seen_at: Case | None = None,
     ) -> None:
         self.finder = finder
-        self.birth = birth
-        self.out = birth.out
+        self.origin = origin
+        self.out = origin.out
         self.process = finder.process
-        self.around = Around(finder.moments)
-        self._at = at  # an op that was fused into the one that the birth was seen at,
-        self._seen_at = seen_at  # which is this
+        self.neighbours = Neighbours(finder.call_graphs)
+        self._fused_node = at  # an op that was fused into the one that the birth was seen at,
+        self._seen_case = seen_at  # which is this
 
     @cached_property
     def spread(self) -> Spread:
-        return self._seen_at.spread if self._seen_at is not None else Spread(self.finder, self.birth)
+        return self._seen_case.spread if self._seen_case is not None else Spread(self.finder, self.origin)
 
     @cached_property
     def candidates(self) -> list[Case]:
         """The case itself, then those of the ops that TensorFlow fused into it: one of them may explain it better."""
-        hidden = self.birth.moment.hidden(self.out) if self.written is None else []
-        return [self, *(Case(self.finder, self.birth, at, self) for at in reversed(hidden))]
+        hidden = self.origin.call_graph.fused_ops(self.out) if self.variable_write is None else []
+        return [self, *(Case(self.finder, self.origin, at, self) for at in reversed(hidden))]
 
     # ---- the op
 
     @cached_property
-    def spot(self) -> Spot | None:
-        if self._at is None:
-            return self.around.spot_of(self.out)
-        instance, number = self._at
+    def op_node(self) -> OpNode | None:
+        if self._fused_node is None:
+            return self.neighbours.node_of(self.out)
+        instance, number = self._fused_node
         function = self.process.catalogue.functions[instance.function]
-        return Spot(function.nodes[number].type, instance, function, number, call=self.out.call)
+        return OpNode(function.nodes[number].type, instance, function, number, call=self.out.call)
 
     @property
     def op(self) -> str:
-        if self.written is not None:
-            return self.written.op
-        return self.spot.type if self.spot is not None else self.out.op
+        if self.variable_write is not None:
+            return self.variable_write.op
+        return self.op_node.type if self.op_node is not None else self.out.op
 
     @property
     def node_name(self) -> str:
-        node = self.spot.described if self.spot is not None else None
+        node = self.op_node.graph_node if self.op_node is not None else None
         return node.name if node is not None else self.out.tensor.name
 
     @cached_property
-    def written(self) -> Write | None:
+    def variable_write(self) -> VariableWrite | None:
         """The write of a variable that made it bad."""
-        if self.birth.moment.call == self.out.call:
+        if self.origin.call_graph.call == self.out.call:
             return None
         handle = self.finder.variables.handle_of(self.out)
         return self.finder.variables.last_write(handle, self.out.call) if handle is not None else None
 
     @cached_property
     def slots(self) -> Slots:
-        if self._at is None:
-            return self.birth.slots
-        return self.birth.moment.slots_of(*self._at, self.out.row)
+        if self._fused_node is None:
+            return self.origin.slots
+        return self.origin.call_graph.node_inputs(*self._fused_node, self.out.row)
 
-    def input(self, slot: int) -> Observed | None:
+    def input(self, slot: int) -> ObservedTensor | None:
         """Return input number `slot` of the op, as far as it was recorded."""
         return self.slots[slot][0] if slot < len(self.slots) and self.slots[slot] else None
 
     @property
-    def inputs(self) -> list[Observed]:
+    def inputs(self) -> list[ObservedTensor]:
         return [one for slot in self.slots for one in slot]
 
     @property
-    def largest_input(self) -> Observed | None:
-        known = [one for one in self.inputs if one.known and one.row is not None and one.largest == one.largest]
-        return max(known, key=lambda one: one.largest, default=None)
+    def largest_input(self) -> ObservedTensor | None:
+        known = [one for one in self.inputs if one.has_range and one.row is not None and one.max_abs == one.max_abs]
+        return max(known, key=lambda one: one.max_abs, default=None)
 
     @property
     def code(self) -> str:
@@ -123,8 +136,8 @@ class Case:
     # ---- gradients
 
     @property
-    def _forward(self) -> Forward | None:
-        node = self.spot.described if self.spot is not None else None
+    def _forward(self) -> ForwardOp | None:
+        node = self.op_node.graph_node if self.op_node is not None else None
         return node.forward if node is not None else None
 
     @property
@@ -137,18 +150,18 @@ class Case:
         return forward.type if forward is not None else None
 
     @cached_property
-    def forward_spot(self) -> Spot | None:
+    def forward_node(self) -> OpNode | None:
         """The op that this one differentiates, where it is in a graph; else the op itself."""
         forward = self._forward
         if forward is None:
-            return self.spot
+            return self.op_node
         for instance in reversed(self.process.catalogue.instances.values()):
             function = self.process.catalogue.functions.get(instance.function)
             if function is not None and function.graph == forward.graph:
                 for number, node in enumerate(function.nodes):
                     if node.name == forward.name:
-                        return Spot(node.type, instance, function, number, call=self.out.call)
-        return self.spot
+                        return OpNode(node.type, instance, function, number, call=self.out.call)
+        return self.op_node
 
     @property
     def name(self) -> str:
@@ -158,12 +171,12 @@ class Case:
     @property
     def layer(self) -> str | None:
         """The layer of the op, or of the one that it differentiates; or the metric whose value it spoiled."""
-        layers, eager = Layers(self.process.catalogue), self.out.tensor.eager
-        node = self.spot.described if self.spot is not None else None
-        if self.spot is not None and self.spot.function is not None and node is not None:
-            instance = self.spot.instance
-            found = layers.of_node(self.spot.function, node)
-            return found or (layers.around(instance) if instance is not None else None) or self._metric
+        layers, eager = LayerLookup(self.process.catalogue), self.out.tensor.eager
+        node = self.op_node.graph_node if self.op_node is not None else None
+        if self.op_node is not None and self.op_node.function is not None and node is not None:
+            instance = self.op_node.instance
+            found = layers.of_node(self.op_node.function, node)
+            return found or (layers.enclosing_layer(instance) if instance is not None else None) or self._metric
         return (layers.of_eager(eager) if eager is not None else None) or self._metric
 
     @property
@@ -178,26 +191,26 @@ class Case:
     def site(self) -> Site | None:
         """The user's line of the op; for a gradient, of the op that it differentiates."""
         sites = self.process.catalogue.sites
-        if self.written is not None:
-            return self.written.site
+        if self.variable_write is not None:
+            return self.variable_write.site
         if self._forward is not None:
             return sites.get(self._forward.site, self.out.tensor.site)
         eager = self.out.tensor.eager
-        if self._computed_in is not None:
-            return self._computed_in
+        if self._site_in_function is not None:
+            return self._site_in_function
         if eager is not None and eager.forward > 0 and eager.forward in self.process.catalogue.eager:
             return sites.get(self.process.catalogue.eager[eager.forward].site, self.out.tensor.site)
-        node = self.spot.described if self.spot is not None else None
+        node = self.op_node.graph_node if self.op_node is not None else None
         return sites.get(node.site) if node is not None else self.out.tensor.site
 
     @property
-    def _computed_in(self) -> Site | None:
+    def _site_in_function(self) -> Site | None:
         """Return the node of a result that was recorded only when its function returned."""
         eager = self.out.tensor.eager
         instance = self.process.catalogue.instances.get(eager.instance) if eager is not None else None
-        if instance is None or not self.out.looked:
+        if instance is None or not self.out.has_health:
             return None
-        sources = self.finder.moments.flow.returned(instance, self.out.tensor.output)
+        sources = self.finder.call_graphs.flow.output_sources(instance, self.out.tensor.output)
         tensor = self.process.tensor(sources[0].tensor) if sources else None
         return tensor.site if tensor is not None else None
 
@@ -205,25 +218,25 @@ class Case:
 
     def before(self, *types: str, depth: int = 6) -> str | None:
         """The nearest of these types among the ops that this op's inputs were computed by."""
-        found = self.spot_before(*types, depth=depth)
+        found = self.node_before(*types, depth=depth)
         return found.type if found is not None else None
 
-    def spot_before(self, *types: str, depth: int = 6) -> Spot | None:
-        start = self.forward_spot
+    def node_before(self, *types: str, depth: int = 6) -> OpNode | None:
+        start = self.forward_node
         if start is None:
             return None
-        return next((one for one in self.around.before(start, depth) if one.type in types), None)
+        return next((one for one in self.neighbours.ancestors(start, depth) if one.type in types), None)
 
     def leads_to(self, *path: str) -> bool:
         """Is this op's output (or its forward op's) taken by an op of the first type, that one's by the second, …"""
-        level = {self.forward_spot} if self.forward_spot is not None else set()
+        level = {self.forward_node} if self.forward_node is not None else set()
         for kinds in path:
             level = {user for one in level for user in self._users(one) if user.type in kinds.split("|")}
         return bool(level)
 
     def reaches(self, kinds: frozenset[str], depth: int = 5) -> bool:
         """Return whether it gets there through any arithmetic in between."""
-        level = {self.forward_spot} if self.forward_spot is not None else set()
+        level = {self.forward_node} if self.forward_node is not None else set()
         for _ in range(depth):
             users = {user for one in level for user in self._users(one)}
             if any(user.type in kinds for user in users):
@@ -231,25 +244,25 @@ class Case:
             level = {user for user in users if user.type in ELEMENTWISE}
         return False
 
-    def _users(self, spot: Spot) -> Iterator[Spot]:
+    def _users(self, op_node: OpNode) -> Iterator[OpNode]:
         """In the forward pass only: gradients have branches of their own."""
-        return (user for user in self.around.after(spot) if not user.is_gradient)
+        return (user for user in self.neighbours.consumers(op_node) if not user.is_gradient)
 
     # ---- growth
 
     @property
-    def is_large(self) -> bool:
+    def has_large_inputs(self) -> bool:
         """Were the inputs too large already, so that the op is not to blame."""
         largest = self.largest_input
-        return largest is not None and largest.largest > (LARGE_HALF if self.out.half else LARGE)
+        return largest is not None and largest.max_abs > (LARGE_HALF_INPUT if self.out.is_half else LARGE_INPUT)
 
     @cached_property
-    def grew_in_loop(self) -> Growth | None:
+    def grew_in_loop(self) -> ValueGrowth | None:
         seen = (over_iterations(one) for one in self.inputs if one.row is not None)
         return next((growth for growth in seen if growth is not None), None)
 
     @cached_property
-    def grew_over_steps(self) -> Growth | None:
+    def grew_over_steps(self) -> ValueGrowth | None:
         largest = self.largest_input
         grown = over_steps(largest) if largest is not None else None
         return grown or over_steps(self.out)  # a variable that an op reads by itself has no rows of its own

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from tensorsleuth.core.catalog import Site
 from tensorsleuth.diagnose.nan.case import Case
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 
-def source_of(case: Case) -> Site | None:
+def data_site(case: Case) -> Site | None:
     """The dataset's source, farthest back on a line of the user's; or the call that was given the value."""
     finder, sites, out = case.finder, case.process.catalogue.sites, case.out
     if out.op == "Argument" and out.call >= 0:
-        op = finder.moments.calls.op(out.call)
+        op = finder.call_graphs.calls.op(out.call)
         return sites.get(op.site) if op is not None else None
     found = (sites.get(op.site) for op, _ in reversed(finder.datasets_behind(out)))
     return next((site for site in found if site is not None and site.frame is not None), case.site)
 
 
-def came_in(case: Case) -> Observed | None:
+def arrival_batch(case: Case) -> ObservedTensor | None:
     """The batch in which an element of a dataset came to the program."""
     return next((one for one in case.spread.reached.values() if one.op.startswith("IteratorGetNext")), None)
 

@@ -9,33 +9,36 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import CallKind, EventFlag, EventKind
-from tensorsleuth.core.ops.kinds import READS
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.core.ops.kinds import VARIABLE_READS
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
 
-FEW, MANY = 1e6, 1e3  # how much larger at the end: with one or two points before it, or with more
+MIN_GROWTH_OF_FEW, MIN_GROWTH_OF_MANY = (
+    1e6,
+    1e3,
+)  # how much larger at the end: with one or two points before it, or with more
 MAX_DIPS = 0.2  # of the points may be smaller than the one before
 
 
 @dataclass(frozen=True)
-class Growth:
+class ValueGrowth:
     """A tensor that grew until it overflowed."""
 
-    began: int  # the step, or the iteration
-    ended: int
-    first: float
-    last: float
+    start: int  # the step, or the iteration
+    end: int
+    first_size: float
+    last_size: float
 
     @property
     def rate(self) -> float:
         """By how much, each time."""
-        return float((self.last / self.first) ** (1 / max(self.ended - self.began, 1)))
+        return float((self.last_size / self.first_size) ** (1 / max(self.end - self.start, 1)))
 
     def __str__(self) -> str:
-        return f"from {self.first:.3g} to {self.last:.3g}, about {self.rate:.3g}× each"
+        return f"from {self.first_size:.3g} to {self.last_size:.3g}, about {self.rate:.3g}× each"
 
 
-def over_iterations(one: Observed) -> Growth | None:
+def over_iterations(one: ObservedTensor) -> ValueGrowth | None:
     """Did it grow within one run of its loop."""
     if one.row is None or one.tensor.eager is not None:
         return None
@@ -45,13 +48,13 @@ def over_iterations(one: Observed) -> Growth | None:
     return _growth(rows["iteration"].astype(np.int64), rows)
 
 
-def over_steps(one: Observed, among: Array | None = None) -> Growth | None:
+def over_steps(one: ObservedTensor, among: Array | None = None) -> ValueGrowth | None:
     """Did it grow from call to call, up to the one in which it was seen; `among` rows that hold all of its own."""
     if one.row is None:
         return None
     events = one.process.events if among is None else among
     rows = events[(events["tensor"] == one.row["tensor"]) & (events["time"] <= one.row["time"])]
-    if one.tensor.eager is not None and one.tensor.eager.type in READS:  # a line may read several variables
+    if one.tensor.eager is not None and one.tensor.eager.type in VARIABLE_READS:  # a line may read several variables
         rows = rows[handles_of(one.process, rows) == handles_of(one.process, one.row.reshape(1))]
     steps = [one.process.step_of(row) for row in rows]
     numbers = np.array([step if step is not None else at for at, step in enumerate(steps)], np.int64)
@@ -69,7 +72,7 @@ def handles_of(process: ProcessTrace, rows: Array) -> Array:
     return np.where(known, calls["inputs"][places, 0], np.uint64(0))
 
 
-def _growth(numbers: Array, rows: Array) -> Growth | None:
+def _growth(numbers: Array, rows: Array) -> ValueGrowth | None:
     """The largest value of each number, from its smallest on, where it went up nearly all the way."""
     ranged = (rows["flags"] & EventFlag.RANGED) != 0
     size = np.maximum(np.abs(rows["min"]), np.abs(rows["max"]))
@@ -80,15 +83,15 @@ def _growth(numbers: Array, rows: Array) -> Growth | None:
     unique, places = np.unique(numbers, return_inverse=True)
     largest = np.zeros(len(unique))
     np.maximum.at(largest, places, size)
-    began = _began(largest)
+    began = _growth_start(largest)
     first, last = float(largest[began]), float(largest[-1])
-    enough = MANY if len(largest) - began > 3 else FEW
+    enough = MIN_GROWTH_OF_MANY if len(largest) - began > 3 else MIN_GROWTH_OF_FEW
     if not math.isfinite(last) or last / first < enough:
         return None
-    return Growth(int(unique[began]), int(unique[-1]), first, last)
+    return ValueGrowth(int(unique[began]), int(unique[-1]), first, last)
 
 
-def _began(sizes: Array) -> int:
+def _growth_start(sizes: Array) -> int:
     """From where on it went up to the end, but for a few dips."""
     began, dips = len(sizes) - 1, 0
     for at in range(len(sizes) - 1, 0, -1):

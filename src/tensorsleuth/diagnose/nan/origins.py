@@ -16,35 +16,35 @@ import numpy as np
 
 from tensorsleuth.core.catalog import EagerOp
 from tensorsleuth.core.layout.rows import EventFlag, EventKind
-from tensorsleuth.core.ops.kinds import ARRIVALS, CARRIERS, READS
-from tensorsleuth.trace.dataflow.call_graph import Moment, Moments, Slots
-from tensorsleuth.trace.dataflow.dataset_pipelines import Pipelines
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.core.ops.kinds import CARRIERS, EXTERNAL_SOURCES, VARIABLE_READS
+from tensorsleuth.trace.dataflow.call_graph import CallGraph, CallGraphs, Slots
+from tensorsleuth.trace.dataflow.dataset_pipelines import DatasetPipelines
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.dataflow.replicas import Replicas
-from tensorsleuth.trace.dataflow.variables import Variables
+from tensorsleuth.trace.dataflow.variables import VariableIndex
 from tensorsleuth.trace.process.process import ProcessTrace
 
-HANDS_OUT = ("IteratorGetNext", "OptionalGetValue")  # what a dataset made
+DATASET_OUTPUT_OPS = ("IteratorGetNext", "OptionalGetValue")  # what a dataset made
 MAX_CALLS = 300  # with something newly bad, that are looked at
-MAX_BIRTHS = 4  # of one tensor
+MAX_ORIGINS_PER_TENSOR = 4  # of one tensor
 
 
 @dataclass(frozen=True)
-class Birth:
+class Origin:
     """A bad tensor that was born here."""
 
-    moment: Moment
-    out: Observed
+    call_graph: CallGraph
+    out: ObservedTensor
     slots: Slots
 
     @property
-    def inputs(self) -> list[Observed]:
+    def inputs(self) -> list[ObservedTensor]:
         return [one for slot in self.slots for one in slot]
 
     @property
-    def arrived(self) -> bool:
+    def from_outside(self) -> bool:
         """It came in from outside of TensorFlow: no op computed it."""
-        return self.out.op in ARRIVALS
+        return self.out.op in EXTERNAL_SOURCES
 
     @property
     def from_infinity(self) -> bool:
@@ -52,37 +52,39 @@ class Birth:
         return any(one.bad for one in self.inputs)
 
 
-class BirthFinder:
+class OriginFinder:
     """Looks through the calls of a process, oldest first."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self.process = process
-        self.moments = Moments(process)
-        self.variables = Variables(self.moments)
-        self.pipelines = Pipelines(self.moments)
+        self.call_graphs = CallGraphs(process)
+        self.variables = VariableIndex(self.call_graphs)
+        self.pipelines = DatasetPipelines(self.call_graphs)
         self.replicas = Replicas(process)
-        self._fed_bad: dict[int, bool] = {}  # of calls that read datasets
+        self._has_bad_elements: dict[int, bool] = {}  # of calls that read datasets
 
-    def find(self) -> Iterator[Birth]:
+    def find(self) -> Iterator[Origin]:
         """The births of each tensor, in the order of the calls; a few of one that bears many, as in a loop."""
         born: Counter[tuple[int, int]] = Counter()
-        for moment in itertools.islice(self._bad_moments(), MAX_CALLS):
-            for birth in self.births(moment):
+        for moment in itertools.islice(self._bad_call_graphs(), MAX_CALLS):
+            for birth in self.origins_in(moment):
                 tensor = birth.out.key[1:3] if birth.out.row is None else (birth.out.key[1], 0)
                 born[tensor] += 1
-                if born[tensor] <= (MAX_BIRTHS if birth.out.row is not None else 1):
+                if born[tensor] <= (MAX_ORIGINS_PER_TENSOR if birth.out.row is not None else 1):
                     yield birth
 
     @cached_property
-    def bad_batches(self) -> list[Observed]:
+    def bad_batches(self) -> list[ObservedTensor]:
         """The first tensors that a dataset handed to the program with something bad in them."""
-        rows = (row for row in self._first_bad_rows if self._type(row).startswith(HANDS_OUT))
+        rows = (row for row in self._first_bad_rows if self._type(row).startswith(DATASET_OUTPUT_OPS))
         calls = (self.process.call_of(row) for row in rows)
-        found = (one for call in calls if call is not None for one in self.moments.of_call(call).bad.values())
-        return [one for one in found if one.op.startswith(HANDS_OUT)]
+        found = (
+            one for call in calls if call is not None for one in self.call_graphs.of_call(call).bad_tensors.values()
+        )
+        return [one for one in found if one.op.startswith(DATASET_OUTPUT_OPS)]
 
     @cached_property
-    def handed_on(self) -> set[int]:
+    def returned_tensors(self) -> set[int]:
         """Ids of tensors that a function returns to whoever called it from outside."""
         catalogue = self.process.catalogue
         roots = [one for one in catalogue.instances.values() if one.parent < 0 and one.function in catalogue.functions]
@@ -90,10 +92,10 @@ class BirthFinder:
             source.tensor
             for root in roots
             for output in range(len(catalogue.functions[root.function].returns))
-            for source in self.moments.flow.returned(root, output)
+            for source in self.call_graphs.flow.output_sources(root, output)
         }
 
-    def datasets_behind(self, one: Observed) -> list[tuple[EagerOp, int]]:
+    def datasets_behind(self, one: ObservedTensor) -> list[tuple[EagerOp, int]]:
         """The datasets that a batch, or an argument of a dataset's function, came through; the source last."""
         if one.op.startswith("IteratorGetNext"):
             iterator = self.variables.handle_of(one)
@@ -102,93 +104,94 @@ class BirthFinder:
             return self.pipelines.of_function(one.tensor.instance)
         return []
 
-    def last_step(self, call: int) -> bool:
+    def is_last_step(self, call: int) -> bool:
         """Does the call belong to the last step of the program."""
         last = int(self.process.calls["step"].max(initial=-1))
-        return (self.moments.calls.step(call) or 0) >= last
+        return (self.call_graphs.calls.step(call) or 0) >= last
 
     def _type(self, row: Any) -> str:
         tensor = self.process.tensor(row["tensor"])
         return tensor.type if tensor is not None else ""
 
-    def births(self, moment: Moment) -> Iterator[Birth]:
-        yield from (Birth(moment, one, []) for one in self._bad_constants(moment))
-        for key, one in moment.bad.items():
-            birth = self._birth(moment, one, moment.bad_slots[key])
+    def origins_in(self, call_graph: CallGraph) -> Iterator[Origin]:
+        yield from (Origin(call_graph, one, []) for one in self._bad_constants(call_graph))
+        for key, one in call_graph.bad_tensors.items():
+            birth = self._origin(call_graph, one, call_graph.bad_inputs[key])
             if birth is not None:
                 yield birth
 
-    def _bad_constants(self, moment: Moment) -> list[Observed]:
+    def _bad_constants(self, call_graph: CallGraph) -> list[ObservedTensor]:
         """Arrays that were bad when a function was traced, which made constants of them."""
-        taken = (one for slots in moment.bad_slots.values() for slot in slots for one in slot)
+        taken = (one for slots in call_graph.bad_inputs.values() for slot in slots for one in slot)
         constants = {one.key: one for one in taken if one.constant is not None and one.bad}
         return [one for one in constants.values() if not (is_literal(one) or _is_table(one))]
 
-    def _birth(self, moment: Moment, one: Observed, slots: Slots) -> Birth | None:
+    def _origin(self, call_graph: CallGraph, one: ObservedTensor, slots: Slots) -> Origin | None:
         bad = [other for slot in slots for other in slot if other.bad]
         if not bad:
             if (
                 one.op in CARRIERS
                 or is_literal(one)
-                or any(fed.bad for fed in self.pipelines.fed(self.datasets_behind(one)))
-                or self._is_of_element(one)
-                or self._is_put_together(moment, one)
+                or any(fed.bad for fed in self.pipelines.source_tensors(self.datasets_behind(one)))
+                or self._is_from_bad_element(one)
+                or self._is_reduced_dataset(call_graph, one)
             ):
                 return None
-            return self._written(one) if one.op in READS else Birth(moment, one, slots)
+            return self._origin_of_write(one) if one.op in VARIABLE_READS else Origin(call_graph, one, slots)
         if _is_new_infinity(one, bad):
-            return Birth(moment, one, slots)
+            return Origin(call_graph, one, slots)
         if not one.has_nan or any(other.has_nan for other in bad):
             return None
-        return Birth(moment, one, slots) if all(self._is_meant(other) for other in bad) else None
+        return Origin(call_graph, one, slots) if all(self._is_intended(other) for other in bad) else None
 
-    def _is_put_together(self, moment: Moment, one: Observed) -> bool:
+    def _is_reduced_dataset(self, call_graph: CallGraph, one: ObservedTensor) -> bool:
         """Does it only hand over what a dataset's function computed, which was bad there."""
         steps = self.process.dataset_steps
         return one.op == "ReduceDataset" and any(
-            other.row is not None and int(other.row["step"]) in steps for other in moment.bad.values()
+            other.row is not None and int(other.row["step"]) in steps for other in call_graph.bad_tensors.values()
         )
 
-    def _is_of_element(self, one: Observed) -> bool:
+    def _is_from_bad_element(self, one: ObservedTensor) -> bool:
         """Was it computed from elements that were bad when they went into the dataset: nobody sees them in between."""
         if one.row is None or int(one.row["step"]) not in self.process.dataset_steps:
             return False
-        if one.call not in self._fed_bad:
-            behind = self.pipelines.behind(self.moments.calls.inputs(one.call))
-            self._fed_bad[one.call] = any(fed.bad for fed in self.pipelines.fed(list(behind)))
-        return self._fed_bad[one.call]
+        if one.call not in self._has_bad_elements:
+            behind = self.pipelines.upstream_datasets(self.call_graphs.calls.inputs(one.call))
+            self._has_bad_elements[one.call] = any(fed.bad for fed in self.pipelines.source_tensors(list(behind)))
+        return self._has_bad_elements[one.call]
 
     @cached_property
-    def bad_elements(self) -> list[Observed]:
+    def bad_elements(self) -> list[ObservedTensor]:
         """The first tensors that functions of datasets computed from bad elements, where those ran inside of a call."""
         calls = dict.fromkeys(self.process.dataset_steps.values())
-        moments = (self.moments.of_call(call) for call in itertools.islice(calls, MAX_CALLS))
-        found = ((moment, key, one) for moment in moments for key, one in moment.bad.items())
+        moments = (self.call_graphs.of_call(call) for call in itertools.islice(calls, MAX_CALLS))
+        found = ((moment, key, one) for moment in moments for key, one in moment.bad_tensors.items())
         return [
             one
             for moment, key, one in found
-            if not any(other.bad for slot in moment.bad_slots[key] for other in slot) and self._is_of_element(one)
+            if not any(other.bad for slot in moment.bad_inputs[key] for other in slot)
+            and self._is_from_bad_element(one)
         ]
 
-    def _is_meant(self, one: Observed, depth: int = 0) -> bool:
+    def _is_intended(self, one: ObservedTensor, depth: int = 0) -> bool:
         """Does an infinity come from one that the program wrote down."""
         if depth > 50 or one.has_nan:
             return False
-        slots = self.moments.of(one).slots(one) if one.row is not None else []
+        slots = self.call_graphs.graph_of(one).inputs_of(one) if one.row is not None else []
         bad = [other for slot in slots for other in slot if other.bad]
         if bad:
-            return not _is_new_infinity(one, bad) and all(self._is_meant(other, depth + 1) for other in bad)
-        if one.op in READS:
-            return self._read_is_meant(one, depth)
+            return not _is_new_infinity(one, bad) and all(self._is_intended(other, depth + 1) for other in bad)
+        if one.op in VARIABLE_READS:
+            return self._read_is_intended(one, depth)
         return is_literal(one) or _is_table(one)
 
-    def _read_is_meant(self, one: Observed, depth: int) -> bool:
+    def _read_is_intended(self, one: ObservedTensor, depth: int) -> bool:
         handle = self.variables.handle_of(one)
         write = self.variables.last_write(handle, one.call) if handle is not None else None
         bad = [value for value in write.values if value.bad] if write is not None else []
-        return bool(bad) and all(self._is_meant(value, depth + 1) for value in bad)
+        return bool(bad) and all(self._is_intended(value, depth + 1) for value in bad)
 
-    def _written(self, one: Observed) -> Birth | None:
+    def _origin_of_write(self, one: ObservedTensor) -> Origin | None:
         """A variable that is read bad: what wrote it last is to blame, be it with finite inputs."""
         handle = self.variables.handle_of(one)
         if handle is not None and any(
@@ -197,26 +200,26 @@ class BirthFinder:
             return None  # written by the call itself, before it was read
         write = self.variables.last_write(handle, one.call) if handle is not None else None
         if write is None:
-            return Birth(self.moments.of(one), one, [])
+            return Origin(self.call_graphs.graph_of(one), one, [])
         if any(value.bad for value in write.values):
             return None  # found, or meant, where that was born
-        return Birth(self.moments.of_call(write.call), one, write.slots)
+        return Origin(self.call_graphs.of_call(write.call), one, write.slots)
 
-    def _bad_moments(self) -> Iterator[Moment]:
+    def _bad_call_graphs(self) -> Iterator[CallGraph]:
         """The calls in which a tensor went bad for the first time, in the order in which that was recorded."""
         seen: set[int] = set()
         for row in self._first_bad_rows:
             step = int(row["step"])
-            call = step if row["kind"] == EventKind.EAGER else self.process.call_of_step.get(step)
+            call = step if row["kind"] == EventKind.EAGER else self.process.call_of_tf_step.get(step)
             key = call if call is not None else -1 - step
             if key not in seen:
                 seen.add(key)
-                yield self.moments.of_call(call) if call is not None else self.moments.of_dataset(step)
+                yield self.call_graphs.of_call(call) if call is not None else self.call_graphs.of_dataset(step)
 
     @cached_property
     def _first_bad_rows(self) -> list[Any]:
         """Return each tensor's first bad row, first row with a NaN, and first row with each infinity."""
-        if not self.process.alarm:
+        if not self.process.has_bad:
             return []
         events = self.process.events
         bad = events[np.flatnonzero(events["flags"] & EventFlag.BAD)]
@@ -227,7 +230,7 @@ class BirthFinder:
         return list(bad[np.unique(np.concatenate(firsts))])
 
 
-def _is_new_infinity(one: Observed, bad: list[Observed]) -> bool:
+def _is_new_infinity(one: ObservedTensor, bad: list[ObservedTensor]) -> bool:
     """+∞ from an op that makes 0 of −∞."""
     return (
         one.op in ("Exp", "Expm1", "Softplus")
@@ -236,14 +239,14 @@ def _is_new_infinity(one: Observed, bad: list[Observed]) -> bool:
     )
 
 
-def is_literal(one: Observed) -> bool:
+def is_literal(one: ObservedTensor) -> bool:
     """An infinity that somebody wrote down: alone, or beside one other number, as in a mask."""
-    if one.has_nan or one.op not in (*ARRIVALS, "Const", "Fill"):
+    if one.has_nan or one.op not in (*EXTERNAL_SOURCES, "Const", "Fill"):
         return False
     finite = one.count("neg") + one.count("zero") + one.count("pos")
     return one.elements == 1 or not finite or one.min == one.max
 
 
-def _is_table(one: Observed) -> bool:
+def _is_table(one: ObservedTensor) -> bool:
     """Numbers from outside with −∞ for the impossible among them, as logarithms of probabilities have it."""
-    return one.op in (*ARRIVALS, "Const") and not one.has_nan and not one.count("pos_inf")
+    return one.op in (*EXTERNAL_SOURCES, "Const") and not one.has_nan and not one.count("pos_inf")

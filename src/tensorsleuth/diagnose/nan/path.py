@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from tensorsleuth.core.catalog import Site
 from tensorsleuth.core.ops.function_names import program_name
-from tensorsleuth.core.ops.kinds import LOOKS_ON, VIEWS
+from tensorsleuth.core.ops.kinds import DEBUG_OPS, VIEWS
 from tensorsleuth.diagnose.nan.spread import Spread
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_HOPS = 8
@@ -21,7 +21,7 @@ class Hop(NamedTuple):
     """A stretch of the way, in words, and the tensor that it is about."""
 
     text: str
-    tensor: Observed | None = None
+    tensor: ObservedTensor | None = None
 
 
 def chain_of(spread: Spread, variables: dict[int, str], computed: str | None = None) -> tuple[Hop, ...]:
@@ -29,20 +29,20 @@ def chain_of(spread: Spread, variables: dict[int, str], computed: str | None = N
 
     `computed` is what TensorFlow's optimiser made of the first.
     """
-    hops = _hops([one for one in spread.path if one.op not in VIEWS | LOOKS_ON], computed)
+    hops = _hops([one for one in spread.path if one.op not in VIEWS | DEBUG_OPS], computed)
     if len(hops) > MAX_HOPS:
         left_out = len(hops) - MAX_HOPS + 1
         hops = [*hops[: MAX_HOPS - 3], Hop(f"… {left_out} more ops …"), *hops[-2:]]
-    return (*hops, *map(Hop, _end(spread, variables)))
+    return (*hops, *map(Hop, _last_hop(spread, variables)))
 
 
-def _hops(path: list[Observed], first: str | None) -> list[Hop]:
+def _hops(path: list[ObservedTensor], first: str | None) -> list[Hop]:
     hops: list[Hop] = []
     place, badness = "", ""
     for one in path:
         op = first if first is not None and not hops else one.op
         name = f"gradient of {_forward(one)}" if one.is_gradient else op
-        here, now = _place(_site(one)), _badness(one)
+        here, now = _place(_site(one)), _bad_value_word(one)
         said = [text for text, before in ((here, place), (now, badness)) if text and text != before]
         place, badness = here or place, now
         hop = f"{name} ({', '.join(said)})" if said else name
@@ -51,7 +51,7 @@ def _hops(path: list[Observed], first: str | None) -> list[Hop]:
     return hops
 
 
-def _forward(one: Observed) -> str:
+def _forward(one: ObservedTensor) -> str:
     node, eager = one.tensor.node, one.tensor.eager
     if node is not None:
         return node.forward.type if node.forward is not None else node.type
@@ -59,7 +59,7 @@ def _forward(one: Observed) -> str:
     return forward.type if forward is not None else one.op
 
 
-def _site(one: Observed) -> Site | None:
+def _site(one: ObservedTensor) -> Site | None:
     node, sites = one.tensor.node, one.process.catalogue.sites
     if node is not None and node.forward is not None:
         return sites.get(node.forward.site)
@@ -71,24 +71,24 @@ def _place(site: Site | None) -> str:
     return f"{os.path.basename(frame.file)}:{frame.line}" if frame is not None else ""
 
 
-def _badness(one: Observed) -> str:
+def _bad_value_word(one: ObservedTensor) -> str:
     if one.has_nan:
         return "NaN"
     return "−∞" if not one.count("pos_inf") else "+∞" if not one.count("neg_inf") else "±∞"
 
 
-def _end(spread: Spread, variables: dict[int, str]) -> Iterator[str]:
+def _last_hop(spread: Spread, variables: dict[int, str]) -> Iterator[str]:
     if spread.variables:
-        names = [variables.get(handle, "a variable") for handle in spread.written[:MAX_NAMES]]
+        names = [variables.get(handle, "a variable") for handle in spread.written_variables[:MAX_NAMES]]
         more = len(spread.variables) - len(names)
         yield f"written to {', '.join(names)}{f' and {more} more' if more > 0 else ''}"
-    elif spread.left:
-        yield f"given to Python{_function(spread.reached[spread.left[0]])}"
-    elif spread.raised:
+    elif spread.results:
+        yield f"given to Python{_function(spread.reached[spread.results[0]])}"
+    elif spread.refused:
         yield "refused by CheckNumerics, which raised"
 
 
-def _function(one: Observed) -> str:
+def _function(one: ObservedTensor) -> str:
     process: ProcessTrace = one.process
     instance = one.tensor.instance
     for _ in range(100):

@@ -9,33 +9,33 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.catalog import EagerOp, LeftOut
+from tensorsleuth.core.catalog import EagerOp, UnusedTapeVariables
 from tensorsleuth.core.layout.rows import CallKind
-from tensorsleuth.core.ops.kinds import READS
-from tensorsleuth.diagnose.graph.neighbours import MAX_WIDTH, Spot
-from tensorsleuth.diagnose.graph.training import FAR, Training
-from tensorsleuth.diagnose.training.variable_writes import Written
+from tensorsleuth.core.ops.kinds import VARIABLE_READS
+from tensorsleuth.diagnose.graph.neighbours import MAX_OPS_PER_LEVEL, OpNode
+from tensorsleuth.diagnose.graph.training_graph import MAX_HOPS_TO_GRADIENT, TrainingGraph
+from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 
 Shape = tuple[int, ...]
-Left = list[tuple[int, Shape]]
-SAMPLES = 5
-_STOPS = frozenset(
+UntrainedWeights = list[tuple[int, Shape]]
+SAMPLED_CALLS = 5
+_GRADIENT_STOPS = frozenset(
     ["StopGradient", "PreventGradient", "Sign", "Round", "Rint", "Floor", "Ceil", "ZerosLike", "OnesLike"]
 )
 
 
-class LeftEagerly:
+class UntrainedEagerWeights:
     """Asked about one process."""
 
-    def __init__(self, training: Training, written: Written) -> None:
-        self._training = training
-        self._written = written
-        self._catalogue = training.process.catalogue
+    def __init__(self, training_graph: TrainingGraph, written_variables: WrittenVariables) -> None:
+        self._training = training_graph
+        self._written = written_variables
+        self._catalogue = training_graph.process.catalogue
 
-    def found(self, fewest: int) -> Iterator[tuple[Left, Spot, int]]:
+    def find(self, fewest: int) -> Iterator[tuple[UntrainedWeights, OpNode, int]]:
         """Yield the weights that keep their initial values, the update of the others, and its steps; once an update."""
-        together: dict[Spot, tuple[Left, list[int]]] = defaultdict(lambda: ([], []))
-        for tapes in self._catalogue.left_out:
+        together: dict[OpNode, tuple[UntrainedWeights, list[int]]] = defaultdict(lambda: ([], []))
+        for tapes in self._catalogue.unused_tape_variables:
             update = self._update(tapes, fewest)
             for handle, shape in tapes.shapes.items() if update is not None else ():
                 steps = self._steps(handle) if self._written.stays_at_random(handle) else 0
@@ -44,32 +44,32 @@ class LeftEagerly:
                     together[update][1].append(steps)
         yield from ((left, update, min(steps)) for update, (left, steps) in together.items())
 
-    def _update(self, tapes: LeftOut, fewest: int) -> Spot | None:
+    def _update(self, tapes: UnusedTapeVariables, fewest: int) -> OpNode | None:
         """Return the writer of the variables that the tapes were asked about, step by step."""
-        for handle in tapes.asked:
-            calls = self._written.eagerly.get(handle, [])
-            op = self._training.moments.calls.op(calls[-1]) if len(calls) > fewest else None  # the first made it
+        for handle in tapes.differentiated:
+            calls = self._written.by_eager_calls.get(handle, [])
+            op = self._training.call_graphs.calls.op(calls[-1]) if len(calls) > fewest else None  # the first made it
             if op is not None:
-                return Spot(op.type, call=calls[-1])
-        in_functions = (spot for handle in tapes.asked for spot in self._written.by_functions.get(handle, ()))
+                return OpNode(op.type, call=calls[-1])
+        in_functions = (spot for handle in tapes.differentiated for spot in self._written.by_functions.get(handle, ()))
         return next(in_functions, None)
 
     def _steps(self, handle: int) -> int:
         """In how many steps it was read on the way to what was differentiated."""
         rows = self._reads[self._reads["inputs"][:, 0] == handle]
         places = [int(op) for op in np.unique(rows["op"])]
-        on_the_way = [op for op in places if self._is_on_the_way(rows["call"][rows["op"] == op])]
+        on_the_way = [op for op in places if self._leads_to_loss(rows["call"][rows["op"] == op])]
         return len(np.unique(rows["step"][np.isin(rows["op"], on_the_way)]))
 
-    def _is_on_the_way(self, calls: Array) -> bool:
+    def _leads_to_loss(self, calls: Array) -> bool:
         """Return whether a line is on the path. Some of its calls tell, as evaluation may use the same line."""
-        some = np.unique(np.linspace(0, len(calls) - 1, SAMPLES).astype(int))
+        some = np.unique(np.linspace(0, len(calls) - 1, SAMPLED_CALLS).astype(int))
         return any(self._is_differentiated(int(call)) for call in calls[some])
 
     @cached_property
     def _reads(self) -> Array:
         calls = self._training.process.calls
-        ops = [op.id for op in self._catalogue.eager.values() if op.type in READS]
+        ops = [op.id for op in self._catalogue.eager.values() if op.type in VARIABLE_READS]
         found: Array = calls[(calls["kind"] == CallKind.OP) & np.isin(calls["op"], ops)]
         return found
 
@@ -78,24 +78,29 @@ class LeftEagerly:
 
         Of one line, the ops of all layers are one op in the catalogue: only the tensors tell which was meant.
         """
-        calls, level, seen = self._training.moments.calls, [read], {read}
-        for _ in range(FAR):
-            taken = [user for call in level for uid in self._numbers(call) for user in calls.consumers(uid)[:MAX_WIDTH]]
+        calls, level, seen = self._training.call_graphs.calls, [read], {read}
+        for _ in range(MAX_HOPS_TO_GRADIENT):
+            taken = [
+                user
+                for call in level
+                for uid in self._float_outputs(call)
+                for user in calls.consumers(uid)[:MAX_OPS_PER_LEVEL]
+            ]
             users = {call: calls.op(call) for call in taken if call not in seen}
             if any(op is not None and op.forward > 0 for op in users.values()):
                 return True
             seen.update(users)
-            level = [call for call, op in users.items() if op is not None and _goes_back(op)][:MAX_WIDTH]
+            level = [call for call, op in users.items() if op is not None and _passes_gradient(op)][:MAX_OPS_PER_LEVEL]
         return False
 
-    def _numbers(self, call: int) -> list[int]:
+    def _float_outputs(self, call: int) -> list[int]:
         """Return its outputs without indices, which pass no gradient back."""
-        moments = self._training.moments
-        uids = [uid for made in moments.of_call(call).returned.values() for uid in made]
+        moments = self._training.call_graphs
+        uids = [uid for made in moments.of_call(call).returned_uids.values() for uid in made]
         made = [(uid, moments.by_uid(uid)) for uid in uids]
         return [uid for uid, one in made if one is not None and "float" in one.dtype]
 
 
-def _goes_back(op: EagerOp) -> bool:
+def _passes_gradient(op: EagerOp) -> bool:
     """Do gradients, through an op; of functions it is not known."""
-    return op.type not in _STOPS and op.instance < 0
+    return op.type not in _GRADIENT_STOPS and op.instance < 0

@@ -9,20 +9,20 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.core.layout.rows import What
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.training import Training
+from tensorsleuth.core.layout.rows import MeasureFlag
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.training.returned_values import returned_rows
-from tensorsleuth.diagnose.training.variable_writes import Written
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-READ = "ReadVariableOp"  # of the whole variable: rows of a table that no sample asks for stay as they are
-LOSSES = frozenset(["Mean", "Sum", "AddV2", "Mul", "RealDiv", "DivNoNan", "Neg", "Squeeze", "Identity"])
+READ_VARIABLE = "ReadVariableOp"  # of the whole variable: rows of a table that no sample asks for stay as they are
+LOSS_OPS = frozenset(["Mean", "Sum", "AddV2", "Mul", "RealDiv", "DivNoNan", "Neg", "Squeeze", "Identity"])
 
 
 @dataclass(frozen=True)
-class Pace:
+class UpdateNorms:
     """All gradients as one vector, all updates as one, and all weights: their norms at each look that has all three."""
 
     steps: Array
@@ -31,7 +31,7 @@ class Pace:
     weight: Array  # before the step
 
     @property
-    def ratio(self) -> Array:
+    def update_ratio(self) -> Array:
         """‖what a step added‖ / ‖the weights before it‖."""
         ratio: Array = self.update / np.maximum(self.weight, np.finfo(np.float32).tiny)
         return ratio
@@ -41,64 +41,75 @@ class Pace:
         return bool(np.isfinite([self.gradient, self.update, self.weight]).all())
 
 
-def pace_of(inside: Inside) -> Pace | None:
+def update_norms(layer_statistics: LayerStatistics) -> UpdateNorms | None:
     """None where gradients or updates were not seen."""
-    gradients, updates = inside.gradients, inside.updates
+    gradients, updates = layer_statistics.gradients, layer_statistics.updates
     if not gradients or not updates:
         return None
     steps = reduce(np.intersect1d, [one.steps for one in (*gradients, *updates)])
-    norms = _whole(gradients, "norm", steps), _whole(updates, "change", steps), _whole(updates, "before", steps)
-    return Pace(steps, *norms)
+    norms = (
+        _total_norm(gradients, "norm", steps),
+        _total_norm(updates, "change", steps),
+        _total_norm(updates, "before", steps),
+    )
+    return UpdateNorms(steps, *norms)
 
 
-def _whole(parts: list[WatchedSeries], column: str, steps: Array) -> Array:
+def _total_norm(parts: list[WatchedSeries], column: str, steps: Array) -> Array:
     """The norm of all parts as one vector, at these steps; NaN where one was not compared with what it was."""
     squares = np.zeros(len(steps))
     for rows in (one.rows[np.searchsorted(one.steps, steps)] for one in parts):
-        known = (rows["flags"] & What.COMPARED != 0) | (column == "norm")
+        known = (rows["flags"] & MeasureFlag.COMPARED != 0) | (column == "norm")
         squares += np.where(known, rows[column].astype(np.float64) ** 2, np.nan)
     return np.sqrt(squares)
 
 
-def losses_of(training: Training) -> dict[Spot, Array]:
+def losses_of(training_graph: TrainingGraph) -> dict[OpNode, Array]:
     """The single numbers that gradients start from, with their values from step to step."""
-    spots = [spot for spot in training.forward(LOSSES) if training.begins_gradients(spot)]
-    seen = training.rows(spots)
-    found = {spot: seen[spot] if spot in seen else returned_rows(training, spot) for spot in spots}
-    return {spot: rows["max"] for spot, rows in found.items() if _are_numbers(training, rows)}
+    spots = [spot for spot in training_graph.forward_ops(LOSS_OPS) if training_graph.begins_gradients(spot)]
+    seen = training_graph.output_rows(spots)
+    found = {spot: seen[spot] if spot in seen else returned_rows(training_graph, spot) for spot in spots}
+    return {spot: rows["max"] for spot, rows in found.items() if _are_scalars(training_graph, rows)}
 
 
-def _are_numbers(training: Training, rows: Array) -> bool:
-    return len(rows) > 0 and training.process.shape_of(rows[0]) == ()
+def _are_scalars(training_graph: TrainingGraph, rows: Array) -> bool:
+    return len(rows) > 0 and training_graph.process.shape_of(rows[0]) == ()
 
 
-def readings(training: Training, name: str) -> Array:
+def variable_values(training_graph: TrainingGraph, name: str) -> Array:
     """Return an optimizer variable's values by step, from the op that reads it most often."""
-    handles = set(training.variables.called(name))
-    reads = [spot for spot in training.forward((READ,)) if training.handle(spot) in handles]
-    values = [part["max"] for part in training.rows(reads).values()]
+    handles = set(training_graph.variables.find_by_name(name))
+    reads = [
+        spot for spot in training_graph.forward_ops((READ_VARIABLE,)) if training_graph.variable_handle(spot) in handles
+    ]
+    values = [part["max"] for part in training_graph.output_rows(reads).values()]
     return max(values, key=len, default=np.zeros(0, np.float32))
 
 
-def rate_of(training: Training) -> float | None:
+def last_learning_rate(training_graph: TrainingGraph) -> float | None:
     """Return the last learning rate of a Keras optimizer, if it is a variable that was read."""
-    values = readings(training, "learning_rate")
+    values = variable_values(training_graph, "learning_rate")
     return float(values[-1]) if len(values) else None
 
 
-def optimizer_at(training: Training) -> Frame | None:
+def optimizer_line(training_graph: TrainingGraph) -> Frame | None:
     """The line that made a Keras optimizer."""
-    handles = [*training.variables.called("learning_rate"), *training.variables.called("iteration")]
-    made = (training.variables.made_at(handle) for handle in handles)
+    handles = [
+        *training_graph.variables.find_by_name("learning_rate"),
+        *training_graph.variables.find_by_name("iteration"),
+    ]
+    made = (training_graph.variables.creation_line(handle) for handle in handles)
     return next((frame for frame in made if frame is not None), None)
 
 
-def updated_at(training: Training) -> Frame | None:
+def update_line(training_graph: TrainingGraph) -> Frame | None:
     """The line that made a Keras optimizer; of updates by hand, the first that a function makes."""
-    made = optimizer_at(training)
+    made = optimizer_line(training_graph)
     if made is not None:
         return made
-    written = Written(training)
-    spots = (spot for writers in written.by_functions.values() for spot in writers)
-    lines = (written.updated_at(spot) for spot in spots if training.root_of(spot) in training.roots)
+    written_variables = WrittenVariables(training_graph)
+    spots = (spot for writers in written_variables.by_functions.values() for spot in writers)
+    lines = (
+        written_variables.update_line(spot) for spot in spots if training_graph.root_id(spot) in training_graph.roots
+    )
     return next((frame for frame in lines if frame is not None), None)

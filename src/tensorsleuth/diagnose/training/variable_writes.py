@@ -10,47 +10,47 @@ import numpy as np
 from tensorsleuth.core.catalog import Frame, Function
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.ops.kinds import writes_variables
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.trace.dataflow.unseen_writes import Unseen
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.trace.dataflow.unseen_writes import UnseenWrites
 
-INITIALISES = "initialize_variables"  # TensorFlow's function for variables that a traced function made
+INITIALISER = "initialize_variables"  # TensorFlow's function for variables that a traced function made
 
 
-class Written:
+class WrittenVariables:
     """By the uids of their handles."""
 
-    def __init__(self, training: Training) -> None:
-        self._training = training
-        self._catalogue = training.process.catalogue
+    def __init__(self, training_graph: TrainingGraph) -> None:
+        self._training = training_graph
+        self._catalogue = training_graph.process.catalogue
 
     @cached_property
-    def by_functions(self) -> dict[int, list[Spot]]:
+    def by_functions(self) -> dict[int, list[OpNode]]:
         """Return the variables that functions write after creation, and the ops that do."""
-        found: dict[int, list[Spot]] = defaultdict(list)
+        found: dict[int, list[OpNode]] = defaultdict(list)
         for root, writers in self._training.variables.writers.items():
             function = self._catalogue.functions[self._catalogue.instances[root].function]
-            for writer in writers if INITIALISES not in function.name else ():
+            for writer in writers if INITIALISER not in function.name else ():
                 uid = function.captures.get(writer.argument, {}).get("uid")
                 inner = self._catalogue.functions[writer.instance.function]
                 if uid is not None:
-                    found[int(uid)].append(Spot(writer.node.type, writer.instance, inner, writer.number))
+                    found[int(uid)].append(OpNode(writer.node.type, writer.instance, inner, writer.number))
         return found
 
     @cached_property
-    def by_unseen(self) -> set[int]:
+    def by_compiled(self) -> set[int]:
         """Return the variables written by functions whose inside was not recorded: compiled ones."""
-        unseen, running = Unseen(self._catalogue), {op.type for op in self._catalogue.eager.values()}
+        unseen, running = UnseenWrites(self._catalogue), {op.type for op in self._catalogue.eager.values()}
         functions = [one for one in self._catalogue.functions.values() if one.name in running]
         return {uid for one in functions for uid in _captured(one, unseen.written_by(one.name))} - self._initialised
 
     @cached_property
     def _initialised(self) -> set[int]:
-        made = (one for one in self._catalogue.functions.values() if INITIALISES in one.name)
+        made = (one for one in self._catalogue.functions.values() if INITIALISER in one.name)
         return {uid for one in made for uid in _captured(one, frozenset(one.captures))}
 
     @cached_property
-    def eagerly(self) -> dict[int, list[int]]:
+    def by_eager_calls(self) -> dict[int, list[int]]:
         """The eager calls that wrote each, the first value of it among them."""
         calls = self._training.process.calls
         ops = [op.id for op in self._catalogue.eager.values() if writes_variables(op.type)]
@@ -60,38 +60,38 @@ class Written:
             found[handle].append(call)
         return found
 
-    def only_made(self, handle: int) -> bool:
+    def is_never_rewritten(self, handle: int) -> bool:
         """Return whether it was given its first value, and nothing was ever written to it again."""
-        if handle in self.by_functions or handle in self.by_unseen:
+        if handle in self.by_functions or handle in self.by_compiled:
             return False
-        return len(self.eagerly.get(handle, [])) + (handle in self._initialised) == 1
+        return len(self.by_eager_calls.get(handle, [])) + (handle in self._initialised) == 1
 
     def stays_at_random(self, handle: int) -> bool:
         """Return whether it is as it was made, and that at random."""
-        return self.only_made(handle) and self.starts_at_random(handle)
+        return self.is_never_rewritten(handle) and self.starts_at_random(handle)
 
     def starts_at_random(self, handle: int) -> bool:
         """Were its first values drawn: those that were learned before are loaded, and may be meant to stay."""
-        before = (one.type for spot in self._first(handle) for one in self._training.around.before(spot))
+        before = (one.type for spot in self._first_writes(handle) for one in self._training.neighbours.ancestors(spot))
         return any("Random" in kind or "TruncatedNormal" in kind for kind in before)
 
-    def _first(self, handle: int) -> list[Spot]:
+    def _first_writes(self, handle: int) -> list[OpNode]:
         """The op that gave it its first value."""
-        calls = self.eagerly.get(handle, [])
+        calls = self.by_eager_calls.get(handle, [])
         if calls:
-            return [Spot("AssignVariableOp", call=calls[0])]
+            return [OpNode("AssignVariableOp", call=calls[0])]
         found = []
         for root, writers in self._training.variables.writers.items():
             function = self._catalogue.functions[self._catalogue.instances[root].function]
             for writer in writers:
                 if function.captures.get(writer.argument, {}).get("uid") == handle:
                     inner = self._catalogue.functions[writer.instance.function]
-                    found.append(Spot(writer.node.type, writer.instance, inner, writer.number))
+                    found.append(OpNode(writer.node.type, writer.instance, inner, writer.number))
         return found
 
-    def updated_at(self, spot: Spot) -> Frame | None:
+    def update_line(self, op_node: OpNode) -> Frame | None:
         """The user's line of an op that writes."""
-        site = self._training.around.site(spot)
+        site = self._training.neighbours.site(op_node)
         return site.frame if site is not None else None
 
 

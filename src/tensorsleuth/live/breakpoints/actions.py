@@ -8,14 +8,14 @@ from typing import Any
 from tensorsleuth.core.errors import BreakError, SleuthError
 from tensorsleuth.live.breakpoints.breakpoint import Breakpoint
 from tensorsleuth.live.breakpoints.hit import Hit
-from tensorsleuth.live.breakpoints.tensor_in_memory import Sight
+from tensorsleuth.live.breakpoints.tensor_in_memory import TensorInMemory
 from tensorsleuth.recording.harmless import complain
 from tensorsleuth.recording.observer import Alarm
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.trace.storage.size_plan import VALUE_BYTES
 
 
-class Acting:
+class ActionRunner:
     """Does it, on the thread that computed the tensor."""
 
     def __init__(self, breaks: Any) -> None:
@@ -25,9 +25,9 @@ class Acting:
     @property
     def pauses(self) -> Any:
         if self._pauses is None:
-            from tensorsleuth.live.breakpoints.pause.pause import Pauses
+            from tensorsleuth.live.breakpoints.pause.pause import PauseController
 
-            self._pauses = Pauses(self._breaks)
+            self._pauses = PauseController(self._breaks)
         return self._pauses
 
     def close(self) -> None:
@@ -40,19 +40,19 @@ class Acting:
         if self._pauses is not None:
             self._pauses.joined(recorder)
 
-    def act(self, point: Breakpoint, hit: Hit, sight: Sight) -> Alarm:
+    def act(self, point: Breakpoint, hit: Hit, tensor_in_memory: TensorInMemory) -> Alarm:
         """Do it; what it returns is raised in the program."""
         action = point.action
         if callable(action):
             return _call(action, hit)
         if action == "stop":
-            return stopped(hit)
+            return stop_error(hit)
         if action == "record":
-            self._breaks.closely(point.next)
+            self._breaks.closely(point.steps_to_record)
         elif action == "save":
-            _say_failure(lambda: save_step(self._breaks.recorder, hit))
+            _complain_on_failure(lambda: save_step(self._breaks.recorder, hit))
         elif action == "pause":
-            return self.pauses.at(hit, sight)  # type: ignore[no-any-return]
+            return self.pauses.at(hit, tensor_in_memory)  # type: ignore[no-any-return]
         return None
 
 
@@ -65,14 +65,14 @@ def _call(action: Any, hit: Hit) -> Alarm:
     return None
 
 
-def _say_failure(action: Any) -> None:
+def _complain_on_failure(action: Any) -> None:
     try:
         action()
     except (SleuthError, OSError) as error:
         complain(str(error))
 
 
-def stopped(hit: Hit) -> BreakError:
+def stop_error(hit: Hit) -> BreakError:
     return BreakError(f"break_when stopped the program: {hit}", hit)
 
 
@@ -85,7 +85,7 @@ def save_step(recorder: Any, hit: Hit) -> None:
         )
 
 
-def ready_to_record(recorder: Any) -> None:
+def prepare_to_record(recorder: Any) -> None:
     """Make room for values in the recording that is under way; an error where there is none on disk."""
     if recorder is None or not isinstance(recorder.folder, Path):
         raise SleuthError(

@@ -6,21 +6,21 @@ import atexit
 import os
 from typing import Any
 
-from tensorsleuth.live.breakpoints.actions import ready_to_record
+from tensorsleuth.live.breakpoints.actions import prepare_to_record
 from tensorsleuth.live.breakpoints.breakpoint import Action, Breakpoint, Predicate, make_breakpoint
 from tensorsleuth.live.breakpoints.hit import Hit
 from tensorsleuth.native import loader
 from tensorsleuth.recording import api as recording
-from tensorsleuth.recording.handle import Removable
+from tensorsleuth.recording.handle import RemovableHandle
 from tensorsleuth.recording.harmless import complain
-from tensorsleuth.recording.structure.selector import On
+from tensorsleuth.recording.structure.selector import SelectorText
 
-PATIENCE = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
+DRAIN_MILLISECONDS = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
 
 _breaks: Any = None  # Breakpoints, once there has been one
 
 
-class Break(Removable[Breakpoint]):
+class Break(RemovableHandle[Breakpoint]):
     """A break point that is set. Ends with `remove()`, with its `with` block, or with the program."""
 
     def __init__(self, point: Breakpoint) -> None:
@@ -33,14 +33,16 @@ class Break(Removable[Breakpoint]):
         """Return the hits so far, at most the latest 1,000."""
         return list(self._hits)
 
-    def _take_away(self, held: Breakpoint) -> None:
+    def _on_remove(self, held: Breakpoint) -> None:
         _remove(held)
 
     def __repr__(self) -> str:
         return f"<break point {self.condition}, {len(self._hits)} hits>"
 
 
-def break_when(condition: str | Predicate, on: On = None, then: Action = "pause", times: int | None = None) -> Break:
+def break_when(
+    condition: str | Predicate, on: SelectorText = None, then: Action = "pause", times: int | None = None
+) -> Break:
     """Do something where a condition on a tensor holds, right where it is computed.
 
     Args:
@@ -54,11 +56,11 @@ def break_when(condition: str | Predicate, on: On = None, then: Action = "pause"
     """
     global _breaks
     point = make_breakpoint(condition, on, then, times)
-    recording.need_tensorflow()
+    recording.require_tensorflow()
     from tensorsleuth.live.breakpoints.breakpoints import Breakpoints
 
     if point.action == "record":
-        ready_to_record(recording.recorder_now())
+        prepare_to_record(recording.active_recorder())
     if _breaks is None:
         _breaks = Breakpoints()
         atexit.register(_end)
@@ -82,6 +84,6 @@ def _end() -> None:
         recording.remove_observer(_breaks)
         native = loader.load()
         if native is not None:
-            native.break_drain(PATIENCE)
+            native.break_drain(DRAIN_MILLISECONDS)
     except Exception as error:
         complain(f"break points did not end cleanly: {error!r}")

@@ -9,20 +9,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.dtypes import DTYPES, Kind, is_float
+from tensorsleuth.core.dtypes import DTYPES, DTypeKind, is_float
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.core.ops import kinds as ops
-from tensorsleuth.live.breakpoints.condition import ALWAYS, Condition, parse
-from tensorsleuth.live.breakpoints.hit import KEPT_BYTES, Hit
-from tensorsleuth.live.breakpoints.op_names import OpSeen
+from tensorsleuth.live.breakpoints.condition import ALWAYS, Condition, parse_condition
+from tensorsleuth.live.breakpoints.hit import MAX_KEPT_VALUE_BYTES, Hit
+from tensorsleuth.live.breakpoints.op_names import JudgedOp
 from tensorsleuth.recording.harmless import complain
-from tensorsleuth.recording.structure.selector import On, Selector, Subject, read_selectors
+from tensorsleuth.recording.structure.selector import Selector, SelectorText, TensorRole, read_selectors
 
-Predicate = Callable[[OpSeen, Array], Any]
+Predicate = Callable[[JudgedOp, Array], Any]
 Action = str | Callable[[Hit], Any]
 ACTIONS = ("pause", "stop", "record", "save")
-MOST_HITS = 1000  # that are kept
+MAX_KEPT_HITS = 1000  # that are kept
 
 
 @dataclass(eq=False)
@@ -35,10 +35,10 @@ class Breakpoint:
     selectors: tuple[Selector, ...]
     selected: bool  # the user said which tensors
     action: Action
-    next: int  # steps to record
-    left: float  # hits that still count
+    steps_to_record: int  # steps to record
+    hits_left: float  # hits that still count
     number: int = -1
-    hits: deque[Hit] = field(default_factory=lambda: deque(maxlen=MOST_HITS))
+    hits: deque[Hit] = field(default_factory=lambda: deque(maxlen=MAX_KEPT_HITS))
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -46,20 +46,20 @@ class Breakpoint:
         """Labels and indices are large and mean nothing by it: unless they are selected, values are those of floats."""
         return not self.selected and self.predicate is None and self.condition.needs >= Mode.CURT_HEALTH
 
-    def asks(self, subject: Subject, dtype: int) -> bool:
+    def is_about(self, tensor_role: TensorRole, dtype: int) -> bool:
         """Return whether it is about a tensor."""
         known = DTYPES.get(dtype)
-        if known is None or known.kind is Kind.OTHER or subject.type in ops.STATIC:
+        if known is None or known.kind is DTypeKind.OTHER or tensor_role.type in ops.STATIC_VALUES:
             return False
-        if subject.type in ops.CONTROL_FLOW and not subject.is_gradient:
+        if tensor_role.type in ops.CONTROL_FLOW and not tensor_role.is_gradient:
             return False  # what is in there is looked at
-        if self.floats_only and (not is_float(dtype) or subject.type in ops.VIEWS):
+        if self.floats_only and (not is_float(dtype) or tensor_role.type in ops.VIEWS):
             return False
-        if self.condition.of_variables and not (subject.first_read and (subject.trainable or self.selected)):
+        if self.condition.of_variables and not (tensor_role.first_read and (tensor_role.trainable or self.selected)):
             return False
-        return any(selector.wants(subject) for selector in self.selectors)
+        return any(selector.wants(tensor_role) for selector in self.selectors)
 
-    def takes(self, op: OpSeen, value: Array | None) -> bool:
+    def predicate_holds(self, op: JudgedOp, value: Array | None) -> bool:
         """Return the predicate's answer. One that raises answers no, and that is reported once."""
         if self.predicate is None:
             return True
@@ -75,22 +75,26 @@ class Breakpoint:
     def count(self) -> bool:
         """One more hit; False where it was one too many."""
         with self._lock:
-            self.left -= 1
-            return self.left >= 0
+            self.hits_left -= 1
+            return self.hits_left >= 0
 
     def keep(self, hit: Hit) -> None:
-        small = hit.value is not None and hit.value.nbytes <= KEPT_BYTES
+        small = hit.value is not None and hit.value.nbytes <= MAX_KEPT_VALUE_BYTES
         self.hits.append(hit if small else replace(hit, value=None))
 
 
-def make_breakpoint(condition: str | Predicate, on: On, then: Action, times: int | None) -> Breakpoint:
+def make_breakpoint(
+    condition: str | Predicate, selector_text: SelectorText, then: Action, times: int | None
+) -> Breakpoint:
     """Check what the user gave; say what is wrong with it."""
     predicate = condition if callable(condition) else None
-    understood = ALWAYS if predicate is not None else parse(condition)  # type: ignore[arg-type]
+    understood = ALWAYS if predicate is not None else parse_condition(condition)  # type: ignore[arg-type]
     text = condition if isinstance(condition, str) else getattr(condition, "__name__", repr(condition))
-    selectors = read_selectors(on, understood.of_gradients, understood.of_variables)
+    selectors = read_selectors(selector_text, understood.of_gradients, understood.of_variables)
     action, steps = read_action(then)
-    return Breakpoint(text, understood, predicate, selectors, on is not None, action, steps, _times(times, action))
+    return Breakpoint(
+        text, understood, predicate, selectors, selector_text is not None, action, steps, _times(times, action)
+    )
 
 
 def read_action(then: Action) -> tuple[Action, int]:

@@ -13,26 +13,26 @@ from typing import Any
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.layout.rows import EventKind
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.live.breakpoints.actions import Acting, ready_to_record
+from tensorsleuth.live.breakpoints.actions import ActionRunner, prepare_to_record
 from tensorsleuth.live.breakpoints.breakpoint import Breakpoint
-from tensorsleuth.live.breakpoints.evaluator import MOST, Bench, bench_of
-from tensorsleuth.live.breakpoints.hit import Hit, seen_of
-from tensorsleuth.live.breakpoints.op_names import Names
+from tensorsleuth.live.breakpoints.evaluator import MAX_CONDITIONS, ConditionEvaluator, evaluator_for
+from tensorsleuth.live.breakpoints.hit import Hit, known_values
+from tensorsleuth.live.breakpoints.op_names import TensorNames
 from tensorsleuth.live.breakpoints.selection import BreakSelection
-from tensorsleuth.live.breakpoints.tensor_in_memory import Sight
+from tensorsleuth.live.breakpoints.tensor_in_memory import TensorInMemory
 from tensorsleuth.recording.call_sites import caller_line
 from tensorsleuth.recording.eager import tape_gradients
 from tensorsleuth.recording.functions.probes import Selection
 from tensorsleuth.recording.harmless import complain, harmless
 from tensorsleuth.recording.observer import Alarm, FunctionCall, Observer
 from tensorsleuth.recording.recorder import Recorder
-from tensorsleuth.recording.structure.selector import Subject
-from tensorsleuth.recording.structure.tensor_roles import Subjects, TracedGradients
+from tensorsleuth.recording.structure.selector import TensorRole
+from tensorsleuth.recording.structure.tensor_roles import TensorRoles, TracedGradients
 from tensorsleuth.recording.tensorflow import internals as tf
 
-_STOPPED = re.compile(r"tensorsleuth: stopped by hit (\d+) of break_when")
-ONE_SHOT = MOST - 1  # the number of "go on until"
-MOST_ALARMS = 64
+_STOPPED_MESSAGE = re.compile(r"tensorsleuth: stopped by hit (\d+) of break_when")
+ONE_SHOT = MAX_CONDITIONS - 1  # the number of "go on until"
+MAX_PENDING_ALARMS = 64
 
 
 class Breakpoints(Observer):
@@ -45,15 +45,15 @@ class Breakpoints(Observer):
         self._lock = threading.RLock()
         self._all: dict[int, Breakpoint] = {}  # by number
         self._traced = TracedGradients()
-        self.subjects = Subjects(self._traced, lambda uid: None)
+        self.subjects = TensorRoles(self._traced, lambda uid: None)
         self.recorder: Recorder | None = None
-        self._bench: Bench | None = None
-        self._names: Names | None = None
+        self._evaluator: ConditionEvaluator | None = None
+        self._names: TensorNames | None = None
         self._datasets: list[range] = []
         self._alarms: dict[int, BaseException] = {}
         self._alarm_numbers = itertools.count(1)
         self._here = threading.local()
-        self.acting = Acting(self)
+        self.acting = ActionRunner(self)
 
     # ---- which there are
 
@@ -86,8 +86,8 @@ class Breakpoints(Observer):
     def remove(self, point: Breakpoint) -> bool:
         """Take one away; True where it was the last."""
         with self._lock:
-            if self._all.pop(point.number, None) is not None and self._bench is not None:
-                self._bench.activate(point.number, False)
+            if self._all.pop(point.number, None) is not None and self._evaluator is not None:
+                self._evaluator.activate(point.number, False)
             if not self._set_by_users():
                 self._all.clear()
                 self.detach()
@@ -114,9 +114,9 @@ class Breakpoints(Observer):
             recorder, self.recorder = self.recorder, None
             if recorder is None:
                 return
-            if self._bench is not None:
-                self._bench.tell(None)
-                self._bench.forget()
+            if self._evaluator is not None:
+                self._evaluator.set_on_hit(None)
+                self._evaluator.forget()
             recorder.detach(self)
 
     def attach(self, recorder: Recorder) -> None:
@@ -127,16 +127,16 @@ class Breakpoints(Observer):
 
     def _join(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        self._names = Names(recorder.folder)
-        self.subjects = Subjects(self._traced, recorder.variables.path_of)
+        self._names = TensorNames(recorder.folder)
+        self.subjects = TensorRoles(self._traced, recorder.variables.path_of)
         self._datasets = []
-        self._bench = bench_of(recorder.sink)
-        self._bench.tell(self._saw)
+        self._evaluator = evaluator_for(recorder.sink)
+        self._evaluator.set_on_hit(self._on_hit)
         for point in self._all.values():
             self._set(point, everywhere=point.number == ONE_SHOT)
         recorder.attach(self)
         if any(point.action == "record" for point in self._all.values()) and isinstance(recorder.folder, Path):
-            harmless(ready_to_record, recorder)
+            harmless(prepare_to_record, recorder)
         self.acting.joined(recorder)
 
     def selection(self, base: Selection) -> Selection:
@@ -146,23 +146,25 @@ class Breakpoints(Observer):
         return any(point.action == "save" for point in list(self._all.values()))
 
     def _set(self, point: Breakpoint, everywhere: bool = False) -> None:
-        if self._bench is not None:
-            self._bench.set(point.number, point.condition, point.floats_only)
-            self._bench.activate(point.number, point.left > 0, everywhere)
+        if self._evaluator is not None:
+            self._evaluator.set_condition(point.number, point.condition, point.floats_only)
+            self._evaluator.activate(point.number, point.hits_left > 0, everywhere)
 
     def abandon(self) -> None:
         """In a forked child: the memory is the parent's, and its threads are not here."""
         self._lock = threading.RLock()
-        self.acting = Acting(self)
+        self.acting = ActionRunner(self)
         self._all.clear()
-        self.recorder = self._bench = None
+        self.recorder = self._evaluator = None
 
     # ---- which tensors they are about
 
-    def asked(self, subject: Subject, dtype: int) -> tuple[int, Mode]:
+    def asked(self, tensor_role: TensorRole, dtype: int) -> tuple[int, Mode]:
         """The conditions on a tensor, as bits, and how closely they need it looked at."""
         asking = [
-            point for point in list(self._all.values()) if point.number != ONE_SHOT and point.asks(subject, dtype)
+            point
+            for point in list(self._all.values())
+            if point.number != ONE_SHOT and point.is_about(tensor_role, dtype)
         ]
         conditions = sum(1 << point.number for point in asking)
         return conditions, max((point.condition.needs for point in asking), default=Mode.NO_TENSOR)
@@ -172,16 +174,16 @@ class Breakpoints(Observer):
         self._datasets.append(tensors)
 
     def put(self, tensor: int, conditions: int) -> None:
-        if self._bench is not None:
-            self._bench.put(tensor, conditions)
+        if self._evaluator is not None:
+            self._evaluator.set_conditions(tensor, conditions)
 
     def look_at_eager(self, op: str, dtype: int) -> Mode | None:
-        conditions, need = self.asked(Subject(op, op), dtype)
+        conditions, need = self.asked(TensorRole(op, op), dtype)
         return need if conditions else None
 
     def placed_eager(self, op: str, first: int, outputs: int) -> None:
-        subject = Subject(op, op)
-        asking = [point for point in list(self._all.values()) if any(one.wants(subject) for one in point.selectors)]
+        tensor_role = TensorRole(op, op)
+        asking = [point for point in list(self._all.values()) if any(one.wants(tensor_role) for one in point.selectors)]
         conditions = sum(1 << point.number for point in asking if point.number != ONE_SHOT)
         for tensor in range(first, first + outputs if conditions else first):
             self.put(tensor, conditions)
@@ -191,36 +193,36 @@ class Breakpoints(Observer):
 
     def on_gradients(self, sources: Any, gradients: Any) -> Alarm:
         """A tape has given gradients: named where a function is traced, judged where code is eager."""
-        for source, gradient in tape_gradients.pairs(sources, gradients):
-            name = tape_gradients.name_of(source)
+        for source, gradient in tape_gradients.gradient_pairs(sources, gradients):
+            name = tape_gradients.source_name(source)
             if isinstance(gradient, tf.EagerTensor):
-                self._judge(Subject(name, "gradient", gradient_of=(name,)), gradient)
+                self._judge(TensorRole(name, "gradient", gradient_of=(name,)), gradient)
                 value = tape_gradients.value_of(source)
                 if value is not None:
-                    self._judge(Subject(name, "variable", variable=name), value)
+                    self._judge(TensorRole(name, "variable", variable=name), value)
             elif hasattr(gradient, "graph"):
                 self._traced.add(gradient, name)
         return self.alarm_here() if tf.executing_eagerly() else None
 
-    def _judge(self, subject: Subject, tensor: Any) -> None:
-        kinds = (subject.type,)
+    def _judge(self, tensor_role: TensorRole, tensor: Any) -> None:
+        kinds = (tensor_role.type,)
         asking = [
             point
             for point in list(self._all.values())
             if point.number != ONE_SHOT
-            and point.asks(subject, tensor._datatype_enum())
+            and point.is_about(tensor_role, tensor._datatype_enum())
             and any(selector.kind in kinds for selector in point.selectors)
         ]
-        if asking and self._bench is not None and self._names is not None:
-            number = self._names.own(subject.name, subject.type, *caller_line())
-            self._bench.judge(sum(1 << point.number for point in asking), tensor, number)
+        if asking and self._evaluator is not None and self._names is not None:
+            number = self._names.own_id(tensor_role.name, tensor_role.type, *caller_line())
+            self._evaluator.judge(sum(1 << point.number for point in asking), tensor, number)
 
     # ---- where one holds
 
-    def _saw(self, number: int, sight: Sight) -> int:
+    def _on_hit(self, number: int, tensor_in_memory: TensorInMemory) -> int:
         """A condition holds, on the thread that computes. Nothing may be raised from here."""
         try:
-            return self._act(number, sight)
+            return self._act(number, tensor_in_memory)
         except KeyboardInterrupt as interrupt:
             return self._alarm(interrupt)
         except Exception as error:
@@ -231,35 +233,39 @@ class Breakpoints(Observer):
                 traceback.print_exc()
             return 0
 
-    def _act(self, number: int, sight: Sight) -> int:
-        point, recorder, names, bench = self._all.get(number), self.recorder, self._names, self._bench
-        if point is None or recorder is None or names is None or bench is None or point.left <= 0:
+    def _act(self, number: int, tensor_in_memory: TensorInMemory) -> int:
+        point, recorder, names, bench = self._all.get(number), self.recorder, self._names, self._evaluator
+        if point is None or recorder is None or names is None or bench is None or point.hits_left <= 0:
             return 0
-        op = names.of(sight.tensor, recorder.steps.number)
-        value = sight.read() if point.predicate is not None or point.action != "record" else None
-        if not point.takes(op, value) or not point.count():
+        op = names.op_of(tensor_in_memory.tensor, recorder.steps.number)
+        value = tensor_in_memory.read() if point.predicate is not None or point.action != "record" else None
+        if not point.predicate_holds(op, value) or not point.count():
             return 0
-        if point.left <= 0:
+        if point.hits_left <= 0:
             bench.activate(number, False)
-        seen = seen_of(sight, point.condition.needs, value)
-        iteration = sight.iteration if sight.kind is EventKind.GRAPH else None
-        call = bench.call_of(sight) if not any(sight.tensor in ids for ids in self._datasets) else None
-        hit = Hit(point.text, op, call, iteration, sight.dtype_name, sight.shape, seen, value)
+        seen = known_values(tensor_in_memory, point.condition.needs, value)
+        iteration = tensor_in_memory.iteration if tensor_in_memory.kind is EventKind.GRAPH else None
+        call = (
+            bench.call_of(tensor_in_memory)
+            if not any(tensor_in_memory.tensor in ids for ids in self._datasets)
+            else None
+        )
+        hit = Hit(point.text, op, call, iteration, tensor_in_memory.dtype_name, tensor_in_memory.shape, seen, value)
         point.keep(hit)
-        alarm = self.acting.act(point, hit, sight)
+        alarm = self.acting.act(point, hit, tensor_in_memory)
         return self._alarm(alarm) if alarm is not None else 0
 
     def closely(self, steps: int) -> None:
         """Look at everything in full for the rest of this step and so many more."""
-        if self._bench is not None and self.recorder is not None:
-            self._bench.closely(self.recorder.steps.number + steps)
+        if self._evaluator is not None and self.recorder is not None:
+            self._evaluator.record_fully_until(self.recorder.steps.number + steps)
 
     # ---- what is raised
 
     def _alarm(self, error: BaseException) -> int:
         number = next(self._alarm_numbers)
         self._alarms[number] = error
-        while len(self._alarms) > MOST_ALARMS:
+        while len(self._alarms) > MAX_PENDING_ALARMS:
             self._alarms.pop(next(iter(self._alarms)))
         self._here.number = number
         return number
@@ -278,12 +284,12 @@ class Breakpoints(Observer):
 
     def alarm_in(self, message: str) -> Alarm:
         """Return the error to raise for one with which a probe stopped the program, or None for any other error."""
-        found = _STOPPED.search(message)
+        found = _STOPPED_MESSAGE.search(message)
         return self._alarms.pop(int(found[1]), None) if found else None
 
     def alarm_here(self) -> Alarm:
         """Return the error to raise for a tensor that this thread has just looked at."""
-        if self._bench is not None:
-            self._bench.take_stop()
+        if self._evaluator is not None:
+            self._evaluator.take_stop()
         number, self._here.number = getattr(self._here, "number", 0), 0
         return self._alarms.pop(number, None)

@@ -10,24 +10,24 @@ from typing import NoReturn
 from tensorsleuth.core.dtypes import DTYPES
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.live.breakpoints.condition_words import GRAD_NORM, KNOWN, NUMBERS, SHAPE, Code
+from tensorsleuth.live.breakpoints.condition_words import GRAD_NORM, KNOWN_WORDS, SHAPE, WORD_NUMBERS, ConditionCode
 
-MOST_CODE = 256  # as in native/src/observers/breaks.cc
+MAX_INSTRUCTIONS = 256  # as in native/src/observers/breaks.cc
 
-Instruction = tuple[Code, float]
-_ARITHMETIC: dict[type[ast.operator], Code] = {
-    ast.Add: Code.ADD,
-    ast.Sub: Code.SUBTRACT,
-    ast.Mult: Code.TIMES,
-    ast.Div: Code.DIVIDE,
+Instruction = tuple[ConditionCode, float]
+_ARITHMETIC: dict[type[ast.operator], ConditionCode] = {
+    ast.Add: ConditionCode.ADD,
+    ast.Sub: ConditionCode.SUBTRACT,
+    ast.Mult: ConditionCode.TIMES,
+    ast.Div: ConditionCode.DIVIDE,
 }
-_COMPARISONS: dict[type[ast.cmpop], Code] = {
-    ast.Lt: Code.LESS,
-    ast.LtE: Code.LESS_EQUAL,
-    ast.Gt: Code.GREATER,
-    ast.GtE: Code.GREATER_EQUAL,
-    ast.Eq: Code.EQUAL,
-    ast.NotEq: Code.NOT_EQUAL,
+_COMPARISONS: dict[type[ast.cmpop], ConditionCode] = {
+    ast.Lt: ConditionCode.LESS,
+    ast.LtE: ConditionCode.LESS_EQUAL,
+    ast.Gt: ConditionCode.GREATER,
+    ast.GtE: ConditionCode.GREATER_EQUAL,
+    ast.Eq: ConditionCode.EQUAL,
+    ast.NotEq: ConditionCode.NOT_EQUAL,
 }
 _DTYPES = {dtype.name: dtype.number for dtype in DTYPES.values()}
 
@@ -50,10 +50,10 @@ class Condition:
         return "change" in self.words
 
 
-ALWAYS = Condition("", ((Code.CONSTANT, 1.0),), Mode.SHAPE, frozenset())
+ALWAYS = Condition("", ((ConditionCode.CONSTANT, 1.0),), Mode.SHAPE, frozenset())
 
 
-def parse(text: str) -> Condition:
+def parse_condition(text: str) -> Condition:
     """Understand a condition, or say what of it is not understood."""
     if not isinstance(text, str) or not text.strip():
         raise SleuthError(f"{text!r} is no condition: write one such as 'nan > 0', or give a function of (op, value).")
@@ -62,15 +62,15 @@ def parse(text: str) -> Condition:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = getattr(error, "msg", None) or type(error).__name__
         raise SleuthError(f"the condition {text!r} is not understood: {reason}. Write one such as 'nan > 0'.") from None
-    reader = _Reader(text)
-    reader.read(tree.body)
-    if len(reader.code) > MOST_CODE:
+    condition_reader = _ConditionReader(text)
+    condition_reader.read(tree.body)
+    if len(condition_reader.code) > MAX_INSTRUCTIONS:
         raise SleuthError(f"the condition {text!r} is too long: split it into several break_when.")
-    needs = max((KNOWN[word].needs for word in reader.words), default=Mode.NO_TENSOR)
-    return Condition(text, tuple(reader.code), needs, frozenset(reader.words))
+    needs = max((KNOWN_WORDS[word].needs for word in condition_reader.words), default=Mode.NO_TENSOR)
+    return Condition(text, tuple(condition_reader.code), needs, frozenset(condition_reader.words))
 
 
-class _Reader:
+class _ConditionReader:
     """Turns an expression into instructions, its parts before the whole."""
 
     def __init__(self, text: str) -> None:
@@ -80,7 +80,7 @@ class _Reader:
 
     def read(self, node: ast.expr) -> None:
         if isinstance(node, ast.BoolOp):
-            self._all(node.values, Code.AND if isinstance(node.op, ast.And) else Code.OR)
+            self._all(node.values, ConditionCode.AND if isinstance(node.op, ast.And) else ConditionCode.OR)
         elif isinstance(node, ast.UnaryOp):
             self._unary(node)
         elif isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
@@ -96,27 +96,27 @@ class _Reader:
         else:
             self._constant(node)
 
-    def _do(self, code: Code, value: float = 0.0) -> None:
-        self.code.append((code, value))
+    def _do(self, condition_code: ConditionCode, value: float = 0.0) -> None:
+        self.code.append((condition_code, value))
 
-    def _all(self, parts: list[ast.expr], code: Code) -> None:
+    def _all(self, parts: list[ast.expr], condition_code: ConditionCode) -> None:
         for number, part in enumerate(parts):
             self.read(part)
             if number:
-                self._do(code)
+                self._do(condition_code)
 
     def _unary(self, node: ast.UnaryOp) -> None:
         if isinstance(node.op, ast.Invert):
             self._refuse(node, "use `not`")
         self.read(node.operand)
         if not isinstance(node.op, ast.UAdd):
-            self._do(Code.NOT if isinstance(node.op, ast.Not) else Code.MINUS)
+            self._do(ConditionCode.NOT if isinstance(node.op, ast.Not) else ConditionCode.MINUS)
 
     def _constant(self, node: ast.expr) -> None:
         if not isinstance(node, ast.Constant) or not isinstance(node.value, bool | int | float):
             self._refuse(node, "only words, numbers, comparisons, + - * /, and, or, not are known")
         try:
-            self._do(Code.CONSTANT, float(node.value))
+            self._do(ConditionCode.CONSTANT, float(node.value))
         except OverflowError:
             self._refuse(node, "the number is too large")
 
@@ -128,10 +128,10 @@ class _Reader:
         self._load(name)
 
     def _load(self, name: str) -> None:
-        if name not in KNOWN:
-            unknown(self._text, name)
+        if name not in KNOWN_WORDS:
+            raise_unknown_word(self._text, name)
         self.words.add(name)
-        self._do(Code.WORD, NUMBERS["norm" if name == GRAD_NORM.name else name])
+        self._do(ConditionCode.WORD, WORD_NUMBERS["norm" if name == GRAD_NORM.name else name])
 
     def _dimension(self, node: ast.Subscript) -> None:
         if not isinstance(node.value, ast.Name) or node.value.id != SHAPE.name:
@@ -143,7 +143,7 @@ class _Reader:
         if not isinstance(at, int) or isinstance(at, bool) or not -8 <= at < 8:
             self._refuse(node, "the index of shape is an integer from -8 to 7")
         self.words.add(SHAPE.name)
-        self._do(Code.DIMENSION, float(at))
+        self._do(ConditionCode.DIMENSION, float(at))
 
     # ---- comparisons
 
@@ -152,14 +152,14 @@ class _Reader:
         for number, op in enumerate(node.ops):
             self._one_comparison(sides[number], op, sides[number + 1])
             if number:
-                self._do(Code.AND)
+                self._do(ConditionCode.AND)
 
     def _one_comparison(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> None:
-        if _is(right, "dtype") or _is(right, SHAPE.name):
+        if _is_word(right, "dtype") or _is_word(right, SHAPE.name):
             left, right = right, left
-        if _is(left, "dtype"):
+        if _is_word(left, "dtype"):
             self._compare_dtype(op, right)
-        elif _is(left, SHAPE.name):
+        elif _is_word(left, SHAPE.name):
             self._compare_shape(op, right)
         elif type(op) in _COMPARISONS:
             self.read(left)
@@ -175,12 +175,12 @@ class _Reader:
         names = self._texts(right, several)
         for number, name in enumerate(names):
             self._load("dtype")
-            self._do(Code.CONSTANT, float(self._dtype(name)))
-            self._do(Code.EQUAL)
+            self._do(ConditionCode.CONSTANT, float(self._dtype(name)))
+            self._do(ConditionCode.EQUAL)
             if number:
-                self._do(Code.OR)
+                self._do(ConditionCode.OR)
         if isinstance(op, ast.NotEq | ast.NotIn):
-            self._do(Code.NOT)
+            self._do(ConditionCode.NOT)
 
     def _texts(self, node: ast.expr, several: bool) -> list[str]:
         try:
@@ -210,24 +210,31 @@ class _Reader:
         assert isinstance(dims, tuple | list)
         self.words.add(SHAPE.name)
         self._load("rank")
-        self._do(Code.CONSTANT, float(len(dims)))
-        self._do(Code.EQUAL)
+        self._do(ConditionCode.CONSTANT, float(len(dims)))
+        self._do(ConditionCode.EQUAL)
         for at, dim in enumerate(dims):
-            self.code += [(Code.DIMENSION, float(at)), (Code.CONSTANT, float(dim)), (Code.EQUAL, 0.0), (Code.AND, 0.0)]
+            self.code += [
+                (ConditionCode.DIMENSION, float(at)),
+                (ConditionCode.CONSTANT, float(dim)),
+                (ConditionCode.EQUAL, 0.0),
+                (ConditionCode.AND, 0.0),
+            ]
         if isinstance(op, ast.NotEq):
-            self._do(Code.NOT)
+            self._do(ConditionCode.NOT)
 
     def _refuse(self, node: ast.AST | str, why: str) -> NoReturn:
         part = node if isinstance(node, str) else ast.unparse(node)
         raise SleuthError(f"the condition {self._text!r} is not understood at {part!r}: {why}.")
 
 
-def _is(node: ast.expr, name: str) -> bool:
+def _is_word(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def unknown(text: str, name: str) -> NoReturn:
+def raise_unknown_word(text: str, name: str) -> NoReturn:
     """Name the word that is not known, the nearest that is, and all of them."""
-    near = difflib.get_close_matches(name, KNOWN, 1, 0.5)
+    near = difflib.get_close_matches(name, KNOWN_WORDS, 1, 0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise SleuthError(f"the condition {text!r} has an unknown word {name!r}.{hint} The words are {', '.join(KNOWN)}.")
+    raise SleuthError(
+        f"the condition {text!r} has an unknown word {name!r}.{hint} The words are {', '.join(KNOWN_WORDS)}."
+    )

@@ -9,47 +9,47 @@ from tensorsleuth.core.modes import Mode
 
 
 @dataclass(frozen=True)
-class Word:
+class ConditionWord:
     """Something that a condition can ask of a tensor."""
 
     name: str
     needs: Mode  # how closely the tensor has to be looked at
-    says: str
+    description: str
 
 
 _ALL = (
-    Word("bad", Mode.CURT_HEALTH, "whether any value is NaN or infinite"),
-    Word("nan", Mode.CONCISE_HEALTH, "how many are NaN"),
-    Word("pos_inf", Mode.CONCISE_HEALTH, "how many are +∞"),
-    Word("neg_inf", Mode.CONCISE_HEALTH, "how many are −∞"),
-    Word("inf", Mode.CONCISE_HEALTH, "how many are +∞ or −∞"),
-    Word("neg", Mode.FULL_HEALTH, "how many are negative"),
-    Word("zero", Mode.FULL_HEALTH, "how many are zero"),
-    Word("pos", Mode.FULL_HEALTH, "how many are positive"),
-    Word("min", Mode.FULL_HEALTH, "the smallest value"),
-    Word("max", Mode.FULL_HEALTH, "the largest value"),
-    Word("abs_max", Mode.FULL_HEALTH, "the largest absolute value"),
-    Word("mean", Mode.FULL_NUMERICS, "the mean of the finite values"),
-    Word("std", Mode.FULL_NUMERICS, "their standard deviation"),
-    Word("norm", Mode.FULL_NUMERICS, "the Euclidean norm"),
-    Word("size", Mode.SHAPE, "how many values there are"),
-    Word("bytes", Mode.SHAPE, "how many bytes they take"),
-    Word("rank", Mode.SHAPE, "how many dimensions"),
-    Word("dtype", Mode.SHAPE, "the type, as a text: dtype == 'float16'"),
-    Word("change", Mode.SHAPE, "‖new − old‖ / ‖old‖ since it was last computed; of variables"),
-    Word("step", Mode.NO_TENSOR, "the training step"),
-    Word("iteration", Mode.NO_TENSOR, "the iteration of the innermost loop"),
+    ConditionWord("bad", Mode.CURT_HEALTH, "whether any value is NaN or infinite"),
+    ConditionWord("nan", Mode.CONCISE_HEALTH, "how many are NaN"),
+    ConditionWord("pos_inf", Mode.CONCISE_HEALTH, "how many are +∞"),
+    ConditionWord("neg_inf", Mode.CONCISE_HEALTH, "how many are −∞"),
+    ConditionWord("inf", Mode.CONCISE_HEALTH, "how many are +∞ or −∞"),
+    ConditionWord("neg", Mode.FULL_HEALTH, "how many are negative"),
+    ConditionWord("zero", Mode.FULL_HEALTH, "how many are zero"),
+    ConditionWord("pos", Mode.FULL_HEALTH, "how many are positive"),
+    ConditionWord("min", Mode.FULL_HEALTH, "the smallest value"),
+    ConditionWord("max", Mode.FULL_HEALTH, "the largest value"),
+    ConditionWord("abs_max", Mode.FULL_HEALTH, "the largest absolute value"),
+    ConditionWord("mean", Mode.FULL_NUMERICS, "the mean of the finite values"),
+    ConditionWord("std", Mode.FULL_NUMERICS, "their standard deviation"),
+    ConditionWord("norm", Mode.FULL_NUMERICS, "the Euclidean norm"),
+    ConditionWord("size", Mode.SHAPE, "how many values there are"),
+    ConditionWord("bytes", Mode.SHAPE, "how many bytes they take"),
+    ConditionWord("rank", Mode.SHAPE, "how many dimensions"),
+    ConditionWord("dtype", Mode.SHAPE, "the type, as a text: dtype == 'float16'"),
+    ConditionWord("change", Mode.SHAPE, "‖new − old‖ / ‖old‖ since it was last computed; of variables"),
+    ConditionWord("step", Mode.NO_TENSOR, "the training step"),
+    ConditionWord("iteration", Mode.NO_TENSOR, "the iteration of the innermost loop"),
 )
 WORDS = {word.name: word for word in _ALL}
-NUMBERS = {word.name: number for number, word in enumerate(_ALL)}
+WORD_NUMBERS = {word.name: number for number, word in enumerate(_ALL)}
 
 # What is more than a word: `grad_norm` also says which tensors are meant, `shape` needs an index.
-GRAD_NORM = Word("grad_norm", Mode.FULL_NUMERICS, "the Euclidean norm; of gradients")
-SHAPE = Word("shape", Mode.SHAPE, "the dimensions: shape[0], shape[-1]; or the whole: shape == (2, 3)")
-KNOWN = {**WORDS, GRAD_NORM.name: GRAD_NORM, SHAPE.name: SHAPE}
+GRAD_NORM = ConditionWord("grad_norm", Mode.FULL_NUMERICS, "the Euclidean norm; of gradients")
+SHAPE = ConditionWord("shape", Mode.SHAPE, "the dimensions: shape[0], shape[-1]; or the whole: shape == (2, 3)")
+KNOWN_WORDS = {**WORDS, GRAD_NORM.name: GRAD_NORM, SHAPE.name: SHAPE}
 
 
-class Code(IntEnum):
+class ConditionCode(IntEnum):
     """The instructions of the stack machine, the same as `Code` in native/src/observers/breaks.cc."""
 
     CONSTANT = 0

@@ -12,60 +12,62 @@ from typing import Any, Protocol
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.dtypes import Kind, dtype_of
+from tensorsleuth.core.dtypes import DTypeKind, dtype_of
 from tensorsleuth.core.layout.rows import EventKind
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.live.breakpoints.condition import Condition
 from tensorsleuth.live.breakpoints.python_evaluator import holds
-from tensorsleuth.live.breakpoints.tensor_in_memory import Sight, array_sight, native_sight
+from tensorsleuth.live.breakpoints.tensor_in_memory import TensorInMemory, array_tensor, native_tensor
 from tensorsleuth.native import loader, numpy_health
 from tensorsleuth.recording.backends.sink import Sink, tensor_view
 from tensorsleuth.recording.tensorflow import internals as tf
 
-MOST = 62  # conditions at a time; kMost in native/src/observers/breaks.h
-NOT_GUARDS = 1 << 63
-OnHit = Callable[[int, Sight], int]  # number of the condition, what was seen -> number of the hit to stop for, or 0
+MAX_CONDITIONS = 62  # conditions at a time; kMost in native/src/observers/breaks.h
+NOT_FOR_GUARD = 1 << 63
+OnHit = Callable[
+    [int, TensorInMemory], int
+]  # number of the condition, what was seen -> number of the hit to stop for, or 0
 
 
-class Bench(Protocol):
+class ConditionEvaluator(Protocol):
     """Judges tensors as they are noted."""
 
-    def tell(self, on_hit: OnHit | None) -> None: ...
-    def set(self, number: int, condition: Condition, floats_only: bool) -> None: ...
+    def set_on_hit(self, on_hit: OnHit | None) -> None: ...
+    def set_condition(self, number: int, condition: Condition, floats_only: bool) -> None: ...
     def activate(self, number: int, on: bool, everywhere: bool = False) -> None: ...
-    def put(self, tensor: int, conditions: int) -> None: ...
+    def set_conditions(self, tensor: int, conditions: int) -> None: ...
     def judge(self, conditions: int, tensor: Any, number: int) -> None: ...
-    def closely(self, until: int) -> None: ...
+    def record_fully_until(self, until: int) -> None: ...
     def take_stop(self) -> int: ...
-    def call_of(self, sight: Sight) -> int | None: ...
+    def call_of(self, tensor_in_memory: TensorInMemory) -> int | None: ...
     def forget(self) -> None: ...
 
 
-def bench_of(sink: Sink) -> Bench:
-    return NativeBench(sink.native) if sink.native is not None else PlainBench(sink)
+def evaluator_for(sink: Sink) -> ConditionEvaluator:
+    return NativeEvaluator(sink.native) if sink.native is not None else PythonEvaluator(sink)
 
 
-class NativeBench:
+class NativeEvaluator:
     """Judges in the probe itself."""
 
     def __init__(self, native: loader.Native) -> None:
         self._native = native
         self.forget()
 
-    def tell(self, on_hit: OnHit | None) -> None:
+    def set_on_hit(self, on_hit: OnHit | None) -> None:
         if on_hit is None:
-            self._native.break_tell(loader.Hit())
+            self._native.break_tell(loader.BreakCallback())
             return
 
         def told(number: int, view: Any, where: Any, health: Any) -> int:
             change = self._native.break_change()
-            return on_hit(number, native_sight(view.contents, where.contents, health.contents, change))
+            return on_hit(number, native_tensor(view.contents, where.contents, health.contents, change))
 
-        callback = loader.Hit(told)
-        _kept.append(callback)  # a thread of TensorFlow's may be in it: it stays for good
+        callback = loader.BreakCallback(told)
+        _kept_callbacks.append(callback)  # a thread of TensorFlow's may be in it: it stays for good
         self._native.break_tell(callback)
 
-    def set(self, number: int, condition: Condition, floats_only: bool) -> None:
+    def set_condition(self, number: int, condition: Condition, floats_only: bool) -> None:
         flat = [float(part) for instruction in condition.code for part in instruction]
         code = (ctypes.c_double * len(flat))(*flat)
         self._native.break_set(number, int(condition.needs), floats_only, code, len(condition.code))
@@ -73,36 +75,36 @@ class NativeBench:
     def activate(self, number: int, on: bool, everywhere: bool = False) -> None:
         self._native.break_activate(number, on, everywhere)
 
-    def put(self, tensor: int, conditions: int) -> None:
+    def set_conditions(self, tensor: int, conditions: int) -> None:
         self._native.break_on(tensor, conditions)
 
     def judge(self, conditions: int, tensor: Any, number: int) -> None:
         view, array = tensor_view(tensor)
         uid = tensor._id
-        where = loader.Where(self._native.latest_call(), number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
-        self._native.break_judge(conditions, view, where)
+        row_place = loader.RowPlace(self._native.latest_call(), number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
+        self._native.break_judge(conditions, view, row_place)
         del array  # held its memory until here
 
-    def closely(self, until: int) -> None:
+    def record_fully_until(self, until: int) -> None:
         self._native.break_closely(until)
 
     def take_stop(self) -> int:
         return int(self._native.break_take_stop())
 
-    def call_of(self, sight: Sight) -> int | None:
+    def call_of(self, tensor_in_memory: TensorInMemory) -> int | None:
         """The call that a tensor belongs to; what has not said so yet is taken for the latest."""
-        if sight.kind is EventKind.EAGER:
-            return sight.run
-        return int(self._native.call_of_step(sight.run) or self._native.latest_call()) or None
+        if tensor_in_memory.kind is EventKind.EAGER:
+            return tensor_in_memory.run
+        return int(self._native.call_of_step(tensor_in_memory.run) or self._native.latest_call()) or None
 
     def forget(self) -> None:
         self._native.break_forget()
 
 
-_kept: list[Any] = []
+_kept_callbacks: list[Any] = []
 
 
-class PlainBench:
+class PythonEvaluator:
     """Judges in Python."""
 
     def __init__(self, sink: Any) -> None:
@@ -117,10 +119,10 @@ class PlainBench:
         self._until = -1
         sink.bench = self
 
-    def tell(self, on_hit: OnHit | None) -> None:
+    def set_on_hit(self, on_hit: OnHit | None) -> None:
         self._on_hit = on_hit
 
-    def set(self, number: int, condition: Condition, floats_only: bool) -> None:
+    def set_condition(self, number: int, condition: Condition, floats_only: bool) -> None:
         self._conditions[number] = condition
         self._floats_only = self._floats_only | {number} if floats_only else self._floats_only - {number}
 
@@ -129,7 +131,7 @@ class PlainBench:
         self._active = self._active | bit if on else self._active & ~bit
         self._everywhere = self._everywhere | bit if everywhere else self._everywhere & ~bit
 
-    def put(self, tensor: int, conditions: int) -> None:
+    def set_conditions(self, tensor: int, conditions: int) -> None:
         self._sets[tensor] = conditions
 
     def forget(self) -> None:
@@ -139,36 +141,42 @@ class PlainBench:
         self._active = self._everywhere = 0
         self._until = -1
 
-    def asked(self, tensor: int) -> int:
+    def conditions_on(self, tensor: int) -> int:
         return (self._sets.get(tensor, 0) | self._everywhere) & self._active
 
     def closer(self, mode: int, tensor: int) -> int:
         """Return the mode for a tensor."""
         if self._sink.step <= self._until:
             return Mode.FULL_TENSOR
-        asked = self.asked(tensor)
+        asked = self.conditions_on(tensor)
         return max([mode, *(one.needs for number, one in self._conditions.items() if asked >> number & 1)])
 
     def saw(self, array: Any, dtype: int, where: tuple[int, int, int, int], kind: EventKind, health: Any) -> None:
-        asked = self.asked(where[0])
+        asked = self.conditions_on(where[0])
         if asked and array is not None:
-            self._judge(asked, array_sight(array, dtype, where, kind, health))
+            self._judge(asked, array_tensor(array, dtype, where, kind, health))
 
-    def _judge(self, asked: int, sight: Sight) -> None:
+    def _judge(self, asked: int, tensor_in_memory: TensorInMemory) -> None:
         changed = any("change" in one.words for number, one in self._conditions.items() if asked >> number & 1)
-        sight = replace(sight, change=self._change(sight)) if changed else sight
-        facts = sight.facts(self._sink.step)
-        skipped = self._floats_only if dtype_of(sight.dtype).kind not in (Kind.FLOAT, Kind.COMPLEX) else ()
+        tensor_in_memory = (
+            replace(tensor_in_memory, change=self._change(tensor_in_memory)) if changed else tensor_in_memory
+        )
+        facts = tensor_in_memory.facts(self._sink.step)
+        skipped = (
+            self._floats_only
+            if dtype_of(tensor_in_memory.dtype).kind not in (DTypeKind.FLOAT, DTypeKind.COMPLEX)
+            else ()
+        )
         for number, condition in list(self._conditions.items()):
             if asked >> number & 1 and number not in skipped and self._on_hit is not None and holds(condition, facts):
-                self._stop.hit = self._on_hit(number, sight) or getattr(self._stop, "hit", 0)
+                self._stop.hit = self._on_hit(number, tensor_in_memory) or getattr(self._stop, "hit", 0)
 
-    def _change(self, sight: Sight) -> float:
-        now = sight.read()
+    def _change(self, tensor_in_memory: TensorInMemory) -> float:
+        now = tensor_in_memory.read()
         if now is None:
             return math.nan
-        before = self._before.get(sight.tensor)
-        self._before[sight.tensor] = now
+        before = self._before.get(tensor_in_memory.tensor)
+        self._before[tensor_in_memory.tensor] = now
         if before is None or before.shape != now.shape or before.dtype != now.dtype:
             return math.nan
         with np.errstate(all="ignore"):
@@ -183,10 +191,10 @@ class PlainBench:
         if asked:
             array, dtype, uid = tf.array_of(tensor), tensor._datatype_enum(), tensor._id
             where = number, self._sink.latest_call, uid & 0xFFFF_FFFF, uid >> 32
-            health = numpy_health.look(array, dtype, Mode.FULL_NUMERICS)
-            self._judge(asked, array_sight(array, dtype, where, EventKind.EAGER, health))
+            health = numpy_health.measure_health(array, dtype, Mode.FULL_NUMERICS)
+            self._judge(asked, array_tensor(array, dtype, where, EventKind.EAGER, health))
 
-    def closely(self, until: int) -> None:
+    def record_fully_until(self, until: int) -> None:
         self._until = until
 
     def take_stop(self) -> int:
@@ -194,5 +202,5 @@ class PlainBench:
         self._stop.hit = 0
         return int(taken)
 
-    def call_of(self, sight: Sight) -> int | None:
-        return sight.run or None
+    def call_of(self, tensor_in_memory: TensorInMemory) -> int | None:
+        return tensor_in_memory.run or None

@@ -11,11 +11,11 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.dtypes import DTYPES
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.live.breakpoints.condition_words import WORDS
-from tensorsleuth.live.breakpoints.op_names import OpSeen
-from tensorsleuth.live.breakpoints.tensor_in_memory import Sight
-from tensorsleuth.native.numpy_health import look
+from tensorsleuth.live.breakpoints.op_names import JudgedOp
+from tensorsleuth.live.breakpoints.tensor_in_memory import TensorInMemory
+from tensorsleuth.native.numpy_health import measure_health
 
-KEPT_BYTES = 65_536  # of a value, once what was to be done has been done
+MAX_KEPT_VALUE_BYTES = 65_536  # of a value, once what was to be done has been done
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Hit:
     """A hit of a break point: its place, and the recorded values."""
 
     condition: str
-    op: OpSeen
+    op: JudgedOp
     call: int | None  # number of the eager call that it was computed in
     iteration: int | None  # of the innermost loop
     dtype: str
@@ -60,17 +60,22 @@ def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def seen_of(sight: Sight, looked: Mode, value: Array | None) -> dict[str, float]:
+def known_values(tensor_in_memory: TensorInMemory, looked: Mode, value: Array | None) -> dict[str, float]:
     """Return the known values, in the order of the words; of counts only those that are not zero."""
-    number = _NUMBERS.get(str(value.dtype)) if value is not None and sight.dtype_name not in _AS_BITS else None
+    number = (
+        _NUMBERS.get(str(value.dtype)) if value is not None and tensor_in_memory.dtype_name not in _AS_BITS else None
+    )
     if value is not None and number is not None:
-        sight, looked = replace(sight, health=look(value, number, Mode.FULL_NUMERICS)), Mode.FULL_NUMERICS
-    facts = sight.facts(-1)
-    known = {name: facts.word(name) for name, word in WORDS.items() if word.needs <= looked and name in _TOLD}
+        tensor_in_memory, looked = (
+            replace(tensor_in_memory, health=measure_health(value, number, Mode.FULL_NUMERICS)),
+            Mode.FULL_NUMERICS,
+        )
+    facts = tensor_in_memory.facts(-1)
+    known = {name: facts.word(name) for name, word in WORDS.items() if word.needs <= looked and name in _SHOWN_WORDS}
     return {name: seen for name, seen in known.items() if not math.isnan(seen) and (seen or name not in _COUNTS)}
 
 
 _COUNTS = ("nan", "pos_inf", "neg_inf", "neg", "zero", "pos")
-_TOLD = frozenset([*_COUNTS, "min", "max", "mean", "std", "norm", "change"])
+_SHOWN_WORDS = frozenset([*_COUNTS, "min", "max", "mean", "std", "norm", "change"])
 _NUMBERS = {dtype.name: dtype.number for dtype in DTYPES.values()}
 _AS_BITS = frozenset(name for name in _NUMBERS if name.startswith("float8"))

@@ -11,11 +11,11 @@ from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.query.ops import Op, OpIndex
 from tensorsleuth.trace.storage.files import Folder
 
-OF_OURS = 1 << 31  # from here on ids name what the catalogue does not: gradients and variables of eager code
+FIRST_OWN_ID = 1 << 31  # from here on ids name what the catalogue does not: gradients and variables of eager code
 
 
 @dataclass(frozen=True)
-class OpSeen:
+class JudgedOp:
     """The op whose output a condition is about: what a predicate gets to see of it."""
 
     name: str  # of the node; of an eager op: its type
@@ -31,7 +31,7 @@ class OpSeen:
         return f"{self.name}:{self.output}"
 
 
-class Names:
+class TensorNames:
     """Looks tensors up in the catalogue of a trace, again when that has grown."""
 
     def __init__(self, folder: Folder) -> None:
@@ -40,31 +40,31 @@ class Names:
         self._size = -1
         self._ops: list[Op] = []
         self._firsts: list[int] = []
-        self._own: dict[int, OpSeen] = {}
+        self._own: dict[int, JudgedOp] = {}
         self._of_own: dict[tuple[str, str], int] = {}
 
-    def own(self, name: str, kind: str, file: str | None, line: int | None) -> int:
+    def own_id(self, name: str, kind: str, file: str | None, line: int | None) -> int:
         """An id for something that has none in the catalogue."""
         with self._lock:
-            number = self._of_own.setdefault((name, kind), OF_OURS + len(self._of_own))
-            self._own[number] = OpSeen(name, kind, None, file, line, -1)
+            number = self._of_own.setdefault((name, kind), FIRST_OWN_ID + len(self._of_own))
+            self._own[number] = JudgedOp(name, kind, None, file, line, -1)
             return number
 
-    def of(self, tensor: int, step: int) -> OpSeen:
+    def op_of(self, tensor: int, step: int) -> JudgedOp:
         with self._lock:
             known = self._own.get(tensor)
             if known is not None:
-                return OpSeen(known.name, known.type, None, known.file, known.line, step)
+                return JudgedOp(known.name, known.type, None, known.file, known.line, step)
             op = self._find(tensor)
             if op is None and self._reread():
                 op = self._find(tensor)
         if op is None:
-            return OpSeen("?", "?", None, None, None, step)
-        return OpSeen(op.name, op.type, op.layer, op.file, op.line, step, tensor - op.first)
+            return JudgedOp("?", "?", None, None, None, step)
+        return JudgedOp(op.name, op.type, op.layer, op.file, op.line, step, tensor - op.first_tensor)
 
     def _find(self, tensor: int) -> Op | None:
         at = bisect_right(self._firsts, tensor) - 1
-        return self._ops[at] if at >= 0 and tensor < self._ops[at].first + self._ops[at].outputs else None
+        return self._ops[at] if at >= 0 and tensor < self._ops[at].first_tensor + self._ops[at].outputs else None
 
     def _reread(self) -> bool:
         size = os.stat(self._folder / "catalog.journal").st_size
@@ -72,5 +72,5 @@ class Names:
             return False
         self._size = size
         self._ops = [op for op in OpIndex(ProcessTrace(self._folder)).ops if op.outputs]
-        self._firsts = [op.first for op in self._ops]
+        self._firsts = [op.first_tensor for op in self._ops]
         return True

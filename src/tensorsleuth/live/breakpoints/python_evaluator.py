@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 from tensorsleuth.core.layout.rows import NO_INDEX
 from tensorsleuth.live.breakpoints.condition import Condition
-from tensorsleuth.live.breakpoints.condition_words import WORDS, Code
-from tensorsleuth.native.numpy_health import Health
+from tensorsleuth.live.breakpoints.condition_words import WORDS, ConditionCode
+from tensorsleuth.native.numpy_health import TensorHealth
 
 _NAMES = tuple(WORDS)
 
 
 @dataclass(frozen=True)
-class Facts:
+class TensorFacts:
     """The facts about a tensor when it is judged."""
 
-    health: Health
+    health: TensorHealth
     shape: tuple[int, ...]
     dtype: int
     bytes: int
@@ -51,33 +51,33 @@ class Facts:
         }
 
 
-def norm(health: Health) -> float:
+def norm(tensor_health: TensorHealth) -> float:
     """The Euclidean norm; NaN where a value is."""
-    if health.nan or health.pos_inf or health.neg_inf:
-        return math.nan if health.nan else math.inf
-    finite = health.neg + health.zero + health.pos
-    return math.sqrt(finite) * math.hypot(health.mean, health.std) if finite else 0.0
+    if tensor_health.nan or tensor_health.pos_inf or tensor_health.neg_inf:
+        return math.nan if tensor_health.nan else math.inf
+    finite = tensor_health.neg + tensor_health.zero + tensor_health.pos
+    return math.sqrt(finite) * math.hypot(tensor_health.mean, tensor_health.std) if finite else 0.0
 
 
-def holds(condition: Condition, facts: Facts) -> bool:
+def holds(condition: Condition, tensor_facts: TensorFacts) -> bool:
     """Return whether a condition holds of a tensor."""
     stack: list[float] = []
     for code, value in condition.code:
-        if code is Code.CONSTANT:
+        if code is ConditionCode.CONSTANT:
             stack.append(value)
-        elif code is Code.WORD:
-            stack.append(facts.word(_NAMES[int(value)]))
-        elif code is Code.DIMENSION:
-            stack.append(_dimension(facts.shape, int(value)))
-        elif code in (Code.MINUS, Code.NOT):
-            stack.append(-stack.pop() if code is Code.MINUS else float(not _true(stack.pop())))
+        elif code is ConditionCode.WORD:
+            stack.append(tensor_facts.word(_NAMES[int(value)]))
+        elif code is ConditionCode.DIMENSION:
+            stack.append(_dimension(tensor_facts.shape, int(value)))
+        elif code in (ConditionCode.MINUS, ConditionCode.NOT):
+            stack.append(-stack.pop() if code is ConditionCode.MINUS else float(not _is_true(stack.pop())))
         else:
             right = stack.pop()
             stack.append(float(_COMBINE[code](stack.pop(), right)))
-    return _true(stack[0])
+    return _is_true(stack[0])
 
 
-def _true(value: float) -> bool:
+def _is_true(value: float) -> bool:
     return value != 0 and not math.isnan(value)
 
 
@@ -86,17 +86,17 @@ def _dimension(shape: Sequence[int], at: int) -> float:
     return float(shape[at]) if 0 <= at < min(len(shape), 8) else math.nan
 
 
-_COMBINE: dict[Code, Callable[[float, float], float]] = {
-    Code.ADD: operator.add,
-    Code.SUBTRACT: operator.sub,
-    Code.TIMES: operator.mul,
-    Code.DIVIDE: lambda a, b: a / b if b else math.nan,
-    Code.LESS: operator.lt,
-    Code.LESS_EQUAL: operator.le,
-    Code.GREATER: operator.gt,
-    Code.GREATER_EQUAL: operator.ge,
-    Code.EQUAL: operator.eq,
-    Code.NOT_EQUAL: lambda a, b: a < b or a > b,  # what is not there is neither
-    Code.AND: lambda a, b: _true(a) and _true(b),
-    Code.OR: lambda a, b: _true(a) or _true(b),
+_COMBINE: dict[ConditionCode, Callable[[float, float], float]] = {
+    ConditionCode.ADD: operator.add,
+    ConditionCode.SUBTRACT: operator.sub,
+    ConditionCode.TIMES: operator.mul,
+    ConditionCode.DIVIDE: lambda a, b: a / b if b else math.nan,
+    ConditionCode.LESS: operator.lt,
+    ConditionCode.LESS_EQUAL: operator.le,
+    ConditionCode.GREATER: operator.gt,
+    ConditionCode.GREATER_EQUAL: operator.ge,
+    ConditionCode.EQUAL: operator.eq,
+    ConditionCode.NOT_EQUAL: lambda a, b: a < b or a > b,  # what is not there is neither
+    ConditionCode.AND: lambda a, b: _is_true(a) and _is_true(b),
+    ConditionCode.OR: lambda a, b: _is_true(a) or _is_true(b),
 }

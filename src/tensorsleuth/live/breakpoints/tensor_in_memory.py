@@ -13,16 +13,16 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.layout.rows import EventKind
-from tensorsleuth.live.breakpoints.python_evaluator import Facts
+from tensorsleuth.live.breakpoints.python_evaluator import TensorFacts
 from tensorsleuth.native import loader
-from tensorsleuth.native.numpy_health import Health
+from tensorsleuth.native.numpy_health import TensorHealth
 from tensorsleuth.trace.storage.values import decode
 
-_MOST_DIMENSIONS = 8  # that are passed along
+_MAX_DIMENSIONS = 8  # that are passed along
 
 
 @dataclass(frozen=True)
-class Sight:
+class TensorInMemory:
     """A view of the tensor in memory."""
 
     tensor: int  # its id
@@ -32,7 +32,7 @@ class Sight:
     run: int  # eager: the call's number; in a graph: TensorFlow's step id
     iteration: int
     uid: int
-    health: Health
+    health: TensorHealth
     bytes: int
     read: Callable[[], Array | None]  # a copy of its value; None where that is not on the host
     change: float = math.nan  # since it was last computed, where that was asked
@@ -41,37 +41,50 @@ class Sight:
     def dtype_name(self) -> str:
         return dtype_of(self.dtype).name
 
-    def facts(self, step: int) -> Facts:
+    def facts(self, step: int) -> TensorFacts:
         iteration = float(self.iteration) if self.kind is EventKind.GRAPH else math.nan
-        return Facts(self.health, self.shape, self.dtype, self.bytes, step, iteration, self.change)
+        return TensorFacts(self.health, self.shape, self.dtype, self.bytes, step, iteration, self.change)
 
 
-def native_sight(view: loader.TensorView, where: loader.Where, health: loader.Health, change: float) -> Sight:
+def native_tensor(
+    view: loader.TensorView, row_place: loader.RowPlace, native_health: loader.NativeHealth, change: float
+) -> TensorInMemory:
     """Return the native library's view; it exists only while the library waits."""
     rank = max(view.rank, 0)
-    shape = tuple(view.dims[: min(rank, _MOST_DIMENSIONS)])
+    shape = tuple(view.dims[: min(rank, _MAX_DIMENSIONS)])
     address, size, dtype = view.data, view.bytes, view.dtype
 
     def read() -> Array | None:
-        if rank > _MOST_DIMENSIONS or (not address and view.elements):
+        if rank > _MAX_DIMENSIONS or (not address and view.elements):
             return None
         if not size:
             return np.zeros(shape, np.float32)
         return decode(ctypes.string_at(address, size), dtype, shape)
 
-    found = Health(*(getattr(health, name) for name in Health._fields))
+    found = TensorHealth(*(getattr(native_health, name) for name in TensorHealth._fields))
     found = found._replace(elements=view.elements)
-    eager = where.kind == EventKind.EAGER
-    uid = where.iteration | where.frame << 32 if eager else 0
-    identity = where.tensor, dtype, shape, EventKind(where.kind), where.step, where.iteration, uid
-    return Sight(*identity, found, size, read, change)
+    eager = row_place.kind == EventKind.EAGER
+    uid = row_place.iteration | row_place.frame << 32 if eager else 0
+    identity = row_place.tensor, dtype, shape, EventKind(row_place.kind), row_place.step, row_place.iteration, uid
+    return TensorInMemory(*identity, found, size, read, change)
 
 
-def array_sight(array: Any, dtype: int, where: tuple[int, int, int, int], kind: EventKind, health: Health) -> Sight:
+def array_tensor(
+    array: Any, dtype: int, where: tuple[int, int, int, int], kind: EventKind, tensor_health: TensorHealth
+) -> TensorInMemory:
     """Return the view of an array in Python."""
     tensor, run, iteration, frame = where
     uid = iteration | frame << 32 if kind is EventKind.EAGER else 0
     value = np.asarray(array)
-    return Sight(
-        tensor, dtype, value.shape, kind, run, iteration, uid, health, value.nbytes, lambda: np.array(value, copy=True)
+    return TensorInMemory(
+        tensor,
+        dtype,
+        value.shape,
+        kind,
+        run,
+        iteration,
+        uid,
+        tensor_health,
+        value.nbytes,
+        lambda: np.array(value, copy=True),
     )

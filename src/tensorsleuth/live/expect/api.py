@@ -14,11 +14,11 @@ from tensorsleuth.live.expect.argument_name import written_name
 from tensorsleuth.live.expect.arguments import make_expectation
 from tensorsleuth.live.expect.expectation import Expectation, Increasing
 from tensorsleuth.live.expect.nested import is_structure, map_leaves
-from tensorsleuth.recording.caller import Place, calling_place
-from tensorsleuth.recording.violations.actions import finish
+from tensorsleuth.recording.calling_line import ProgramLine, calling_line
+from tensorsleuth.recording.violations.actions import handle_or_raise
 
 T = TypeVar("T")
-_kept = lru_cache(maxsize=4096, typed=True)(make_expectation)
+_cached_expectation = lru_cache(maxsize=4096, typed=True)(make_expectation)
 
 
 def expect(
@@ -63,36 +63,36 @@ def expect(
         "tolerance": tolerance, "name": name, "on_violation": on_violation,
     }  # fmt: skip
     try:
-        expected = _kept(**asked)
+        expected = _cached_expectation(**asked)
     except TypeError:  # lists cannot be looked up
         expected = make_expectation(**asked)
-    return judged(x, expected, calling_place())
+    return judge_structure(x, expected, calling_line())
 
 
 expect.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph is not to convert it
 
 
-def judged(x: T, expected: Expectation, place: Place) -> T:
+def judge_structure(x: T, expected: Expectation, program_line: ProgramLine) -> T:
     """`x`, or what has to be used in its place, judged at a place."""
-    written = written_name(place) if expected.name is None else expected.name
+    written = written_name(program_line) if expected.name is None else expected.name
     name = written if written is not None else "the value"
     if not is_structure(x):
-        return _judged_leaf(x, name, expected, place)  # type: ignore[no-any-return]
-    return map_leaves(x, lambda leaf, path: _judged_leaf(leaf, name + path, expected, place))  # type: ignore[no-any-return]
+        return _judge_leaf(x, name, expected, program_line)  # type: ignore[no-any-return]
+    return map_leaves(x, lambda leaf, path: _judge_leaf(leaf, name + path, expected, program_line))  # type: ignore[no-any-return]
 
 
-def _judged_leaf(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
+def _judge_leaf(leaf: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
     if _is_tensorflows(leaf):
-        from tensorsleuth.live.expect.tensors import judged_tensor
+        from tensorsleuth.live.expect.tensors import judge_tensor
 
-        return judged_tensor(leaf, name, expected, place)
+        return judge_tensor(leaf, name, expected, program_line)
     array = arrays.as_array(leaf)
     if array is None:
         raise SleuthError(
             f"expect(): a {type(leaf).__module__}.{type(leaf).__qualname__} cannot be judged. "
             "Give it an array, a number, a tensor, or a list, tuple or dict of such."
         )
-    finish(arrays.judge_array(expected, array, name, place), expected.on_violation)
+    handle_or_raise(arrays.judge_array(expected, array, name, program_line), expected.on_violation)
     return leaf
 
 

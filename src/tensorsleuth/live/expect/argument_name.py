@@ -6,25 +6,25 @@ import ast
 import linecache
 from functools import cache
 
-from tensorsleuth.recording.caller import Place
+from tensorsleuth.recording.calling_line import ProgramLine
 
-MOST_LINES = 12  # of one call
-MOST_LETTERS = 40
+MAX_CALL_LINES = 12  # of one call
+MAX_NAME_CHARS = 40
 
 
 @cache
-def written_name(place: Place, function: str = "expect") -> str | None:
+def written_name(program_line: ProgramLine, function: str = "expect") -> str | None:
     """The first argument of the call at a place, `model(x)`; empty for a display, None where it cannot be read."""
-    if place.file is None or place.line is None:
+    if program_line.file is None or program_line.line is None:
         return None
-    lines = [linecache.getline(place.file, place.line + number) for number in range(MOST_LINES)]
-    call = next((found for count in range(1, MOST_LINES + 1) if (found := _call(lines[:count], function))), None)
+    lines = [linecache.getline(program_line.file, program_line.line + number) for number in range(MAX_CALL_LINES)]
+    call = next((found for count in range(1, MAX_CALL_LINES + 1) if (found := _call(lines[:count], function))), None)
     if call is None or not call.args:
         return None
     if isinstance(call.args[0], ast.Dict | ast.List | ast.Tuple):
         return ""  # the path says which
     text = ast.unparse(call.args[0])
-    return text if len(text) <= MOST_LETTERS else f"{text[: MOST_LETTERS - 1]}…"
+    return text if len(text) <= MAX_NAME_CHARS else f"{text[: MAX_NAME_CHARS - 1]}…"
 
 
 def _call(lines: list[str], function: str) -> ast.Call | None:

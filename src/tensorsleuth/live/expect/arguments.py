@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.core.violation import OnViolation, shown
+from tensorsleuth.core.violation import OnViolation, format_value
 from tensorsleuth.live.expect.expectation import (
-    MOST_DIMS,
-    MOST_RANKS,
+    MAX_DIMS,
+    MAX_RANKS,
     ON_VIOLATION,
     RULES,
     Dim,
@@ -66,9 +66,9 @@ def _is_whole(value: Any) -> bool:
 
 def _ranks(given: Any) -> tuple[int, ...]:
     ranks = tuple(given) if isinstance(given, tuple | list) else (given,) if given is not None else ()
-    if not all(_is_whole(rank) and rank >= 0 for rank in ranks) or len(ranks) > MOST_RANKS:
+    if not all(_is_whole(rank) and rank >= 0 for rank in ranks) or len(ranks) > MAX_RANKS:
         raise _wrong(
-            "rank", given, f"an integer of 0 or more, or up to {MOST_RANKS} of them, such as rank=2 or rank=(3, 4)"
+            "rank", given, f"an integer of 0 or more, or up to {MAX_RANKS} of them, such as rank=2 or rank=(3, 4)"
         )
     return tuple(int(rank) for rank in ranks)
 
@@ -78,9 +78,9 @@ def _shape(given: Any) -> tuple[Dim, ...] | None:
         return None
     if hasattr(given, "as_list"):  # a TensorShape
         given = given.as_list()
-    if not isinstance(given, tuple | list) or len(given) > MOST_DIMS or sum(dim is ... for dim in given) > 1:
+    if not isinstance(given, tuple | list) or len(given) > MAX_DIMS or sum(dim is ... for dim in given) > 1:
         raise _wrong(
-            "shape", given, f"a tuple of up to {MOST_DIMS} sizes, such as shape=('batch', 128), with at most one ..."
+            "shape", given, f"a tuple of up to {MAX_DIMS} sizes, such as shape=('batch', 128), with at most one ..."
         )
     return tuple(_dim(given, dim) for dim in given)
 
@@ -115,7 +115,9 @@ def _range(given: Any) -> tuple[float, float] | None:
         (math.inf if given[1] is None else float(given[1])),
     )
     if low > high:
-        raise _wrong("between", given, f"no value is between them; did you mean ({shown(high)}, {shown(low)})?")
+        raise _wrong(
+            "between", given, f"no value is between them; did you mean ({format_value(high)}, {format_value(low)})?"
+        )
     return low, high
 
 

@@ -9,28 +9,28 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.live.expect.dimension_names import Known, of_this_thread
+from tensorsleuth.live.expect.dimension_names import NamedSizes, sizes_of_thread
 from tensorsleuth.live.expect.expectation import RAGGED, Expectation, dtype_name
-from tensorsleuth.live.expect.judge import judge_form, need_numbers
+from tensorsleuth.live.expect.judge import check_dtype_fits, judge_form
 from tensorsleuth.live.expect.native_judge import judge_values
-from tensorsleuth.live.expect.report import Report, violation
-from tensorsleuth.recording.caller import Place
+from tensorsleuth.live.expect.report import JudgeReport, make_violation
+from tensorsleuth.recording.calling_line import ProgramLine
 
 Sizes = tuple[Any, ...]
 
 
-def judge_array(expected: Expectation, array: Array, name: str, place: Place) -> Violation | None:
+def judge_array(expected: Expectation, array: Array, name: str, program_line: ProgramLine) -> Violation | None:
     """The first thing that is not as expected of an array."""
     dtype, shape = _name_of(array), array.shape
-    report = judge_form(expected, dtype, shape, _names(expected), place)
-    if report is None and expected.of_values:
-        need_numbers(expected, dtype)
+    report = judge_form(expected, dtype, shape, _names(expected), program_line)
+    if report is None and expected.value_rules:
+        check_dtype_fits(expected, dtype)
         report = judge_values(expected, array)
-    return violation(expected, report, name, dtype, shape, place) if report is not None else None
+    return make_violation(expected, report, name, dtype, shape, program_line) if report is not None else None
 
 
-def _names(expected: Expectation) -> Known:
-    return of_this_thread() if expected.names else {}
+def _names(expected: Expectation) -> NamedSizes:
+    return sizes_of_thread() if expected.names else {}
 
 
 def _name_of(array: Array) -> str:
@@ -38,20 +38,24 @@ def _name_of(array: Array) -> str:
 
 
 def judge_ragged(
-    expected: Expectation, values: Array, splits: list[Array], name: str, place: Place
+    expected: Expectation, values: Array, splits: list[Array], name: str, program_line: ProgramLine
 ) -> Violation | None:
     """The values lie one after the other; `splits` say where rows begin, the outermost first."""
     dtype = _name_of(values)
     shape = (len(splits[0]) - 1, *(_even(one) for one in splits), *values.shape[1:])
-    report = judge_form(replace(expected, max_elements=None), dtype, shape, _names(expected), place)
-    if report is None and expected.max_elements is not None and values.size > expected.max_elements:
-        report = Report("max_elements", size=values.size)
-    if report is not None or not expected.of_values:
-        return violation(expected, report, name, dtype, shape, place) if report is not None else None
-    need_numbers(expected, dtype)
+    judge_report = judge_form(replace(expected, max_elements=None), dtype, shape, _names(expected), program_line)
+    if judge_report is None and expected.max_elements is not None and values.size > expected.max_elements:
+        judge_report = JudgeReport("max_elements", size=values.size)
+    if judge_report is not None or not expected.value_rules:
+        return (
+            make_violation(expected, judge_report, name, dtype, shape, program_line)
+            if judge_report is not None
+            else None
+        )
+    check_dtype_fits(expected, dtype)
     if values.ndim == 1 and (expected.sums_to is not None or expected.increasing):
-        return _judge_rows(expected, values, splits, name, place)
-    found = judge_array(expected.of_values_only(), values, name, place)
+        return _judge_rows(expected, values, splits, name, program_line)
+    found = judge_array(expected.values_only(), values, name, program_line)
     return (
         replace(found, positions=tuple(_in_rows(at, splits) for at in found.positions)) if found is not None else None
     )
@@ -63,12 +67,14 @@ def _even(splits: Array) -> int:
     return int(lengths[0]) if len(lengths) and (lengths == lengths[0]).all() else RAGGED
 
 
-def _judge_rows(expected: Expectation, values: Array, splits: list[Array], name: str, place: Place) -> Violation | None:
+def _judge_rows(
+    expected: Expectation, values: Array, splits: list[Array], name: str, program_line: ProgramLine
+) -> Violation | None:
     """Each row by itself: what is summed, or increases, ends with it."""
     rows = [values[begin:end] for begin, end in zip(splits[-1], splits[-1][1:])]
-    alone = replace(expected.of_values_only(), axis=-1)
+    alone = replace(expected.values_only(), axis=-1)
     for number, row in enumerate(rows):
-        found = judge_array(alone, row, f"{name}[{', '.join(map(str, _row(number, splits)))}]", place)
+        found = judge_array(alone, row, f"{name}[{', '.join(map(str, _row(number, splits)))}]", program_line)
         if found is not None:
             return found
     return None
@@ -89,14 +95,14 @@ def _in_rows(position: tuple[int, ...], splits: list[Array]) -> tuple[int, ...]:
 
 
 def judge_sparse(
-    expected: Expectation, values: Array, indices: Array, sizes: Sizes, name: str, place: Place
+    expected: Expectation, values: Array, indices: Array, sizes: Sizes, name: str, program_line: ProgramLine
 ) -> Violation | None:
     """Only the values that are there are judged; the shape is that of the whole."""
     dtype = _name_of(values)
-    report: Report | None = judge_form(expected, dtype, sizes, _names(expected), place)
+    report: JudgeReport | None = judge_form(expected, dtype, sizes, _names(expected), program_line)
     if report is not None:
-        return violation(expected, report, name, dtype, sizes, place)
-    found = judge_array(expected.of_values_only(), values, name, place)
+        return make_violation(expected, report, name, dtype, sizes, program_line)
+    found = judge_array(expected.values_only(), values, name, program_line)
     if found is None:
         return None
     places = tuple((*(int(one) for one in indices[at[0]]), *at[1:]) for at in found.positions)

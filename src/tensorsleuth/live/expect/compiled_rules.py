@@ -13,12 +13,12 @@ import numpy as np
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.live.expect.expectation import RULES, Expectation
-from tensorsleuth.live.expect.judge import in_dtype
+from tensorsleuth.live.expect.judge import round_to_dtype
 from tensorsleuth.live.expect.native_judge import numpy_dtype
 from tensorsleuth.recording.tensorflow.internals import tf
 
-FIRST, MOST_DIMS = 3, 8
-FORM = len(RULES) + 1  # in the place of a rule: nothing is broken but, maybe, what the shape tells
+MAX_POSITIONS, MAX_DIMS = 3, 8
+SHAPE_ONLY = len(RULES) + 1  # in the place of a rule: nothing is broken but, maybe, what the shape tells
 _SIZES = {
     "rule": 1,
     "broken": 1,
@@ -27,15 +27,15 @@ _SIZES = {
     "inf": 1,
     "low": 1,
     "high": 1,
-    "positions": FIRST,
-    "values": FIRST,
+    "positions": MAX_POSITIONS,
+    "values": MAX_POSITIONS,
 }
-_SIZES["shape"] = MOST_DIMS + 1  # the rank, then the sizes
+_SIZES["shape"] = MAX_DIMS + 1  # the rank, then the sizes
 _FLOATS = ("low", "high", "values")
-FIELDS = sum(_SIZES.values())
+ROW_SIZE = sum(_SIZES.values())
 
 
-def unpack(noted: Any) -> dict[str, Any]:
+def unpack_row(noted: Any) -> dict[str, Any]:
     """The fields of a row; those of one number as such."""
     found, at = dict[str, Any](), 0
     for name, size in _SIZES.items():
@@ -45,35 +45,37 @@ def unpack(noted: Any) -> dict[str, Any]:
     return found
 
 
-def first_of(before: Any, after: Any) -> Any:
+def earlier_row(before: Any, after: Any) -> Any:
     """Return the earlier note, if there is one; else the new one."""
     return tf.where(before[0] > 0, before, after)
 
 
-def judged(tensor: Any, expected: Expectation, form: bool) -> Any | None:
+def violation_row(tensor: Any, expected: Expectation, form: bool) -> Any | None:
     """The row of a tensor: of the first rule that is broken. None where nothing is left to be judged.
 
     form: the shape is to be noted in any case, for only when it runs it is known, and Python judges it.
     """
-    rows = [_RULES[rule](tensor, expected) for rule in expected.of_values]
+    rows = [_RULES[rule](tensor, expected) for rule in expected.value_rules]
     rows = [row for row in rows if row is not None]
-    rows += [_form(tensor)] if form else []
+    rows += [_shape_row(tensor)] if form else []
     if not rows:
         return None
     row = rows[-1]
     for one in reversed(rows[:-1]):
-        row = first_of(one, row)
+        row = earlier_row(one, row)
     return row
 
 
-def _form(tensor: Any) -> Any:
+def _shape_row(tensor: Any) -> Any:
     return _whole(
-        tf.concat([tf.constant([FORM], tf.int64), tf.zeros([FIELDS - MOST_DIMS - 2], tf.int64), _shape_of(tensor)], 0)
+        tf.concat(
+            [tf.constant([SHAPE_ONLY], tf.int64), tf.zeros([ROW_SIZE - MAX_DIMS - 2], tf.int64), _shape_of(tensor)], 0
+        )
     )
 
 
 def _whole(row: Any) -> Any:
-    row.set_shape([FIELDS])
+    row.set_shape([ROW_SIZE])
     return row
 
 
@@ -95,14 +97,14 @@ def _row(rule: str, shape: Any, bad: Any, values: Any, ranged: bool = False, tot
         numbers = [tf.constant(RULES.index(rule) + 1, tf.int64), broken, of, nan, inf]
         return _whole(tf.concat([tf.stack([*numbers, *floats[:2]]), positions, floats[2], shape], 0))
 
-    return tf.cond(broken > 0, told, lambda: tf.zeros([FIELDS], tf.int64))
+    return tf.cond(broken > 0, told, lambda: tf.zeros([ROW_SIZE], tf.int64))
 
 
 def _first(bad: Any, values: Any) -> tuple[Any, Any]:
     """Positions and values of the first few that are bad; what comes beyond them says nothing."""
     positions, left = [], bad
     numbers = tf.range(tf.size(bad, tf.int64), dtype=tf.int64)
-    for _ in range(FIRST):
+    for _ in range(MAX_POSITIONS):
         at = tf.argmax(tf.cast(left, tf.int32), output_type=tf.int64)
         positions.append(at)
         left = left & (numbers != at)
@@ -112,11 +114,11 @@ def _first(bad: Any, values: Any) -> tuple[Any, Any]:
 
 def _shape_of(tensor: Any) -> Any:
     rank = tensor.shape.rank
-    if rank is not None and rank > MOST_DIMS:
-        return tf.constant([-1] + [0] * MOST_DIMS, tf.int64)
+    if rank is not None and rank > MAX_DIMS:
+        return tf.constant([-1] + [0] * MAX_DIMS, tf.int64)
     sizes = tf.cast(tf.shape(tensor), tf.int64)
     known = tf.constant(rank, tf.int64) if rank is not None else tf.cast(tf.rank(tensor), tf.int64)
-    none = tf.zeros([MOST_DIMS - (rank if rank is not None else tf.rank(tensor))], tf.int64)
+    none = tf.zeros([MAX_DIMS - (rank if rank is not None else tf.rank(tensor))], tf.int64)
     return tf.concat([[known], sizes, none], 0)
 
 
@@ -136,14 +138,14 @@ def _finite(tensor: Any, expected: Expectation) -> Any | None:
 def _between(tensor: Any, expected: Expectation) -> Any:
     assert expected.between is not None
     kind = numpy_dtype(tensor.dtype.name)
-    low, high = (in_dtype(end, kind) for end in expected.between)
+    low, high = (round_to_dtype(end, kind) for end in expected.between)
     values = _doubles(tensor)
     return _row("between", _shape_of(tensor), ~((values >= low) & (values <= high)), values, ranged=True)
 
 
 def _one_of(tensor: Any, expected: Expectation) -> Any:
     kind, values = numpy_dtype(tensor.dtype.name), _doubles(tensor)
-    choices = [in_dtype(float(one), kind) for one in expected.one_of or ()]
+    choices = [round_to_dtype(float(one), kind) for one in expected.one_of or ()]
     known = tf.zeros(tf.shape(values), tf.bool)
     for choice in choices:
         known |= values == choice

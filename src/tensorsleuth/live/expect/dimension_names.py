@@ -15,12 +15,12 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
-from tensorsleuth.live.expect.report import Report
-from tensorsleuth.recording.call_sites import is_user
-from tensorsleuth.recording.caller import Place
+from tensorsleuth.live.expect.report import JudgeReport
+from tensorsleuth.recording.call_sites import is_user_file
+from tensorsleuth.recording.calling_line import ProgramLine
 
-Known = dict[str, tuple[int, Place]]  # name -> size, and by whose word
-Bind = Callable[[str, int, Place], Report | None]
+NamedSizes = dict[str, tuple[int, ProgramLine]]  # name -> size, and by whose word
+Bind = Callable[[str, int, ProgramLine], JudgeReport | None]
 
 _numbers: dict[str, int] = {}
 _next = itertools.count(1)
@@ -28,18 +28,18 @@ _here = threading.local()
 _STRING = "<string>"
 
 
-def number_of(name: str) -> int:
+def dimension_number(name: str) -> int:
     """By which the native library knows a name."""
     return _numbers.setdefault(name, next(_next))
 
 
-def bind(known: Known, name: str, size: int, place: Place) -> Report | None:
+def bind_size(named_sizes: NamedSizes, name: str, size: int, program_line: ProgramLine) -> JudgeReport | None:
     """Take the size for the name's, or say whose word it is against."""
-    had = known.get(name)
-    if had is None or had[1] == place:
-        known[name] = size, place
+    had = named_sizes.get(name)
+    if had is None or had[1] == program_line:
+        named_sizes[name] = size, program_line
         return None
-    return None if had[0] == size else Report("shape", dim=name, size=had[0], other=had[1])
+    return None if had[0] == size else JudgeReport("shape", dim=name, size=had[0], other=had[1])
 
 
 class _Call:
@@ -49,14 +49,14 @@ class _Call:
         """A tracer that begins while the function runs calls what it finds on the frame: there is nothing to do."""
 
 
-def of_this_thread() -> Known:
+def sizes_of_thread() -> NamedSizes:
     """Return the sizes that eager code named since the program's outermost function was called."""
     frame = _outermost()
     root, at = (_call_of(frame), frame.f_lasti) if frame is not None else (None, 0)
     if getattr(_here, "root", None) != root or at < _here.at:
         _here.root, _here.known = root, {}
     _here.at = at
-    known: Known = _here.known
+    known: NamedSizes = _here.known
     return known
 
 
@@ -66,7 +66,7 @@ def _outermost() -> FrameType | None:
     found = None
     while frame is not None:
         name = frame.f_code.co_filename
-        if is_user(name) and (found is None or name != _STRING):
+        if is_user_file(name) and (found is None or name != _STRING):
             found = frame
         frame = frame.f_back
     return found
@@ -85,12 +85,21 @@ def _call_of(frame: FrameType) -> object:
     return mark if isinstance(mark, _Call) else (id(frame), frame.f_code)
 
 
-def bind_all(known: Known, pairs: Sequence[tuple[Any, Any]], place: Place) -> Report | None:
+def bind_sizes(
+    named_sizes: NamedSizes, pairs: Sequence[tuple[Any, Any]], program_line: ProgramLine
+) -> JudgeReport | None:
     """The first of the named dimensions that has another size already; sizes that are not known yet do not count."""
     first: dict[str, int] = {}
     for size, dim in pairs:
         if not isinstance(dim, str) or size is None or size < 0:
             continue
         if first.setdefault(dim, size) != size:  # twice in one shape
-            return Report("shape", dim=dim, size=first[dim], other=place)
-    return next((found for dim, size in first.items() if (found := bind(known, dim, size, place)) is not None), None)
+            return JudgeReport("shape", dim=dim, size=first[dim], other=program_line)
+    return next(
+        (
+            found
+            for dim, size in first.items()
+            if (found := bind_size(named_sizes, dim, size, program_line)) is not None
+        ),
+        None,
+    )

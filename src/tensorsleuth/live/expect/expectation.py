@@ -11,17 +11,17 @@ from typing import Any, Literal
 import numpy as np
 
 from tensorsleuth.core.dtypes import DTYPES
-from tensorsleuth.core.violation import OnViolation, shown
+from tensorsleuth.core.violation import OnViolation, format_value
 
 Increasing = bool | Literal["or equal"]
 Dim = Any  # int, str, None or ...
 ON_VIOLATION = ("raise", "warn", "record")
 # In the order in which they are judged; where several are broken, the first is told.
 RULES = ("dtype", "rank", "shape", "max_elements", "finite", "between", "one_of", "increasing", "sums_to", "that")
-OF_VALUES = RULES[4:]
-MOST_DIMS, MOST_RANKS = 16, 8
+VALUE_RULES = RULES[4:]
+MAX_DIMS, MAX_RANKS = 16, 8
 RAGGED = -1  # the size of a dimension whose rows differ in length
-TOLERANCE, COARSE = 1e-4, 1e-2  # for sums: of what is summed, relative to it where that is more than 1
+TOLERANCE, COARSE_TOLERANCE = 1e-4, 1e-2  # for sums: of what is summed, relative to it where that is more than 1
 COARSE_DTYPES = ("float16", "bfloat16", "float8")
 _DTYPES = {dtype.name for dtype in DTYPES.values()}
 
@@ -51,11 +51,11 @@ class Expectation:
         return tuple(rule for rule in RULES if getattr(self, rule) != getattr(_NOTHING, rule))
 
     @cached_property
-    def of_values(self) -> tuple[str, ...]:
+    def value_rules(self) -> tuple[str, ...]:
         """Return the rules that need the values."""
-        return tuple(rule for rule in self.rules if rule in OF_VALUES)
+        return tuple(rule for rule in self.rules if rule in VALUE_RULES)
 
-    def of_values_only(self) -> Expectation:
+    def values_only(self) -> Expectation:
         """Without what dtype and shape tell."""
         return replace(self, dtype=(), rank=(), shape=None, max_elements=None)
 
@@ -76,7 +76,7 @@ class Expectation:
         """By how much a sum may be off."""
         if self.tolerance is not None:
             return self.tolerance
-        close = COARSE if dtype.startswith(COARSE_DTYPES) else TOLERANCE
+        close = COARSE_TOLERANCE if dtype.startswith(COARSE_DTYPES) else TOLERANCE
         return close * max(1.0, abs(self.sums_to or 0.0))
 
     def words(self, rule: str) -> str:
@@ -94,12 +94,16 @@ def _along(expected: Expectation) -> str:
 def _between(expected: Expectation) -> str:
     low, high = expected.between or (-math.inf, math.inf)
     if math.isinf(high):
-        return f"values of {shown(low)} or more"
-    return f"values of {shown(high)} or less" if math.isinf(low) else f"values between {shown(low)} and {shown(high)}"
+        return f"values of {format_value(low)} or more"
+    return (
+        f"values of {format_value(high)} or less"
+        if math.isinf(low)
+        else f"values between {format_value(low)} and {format_value(high)}"
+    )
 
 
 def _one_of(expected: Expectation) -> str:
-    choices = [shown(choice) for choice in expected.one_of or ()]
+    choices = [format_value(choice) for choice in expected.one_of or ()]
     return f"one of {', '.join(choices[:8])}{', …' if len(choices) > 8 else ''}"
 
 
@@ -120,7 +124,7 @@ _WORDS: dict[str, Callable[[Expectation], str]] = {
     "increasing": lambda expected: (
         f"values that increase{' or stay' if expected.increasing == 'or equal' else ''}{_along(expected)}"
     ),
-    "sums_to": lambda expected: f"sums of {shown(expected.sums_to)}{_along(expected)}",
+    "sums_to": lambda expected: f"sums of {format_value(expected.sums_to)}{_along(expected)}",
     "that": lambda expected: f"{_called(expected.that)} to be True",
 }
 

@@ -14,47 +14,47 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.gc_pause import CalmLock, no_collection
+from tensorsleuth.core.gc_pause import GcPauseLock, no_collection
 from tensorsleuth.live.expect import native_judge
-from tensorsleuth.live.expect.dimension_names import Known
+from tensorsleuth.live.expect.dimension_names import NamedSizes
 from tensorsleuth.live.expect.expectation import Expectation
 from tensorsleuth.live.expect.judge import judge_form, judge_that, judge_values
-from tensorsleuth.live.expect.report import Report, paired, violation
+from tensorsleuth.live.expect.report import JudgeReport, make_violation, pair_dims
 from tensorsleuth.native import loader
-from tensorsleuth.recording.caller import Place
+from tensorsleuth.recording.calling_line import ProgramLine
 from tensorsleuth.recording.observer import Alarm
 from tensorsleuth.recording.tensorflow import custom_ops
-from tensorsleuth.recording.violations.actions import act
+from tensorsleuth.recording.violations.actions import handle_violation
 from tensorsleuth.recording.violations.pending_errors import alarm_in, raise_later
 
-PATIENCE = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
+DRAIN_MILLISECONDS = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
 
 
 @dataclass(frozen=True)
-class Asked:
+class TensorExpectation:
     """An expectation of one tensor of one graph."""
 
     expected: Expectation
     name: str
-    place: Place
+    place: ProgramLine
     dtype: str
 
 
-_numbers: dict[Asked, int] = {}
-_asked: dict[int, Asked] = {}
+_numbers: dict[TensorExpectation, int] = {}
+_expectations: dict[int, TensorExpectation] = {}
 _next = itertools.count(1)
-_lock = CalmLock()
+_lock = GcPauseLock()
 
 
-def number_of(asked: Asked) -> int:
+def expectation_number(tensor_expectation: TensorExpectation) -> int:
     with _lock:
-        if asked not in _numbers:
-            _numbers[asked] = next(_next)
-            _asked[_numbers[asked]] = asked
-        return _numbers[asked]
+        if tensor_expectation not in _numbers:
+            _numbers[tensor_expectation] = next(_next)
+            _expectations[_numbers[tensor_expectation]] = tensor_expectation
+        return _numbers[tensor_expectation]
 
 
-_Tell = CFUNCTYPE(c_int64, c_int64, POINTER(loader.TensorView), POINTER(native_judge.Found), c_uint64, c_int64)
+_Tell = CFUNCTYPE(c_int64, c_int64, POINTER(loader.TensorView), POINTER(native_judge.NativeReport), c_uint64, c_int64)
 
 
 @cache
@@ -63,7 +63,7 @@ def listen() -> Any:
     custom_ops.watch_failures(alarm_in)
     native = loader.load()
     assert native is not None
-    told = _Tell(_told)
+    told = _Tell(_on_violation)
     native.expect_tell(ctypes.cast(told, ctypes.c_void_p))
     atexit.register(_end)
     os.register_at_fork(after_in_child=native.expect_abandon)
@@ -75,31 +75,35 @@ def _end() -> None:
     native = loader.load()
     assert native is not None
     native.expect_tell(None)
-    native.expect_drain(PATIENCE)
+    native.expect_drain(DRAIN_MILLISECONDS)
 
 
-def _told(number: int, view: Any, found: Any, step: int, iteration: int) -> int:
+def _on_violation(number: int, view: Any, found: Any, step: int, iteration: int) -> int:
     """On the thread that computed the tensor. Nothing may be raised from here; returns the number of what to raise."""
     with no_collection():
         try:
-            asked = _asked[number]
+            asked = _expectations[number]
             error = act_on(asked, _report(asked, view[0], found[0]), _shape(view[0]), iteration)
         except Exception as raised:  # of the user's function, or a warning that is an error
             error = raised
         return raise_later(error) if error is not None else 0
 
 
-def _report(asked: Asked, view: loader.TensorView, found: native_judge.Found) -> Report | None:
-    if native_judge.RULE_OF_BIT[found.rule] == "that":
-        array = _copied(view, asked.dtype)
-        return judge_that(asked.expected, array) if array is not None else None
-    report = native_judge.report_of(found)
-    if report.rule != "shape" or found.other < 0 or found.axis < 0:
+def _report(
+    tensor_expectation: TensorExpectation, view: loader.TensorView, native_report: native_judge.NativeReport
+) -> JudgeReport | None:
+    if native_judge.RULE_OF_BIT[native_report.rule] == "that":
+        array = _copied(view, tensor_expectation.dtype)
+        return judge_that(tensor_expectation.expected, array) if array is not None else None
+    report = native_judge.report_of(native_report)
+    if report.rule != "shape" or native_report.other < 0 or native_report.axis < 0:
         return report
-    pairs = paired(asked.expected.shape or (), list(range(view.rank)))
-    dim = next(dim for axis, dim in pairs if axis == found.axis)
+    pairs = pair_dims(tensor_expectation.expected.shape or (), list(range(view.rank)))
+    dim = next(dim for axis, dim in pairs if axis == native_report.axis)
     return (
-        report._replace(dim=dim, size=found.size, other=_asked[found.other].place) if isinstance(dim, str) else report
+        report._replace(dim=dim, size=native_report.size, other=_expectations[native_report.other].place)
+        if isinstance(dim, str)
+        else report
     )
 
 
@@ -120,24 +124,38 @@ def _copied(view: loader.TensorView, dtype: str) -> Array | None:
     )
 
 
-def act_on(asked: Asked, report: Report | None, shape: tuple[int, ...] | None, iteration: int = 0) -> Alarm:
+def act_on(
+    tensor_expectation: TensorExpectation,
+    judge_report: JudgeReport | None,
+    shape: tuple[int, ...] | None,
+    iteration: int = 0,
+) -> Alarm:
     """Do what is to be done; what to raise for it."""
-    if report is None:
+    if judge_report is None:
         return None
-    broken = violation(asked.expected, report, asked.name, asked.dtype, shape, asked.place)
+    broken = make_violation(
+        tensor_expectation.expected,
+        judge_report,
+        tensor_expectation.name,
+        tensor_expectation.dtype,
+        shape,
+        tensor_expectation.place,
+    )
     if iteration:
         broken = replace(broken, where=f"iteration {iteration} of its loop")
-    return act(broken, asked.expected.on_violation)
+    return handle_violation(broken, tensor_expectation.expected.on_violation)
 
 
-def judged_by_python(asked: Asked, array: Array) -> int:
+def judge_in_python(tensor_expectation: TensorExpectation, array: Array) -> int:
     """Judge where there is no kernel; the number of what to raise, or 0."""
     with no_collection():
         try:
-            known: Known = {}
-            report = judge_form(asked.expected, asked.dtype, array.shape, known, asked.place)
-            report = report if report is not None else judge_values(asked.expected, array)
-            error = act_on(asked, report, array.shape)
+            known: NamedSizes = {}
+            report = judge_form(
+                tensor_expectation.expected, tensor_expectation.dtype, array.shape, known, tensor_expectation.place
+            )
+            report = report if report is not None else judge_values(tensor_expectation.expected, array)
+            error = act_on(tensor_expectation, report, array.shape)
         except Exception as raised:
             error = raised
         return raise_later(error) if error is not None else 0

@@ -8,75 +8,94 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tensorsleuth.live.expect import compiled, native_judge, python_op
-from tensorsleuth.live.expect.dimension_names import Known
+from tensorsleuth.live.expect.dimension_names import NamedSizes
 from tensorsleuth.live.expect.expectation import Expectation
-from tensorsleuth.live.expect.graph_callbacks import Asked, act_on, judged_by_python, listen, number_of
-from tensorsleuth.live.expect.judge import judge_form, need_numbers
-from tensorsleuth.live.expect.report import paired, violation
+from tensorsleuth.live.expect.graph_callbacks import (
+    TensorExpectation,
+    act_on,
+    expectation_number,
+    judge_in_python,
+    listen,
+)
+from tensorsleuth.live.expect.judge import check_dtype_fits, judge_form
+from tensorsleuth.live.expect.report import make_violation, pair_dims
 from tensorsleuth.native import loader
-from tensorsleuth.recording.caller import Place
+from tensorsleuth.recording.calling_line import ProgramLine
 from tensorsleuth.recording.tensorflow import custom_ops, tracing
-from tensorsleuth.recording.violations.actions import finish
+from tensorsleuth.recording.violations.actions import handle_or_raise
 from tensorsleuth.recording.violations.pending_errors import alarm_in
 
-_static_names: WeakKeyDictionary[Any, Known] = WeakKeyDictionary()  # by the outermost graph
+_static_names: WeakKeyDictionary[Any, NamedSizes] = WeakKeyDictionary()  # by the outermost graph
 
 
-def judged(tensor: Any, name: str, expected: Expectation, place: Place) -> Any:
+def judge_in_graph(tensor: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
     """The tensor to use in the place of one in a graph."""
     dtype, shape = tensor.dtype.base_dtype.name, tensor.shape
     sizes = list(shape.as_list()) if shape.rank is not None else None
-    judge_static(dtype, sizes, name, expected, place, tensor.graph)
-    need_numbers(expected, dtype)
-    settled = is_formed(expected, sizes) and not expected.of_values and not expected.names
+    judge_static(dtype, sizes, name, expected, program_line, tensor.graph)
+    check_dtype_fits(expected, dtype)
+    settled = is_shape_settled(expected, sizes) and not expected.value_rules and not expected.names
     if settled or tracing.is_saving():
         return tensor
-    asked = Asked(expected, name, place, dtype)
+    tensor_expectation = TensorExpectation(expected, name, program_line, dtype)
     custom_ops.leave_out_of_saved_models()
-    custom_ops.trace_compiled_apart()
+    custom_ops.trace_compiled_separately()
     if custom_ops.may_be_compiled(tensor.graph):
-        compiled.insert(tensor, number_of(asked), asked, act_on, form=not is_formed(expected, sizes))
+        compiled.insert(
+            tensor,
+            expectation_number(tensor_expectation),
+            tensor_expectation,
+            act_on,
+            form=not is_shape_settled(expected, sizes),
+        )
         return tensor
     if _has_kernel(dtype, sizes):
-        return custom_ops.insert(tensor, _planned(asked), f"expect_{_as_op_name(name)}")
+        return custom_ops.insert_expectation(tensor, _native_number(tensor_expectation), f"expect_{_as_op_name(name)}")
     custom_ops.watch_failures(alarm_in)
-    return python_op.insert(tensor, lambda array: judged_by_python(asked, array), f"expect_{_as_op_name(name)}")
+    return python_op.insert(
+        tensor, lambda array: judge_in_python(tensor_expectation, array), f"expect_{_as_op_name(name)}"
+    )
 
 
 def judge_static(
-    dtype: str, sizes: list[int | None] | None, name: str, expected: Expectation, place: Place, graph: Any = None
+    dtype: str,
+    sizes: list[int | None] | None,
+    name: str,
+    expected: Expectation,
+    program_line: ProgramLine,
+    graph: Any = None,
 ) -> None:
     """Report what is already known while the graph is built."""
-    known = _static_names.setdefault(tracing.outermost(graph), {}) if graph is not None else {}
-    report = judge_form(expected, dtype, sizes, known, place)
+    known = _static_names.setdefault(tracing.outermost_graph(graph), {}) if graph is not None else {}
+    report = judge_form(expected, dtype, sizes, known, program_line)
     shape: Any = tuple(sizes) if sizes is not None else None
-    found = violation(expected, report, name, dtype, shape, place) if report is not None else None
-    finish(found, expected.on_violation)
+    found = make_violation(expected, report, name, dtype, shape, program_line) if report is not None else None
+    handle_or_raise(found, expected.on_violation)
 
 
-def is_formed(expected: Expectation, sizes: list[int | None] | None) -> bool:
+def is_shape_settled(expected: Expectation, sizes: list[int | None] | None) -> bool:
     """Is all that is expected of the shape known already."""
     if not expected.rank and expected.shape is None and expected.max_elements is None and not expected.least_rank:
         return True
     if sizes is None:
         return False
-    needed = [size for size, dim in paired(expected.shape or (), sizes) if dim is not None]
+    needed = [size for size, dim in pair_dims(expected.shape or (), sizes) if dim is not None]
     return None not in needed and (expected.max_elements is None or None not in sizes)
 
 
 def _has_kernel(dtype: str, sizes: list[int | None] | None) -> bool:
-    return loader.load() is not None and dtype in native_judge.NUMBERS and (sizes is None or len(sizes) <= 8)
+    return loader.load() is not None and dtype in native_judge.DTYPE_NUMBERS and (sizes is None or len(sizes) <= 8)
 
 
 def _as_op_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]+", "_", name).strip("_.") or "tensor"
 
 
-def _planned(asked: Asked) -> int:
+def _native_number(tensor_expectation: TensorExpectation) -> int:
     """The number under which native code knows what is asked."""
-    number = number_of(asked)
+    number = expectation_number(tensor_expectation)
     native = loader.load()
     assert native is not None
-    native.expect_set(number, ctypes.byref(native_judge.plan_of(asked.expected, asked.dtype)))
+    native.expect_set(number, ctypes.byref(native_judge.plan_of(tensor_expectation.expected, tensor_expectation.dtype)))
     listen()
     return number

@@ -11,61 +11,67 @@ import numpy.typing as npt
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.live.expect.dimension_names import Known, bind_all
-from tensorsleuth.live.expect.expectation import OF_VALUES, Expectation, dtype_name
-from tensorsleuth.live.expect.report import Report, paired
-from tensorsleuth.recording.caller import Place
+from tensorsleuth.live.expect.dimension_names import NamedSizes, bind_sizes
+from tensorsleuth.live.expect.expectation import VALUE_RULES, Expectation, dtype_name
+from tensorsleuth.live.expect.report import JudgeReport, pair_dims
+from tensorsleuth.recording.calling_line import ProgramLine
 
-FIRST = 5  # positions and values that are told
+MAX_POSITIONS = 5  # positions and values that are told
 Mask = npt.NDArray[np.bool_]
 
 
 def judge_form(
-    expected: Expectation, dtype: str, shape: Sequence[int | None] | None, known: Known, place: Place
-) -> Report | None:
+    expected: Expectation,
+    dtype: str,
+    shape: Sequence[int | None] | None,
+    named_sizes: NamedSizes,
+    program_line: ProgramLine,
+) -> JudgeReport | None:
     """Judge dtype and shape. An unknown size or shape passes."""
     if expected.dtype and dtype not in expected.dtype:
-        return Report("dtype")
+        return JudgeReport("dtype")
     if shape is None:
         return None
     if expected.rank and len(shape) not in expected.rank:
-        return Report("rank")
-    broken = _judge_shape(expected, shape, known, place)
+        return JudgeReport("rank")
+    broken = _judge_shape(expected, shape, named_sizes, program_line)
     if broken is not None:
         return broken
     if len(shape) < expected.least_rank:
-        return Report("rank")
+        return JudgeReport("rank")
     elements = math.prod(size for size in shape if size is not None)
     whole = None not in shape
     return (
-        Report("max_elements")
+        JudgeReport("max_elements")
         if whole and expected.max_elements is not None and elements > expected.max_elements
         else None
     )
 
 
-def _judge_shape(expected: Expectation, shape: Sequence[int | None], known: Known, place: Place) -> Report | None:
+def _judge_shape(
+    expected: Expectation, shape: Sequence[int | None], named_sizes: NamedSizes, program_line: ProgramLine
+) -> JudgeReport | None:
     dims = expected.shape
     if dims is None:
         return None
     said = len(dims) - (... in dims)
     if len(shape) < said or (len(shape) != said and ... not in dims):
-        return Report("shape")
-    pairs = paired(dims, shape)
+        return JudgeReport("shape")
+    pairs = pair_dims(dims, shape)
     if any(isinstance(dim, int) and size is not None and size != dim for size, dim in pairs):
-        return Report("shape")
-    return bind_all(known, pairs, place)
+        return JudgeReport("shape")
+    return bind_sizes(named_sizes, pairs, program_line)
 
 
-def judge_values(expected: Expectation, array: Array) -> Report | None:
+def judge_values(expected: Expectation, array: Array) -> JudgeReport | None:
     """Judge the values; `that` comes last."""
-    return next((found for rule in expected.of_values if (found := _RULES[rule](expected, array)) is not None), None)
+    return next((found for rule in expected.value_rules if (found := _RULES[rule](expected, array)) is not None), None)
 
 
-def need_numbers(expected: Expectation, dtype: str) -> None:
+def check_dtype_fits(expected: Expectation, dtype: str) -> None:
     """An error where something is asked for that values of a dtype cannot be."""
-    fit = _FIT.get("complex" if dtype.startswith("complex") else dtype, OF_VALUES)
-    wrong = [rule for rule in expected.of_values if rule not in fit]
+    fit = _RULES_OF_DTYPE.get("complex" if dtype.startswith("complex") else dtype, VALUE_RULES)
+    wrong = [rule for rule in expected.value_rules if rule not in fit]
     if expected.one_of is not None and isinstance(expected.one_of[0], bytes) is not (dtype == "string"):
         wrong.append("one_of")
     if wrong:
@@ -75,10 +81,10 @@ def need_numbers(expected: Expectation, dtype: str) -> None:
         )
 
 
-_FIT = {"string": ("one_of", "that"), "complex": ("finite", "that"), "resource": (), "variant": ()}
+_RULES_OF_DTYPE = {"string": ("one_of", "that"), "complex": ("finite", "that"), "resource": (), "variant": ()}
 
 
-def in_dtype(number: float, array_dtype: np.dtype[Any]) -> float:
+def round_to_dtype(number: float, array_dtype: np.dtype[Any]) -> float:
     """A bound as values of that dtype have it: 0.1 is not quite 0.1 in float32."""
     if array_dtype.kind not in "fV" or not math.isfinite(number):  # V: bfloat16 and its like
         return number
@@ -91,15 +97,15 @@ def _doubles(array: Array) -> npt.NDArray[np.float64]:
     return array.astype(np.float64)
 
 
-def _count(rule: str, bad: Mask, values: Array, spread: Array | None = None) -> Report | None:
+def _count(rule: str, bad: Mask, values: Array, spread: Array | None = None) -> JudgeReport | None:
     """A report of the elements that are bad; `spread`: what to give the range of."""
     flat = np.flatnonzero(bad)
     if not len(flat):
         return None
-    first = tuple(int(at) for at in flat[:FIRST])
+    first = tuple(int(at) for at in flat[:MAX_POSITIONS])
     told = tuple(values.ravel()[list(first)].tolist())
-    report = Report(rule, len(flat), bad.size, first, told)
-    return report if spread is None else report._replace(**_range(spread))
+    judge_report = JudgeReport(rule, len(flat), bad.size, first, told)
+    return judge_report if spread is None else judge_report._replace(**_range(spread))
 
 
 def _range(values: Array) -> dict[str, Any]:
@@ -113,7 +119,7 @@ def _not_finite(values: Array) -> dict[str, Any]:
     return {"nan": int(nan.sum()), "inf": int((np.isinf(values) & ~nan).sum())}
 
 
-def _finite(expected: Expectation, array: Array) -> Report | None:
+def _finite(expected: Expectation, array: Array) -> JudgeReport | None:
     if array.dtype.kind in "iub":
         return None
     values = array if array.dtype.kind == "c" else _doubles(array)
@@ -121,27 +127,27 @@ def _finite(expected: Expectation, array: Array) -> Report | None:
     return report._replace(**_not_finite(values)) if report is not None else None
 
 
-def _between(expected: Expectation, array: Array) -> Report | None:
+def _between(expected: Expectation, array: Array) -> JudgeReport | None:
     assert expected.between is not None
-    low, high = (in_dtype(end, array.dtype) for end in expected.between)
+    low, high = (round_to_dtype(end, array.dtype) for end in expected.between)
     values = _doubles(array)
     return _count("between", ~((values >= low) & (values <= high)), values, values)
 
 
-def _one_of(expected: Expectation, array: Array) -> Report | None:
+def _one_of(expected: Expectation, array: Array) -> JudgeReport | None:
     choices = expected.one_of or ()
     if isinstance(choices[0], bytes):
         texts = np.array([one.encode() if isinstance(one, str) else one for one in array.ravel().tolist()], object)
         return _count("one_of", np.array([one not in choices for one in texts], bool), texts)
     values = _doubles(array)
-    return _count("one_of", ~np.isin(values, [in_dtype(float(one), array.dtype) for one in choices]), values)
+    return _count("one_of", ~np.isin(values, [round_to_dtype(float(one), array.dtype) for one in choices]), values)
 
 
 def _line(array: Array) -> Array:
     return array.reshape(1) if array.ndim == 0 else array
 
 
-def _increasing(expected: Expectation, array: Array) -> Report | None:
+def _increasing(expected: Expectation, array: Array) -> JudgeReport | None:
     values = _line(_doubles(array))
     axis = expected.axis % values.ndim
     after = np.moveaxis(values, axis, 0)
@@ -152,7 +158,7 @@ def _increasing(expected: Expectation, array: Array) -> Report | None:
     return report._replace(total=rises.size) if report is not None else None
 
 
-def _sums(expected: Expectation, array: Array) -> Report | None:
+def _sums(expected: Expectation, array: Array) -> JudgeReport | None:
     assert expected.sums_to is not None
     with np.errstate(invalid="ignore"):
         sums = np.asarray(_line(_doubles(array)).sum(axis=expected.axis))
@@ -160,7 +166,7 @@ def _sums(expected: Expectation, array: Array) -> Report | None:
     return _count("sums_to", ~np.asarray(good), sums, sums)
 
 
-def judge_that(expected: Expectation, array: Array) -> Report | None:
+def judge_that(expected: Expectation, array: Array) -> JudgeReport | None:
     """Ask the user's function; what it raises is raised."""
     assert expected.that is not None
     said = np.asarray(expected.that(array))
@@ -170,12 +176,12 @@ def judge_that(expected: Expectation, array: Array) -> Report | None:
             "It has to say True or False, for all of the value or for each element."
         )
     if said.size == 1 and (array.size != 1 or said.ndim == 0):
-        return None if bool(said.ravel()[0]) else Report("that")
+        return None if bool(said.ravel()[0]) else JudgeReport("that")
     bad = ~said.astype(bool)
     return _count("that", bad, array if bad.shape == array.shape else np.zeros(bad.shape))
 
 
-_RULES: dict[str, Callable[[Expectation, Array], Report | None]] = {
+_RULES: dict[str, Callable[[Expectation, Array], JudgeReport | None]] = {
     "finite": _finite,
     "between": _between,
     "one_of": _one_of,

@@ -14,19 +14,21 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.live.expect import graphs
 from tensorsleuth.live.expect.arguments import make_expectation
 from tensorsleuth.live.expect.expectation import Expectation, dtype_name
-from tensorsleuth.recording.caller import Place
+from tensorsleuth.recording.calling_line import ProgramLine
 
-PACKAGES = ("keras", "tf_keras")
+KERAS_PACKAGES = ("keras", "tf_keras")
 _REST = "..."
 _NEEDS = "import tensorsleuth.keras, before load_model (pip install tensorsleuth)"  # shows in Keras's error without it
 
 
-def judged_by_layer(tensor: Any, name: str, expected: Expectation, place: Place) -> Any:
+def judge_by_layer(tensor: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
     """The tensor to use in the place of one of a functional model."""
     sizes = list(tensor.shape) if tensor.shape is not None else None
-    graphs.judge_static(dtype_name(tensor.dtype), sizes, name, expected, place)
+    graphs.judge_static(dtype_name(tensor.dtype), sizes, name, expected, program_line)
     package = type(tensor).__module__.split(".")[0]
-    layer = layer_class(package)(_described(expected), name, place.file, place.line, place.function)
+    layer = layer_class(package)(
+        _described(expected), name, program_line.file, program_line.line, program_line.function
+    )
     if expected.that is not None:
         layer.expected = expected
     return layer(tensor)
@@ -70,14 +72,14 @@ def layer_class(package: str) -> Any:
             super().__init__(autocast=False, **options)
             self.supports_masking = True
             self.expected = _read(dict(expectation), of)
-            self.place = Place(file, line, function)
+            self.place = ProgramLine(file, line, function)
             self.described = {"expectation": dict(expectation), "of": of, "needs": _NEEDS}
             self.described |= {"file": file, "line": line, "function": function}
 
         def call(self, inputs: Any) -> Any:
-            from tensorsleuth.live.expect.api import judged
+            from tensorsleuth.live.expect.api import judge_structure
 
-            return judged(inputs, self.expected, self.place)
+            return judge_structure(inputs, self.expected, self.place)
 
         def compute_output_shape(self, input_shape: Any) -> Any:
             return input_shape
@@ -100,6 +102,6 @@ def layer_class(package: str) -> Any:
 
 def register() -> None:
     """Let every Keras that is loaded know the layer, so that models that hold it can be loaded."""
-    for package in PACKAGES:
+    for package in KERAS_PACKAGES:
         if package in sys.modules:
             layer_class(package)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.core.dtypes import DTYPES, Kind
+from tensorsleuth.core.dtypes import DTYPES, DTypeKind
 from tensorsleuth.live.expect import judge
-from tensorsleuth.live.expect.dimension_names import number_of
-from tensorsleuth.live.expect.expectation import MOST_DIMS, MOST_RANKS, Expectation, dtype_name
-from tensorsleuth.live.expect.report import Report
+from tensorsleuth.live.expect.dimension_names import dimension_number
+from tensorsleuth.live.expect.expectation import MAX_DIMS, MAX_RANKS, Expectation, dtype_name
+from tensorsleuth.live.expect.report import JudgeReport
 from tensorsleuth.native import loader
 
 _BITS = {
@@ -28,22 +28,22 @@ _BITS = {
     "that": 9,
 }
 RULE_OF_BIT = {bit: rule for rule, bit in _BITS.items()}
-NUMBERS = {dtype.name: number for number, dtype in DTYPES.items() if dtype.kind is not Kind.OTHER}
+DTYPE_NUMBERS = {dtype.name: number for number, dtype in DTYPES.items() if dtype.kind is not DTypeKind.OTHER}
 _ANY, _FIXED, _NAMED = 0, 1, 2
 
 
-class Plan(ctypes.Structure):
+class ExpectationPlan(ctypes.Structure):
     """Plan in expect.h."""
 
     _fields_ = [
         ("rules", c_int64),
         ("rank_count", c_int64),
-        ("ranks", c_int64 * MOST_RANKS),
+        ("ranks", c_int64 * MAX_RANKS),
         ("least_rank", c_int64),
         ("dim_count", c_int64),
         ("rest", c_int64),
-        ("dim_kind", c_int64 * MOST_DIMS),
-        ("dim_value", c_int64 * MOST_DIMS),
+        ("dim_kind", c_int64 * MAX_DIMS),
+        ("dim_value", c_int64 * MAX_DIMS),
         ("most_elements", c_int64),
         ("choice_count", c_int64),
         ("choices", c_void_p),
@@ -56,7 +56,7 @@ class Plan(ctypes.Structure):
     ]
 
 
-class Found(ctypes.Structure):
+class NativeReport(ctypes.Structure):
     """Report in expect.h."""
 
     _fields_ = [
@@ -69,28 +69,32 @@ class Found(ctypes.Structure):
         ("other", c_int64),
         ("nan", c_int64),
         ("inf", c_int64),
-        ("positions", c_int64 * judge.FIRST),
-        ("values", c_double * judge.FIRST),
+        ("positions", c_int64 * judge.MAX_POSITIONS),
+        ("values", c_double * judge.MAX_POSITIONS),
         ("low", c_double),
         ("high", c_double),
     ]
 
 
 @lru_cache(maxsize=4096)
-def plan_of(expected: Expectation, dtype: str) -> Plan:
+def plan_of(expected: Expectation, dtype: str) -> ExpectationPlan:
     """An expectation of values of a dtype, as native code has it."""
     array_dtype = numpy_dtype(dtype)
-    plan = Plan(least_rank=expected.least_rank, rest=-1, axis=expected.axis, low=-np.inf, high=np.inf)
-    plan.rules = sum(1 << _BITS[rule] for rule in expected.rules if rule != "dtype")
-    plan.rank_count, plan.ranks[: len(expected.rank)] = len(expected.rank), expected.rank
-    plan.most_elements = expected.max_elements or 0
-    plan.increasing = 0 if not expected.increasing else 1 if expected.increasing is True else 2
-    plan.sum, plan.tolerance = expected.sums_to or 0.0, expected.tolerance_for(dtype)
+    expectation_plan = ExpectationPlan(
+        least_rank=expected.least_rank, rest=-1, axis=expected.axis, low=-np.inf, high=np.inf
+    )
+    expectation_plan.rules = sum(1 << _BITS[rule] for rule in expected.rules if rule != "dtype")
+    expectation_plan.rank_count, expectation_plan.ranks[: len(expected.rank)] = len(expected.rank), expected.rank
+    expectation_plan.most_elements = expected.max_elements or 0
+    expectation_plan.increasing = 0 if not expected.increasing else 1 if expected.increasing is True else 2
+    expectation_plan.sum, expectation_plan.tolerance = expected.sums_to or 0.0, expected.tolerance_for(dtype)
     if expected.between is not None:
-        plan.low, plan.high = (judge.in_dtype(end, array_dtype) for end in expected.between)
-    _put_shape(plan, expected)
-    _put_choices(plan, expected, array_dtype)
-    return plan
+        expectation_plan.low, expectation_plan.high = (
+            judge.round_to_dtype(end, array_dtype) for end in expected.between
+        )
+    _put_shape(expectation_plan, expected)
+    _put_choices(expectation_plan, expected, array_dtype)
+    return expectation_plan
 
 
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
@@ -104,49 +108,55 @@ def numpy_dtype(dtype: str) -> np.dtype[Any]:
         return kind
 
 
-def _put_shape(plan: Plan, expected: Expectation) -> None:
+def _put_shape(expectation_plan: ExpectationPlan, expected: Expectation) -> None:
     dims = [dim for dim in expected.shape or () if dim is not ...]
-    plan.dim_count = len(dims)
-    plan.rest = (expected.shape or ()).index(...) if ... in (expected.shape or ()) else -1
+    expectation_plan.dim_count = len(dims)
+    expectation_plan.rest = (expected.shape or ()).index(...) if ... in (expected.shape or ()) else -1
     for at, dim in enumerate(dims):
-        plan.dim_kind[at] = _ANY if dim is None else _NAMED if isinstance(dim, str) else _FIXED
-        plan.dim_value[at] = 0 if dim is None else number_of(dim) if isinstance(dim, str) else dim
+        expectation_plan.dim_kind[at] = _ANY if dim is None else _NAMED if isinstance(dim, str) else _FIXED
+        expectation_plan.dim_value[at] = 0 if dim is None else dimension_number(dim) if isinstance(dim, str) else dim
 
 
-def _put_choices(plan: Plan, expected: Expectation, dtype: np.dtype[Any]) -> None:
+def _put_choices(expectation_plan: ExpectationPlan, expected: Expectation, dtype: np.dtype[Any]) -> None:
     if expected.one_of is None or isinstance(expected.one_of[0], bytes):
         return
-    choices = np.unique(np.array([judge.in_dtype(float(one), dtype) for one in expected.one_of]))
-    plan.choice_count, plan.choices = len(choices), choices.ctypes.data
-    plan.kept = choices  # its memory is pointed to
+    choices = np.unique(np.array([judge.round_to_dtype(float(one), dtype) for one in expected.one_of]))
+    expectation_plan.choice_count, expectation_plan.choices = len(choices), choices.ctypes.data
+    expectation_plan.kept = choices  # its memory is pointed to
 
 
-def judge_values(expected: Expectation, array: Any) -> Report | None:
+def judge_values(expected: Expectation, array: Any) -> JudgeReport | None:
     """As judge.judge_values does, in native code where that can."""
-    native, dtype = loader.load_if_there(), dtype_name(array.dtype)
-    if native is None or dtype not in NUMBERS or array.ndim > 8 or not array.dtype.isnative:
+    native, dtype = loader.load_with_tensorflow(), dtype_name(array.dtype)
+    if native is None or dtype not in DTYPE_NUMBERS or array.ndim > 8 or not array.dtype.isnative:
         return judge.judge_values(expected, array)
-    rules = [rule for rule in expected.of_values if rule != "that"]
+    rules = [rule for rule in expected.value_rules if rule != "that"]
     if rules:
         array = np.ascontiguousarray(array).reshape(array.shape)
-        view = loader.TensorView(array.ctypes.data, array.size, array.nbytes, NUMBERS[dtype], array.ndim)
+        view = loader.TensorView(array.ctypes.data, array.size, array.nbytes, DTYPE_NUMBERS[dtype], array.ndim)
         view.dims[: array.ndim] = array.shape
-        found = Found()
-        if not native.expect_judge(ctypes.byref(plan_of(expected, dtype)), ctypes.byref(view), ctypes.byref(found)):
-            return report_of(found, array)
+        native_report = NativeReport()
+        if not native.expect_judge(
+            ctypes.byref(plan_of(expected, dtype)), ctypes.byref(view), ctypes.byref(native_report)
+        ):
+            return report_of(native_report, array)
     return judge.judge_that(expected, array) if expected.that is not None else None
 
 
-def report_of(found: Found, array: Any = None) -> Report:
+def report_of(native_report: NativeReport, array: Any = None) -> JudgeReport:
     """Return the native report, without what only its caller knows."""
-    rule, number = RULE_OF_BIT[found.rule], found.found
+    rule, number = RULE_OF_BIT[native_report.rule], native_report.found
     if rule in ("rank", "shape", "max_elements"):
-        return Report(rule)
-    positions, values = tuple(found.positions[:number]), tuple(found.values[:number])
+        return JudgeReport(rule)
+    positions, values = tuple(native_report.positions[:number]), tuple(native_report.values[:number])
     if array is not None and rule == "finite" and array.dtype.kind == "c":
         values = tuple(array.ravel()[list(positions)].tolist())
-    low, high = (found.low, found.high) if found.low <= found.high else (np.nan, np.nan)
-    report = Report(rule, found.broken, found.total, positions, values)
+    low, high = (native_report.low, native_report.high) if native_report.low <= native_report.high else (np.nan, np.nan)
+    judge_report = JudgeReport(rule, native_report.broken, native_report.total, positions, values)
     if rule in ("between", "sums_to"):
-        report = report._replace(low=low, high=high)
-    return report._replace(nan=found.nan, inf=found.inf) if rule in ("finite", "between", "sums_to") else report
+        judge_report = judge_report._replace(low=low, high=high)
+    return (
+        judge_report._replace(nan=native_report.nan, inf=native_report.inf)
+        if rule in ("finite", "between", "sums_to")
+        else judge_report
+    )

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Judge = Callable[[Any, str], Any]  # of a leaf and its path; gives what to use in its place
+JudgeLeaf = Callable[[Any, str], Any]  # of a leaf and its path; gives what to use in its place
 
 
-def map_leaves(thing: Any, judge: Judge, path: str = "") -> Any:
+def map_leaves(thing: Any, judge_leaf: JudgeLeaf, path: str = "") -> Any:
     """Return the structure with every leaf judged; the very same object if no leaf changes."""
     if isinstance(thing, Mapping):
-        changed = {key: map_leaves(value, judge, f"{path}[{key!r}]") for key, value in thing.items()}
+        changed = {key: map_leaves(value, judge_leaf, f"{path}[{key!r}]") for key, value in thing.items()}
         return thing if all(changed[key] is thing[key] for key in thing) else _like_mapping(thing, changed)
     if isinstance(thing, list | tuple):
-        items = [map_leaves(value, judge, _item_path(thing, path, at)) for at, value in enumerate(thing)]
+        items = [map_leaves(value, judge_leaf, _item_path(thing, path, at)) for at, value in enumerate(thing)]
         return thing if all(one is was for one, was in zip(items, thing)) else _like_sequence(thing, items)
-    return thing if thing is None else judge(thing, path)
+    return thing if thing is None else judge_leaf(thing, path)
 
 
 def is_structure(thing: Any) -> bool:

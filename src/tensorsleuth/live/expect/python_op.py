@@ -10,18 +10,18 @@ import numpy as np
 from tensorsleuth.recording.tensorflow import custom_ops
 from tensorsleuth.recording.tensorflow import internals as tf
 
-Judge = Callable[[Any], int]  # of the value; not 0: the number of what to raise
+JudgeValue = Callable[[Any], int]  # of the value; not 0: the number of what to raise
 
 
-def insert(tensor: Any, judge: Judge, name: str) -> Any:
+def insert(tensor: Any, judge_value: JudgeValue, name: str) -> Any:
     """The tensor to use in the place of the judged one: it is there once it has been judged."""
 
     def look(array: Any) -> Any:
-        number = judge(array)
+        number = judge_value(array)
         if number:
             raise ValueError(f"tensorsleuth: violation {number} of an expectation")
         return np.int64(0)
 
     done = tf.numpy_function(look, [tensor], name)
     custom_ops.run_independently(done.op)
-    return tf.after(done, tensor)
+    return tf.after_op(done, tensor)

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tensorsleuth.core.violation import Violation, shown
+from tensorsleuth.core.violation import Violation, format_value
 from tensorsleuth.live.expect.expectation import Expectation, dims_words
-from tensorsleuth.recording.caller import Place
+from tensorsleuth.recording.calling_line import ProgramLine
 
 Shape = tuple[int, ...]
 
 
-class Report(NamedTuple):
+class JudgeReport(NamedTuple):
     """A rule that is broken: how often, where first, and what else is needed to say so."""
 
     rule: str
@@ -29,57 +29,70 @@ class Report(NamedTuple):
     inf: int = 0
     dim: str | None = None  # of a shape: the name that has another size already
     size: int = -1  # this size
-    other: Place | None = None  # by the word of this place
+    other: ProgramLine | None = None  # by the word of this place
 
 
-def violation(
-    expected: Expectation, report: Report, name: str, dtype: str, shape: Shape | None, place: Place
+def make_violation(
+    expected: Expectation,
+    judge_report: JudgeReport,
+    name: str,
+    dtype: str,
+    shape: Shape | None,
+    program_line: ProgramLine,
 ) -> Violation:
     """All of it, for people and for the trace."""
-    rule = report.rule
+    rule = judge_report.rule
     words = expected.words(rule)
-    if report.dim is not None:
-        words = f"{report.dim} = {report.size} as at {report.other}"
+    if judge_report.dim is not None:
+        words = f"{judge_report.dim} = {judge_report.size} as at {judge_report.other}"
     return Violation(
         rule=rule,
         name=name,
         expected=words,
-        found=_found(rule, report, dtype, shape, expected),
-        broken=report.broken,
-        total=report.total,
-        positions=tuple(_unravelled(report, shape, expected)),
-        values=tuple(_value(value, dtype, rule) for value in report.values),
-        change=_change(report),
+        found=_found(rule, judge_report, dtype, shape, expected),
+        broken=judge_report.broken,
+        total=judge_report.total,
+        positions=tuple(_unravelled(judge_report, shape, expected)),
+        values=tuple(_value(value, dtype, rule) for value in judge_report.values),
+        change=_change(judge_report),
         severity="error" if expected.on_violation == "raise" else "warning",
-        file=place.file,
-        line=place.line,
-        code=place.code,
-        function=place.function,
-        other=str(report.other) if report.other is not None else None,
+        file=program_line.file,
+        line=program_line.line,
+        code=program_line.code,
+        function=program_line.function,
+        other=str(judge_report.other) if judge_report.other is not None else None,
     )
 
 
-def _found(rule: str, report: Report, dtype: str, shape: Shape | None, expected: Expectation) -> str:
+def _found(rule: str, judge_report: JudgeReport, dtype: str, shape: Shape | None, expected: Expectation) -> str:
     form = dims_words(shape) if shape is not None else "unknown shape"
     if rule == "dtype":
         return dtype
     if rule == "rank":
         return f"rank {len(shape or ())}, shape {form}"
     if rule == "shape":
-        return f"{report.dim} = {_size_of(report.dim, shape, expected)}, shape {form}" if report.dim else form
+        return (
+            f"{judge_report.dim} = {_size_of(judge_report.dim, shape, expected)}, shape {form}"
+            if judge_report.dim
+            else form
+        )
     if rule == "max_elements":
-        return f"{report.size if report.size >= 0 else math.prod(shape or ()):,}, shape {form}"
-    return _found_in_values(rule, report)
+        return f"{judge_report.size if judge_report.size >= 0 else math.prod(shape or ()):,}, shape {form}"
+    return _found_in_values(rule, judge_report)
 
 
-def _found_in_values(rule: str, report: Report) -> str:
+def _found_in_values(rule: str, judge_report: JudgeReport) -> str:
     if rule == "finite":
-        return _not_finite(report)
+        return _not_finite(judge_report)
     if rule == "between":
-        odd = f", and {_not_finite(report)}" if report.nan or report.inf else ""
-        return f"{_spread('value', report)}{odd}" if report.low == report.low else odd.removeprefix(", and ")
+        odd = f", and {_not_finite(judge_report)}" if judge_report.nan or judge_report.inf else ""
+        return (
+            f"{_spread('value', judge_report)}{odd}"
+            if judge_report.low == judge_report.low
+            else odd.removeprefix(", and ")
+        )
     if rule == "sums_to":
-        return _spread("sum", report) if report.low == report.low else "sums that are not finite"
+        return _spread("sum", judge_report) if judge_report.low == judge_report.low else "sums that are not finite"
     if rule == "increasing":
         return "values that are not larger than the one before"
     if rule == "one_of":
@@ -87,22 +100,25 @@ def _found_in_values(rule: str, report: Report) -> str:
     return "False"
 
 
-def _spread(what: str, report: Report) -> str:
-    low, high = shown(report.low), shown(report.high)
+def _spread(what: str, judge_report: JudgeReport) -> str:
+    low, high = format_value(judge_report.low), format_value(judge_report.high)
     return f"{what}s from {low} to {high}" if low != high else f"{what}s of {low}"
 
 
-def _not_finite(report: Report) -> str:
-    parts = [f"{report.nan:,} NaN" if report.nan else "", f"{report.inf:,} infinite" if report.inf else ""]
+def _not_finite(judge_report: JudgeReport) -> str:
+    parts = [
+        f"{judge_report.nan:,} NaN" if judge_report.nan else "",
+        f"{judge_report.inf:,} infinite" if judge_report.inf else "",
+    ]
     return ", ".join(part for part in parts if part)
 
 
 def _size_of(dim: str | None, shape: Shape | None, expected: Expectation) -> int | str:
     """The first size that the name stands for and that it had not before."""
-    return next((size for size, one in paired(expected.shape or (), shape or ()) if one == dim), "?")
+    return next((size for size, one in pair_dims(expected.shape or (), shape or ()) if one == dim), "?")
 
 
-def paired(dims: Sequence[Any], shape: Sequence[Any]) -> list[tuple[Any, Any]]:
+def pair_dims(dims: Sequence[Any], shape: Sequence[Any]) -> list[tuple[Any, Any]]:
     """(size, what is expected of it) for each dimension that something is said about."""
     if ... not in dims:
         return list(zip(shape, dims))
@@ -111,13 +127,13 @@ def paired(dims: Sequence[Any], shape: Sequence[Any]) -> list[tuple[Any, Any]]:
     return [*zip(shape[:rest], dims[:rest]), *(zip(shape[len(shape) - after :], dims[rest + 1 :]) if after else ())]
 
 
-def _unravelled(report: Report, shape: Shape | None, expected: Expectation) -> list[tuple[int, ...]]:
+def _unravelled(judge_report: JudgeReport, shape: Shape | None, expected: Expectation) -> list[tuple[int, ...]]:
     if shape is None:
-        return [(at,) for at in report.positions]
-    if report.rule == "sums_to" and shape:
+        return [(at,) for at in judge_report.positions]
+    if judge_report.rule == "sums_to" and shape:
         axis = expected.axis % len(shape)
         shape = shape[:axis] + shape[axis + 1 :]
-    return [tuple(int(one) for one in np.unravel_index(at, shape)) if shape else () for at in report.positions]
+    return [tuple(int(one) for one in np.unravel_index(at, shape)) if shape else () for at in judge_report.positions]
 
 
 def _value(value: Any, dtype: str, rule: str) -> Any:
@@ -129,7 +145,7 @@ def _value(value: Any, dtype: str, rule: str) -> Any:
     return int(value) if math.isfinite(value) and value.is_integer() else value
 
 
-def _change(report: Report) -> str | None:
-    if report.dim is not None:
-        return f"Where the two need not be the same, give one of the dimensions a name other than {report.dim!r}."
+def _change(judge_report: JudgeReport) -> str | None:
+    if judge_report.dim is not None:
+        return f"Where the two need not be the same, give one of the dimensions a name other than {judge_report.dim!r}."
     return None

@@ -9,39 +9,39 @@ import numpy as np
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.live.expect import arrays, graphs
 from tensorsleuth.live.expect.expectation import Expectation
-from tensorsleuth.recording.caller import Place
+from tensorsleuth.recording.calling_line import ProgramLine
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import tracing
-from tensorsleuth.recording.violations.actions import finish
+from tensorsleuth.recording.violations.actions import handle_or_raise
 
 
-def judged_tensor(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
+def judge_tensor(leaf: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
     """Return the tensor to use instead: itself, except in graphs."""
     if isinstance(leaf, tf.EagerTensor):
-        finish(arrays.judge_array(expected, tf.array_of(leaf), name, place), expected.on_violation)
+        handle_or_raise(arrays.judge_array(expected, tf.array_of(leaf), name, program_line), expected.on_violation)
         return leaf
     if tracing.is_symbolic(leaf):
-        return graphs.judged(leaf, name, expected, place)
+        return graphs.judge_in_graph(leaf, name, expected, program_line)
     if type(leaf).__name__ == "KerasTensor":
-        from tensorsleuth.live.expect.keras_layer import judged_by_layer
+        from tensorsleuth.live.expect.keras_layer import judge_by_layer
 
-        return judged_by_layer(leaf, name, expected, place)
-    return _judged_composite(leaf, name, expected, place)
+        return judge_by_layer(leaf, name, expected, program_line)
+    return _judge_composite(leaf, name, expected, program_line)
 
 
-def _judged_composite(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
+def _judge_composite(leaf: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
     kind = type(leaf).__name__
     if kind == "RaggedTensor":
-        return _judged_ragged(leaf, name, expected, place)
+        return _judge_ragged(leaf, name, expected, program_line)
     if kind in ("SparseTensor", "IndexedSlices"):
-        return _judged_sparse(leaf, name, expected, place)
+        return _judge_sparse(leaf, name, expected, program_line)
     value = _value_of_variable(leaf)
     if value is None:
         raise SleuthError(
             f"expect(): a {type(leaf).__module__}.{kind} cannot be judged. "
             "Give it a tensor, a variable, a ragged or sparse tensor, or a list, tuple or dict of such."
         )
-    judged_tensor(value, name, expected, place)
+    judge_tensor(value, name, expected, program_line)
     return leaf
 
 
@@ -53,33 +53,33 @@ def _value_of_variable(leaf: Any) -> Any | None:
     return None
 
 
-def _judged_ragged(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
+def _judge_ragged(leaf: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
     if isinstance(leaf.flat_values, tf.EagerTensor):
         splits = [np.asarray(one) for one in leaf.nested_row_splits]
-        found = arrays.judge_ragged(expected, tf.array_of(leaf.flat_values), splits, name, place)
-        finish(found, expected.on_violation)
+        found = arrays.judge_ragged(expected, tf.array_of(leaf.flat_values), splits, name, program_line)
+        handle_or_raise(found, expected.on_violation)
         return leaf
     if expected.sums_to is not None or expected.increasing:
         raise SleuthError(
             "expect(sums_to=… or increasing=…): rows of a ragged tensor in a graph cannot be judged by that. "
             "Expect it of tf.reduce_sum(x, axis=-1), or of x.to_tensor()."
         )
-    graphs.judge_static(leaf.dtype.name, _static(leaf), name, expected, place)
-    values = graphs.judged(leaf.flat_values, f"{name}.flat_values", expected.of_values_only(), place)
+    graphs.judge_static(leaf.dtype.name, _static(leaf), name, expected, program_line)
+    values = graphs.judge_in_graph(leaf.flat_values, f"{name}.flat_values", expected.values_only(), program_line)
     return leaf.with_flat_values(values)
 
 
-def _judged_sparse(leaf: Any, name: str, expected: Expectation, place: Place) -> Any:
+def _judge_sparse(leaf: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
     if expected.sums_to is not None or expected.increasing:
         raise SleuthError(
             "expect(sums_to=… or increasing=…): sparse tensors cannot be judged by that. Use tf.sparse.to_dense(x)."
         )
     if isinstance(leaf.values, tf.EagerTensor):
-        found = arrays.judge_sparse(expected, tf.array_of(leaf.values), *_indices_and_sizes(leaf), name, place)
-        finish(found, expected.on_violation)
+        found = arrays.judge_sparse(expected, tf.array_of(leaf.values), *_indices_and_sizes(leaf), name, program_line)
+        handle_or_raise(found, expected.on_violation)
         return leaf
-    graphs.judge_static(leaf.dtype.name, _static(leaf), name, expected, place)
-    values = graphs.judged(leaf.values, f"{name}.values", expected.of_values_only(), place)
+    graphs.judge_static(leaf.dtype.name, _static(leaf), name, expected, program_line)
+    values = graphs.judge_in_graph(leaf.values, f"{name}.values", expected.values_only(), program_line)
     rest = (leaf.indices, values, leaf.dense_shape) if type(leaf).__name__ == "SparseTensor" else None
     return type(leaf)(*rest) if rest else type(leaf)(values, leaf.indices, leaf.dense_shape)
 

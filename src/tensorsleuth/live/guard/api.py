@@ -7,13 +7,13 @@ from typing import Any
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.recording import api as recording
-from tensorsleuth.recording.handle import Ending
+from tensorsleuth.recording.handle import Handle
 from tensorsleuth.recording.harmless import complain
 
 _active: Guard | None = None
 
 
-class Guard(Ending):
+class Guard(Handle):
     """A guard on duty. Ends with `close()`, with its `with` block, or with the program."""
 
     def __init__(self, strict: bool, guardian: Any) -> None:
@@ -55,19 +55,19 @@ def guard(strict: bool = False) -> Guard:
                 "Close it first (disable_check_numerics(), or the guard's close())."
             )
         return _active
-    recording.need_tensorflow()
-    from tensorsleuth.live.guard.guardian import Guardian, in_child
+    recording.require_tensorflow()
+    from tensorsleuth.live.guard.guardian import GuardRecorder, abandon_in_child
 
-    guardian = Guardian(strict)
+    guard_recorder = GuardRecorder(strict)
     with recording.changing_recorder():
-        running = recording.set_guardian(guardian)
+        running = recording.set_guardian(guard_recorder)
         try:
-            guardian.join(running) if running is not None else guardian.stand_alone()
+            guard_recorder.join(running) if running is not None else guard_recorder.stand_alone()
         except BaseException:
             recording.set_guardian(None)
             raise
-    _active = Guard(strict, guardian)
-    in_child(guardian)
+    _active = Guard(strict, guard_recorder)
+    abandon_in_child(guard_recorder)
     atexit.register(_active.close)
     return _active
 

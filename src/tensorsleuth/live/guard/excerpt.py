@@ -10,14 +10,14 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Catalogue
 from tensorsleuth.core.layout.rows import NO_UID, CallKind, EventFlag, EventKind
-from tensorsleuth.trace.dataflow.observed import uids_of
+from tensorsleuth.trace.dataflow.observed_tensor import uids_of
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.storage.files import Folder
 
 Described = tuple[Catalogue, list[str]]
 
 
-class Catalogues:
+class GrowingCatalogue:
     """Reads the catalogue of a trace that is being written, again when it has grown."""
 
     def __init__(self, folder: Folder) -> None:
@@ -32,24 +32,29 @@ class Catalogues:
         return self._described
 
 
-class Excerpt(ProcessTrace):
+class TraceExcerpt(ProcessTrace):
     """The rows of some calls and of those that made what went into them.
 
     `since` is a time from which on also what ran for no call is wanted: datasets, and a call that was cut short.
     """
 
     def __init__(
-        self, folder: Folder, catalogues: Catalogues, calls: set[int], uids: set[int], since: int | None = None
+        self,
+        folder: Folder,
+        growing_catalogue: GrowingCatalogue,
+        calls: set[int],
+        uids: set[int],
+        since: int | None = None,
     ) -> None:
         super().__init__(folder)
-        self._catalogues = catalogues
-        self._wanted = calls
+        self._catalogues = growing_catalogue
+        self._call_numbers = calls
         self._uids = np.array(sorted(uids), np.uint64)
         self._since = since
 
-    def with_datasets(self, since: int) -> Excerpt:
+    def with_datasets(self, since: int) -> TraceExcerpt:
         """Return the excerpt with what datasets have computed since then."""
-        return Excerpt(self.folder, self._catalogues, self._wanted, set(self._uids.tolist()), since)
+        return TraceExcerpt(self.folder, self._catalogues, self._call_numbers, set(self._uids.tolist()), since)
 
     def _read_catalogue(self) -> Described:
         return self._catalogues.latest()
@@ -60,7 +65,7 @@ class Excerpt(ProcessTrace):
         eager = events["kind"] == EventKind.EAGER
         uids = uids_of(events)
         given = eager & np.isin(uids, np.concatenate([self._uids, self._taken(calls)]))
-        wanted = np.unique([*self._wanted, *events["step"][given].tolist()]).astype(np.uint64)
+        wanted = np.unique([*self._call_numbers, *events["step"][given].tolist()]).astype(np.uint64)
         kept_calls = calls[np.isin(calls["call"], wanted) | (calls["kind"] == CallKind.BATCH)]
         steps = kept_calls["tf_step"][kept_calls["kind"] == CallKind.JOIN]
         joined = calls["tf_step"][calls["kind"] == CallKind.JOIN]
@@ -70,7 +75,7 @@ class Excerpt(ProcessTrace):
 
     def _taken(self, calls: Array) -> Array:
         """The uids of all that went into the calls, as recorded: also of variables, which ops read by themselves."""
-        rows = calls[np.isin(calls["call"], np.array(sorted(self._wanted), np.uint64))]
+        rows = calls[np.isin(calls["call"], np.array(sorted(self._call_numbers), np.uint64))]
         used = np.arange(rows["inputs"].shape[1]) < rows["inputs_count"][:, None]
         taken: Array = np.unique(rows["inputs"][used])
         known: Array = taken[taken != NO_UID]

@@ -9,14 +9,14 @@ from dataclasses import replace
 from tensorsleuth.core.errors import NumericsError
 from tensorsleuth.core.finding import Diagnosis, Finding
 from tensorsleuth.diagnose.report import findings_of
-from tensorsleuth.recording.violations.error_types import as_tensorflows
+from tensorsleuth.recording.violations.error_types import as_tensorflow_error
 from tensorsleuth.trace.process.process import ProcessTrace
 
-WIDTH = 120
-_Raised = as_tensorflows(NumericsError)
+TEXT_WIDTH = 120
+_Raised = as_tensorflow_error(NumericsError)
 
 
-def explanation(process: ProcessTrace, reached: str, born: Collection[str] = ()) -> NumericsError:
+def make_numerics_error(process: ProcessTrace, reached: str, born: Collection[str] = ()) -> NumericsError:
     """The error to raise when a bad value has reached something.
 
     `process` holds what led to it, and nothing else; `born` names the tensors in which it began, where that is known.
@@ -41,12 +41,12 @@ def _text(findings: tuple[Finding, ...], reached: str) -> str:
         return f"A value that is not finite got to {reached}. Where it was born is not known; `sleuth run` may tell."
     from rich.console import Console
 
-    from tensorsleuth.ui.terminal.ending import LABEL
+    from tensorsleuth.ui.terminal.end_report import LABEL_WIDTH
     from tensorsleuth.ui.terminal.verdict import verdict
 
     written = io.StringIO()
     diagnosis = Diagnosis("", findings[:1], (), (), (), 1, 0)
-    Console(file=written, width=WIDTH, no_color=True, force_terminal=False).print(verdict(diagnosis))
+    Console(file=written, width=TEXT_WIDTH, no_color=True, force_terminal=False).print(verdict(diagnosis))
     lines = [line.rstrip() for line in written.getvalue().splitlines()]
     text = "\n".join(lines).strip().removeprefix("PROBLEM").strip()
-    return f"{text}\n{'   Got to':<{LABEL}} {reached}"
+    return f"{text}\n{'   Got to':<{LABEL_WIDTH}} {reached}"

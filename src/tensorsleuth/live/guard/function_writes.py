@@ -8,24 +8,24 @@ from typing import Any
 
 from tensorsleuth.core.catalog import Catalogue, Instance
 from tensorsleuth.core.layout.rows import EventKind
-from tensorsleuth.core.ops.kinds import ARRIVALS, BRANCHES, KEEP_BAD, LITERALS, writes_variables
-from tensorsleuth.live.guard.suspects import Reason, Suspects
-from tensorsleuth.trace.dataflow.call_graph import Moment
-from tensorsleuth.trace.dataflow.observed import Key, Observed, uid_of
-from tensorsleuth.trace.dataflow.value_flow import Flow, Source
+from tensorsleuth.core.ops.kinds import BRANCHES, EXTERNAL_SOURCES, KEEP_BAD, LITERALS, writes_variables
+from tensorsleuth.live.guard.suspects import SuspectReason, Suspects
+from tensorsleuth.trace.dataflow.call_graph import CallGraph
+from tensorsleuth.trace.dataflow.observed_tensor import Key, ObservedTensor, uid_of
+from tensorsleuth.trace.dataflow.value_flow import ValueFlow, ValueSource
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_DEPTH = 100
 UNCONDITIONAL = -1
 
 
-class Writes:
+class VariableWrites:
     """The tensors that a function writes to variables, with all that it calls: known once it has been traced."""
 
     def __init__(self, process: ProcessTrace, root: int) -> None:
         self._process = process
         self._catalogue: Catalogue = process.catalogue
-        self._flow = Flow(process)
+        self._flow = ValueFlow(process)
         self.family = set(self._family(root))
         self.written = self._written()
 
@@ -49,7 +49,7 @@ class Writes:
             branch = self._branch(instance)
             for at, node in enumerate(function.nodes):
                 if writes_variables(node.type):
-                    for tensor in self._sources(self._flow.slots(instance, at)):
+                    for tensor in self._sources(self._flow.input_sources(instance, at)):
                         written[tensor].add(branch)
         return written
 
@@ -64,7 +64,7 @@ class Writes:
             instance = parent
         return UNCONDITIONAL
 
-    def _sources(self, slots: list[list[Source]], depth: int = 0) -> Iterator[int]:
+    def _sources(self, slots: list[list[ValueSource]], depth: int = 0) -> Iterator[int]:
         """The tensors that decide whether these are bad: what only moves values about has no rows of its own."""
         for source in (source for slot in slots for source in slot):
             yield source.tensor
@@ -73,9 +73,11 @@ class Writes:
             if tensor is None or node is None or node.type not in KEEP_BAD or depth > MAX_DEPTH:
                 continue
             if tensor.instance is not None and tensor.function is not None:
-                yield from self._sources(self._flow.slots(tensor.instance, tensor.function.number(node)), depth + 1)
+                yield from self._sources(
+                    self._flow.input_sources(tensor.instance, tensor.function.number(node)), depth + 1
+                )
 
-    def reached(self, bad: Iterable[int], rows: Any) -> list[int]:
+    def written_among(self, bad: Iterable[int], rows: Any) -> list[int]:
         """Return the bad tensors that were written. A branch was taken if anything in it was computed."""
         return [
             tensor
@@ -87,61 +89,63 @@ class Writes:
         for number in self._family(branch):
             instance = self._catalogue.instances[number]
             tensors = self._catalogue.functions[instance.function].tensors
-            if ((rows["tensor"] >= instance.first) & (rows["tensor"] < instance.first + tensors)).any():
+            if ((rows["tensor"] >= instance.first_tensor) & (rows["tensor"] < instance.first_tensor + tensors)).any():
                 return True
         return False
 
 
-class Past:
+class OriginWalk:
     """Walks back from bad tensors of a call to where they were born."""
 
-    def __init__(self, moment: Moment, suspects: Suspects) -> None:
-        self._moment = moment
+    def __init__(self, call_graph: CallGraph, suspects: Suspects) -> None:
+        self._moment = call_graph
         self._suspects = suspects
 
-    def births(self, outputs: Iterable[int], written: Iterable[int], instance: Instance) -> list[Observed]:
+    def origins(self, outputs: Iterable[int], written: Iterable[int], instance: Instance) -> list[ObservedTensor]:
         """Return the origins of these outputs and of these written tensors."""
         wanted = set(written)
-        start = [one for one in self._moment.bad.values() if one.row is not None and int(one.row["tensor"]) in wanted]
+        start = [
+            one for one in self._moment.bad_tensors.values() if one.row is not None and int(one.row["tensor"]) in wanted
+        ]
         for output in outputs:
-            start += self._moment.look_through(None, self._moment.moments.flow.returned(instance, output))
-        return list(self._births(start))
+            start += self._moment.resolve_sources(None, self._moment.call_graphs.flow.output_sources(instance, output))
+        return list(self._origins(start))
 
-    def before_written(self, written: Iterable[int]) -> list[Observed]:
+    def origins_of_writes(self, written: Iterable[int]) -> list[ObservedTensor]:
         """Return the origins of all that the call writes, even if the optimiser fused the written tensor away."""
-        start = self._moment.look_through(None, [Source(tensor) for tensor in written])
-        return list(self._births(one for one in start if one.op != "ReadVariableOp"))
+        start = self._moment.resolve_sources(None, [ValueSource(tensor) for tensor in written])
+        return list(self._origins(one for one in start if one.op != "ReadVariableOp"))
 
-    def reason(self, births: Iterable[Observed]) -> Reason:
-        return min((self._reason_of(one) for one in births), default=Reason.BORN)
+    def reason(self, births: Iterable[ObservedTensor]) -> SuspectReason:
+        return min((self._reason_of(one) for one in births), default=SuspectReason.BORN)
 
-    def _births(self, start: Iterable[Observed]) -> Iterator[Observed]:
+    def _origins(self, start: Iterable[ObservedTensor]) -> Iterator[ObservedTensor]:
         todo, seen = [one for one in start if _is_bad(one)], set[Key]()
         while todo:
             one = todo.pop()
             if one.key in seen:
                 continue
             seen.add(one.key)
-            slots = [] if _is_eager(one) else self._moment.slots(one)
+            slots = [] if _is_eager(one) else self._moment.inputs_of(one)
             bad = [other for slot in slots for other in slot if _is_bad(other)]
             if not bad:
                 yield one
             todo += bad
 
-    def _reason_of(self, born: Observed) -> Reason:
+    def _reason_of(self, born: ObservedTensor) -> SuspectReason:
         if born.op in LITERALS:
-            return Reason.LITERAL
+            return SuspectReason.LITERAL
         if born.row is None or born.row["nan"]:
-            return Reason.BORN
+            return SuspectReason.BORN
         if born.op == "ReadVariableOp":
-            return Reason.LITERAL  # had it been computed, writing it would have raised
-        default = Reason.DATA if born.op in ARRIVALS else Reason.BORN
+            return SuspectReason.LITERAL  # had it been computed, writing it would have raised
+        default = SuspectReason.DATA if born.op in EXTERNAL_SOURCES else SuspectReason.BORN
         return self._suspects.reason([uid_of(born.row)], default) if _is_eager(born) else default
 
 
-def _is_bad(one: Observed) -> bool:
+def _is_bad(one: ObservedTensor) -> bool:
     return one.bad or (one.tensor.node is not None and bool(one.tensor.node.attrs.get("infinite")))
 
 
-def _is_eager(one: Observed) -> bool:
+def _is_eager(one: ObservedTensor) -> bool:
     return one.row is not None and one.row["kind"] == EventKind.EAGER

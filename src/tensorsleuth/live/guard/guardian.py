@@ -7,7 +7,7 @@ import threading
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.live.guard.judge import Judge
+from tensorsleuth.live.guard.judge import GuardJudge
 from tensorsleuth.live.guard.selection import GuardSelection, guard_settings
 from tensorsleuth.recording.functions.probes import Selection, selection_for
 from tensorsleuth.recording.recorder import Recorder
@@ -16,7 +16,7 @@ from tensorsleuth.trace.storage.memory_folder import MemoryFolder, PrivateFolder
 from tensorsleuth.trace.storage.size_plan import memory_plan
 
 
-class Guardian:
+class GuardRecorder:
     """The recorder that the guard uses, which changes when recordings begin and end."""
 
     def __init__(self, strict: bool) -> None:
@@ -24,7 +24,7 @@ class Guardian:
         self._lock = threading.RLock()
         self._folder: MemoryFolder | PrivateFolder | None = None  # of its own recording
         self._settings = guard_settings(make_settings(".").probe)
-        self._judge: Judge | None = None
+        self._judge: GuardJudge | None = None
         self.recorder: Recorder | None = None
 
     def selection(self, settings: Settings) -> Selection:
@@ -46,7 +46,7 @@ class Guardian:
 
     def _watch(self, recorder: Recorder) -> None:
         self.recorder = recorder
-        self._judge = Judge(recorder, self._strict)
+        self._judge = GuardJudge(recorder, self._strict)
         self._judge.attach(recorder)
 
     def stand_back(self) -> None:
@@ -68,5 +68,5 @@ class Guardian:
         self.recorder = self._folder = None
 
 
-def in_child(guardian: Guardian) -> None:
-    os.register_at_fork(after_in_child=guardian.abandon)
+def abandon_in_child(guard_recorder: GuardRecorder) -> None:
+    os.register_at_fork(after_in_child=guard_recorder.abandon)

@@ -10,32 +10,32 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.core.dtypes import DTYPES, Kind
+from tensorsleuth.core.dtypes import DTYPES, DTypeKind
 from tensorsleuth.core.errors import NumericsError
 from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.core.ops.function_names import program_name
-from tensorsleuth.live.guard.excerpt import Catalogues, Excerpt
-from tensorsleuth.live.guard.explain import explanation
-from tensorsleuth.live.guard.function_writes import Past, Writes
-from tensorsleuth.live.guard.suspects import Reason, Suspect, Suspects
-from tensorsleuth.recording.observer import STOPPED, Alarm, FunctionCall, Observer
+from tensorsleuth.live.guard.excerpt import GrowingCatalogue, TraceExcerpt
+from tensorsleuth.live.guard.explain import make_numerics_error
+from tensorsleuth.live.guard.function_writes import OriginWalk, VariableWrites
+from tensorsleuth.live.guard.suspects import Suspect, SuspectReason, Suspects
+from tensorsleuth.recording.observer import GUARD_STOP_MESSAGE, Alarm, FunctionCall, Observer
 from tensorsleuth.recording.recorder import Recorder
-from tensorsleuth.recording.sessions.values import Value
+from tensorsleuth.recording.sessions.session_values import SessionValue
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
-from tensorsleuth.trace.dataflow.call_graph import Moments
+from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.process.process import ProcessTrace
 
-MOST_CLEARED = 4096
-SMALL = 4096  # elements: a look in full costs no more than noting it
+MAX_CLEARED = 4096
+SMALL_TENSOR_ELEMENTS = 4096  # elements: a look in full costs no more than noting it
 ON, STRICT = 1, 2  # of the native guard
-_DATA = ("IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue")
-_Tensor = tf.EagerTensor | Value  # the second is what a session is fed, or gives back
-_MOVES_VALUES = ops.HARMLESS | ops.VIEWS | ops.KEEP_BAD | ops.LITERALS
-Outputs = list[tuple[int, bool]]  # number of an output that is bad, and whether it has a NaN
+_DATASET_OPS = ("IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue")
+_Tensor = tf.EagerTensor | SessionValue  # the second is what a session is fed, or gives back
+_MOVES_VALUES = ops.KEEP_FINITE | ops.VIEWS | ops.KEEP_BAD | ops.LITERALS
+BadOutputs = list[tuple[int, bool]]  # number of an output that is bad, and whether it has a NaN
 
 
-class Judge(Observer):
+class GuardJudge(Observer):
     """Watches one recording, or one stretch of the guard's own. What it finds it returns, to be raised."""
 
     sees_all = True
@@ -46,15 +46,15 @@ class Judge(Observer):
         self._sink = recorder.sink
         self._folder = recorder.folder
         self._strict = strict
-        self._catalogues = Catalogues(recorder.folder)
+        self._catalogues = GrowingCatalogue(recorder.folder)
         self._suspects = Suspects()
-        self._writes: dict[int, Writes] = {}
-        self._cleared: dict[Any, tuple[Outputs, Reason]] = {}  # what has been seen to do no harm
+        self._writes: dict[int, VariableWrites] = {}
+        self._cleared: dict[Any, tuple[BadOutputs, SuspectReason]] = {}  # what has been seen to do no harm
         self._last_alarm = 0
 
     def attach(self, recorder: Recorder) -> None:
         recorder.attach(self)
-        self._sink.guard(STRICT if self._strict else ON, SMALL)
+        self._sink.guard(STRICT if self._strict else ON, SMALL_TENSOR_ELEMENTS)
 
     def detach(self) -> None:
         self._recorder.detach(self)
@@ -64,40 +64,46 @@ class Judge(Observer):
 
     def on_bad_op(self, op: str, inputs: Sequence[Any], call: int, outputs: Sequence[Any]) -> Alarm:
         given = list(_tensors(inputs))
-        self._look_at_strangers(given)
+        self._note_external_inputs(given)
         uids = tuple(uid for uid, _ in given)
         for number, tensor in enumerate(outputs):
             bad, nan = _health(tensor)
             if bad:
-                reason = Reason.BORN if nan else self._suspects.reason(uids, _reason_of(op, inputs))
+                reason = SuspectReason.BORN if nan else self._suspects.reason(uids, _reason_of(op, inputs))
                 self._suspect(tensor._id, Suspect(call, nan, reason, uids))
-                if self._strict and op not in _MOVES_VALUES and not (number and op in ops.STATISTICS):
+                if self._strict and op not in _MOVES_VALUES and not (number and op in ops.BATCH_NORMS):
                     return self._alarm([tensor._id], f"the output of {op} (strict)")
         return None
 
-    def _look_at_strangers(self, given: Sequence[tuple[int, Any]]) -> None:
+    def _note_external_inputs(self, given: Sequence[tuple[int, Any]]) -> None:
         """Note external inputs that are bad: they are made by no op, and so the origin."""
         for uid, tensor in given:
             bad, nan = _health(tensor) if self._suspects.get(uid) is None else (False, False)
             if bad:
-                reason = Reason.BORN if nan else Reason.LITERAL if is_mask(tf.array_of(tensor)) else Reason.DATA
+                reason = (
+                    SuspectReason.BORN
+                    if nan
+                    else SuspectReason.LITERAL
+                    if is_mask(tf.array_of(tensor))
+                    else SuspectReason.DATA
+                )
                 self._suspect(uid, Suspect(0, nan, reason, ()))
 
     def on_write(self, op: str, inputs: Sequence[Any]) -> Alarm:
-        return self._judge([uid for uid, _ in _tensors(inputs)], Reason.DATA, f"a variable ({op})")
+        return self._judge([uid for uid, _ in _tensors(inputs)], SuspectReason.DATA, f"a variable ({op})")
 
     def on_loss(self, targets: Any) -> Alarm:
         if not self._suspects:
             return None
         uids = [tensor._id for tensor in tf.flat_tensors(targets)]
-        return self._judge(uids, Reason.DATA, "the loss that GradientTape.gradient was asked about")
+        return self._judge(uids, SuspectReason.DATA, "the loss that GradientTape.gradient was asked about")
 
     def on_python_value(self, tensor: Any) -> Alarm:
         if not self._suspects:
             return None
-        return self._judge([tensor._id], Reason.BORN, "a value that Python reads")
+        return self._judge([tensor._id], SuspectReason.BORN, "a value that Python reads")
 
-    def _judge(self, uids: Iterable[int], up_to: Reason, reached: str) -> Alarm:
+    def _judge(self, uids: Iterable[int], up_to: SuspectReason, reached: str) -> Alarm:
         """An alarm where one of the tensors is bad for a reason that counts here."""
         found = [uid for uid in self._suspects.among(uids) if self._suspects.reason([uid]) <= up_to]
         return self._alarm(found, reached) if found else None
@@ -117,8 +123,8 @@ class Judge(Observer):
         if seen and key in self._cleared:
             self._suspect_outputs(call, outputs, *self._cleared[key])
             return None
-        found = list(_bad_among(outputs[: _how_many(call.name)]))
-        written, reason, born = self._look_inside(call, bad, found) if seen else ([], Reason.BORN, [])
+        found = list(_bad_among(outputs[: _user_output_count(call.name)]))
+        written, reason, born = self._look_inside(call, bad, found) if seen else ([], SuspectReason.BORN, [])
         is_gradient = "__backward_" in call.name  # which matters once it is applied
         reached = self._reached(call.name, [] if is_gradient else found, written, reason)
         if reached:
@@ -128,55 +134,63 @@ class Judge(Observer):
         return None
 
     def _look_inside(
-        self, call: FunctionCall, bad: frozenset[tuple[int, bool]], found: Outputs
-    ) -> tuple[Outputs, Reason, list[str]]:
+        self, call: FunctionCall, bad: frozenset[tuple[int, bool]], found: BadOutputs
+    ) -> tuple[BadOutputs, SuspectReason, list[str]]:
         """Return the bad writes to variables, why they and the outputs are bad, and the tensors where that began."""
         assert call.watched is not None
         excerpt = self._excerpt_of_call(call)
         writes = self._writes.get(call.watched.instance)
         if writes is None:
-            writes = self._writes[call.watched.instance] = Writes(excerpt, call.watched.instance)
+            writes = self._writes[call.watched.instance] = VariableWrites(excerpt, call.watched.instance)
         candidates = {tensor for tensor, _ in bad if tensor in writes.written}
         if not candidates and not found:
-            return [], Reason.LITERAL, []
-        moment = Moments(excerpt).of_call(call.number)
-        reached = set(writes.reached(candidates, moment.rows))
+            return [], SuspectReason.LITERAL, []
+        moment = CallGraphs(excerpt).of_call(call.number)
+        reached = set(writes.written_among(candidates, moment.rows))
         written = [(tensor, nan) for tensor, nan in bad if tensor in reached]
         instance = excerpt.catalogue.instances[call.watched.instance]
-        past = Past(moment, self._suspects)
-        births = past.births([number for number, _ in found], reached, instance)
+        origin_walk = OriginWalk(moment, self._suspects)
+        births = origin_walk.origins([number for number, _ in found], reached, instance)
         if all(one.op == "ReadVariableOp" for one in births):  # the call itself may have spoiled it just before
-            births = past.before_written(writes.written) or births
+            births = origin_walk.origins_of_writes(writes.written) or births
         has_nan = any(nan for _, nan in [*written, *found])
-        return written, Reason.BORN if has_nan else past.reason(births), [one.tensor.name for one in births]
+        return (
+            written,
+            SuspectReason.BORN if has_nan else origin_walk.reason(births),
+            [one.tensor.name for one in births],
+        )
 
-    def _reached(self, name: str, found: Outputs, written: Outputs, reason: Reason) -> str | None:
+    def _reached(self, name: str, found: BadOutputs, written: BadOutputs, suspect_reason: SuspectReason) -> str | None:
         called = _called(name)
-        if written and reason <= Reason.DATA:
+        if written and suspect_reason <= SuspectReason.DATA:
             return f"a variable, in {called}"
-        if found and (reason is Reason.BORN or any(nan for _, nan in found)):
+        if found and (suspect_reason is SuspectReason.BORN or any(nan for _, nan in found)):
             return f"output {found[0][0]} of {called}"
         return None
 
-    def _suspect_outputs(self, call: FunctionCall, outputs: Sequence[Any], found: Outputs, reason: Reason) -> None:
+    def _suspect_outputs(
+        self, call: FunctionCall, outputs: Sequence[Any], found: BadOutputs, suspect_reason: SuspectReason
+    ) -> None:
         uids = _uids_of(call)
         for number, nan in found:
-            self._suspect(outputs[number]._id, Suspect(call.number, nan, Reason.BORN if nan else reason, uids))
+            self._suspect(
+                outputs[number]._id, Suspect(call.number, nan, SuspectReason.BORN if nan else suspect_reason, uids)
+            )
 
-    def _clear(self, key: Any, found: Outputs, reason: Reason) -> None:
-        if len(self._cleared) > MOST_CLEARED:
+    def _clear(self, key: Any, found: BadOutputs, suspect_reason: SuspectReason) -> None:
+        if len(self._cleared) > MAX_CLEARED:
             self._cleared.clear()
-        self._cleared[key] = found, reason
+        self._cleared[key] = found, suspect_reason
 
     def on_call_failed(self, call: FunctionCall, error: BaseException) -> Alarm:
         self._sink.take_bad(call.number)
-        if STOPPED not in str(error):
+        if GUARD_STOP_MESSAGE not in str(error):
             return None
         reached = f"the output of an op in {_called(call.name)} (strict)"
         return self._raised(self._excerpt_of_call(call, max(call.began, self._last_alarm)), reached)
 
     def on_op_failed(self, op: str, error: BaseException) -> Alarm:
-        if STOPPED not in str(error):  # by a probe in a function that the op runs
+        if GUARD_STOP_MESSAGE not in str(error):  # by a probe in a function that the op runs
             return None
         return self._raised(self._excerpt(set(), set(), self._last_alarm), f"the output of an op under {op} (strict)")
 
@@ -185,30 +199,30 @@ class Judge(Observer):
     def _alarm(self, uids: Sequence[int], reached: str) -> Alarm:
         return self._raised(self._excerpt(*self._suspects.history(uids)), reached)
 
-    def _excerpt_of_call(self, call: FunctionCall, since: int | None = None) -> Excerpt:
+    def _excerpt_of_call(self, call: FunctionCall, since: int | None = None) -> TraceExcerpt:
         uids = _uids_of(call)
         calls, seen = self._suspects.history(uids)
         return self._excerpt(calls | {call.number}, seen | set(uids), since)
 
-    def _excerpt(self, calls: set[int], uids: set[int], since: int | None = None) -> Excerpt:
-        return Excerpt(self._folder, self._catalogues, calls, uids, since)
+    def _excerpt(self, calls: set[int], uids: set[int], since: int | None = None) -> TraceExcerpt:
+        return TraceExcerpt(self._folder, self._catalogues, calls, uids, since)
 
-    def _raised(self, excerpt: Excerpt, reached: str, born: Sequence[str] = ()) -> Alarm:
-        error = explanation(excerpt, reached, born)
-        if error.findings and error.findings[0].op in _DATA:  # what did the dataset compute it from?
-            error = explanation(excerpt.with_datasets(self._last_alarm), reached)
+    def _raised(self, trace_excerpt: TraceExcerpt, reached: str, born: Sequence[str] = ()) -> Alarm:
+        error = make_numerics_error(trace_excerpt, reached, born)
+        if error.findings and error.findings[0].op in _DATASET_OPS:  # what did the dataset compute it from?
+            error = make_numerics_error(trace_excerpt.with_datasets(self._last_alarm), reached)
         if not self._last_alarm and _is_weak(error):  # what came long before may tell: growth, a dataset, a checkpoint
-            error = _better(error, explanation(ProcessTrace(self._folder), reached))
+            error = _better(error, make_numerics_error(ProcessTrace(self._folder), reached))
         self._last_alarm = time.monotonic_ns()
         return error
 
 
-_WEAK = ("origin", "sum-overflow", "product-overflow", "nan-in-data", "nan-initial-value")
+_WEAK_CAUSES = ("origin", "sum-overflow", "product-overflow", "nan-in-data", "nan-initial-value")
 
 
 def _is_weak(error: NumericsError) -> bool:
     """Does it tell what happened, but hardly why."""
-    return not error.findings or error.findings[0].file is None or error.findings[0].cause in _WEAK
+    return not error.findings or error.findings[0].file is None or error.findings[0].cause in _WEAK_CAUSES
 
 
 def _better(error: NumericsError, other: NumericsError) -> NumericsError:
@@ -224,13 +238,13 @@ def _called(name: str) -> str:
     return program_name(name)
 
 
-def _reason_of(op: str, inputs: Sequence[Any]) -> Reason:
+def _reason_of(op: str, inputs: Sequence[Any]) -> SuspectReason:
     """Return why an op's output is infinite where none of the tensors that went in is."""
     if op in ops.LITERALS or op == "ReadVariableOp":  # had that been computed, writing it would have raised
-        return Reason.LITERAL
+        return SuspectReason.LITERAL
     if any(_is_infinite(thing) for thing in inputs):
-        return Reason.LITERAL
-    return Reason.DATA if op in ops.ARRIVALS else Reason.BORN
+        return SuspectReason.LITERAL
+    return SuspectReason.DATA if op in ops.EXTERNAL_SOURCES else SuspectReason.BORN
 
 
 def _is_infinite(thing: Any) -> bool:
@@ -267,7 +281,7 @@ def _bad_among(outputs: Sequence[Any]) -> Iterator[tuple[int, bool]]:
             yield number, nan
 
 
-def _how_many(name: str) -> int | None:
+def _user_output_count(name: str) -> int | None:
     """Return the number of outputs of the called function that the user gets."""
     return tf.user_outputs(sys._getframe(2)) if "__forward_" in name else None
 
@@ -277,7 +291,7 @@ def _health(tensor: Any) -> tuple[bool, bool]:
     if not isinstance(tensor, _Tensor):
         return False, False
     dtype = DTYPES.get(tensor._datatype_enum())
-    if dtype is None or dtype.kind not in (Kind.FLOAT, Kind.COMPLEX):
+    if dtype is None or dtype.kind not in (DTypeKind.FLOAT, DTypeKind.COMPLEX):
         return False, False
     array = tf.array_of(tensor)
     bad = not bool(np.isfinite(array).all())

@@ -8,7 +8,7 @@ from tensorsleuth.core.dtypes import is_float
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.recording.functions.function_def import Definition
-from tensorsleuth.recording.functions.probes import LookInGraph, Selection
+from tensorsleuth.recording.functions.probes import GraphModes, Selection
 from tensorsleuth.recording.settings import Settings
 
 
@@ -20,20 +20,20 @@ class GuardSelection(Selection):
     strict: bool = False
 
     @property
-    def times(self) -> bool:
-        return self.recording is not None and self.recording.times
+    def notes_op_ends(self) -> bool:
+        return self.recording is not None and self.recording.notes_op_ends
 
-    def look(self, op: str, dtype: int) -> Mode | None:
+    def mode_for(self, op: str, dtype: int) -> Mode | None:
         own = Mode.CURT_HEALTH if is_float(dtype) else None
-        return _closer(own, self.recording.look(op, dtype) if self.recording else None)
+        return _closer(own, self.recording.mode_for(op, dtype) if self.recording else None)
 
-    def in_function(self, definition: Definition) -> LookInGraph:
+    def for_function(self, definition: Definition) -> GraphModes:
         """Select ops that cannot make a bad value only if they may hide one, or feed a variable."""
-        asked_about, written = _asked_about(definition), _written(definition)
-        recorded = self.recording.in_function(definition) if self.recording else None
+        asked_about, written = _inputs_of_fragile_ops(definition), _written(definition)
+        recorded = self.recording.for_function(definition) if self.recording else None
 
         def look(op: str, dtype: int, name: str) -> Mode | None:
-            told_by_inputs = op in ops.HARMLESS - _MASKS and name not in written
+            told_by_inputs = op in ops.KEEP_FINITE - _MASKS and name not in written
             own = (
                 self._look(op, dtype, name, name in asked_about) if name in asked_about or not told_by_inputs else None
             )
@@ -42,20 +42,20 @@ class GuardSelection(Selection):
         return look
 
     def _look(self, op: str, dtype: int, name: str, closely: bool) -> Mode | None:
-        if not is_float(dtype) or op in _NEVER:
+        if not is_float(dtype) or op in _NEVER_SELECTED:
             return None
-        if self.strict and (op in _NOT_BORN or (op in ops.STATISTICS and ":y:" not in name)):
+        if self.strict and (op in _CANNOT_BE_ORIGIN or (op in ops.BATCH_NORMS and ":y:" not in name)):
             return None  # a probe would stop the program
         return Mode.FULL_HEALTH if closely else Mode.CURT_HEALTH
 
 
 _VIEWS = ops.VIEWS - {"IdentityN"}
-_NEVER = ops.STATIC | ops.CONTROL_FLOW | ops.VIEWS
+_NEVER_SELECTED = ops.STATIC_VALUES | ops.CONTROL_FLOW | ops.VIEWS
 _MASKS = frozenset(["Select", "SelectV2", "Maximum", "Minimum", "ClipByValue"])
 # The inputs that say why an op failed; of the others, every input does.
-_TELLING = {"RealDiv": (1,), "Div": (1,), "Xdivy": (1,), "SqrtGrad": (0,), "RsqrtGrad": (0,)}
-_HALVES = (14, 19)  # bfloat16, float16: what a value may be too large for
-_NOT_BORN = ops.HARMLESS | ops.LITERALS  # what is bad in their outputs was so before
+_DECISIVE_INPUTS = {"RealDiv": (1,), "Div": (1,), "Xdivy": (1,), "SqrtGrad": (0,), "RsqrtGrad": (0,)}
+_HALF_DTYPES = (14, 19)  # bfloat16, float16: what a value may be too large for
+_CANNOT_BE_ORIGIN = ops.KEEP_FINITE | ops.LITERALS  # what is bad in their outputs was so before
 
 
 def guard_settings(probe: str) -> Settings:
@@ -63,21 +63,21 @@ def guard_settings(probe: str) -> Settings:
     return Settings("", Mode.CURT_HEALTH, None, None, None, probe)
 
 
-def _asked_about(definition: Definition) -> set[str]:
+def _inputs_of_fragile_ops(definition: Definition) -> set[str]:
     """Names of the tensors that go into ops which can fail, seen through views."""
     return {
-        definition.behind(name, _VIEWS)
+        definition.resolve(name, _VIEWS)
         for node in definition.proto.node_def
-        if node.op in ops.CAN_FAIL and (node.op != "Cast" or node.attr["DstT"].type in _HALVES)
+        if node.op in ops.CAN_MAKE_BAD and (node.op != "Cast" or node.attr["DstT"].type in _HALF_DTYPES)
         for slot, name in enumerate(node.input)
-        if slot in _TELLING.get(node.op, (slot,)) and not name.startswith("^")
+        if slot in _DECISIVE_INPUTS.get(node.op, (slot,)) and not name.startswith("^")
     }
 
 
 def _written(definition: Definition) -> set[str]:
     """Names of the tensors that are written to variables, seen through views."""
     writers = (node for node in definition.proto.node_def if ops.writes_variables(node.op))
-    return {definition.behind(name, _VIEWS) for node in writers for name in node.input if not name.startswith("^")}
+    return {definition.resolve(name, _VIEWS) for node in writers for name in node.input if not name.startswith("^")}
 
 
 def _closer(one: Mode | None, other: Mode | None) -> Mode | None:

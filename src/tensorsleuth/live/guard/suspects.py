@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
-MOST = 65_536
+MAX_SUSPECTS = 65_536
 
 
-class Reason(IntEnum):
+class SuspectReason(IntEnum):
     """Why a tensor is bad; of several, the lowest counts."""
 
     BORN = 0  # computed from values that were finite; or it holds a NaN
@@ -23,7 +23,7 @@ class Suspect:
 
     call: int  # that computed it
     nan: bool
-    reason: Reason
+    reason: SuspectReason
     inputs: tuple[int, ...]  # uids of what it was computed from, bad or not
 
 
@@ -41,7 +41,7 @@ class Suspects:
 
     def add(self, uid: int, suspect: Suspect) -> None:
         self._known[uid] = suspect
-        while len(self._known) > MOST:
+        while len(self._known) > MAX_SUSPECTS:
             self._known.pop(next(iter(self._known)), None)
 
     def among(self, uids: Iterable[int]) -> list[int]:
@@ -50,7 +50,7 @@ class Suspects:
     def clear(self) -> None:
         self._known.clear()
 
-    def reason(self, uids: Iterable[int], born: Reason = Reason.BORN) -> Reason:
+    def reason(self, uids: Iterable[int], born: SuspectReason = SuspectReason.BORN) -> SuspectReason:
         """Return why a tensor is bad that was computed from these; `born` where none of them is."""
         return min((self._known[uid].reason for uid in self.among(uids)), default=born)
 

@@ -5,34 +5,36 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.live.layer_stats.functions import InsideFunctions
-from tensorsleuth.live.layer_stats.selection import InsideSelection
-from tensorsleuth.live.layer_stats.series import InsideBook
+from tensorsleuth.live.layer_stats.functions import FunctionLayerStats
+from tensorsleuth.live.layer_stats.selection import LayerStatsSelection
+from tensorsleuth.live.layer_stats.series import LayerSeriesRegistry
 from tensorsleuth.native import loader
-from tensorsleuth.recording.functions.probes import Placed
+from tensorsleuth.recording.functions.probes import FunctionInstance
 from tensorsleuth.recording.observer import FunctionCall
-from tensorsleuth.recording.observers import Nothing
+from tensorsleuth.recording.observers import EmptySelection
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.replay.free_memory import has_room_for_another
-from tensorsleuth.recording.structure.tensor_roles import Subjects
+from tensorsleuth.recording.structure.tensor_roles import TensorRoles
 
 REPLAY = "replay"
-NOT_SEEN = "attention, layers and gradients in what XLA compiles"
+NOT_COVERED = "attention, layers and gradients in what XLA compiles"
 
 
-class InsideCompiled:
+class CompiledLayerStats:
     """Chooses which calls are run again, and what is looked at in them."""
 
-    def __init__(self, recorder: Recorder, native: loader.Native, book: InsideBook, subjects: Subjects) -> None:
+    def __init__(
+        self, recorder: Recorder, native: loader.Native, book: LayerSeriesRegistry, tensor_roles: TensorRoles
+    ) -> None:
         self._recorder = recorder
-        self._functions = InsideFunctions(recorder, native, book, subjects, REPLAY)
+        self._functions = FunctionLayerStats(recorder, native, book, tensor_roles, REPLAY)
         self._looked: dict[str, int] = {}  # the last step in which a call of a function was run again
         self._said = False  # that there is no room for it
         settings = replace(recorder.settings, mode=Mode.NO_TENSOR)
-        self.selection = InsideSelection(settings, Nothing(settings), self)
+        self.selection = LayerStatsSelection(settings, EmptySelection(settings), self)
 
-    def placed(self, placed: Placed) -> frozenset[str]:
-        return self._functions.placed(placed)
+    def placed(self, function_instance: FunctionInstance) -> frozenset[str]:
+        return self._functions.placed(function_instance)
 
     def wants(self, call: FunctionCall) -> bool:
         """Is a call looked into that has come back, in a step that is due: the first of its function."""
@@ -44,5 +46,7 @@ class InsideCompiled:
             return True
         if not self._said:
             self._said = True
-            self._recorder.catalog.not_covered(NOT_SEEN, "less memory is free than the program takes to run it again")
+            self._recorder.catalog.not_covered(
+                NOT_COVERED, "less memory is free than the program takes to run it again"
+            )
         return False

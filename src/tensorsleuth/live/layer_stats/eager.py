@@ -9,27 +9,33 @@ from typing import Any
 from tensorsleuth.core.layout.rows import EventKind
 from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.live.layer_stats.eager_input_names import input_name
-from tensorsleuth.live.layer_stats.functions import line_of
-from tensorsleuth.live.layer_stats.inputs import is_looked_at
-from tensorsleuth.live.layer_stats.series import InsideBook, InsideEntry, Look
+from tensorsleuth.live.layer_stats.functions import user_line
+from tensorsleuth.live.layer_stats.inputs import is_integer_input
+from tensorsleuth.live.layer_stats.series import LayerMeasure, LayerSeries, LayerSeriesRegistry
 from tensorsleuth.native import loader
 from tensorsleuth.recording.backends.sink import tensor_view
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.structure.attention import attention_at, softmax_of
 from tensorsleuth.recording.structure.attention_ops import PRODUCTS, SUM, scores_of
-from tensorsleuth.recording.structure.eager_graph import EagerOp, EagerPass, Left, is_number, read_call
+from tensorsleuth.recording.structure.eager_graph import (
+    EagerLayerOutput,
+    EagerNode,
+    EagerPass,
+    is_float_tensor,
+    read_call,
+)
 from tensorsleuth.recording.structure.layer_outputs import layer_at
 from tensorsleuth.recording.tensorflow import internals as tf
 
-MOST_WAITING = 64  # softmaxes whose weights nothing has taken yet
-MOST_LAYERS = 4096  # names that are remembered
-_ARRIVED = ops.ARRIVALS | {"OptionalGetValue"}
+MAX_WAITING_SOFTMAXES = 64  # softmaxes whose weights nothing has taken yet
+MAX_LAYER_NAMES = 4096  # names that are remembered
+_ARRIVAL_OPS = ops.EXTERNAL_SOURCES | {"OptionalGetValue"}
 
 
-class InsideEager:
+class EagerLayerStats:
     """Follows the ops of a step, and looks at some of what they take and make."""
 
-    def __init__(self, recorder: Recorder, native: loader.Native, book: InsideBook) -> None:
+    def __init__(self, recorder: Recorder, native: loader.Native, book: LayerSeriesRegistry) -> None:
         self._recorder = recorder
         self._native = native
         self._book = book
@@ -38,7 +44,7 @@ class InsideEager:
         self._waiting: dict[int, Any] = {}  # weights that may be those of an attention, by their nodes
         self._seen: Counter[str] = Counter()  # attention, by name
         self._layers: dict[str, str | None] = {}
-        self._inputs: dict[tuple[int, int], InsideEntry | None] = {}  # by the place and number of what takes it
+        self._inputs: dict[tuple[int, int], LayerSeries | None] = {}  # by the place and number of what takes it
 
     def ended(self) -> None:
         """The step is over, or the recording is."""
@@ -52,7 +58,7 @@ class InsideEager:
 
     def _close(self) -> None:
         if self._pass is not None:
-            for left in self._pass.ended():
+            for left in self._pass.final_outputs():
                 self._left(left, self._pass.trains)
         self._pass = None
         self._waiting.clear()
@@ -61,16 +67,16 @@ class InsideEager:
     def saw(self, entry: int, args: tuple[Any, ...], result: Any, place: int) -> None:
         """An op has run."""
         # Asked of every call: one place may be both, a product in the loss and one that differentiates it.
-        loops, differentiates = tf.runs_in(sys._getframe(1))
+        loops, differentiates = tf.eager_surroundings(sys._getframe(1))
         if differentiates:
             return
         kind, asked, taken, attributes = read_call(entry, args)
         current = self._current()
         made = tf.flat_tensors(result)  # of a ragged one, there are lists among them
         name = _node_name(kind, asked)
-        number = current.add(EagerOp(kind, name, attributes, self._layer(name)), taken, made, place, loops)
+        number = current.add(EagerNode(kind, name, attributes, self._layer(name)), taken, made, place, loops)
         self._look_at_inputs(current, taken, place)
-        for left in current.leaving(number, taken):
+        for left in current.layer_outputs(number, taken):
             self._left(left, current.trains)
         if number not in current.after_gradients and current.is_first(number):
             self._await(current, number, made)
@@ -85,58 +91,63 @@ class InsideEager:
 
     def _layer(self, name: str) -> str | None:
         if name not in self._layers:
-            if len(self._layers) >= MOST_LAYERS:
+            if len(self._layers) >= MAX_LAYER_NAMES:
                 self._layers.clear()
-            self._layers[name] = layer_at(name, None, self._recorder.scopes.known_eager)
+            self._layers[name] = layer_at(name, None, self._recorder.scopes.eager_names)
         return self._layers[name]
 
-    def _left(self, left: Left, trains: bool) -> None:
-        entry = self._book.output(left.layer, trains=trains, op=left.op, activation=left.activation)
-        self._look(entry, left.value)
+    def _left(self, eager_layer_output: EagerLayerOutput, trains: bool) -> None:
+        entry = self._book.output(
+            eager_layer_output.layer, trains=trains, op=eager_layer_output.op, activation=eager_layer_output.activation
+        )
+        self._look(entry, eager_layer_output.value)
 
     # ---- attention
 
     def _await(self, current: EagerPass, number: int, made: list[Any]) -> None:
         """Weights of keys are held until something takes them, or the pass is over."""
-        start = softmax_of(current, number) if len(made) == 1 and is_number(made[0]) else None
-        if start is not None and len(self._waiting) < MOST_WAITING and scores_of(current, start) is not None:
+        start = softmax_of(current, number) if len(made) == 1 and is_float_tensor(made[0]) else None
+        if start is not None and len(self._waiting) < MAX_WAITING_SOFTMAXES and scores_of(current, start) is not None:
             self._waiting[number] = made[0]
-            current.keep_out(number)
+            current.exclude_output(number)
 
     def _find_attention(self, current: EagerPass, place: int) -> None:
         for number in list(self._waiting):
-            one = attention_at(current, number, None, self._recorder.scopes.known_eager)
+            one = attention_at(current, number, None, self._recorder.scopes.eager_names)
             if one is not None:
                 again = self._seen[one.name]
                 self._seen[one.name] += 1
                 name = f"{one.name}:{again}" if again else one.name
                 about: dict[str, Any] = {"trains": current.trains, "op": current.nodes[number].name}
-                about |= {"place": line_of(self._recorder, self._recorder.places.site_of(place)), "axis": one.row_axis}
-                entry = self._book.find("attention", name, Look.ATTENTION, **about)
+                about |= {
+                    "place": user_line(self._recorder, self._recorder.places.site_of(place)),
+                    "axis": one.row_axis,
+                }
+                entry = self._book.find("attention", name, LayerMeasure.ATTENTION, **about)
                 self._look(entry, self._waiting.pop(number))
 
     # ---- inputs
 
     def _look_at_inputs(self, current: EagerPass, taken: list[Any], place: int) -> None:
         for at, tensor in enumerate(taken):
-            if not isinstance(tensor, tf.EagerTensor) or not is_looked_at(tensor._datatype_enum()):
+            if not isinstance(tensor, tf.EagerTensor) or not is_integer_input(tensor._datatype_enum()):
                 continue
             maker = current.maker(tensor)
-            if (maker is None or maker in _ARRIVED) and tensor._shape_tuple():
+            if (maker is None or maker in _ARRIVAL_OPS) and tensor._shape_tuple():
                 if (place, at) not in self._inputs:
                     self._inputs[place, at] = self._input(current, tensor)
                 self._look(self._inputs[place, at], tensor)
 
-    def _input(self, current: EagerPass, tensor: Any) -> InsideEntry | None:
+    def _input(self, current: EagerPass, tensor: Any) -> LayerSeries | None:
         """Integers that the program feeds: named once, where they are first taken."""
         name = input_name(sys._getframe(4), tensor) if current.trains else None
-        return self._book.find("input", name, Look.INPUT) if name is not None else None
+        return self._book.find("input", name, LayerMeasure.INPUT) if name is not None else None
 
-    def _look(self, entry: InsideEntry | None, tensor: Any) -> None:
+    def _look(self, entry: LayerSeries | None, tensor: Any) -> None:
         if entry is not None:
             view, array = tensor_view(tensor)
-            where = loader.Where(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
-            self._native.inside_saw(entry.series.number, view, where)
+            row_place = loader.RowPlace(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
+            self._native.inside_saw(entry.series.number, view, row_place)
             del array  # held its memory until here
 
 

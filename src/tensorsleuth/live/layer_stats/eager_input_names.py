@@ -11,28 +11,28 @@ from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import Any
 
-from tensorsleuth.recording.call_sites import is_user
+from tensorsleuth.recording.call_sites import is_user_file
 from tensorsleuth.recording.keras import internals as keras
 
-_OF_LAYERS = frozenset(["call", "__call__", "build"])
+_LAYER_METHODS = frozenset(["call", "__call__", "build"])
 _HELD_BY_FRAME = sys.version_info < (3, 13)  # what `f_locals` gives is kept by the frame, and so is all that is in it
 
 
 def input_name(frame: FrameType | None, tensor: Any) -> str | None:
     """The name of a tensor that an op takes; None where no variable of the program's holds it."""
-    fed = keras.fed(frame, lambda data: _path(data, tensor, "/"))
+    fed = keras.feed_name(frame, lambda data: _path(data, tensor, "/"))
     if fed is not None:
         return fed
     frames: list[FrameType] = []
     while frame is not None:
-        if is_user(frame.f_code.co_filename) and frame.f_code.co_name not in _OF_LAYERS:
+        if is_user_file(frame.f_code.co_filename) and frame.f_code.co_name not in _LAYER_METHODS:
             frames.insert(0, frame)
         frame = frame.f_back
-    found = (_among(one, tensor, arguments) for arguments in (True, False) for one in frames)
+    found = (_name_in_frame(one, tensor, arguments) for arguments in (True, False) for one in frames)
     return next((name for name in found if name is not None), None)
 
 
-def _among(frame: FrameType, tensor: Any, arguments: bool) -> str | None:
+def _name_in_frame(frame: FrameType, tensor: Any, arguments: bool) -> str | None:
     code, held = frame.f_code, frame.f_locals
     names: Iterable[str] = code.co_varnames[: code.co_argcount] if arguments else list(held)
     found = ((name, _path(held.get(name), tensor, "_")) for name in names)

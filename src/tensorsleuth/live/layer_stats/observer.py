@@ -14,17 +14,17 @@ from typing import Any
 
 from tensorsleuth.core.dtypes import is_float
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.live.layer_stats.compiled import InsideCompiled
-from tensorsleuth.live.layer_stats.eager import InsideEager
-from tensorsleuth.live.layer_stats.functions import InsideFunctions
-from tensorsleuth.live.layer_stats.inputs import InsideInputs
-from tensorsleuth.live.layer_stats.selection import InsideSelection
-from tensorsleuth.live.layer_stats.series import InsideBook, Schedule
-from tensorsleuth.live.layer_stats.variable_names import VariableNames
-from tensorsleuth.live.series_observer import SeriesObserver, saw_eager
+from tensorsleuth.live.layer_stats.compiled import CompiledLayerStats
+from tensorsleuth.live.layer_stats.eager import EagerLayerStats
+from tensorsleuth.live.layer_stats.functions import FunctionLayerStats
+from tensorsleuth.live.layer_stats.inputs import FunctionInputStats
+from tensorsleuth.live.layer_stats.selection import LayerStatsSelection
+from tensorsleuth.live.layer_stats.series import LayerSeriesRegistry, SampleSchedule
+from tensorsleuth.live.layer_stats.variable_names import UniqueVariableNames
+from tensorsleuth.live.series_observer import SeriesObserver, measure_eager
 from tensorsleuth.native import loader
 from tensorsleuth.recording.eager import tape_gradients
-from tensorsleuth.recording.functions.probes import Placed, Selection
+from tensorsleuth.recording.functions.probes import FunctionInstance, Selection
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.observer import Alarm, FunctionCall
@@ -32,21 +32,23 @@ from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
-VARIABLE_BYTES = 256 << 20  # variables of more than that, together, are not compared to what they were before a step
+MAX_COMPARED_BYTES = (
+    256 << 20
+)  # variables of more than that, together, are not compared to what they were before a step
 
 
 @cache
-def observer() -> Inside:
+def layer_stats_observer() -> LayerStatsObserver:
     """The one of this process."""
-    return Inside()
+    return LayerStatsObserver()
 
 
-class Inside(SeriesObserver):
+class LayerStatsObserver(SeriesObserver):
     """Watches along with the recording that there is, where that looks at values."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._names = Lazy(VariableNames)
+        self._names = Lazy(UniqueVariableNames)
         self._is_due = False
         self._room = 0  # bytes of variables that may still be compared
 
@@ -57,13 +59,13 @@ class Inside(SeriesObserver):
         return looks and recorder.settings.inside_every > 0 and isinstance(recorder.folder, Path)
 
     def _begin_recording(self, recorder: Recorder, native: loader.Native) -> None:
-        self._room = VARIABLE_BYTES
-        self._schedule = Schedule(recorder.settings.inside_every, lambda: recorder.steps.planned)
-        self._book = InsideBook(native, recorder.catalog, recorder.folder, self._schedule)
-        self._functions = Lazy(lambda: InsideFunctions(recorder, native, self._book, self.subjects))
-        self._inputs = Lazy(lambda: InsideInputs(recorder, native, self._book))
-        self._eager = Lazy(lambda: InsideEager(recorder, native, self._book))
-        self._compiled = Lazy(lambda: InsideCompiled(recorder, native, self._book, self.subjects))
+        self._room = MAX_COMPARED_BYTES
+        self._schedule = SampleSchedule(recorder.settings.inside_every, lambda: recorder.steps.planned)
+        self._book = LayerSeriesRegistry(native, recorder.catalog, recorder.folder, self._schedule)
+        self._functions = Lazy(lambda: FunctionLayerStats(recorder, native, self._book, self.subjects))
+        self._inputs = Lazy(lambda: FunctionInputStats(recorder, native, self._book))
+        self._eager = Lazy(lambda: EagerLayerStats(recorder, native, self._book))
+        self._compiled = Lazy(lambda: CompiledLayerStats(recorder, native, self._book, self.subjects))
         native.inside_forget()
         self._begin_step(recorder.steps.number)
 
@@ -73,7 +75,7 @@ class Inside(SeriesObserver):
         native.inside_forget()
 
     def selection(self, base: Selection) -> Selection:
-        return InsideSelection(self.recorder.settings, base, self) if self.recorder is not None else base
+        return LayerStatsSelection(self.recorder.settings, base, self) if self.recorder is not None else base
 
     def replay_selection(self) -> Selection | None:
         has_replays = self.recorder is not None and self.recorder.can_replay
@@ -82,9 +84,9 @@ class Inside(SeriesObserver):
     def wants_replay(self, call: FunctionCall) -> bool:
         return self._is_due and self._compiled().wants(call)
 
-    def placed(self, placed: Placed) -> frozenset[str]:
+    def placed(self, function_instance: FunctionInstance) -> frozenset[str]:
         """A function is put in place; the tensors of it that are looked at."""
-        return harmless(self._functions().placed, placed) or frozenset()
+        return harmless(self._functions().placed, function_instance) or frozenset()
 
     # ---- steps
 
@@ -93,7 +95,7 @@ class Inside(SeriesObserver):
         if self._native is not None and self._variables is not None:
             self._native.inside_due(self._is_due)
             if self._is_due:
-                self._variables.begin(step)
+                self._variables.begin_step(step)
 
     def _note_trained(self, step: int) -> None:
         if self._is_due:
@@ -101,10 +103,10 @@ class Inside(SeriesObserver):
 
     def _end_step(self, step: int) -> None:
         if self._is_due:
-            if self._eager.made is not None:
-                self._eager.made.ended()
+            if self._eager.value is not None:
+                self._eager.value.ended()
             if step >= 0 and self._variables is not None:
-                self._variables.ended(step)
+                self._variables.end_step(step)
 
     # ---- variables, gradients, inputs
 
@@ -146,4 +148,4 @@ class Inside(SeriesObserver):
     def _saw_gradient(self, name: str, gradient: Any) -> None:
         entry = self._book.find("gradient", name) if self._is_due else None
         if entry is not None and self._native is not None:
-            saw_eager(self._native, self._native.inside_saw, entry.series.number, gradient)
+            measure_eager(self._native, self._native.inside_saw, entry.series.number, gradient)

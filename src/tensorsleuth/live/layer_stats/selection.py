@@ -6,47 +6,49 @@ from dataclasses import dataclass
 
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.recording.functions.function_def import Definition
-from tensorsleuth.recording.functions.probes import LookInGraph, Placed, Selection
+from tensorsleuth.recording.functions.probes import FunctionInstance, GraphModes, Selection
 from tensorsleuth.recording.observers import ObserverSelection
 
 
 @dataclass(frozen=True)
-class InsideSelection(ObserverSelection):
+class LayerStatsSelection(ObserverSelection):
     """The selection `base`, widened by layer statistics, which add no rows to the recording."""
 
-    def look(self, op: str, dtype: int) -> Mode | None:
-        return self.base.look(op, dtype)
+    def mode_for(self, op: str, dtype: int) -> Mode | None:
+        return self.base.mode_for(op, dtype)
 
-    def again(self) -> Selection:
-        return self.base.again()
+    def for_replay(self) -> Selection:
+        return self.base.for_replay()
 
-    def in_eager(self, op: str, first: int, outputs: int) -> None:
-        self.base.in_eager(op, first, outputs)
+    def note_eager_site(self, op: str, first: int, outputs: int) -> None:
+        self.base.note_eager_site(op, first, outputs)
 
-    def refused(self, function: str, why: str) -> None:
-        self.base.refused(function, why)
+    def note_refused(self, function: str, why: str) -> None:
+        self.base.note_refused(function, why)
 
     @property
-    def times(self) -> bool:
-        return self.base.times
+    def notes_op_ends(self) -> bool:
+        return self.base.notes_op_ends
 
-    def in_instance(self, placed: Placed) -> Selection:
-        return _InInstance(self.settings, self.base.in_instance(placed), self.observer.placed(placed))
+    def for_instance(self, function_instance: FunctionInstance) -> Selection:
+        return _LayerStatsInInstance(
+            self.settings, self.base.for_instance(function_instance), self.observer.placed(function_instance)
+        )
 
 
 @dataclass(frozen=True)
-class _InInstance(Selection):
+class _LayerStatsInInstance(Selection):
     """The selection in a function at one call site."""
 
     base: Selection
     sources: frozenset[str]
 
     @property
-    def times(self) -> bool:
-        return self.base.times
+    def notes_op_ends(self) -> bool:
+        return self.base.notes_op_ends
 
     def has_probe(self, source: str) -> bool:
         return source in self.sources or self.base.has_probe(source)
 
-    def in_function(self, definition: Definition) -> LookInGraph:
-        return self.base.in_function(definition)
+    def for_function(self, definition: Definition) -> GraphModes:
+        return self.base.for_function(definition)

@@ -1,4 +1,4 @@
-"""Names for variables that are theirs alone: many programs give none, and then all are called `Variable`."""
+"""Names for variables that are theirs alone: many programs give none, and then all are called `CapturedVariable`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections import defaultdict
 from typing import Any
 from weakref import ref
 
-MOST = 1 << 16  # a program may make variables without end
+MAX_VARIABLES = 1 << 16  # a program may make variables without end
 
 
-class VariableNames:
+class UniqueVariableNames:
     """The first variable of a name has it as it is, the next is called `name:1`; who is gone makes room for another."""
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class VariableNames:
 
     def of(self, name: str, handle: Any) -> str:
         number = getattr(handle, "_id", None)
-        if number is None or (number not in self._known and len(self._known) >= MOST):
+        if number is None or (number not in self._known and len(self._known) >= MAX_VARIABLES):
             return name
         if number not in self._known:
             place = self._place(self._holders[name], handle)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import sys
 
-WHERE = 59  # SIGRTMAX - 5, which nobody uses: `sleuth run` sends it to a program in which nothing happens any more
+STACKS_SIGNAL = (
+    59  # SIGRTMAX - 5, which nobody uses: `sleuth run` sends it to a program in which nothing happens any more
+)
 
 TYPE_CHECKING = False  # typing's own is not worth its import in every Python of a run
 if TYPE_CHECKING:
@@ -99,16 +101,16 @@ def keep_faults() -> None:
         folder = os.path.join(os.environ["SLEUTH_RUN"], "faults")
         os.makedirs(folder, exist_ok=True)
         file = os.open(os.path.join(folder, str(os.getpid())), os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o644)
-        file = out_of_the_way(file)
+        file = high_descriptor(file)
         if not faulthandler.is_enabled():
             faulthandler.enable(file)
-        if signal.getsignal(WHERE) == signal.SIG_DFL:
-            faulthandler.register(WHERE, file)
+        if signal.getsignal(STACKS_SIGNAL) == signal.SIG_DFL:
+            faulthandler.register(STACKS_SIGNAL, file)
     except Exception as error:
         complain(f"a crash will not be told in full: {error!r}")
 
 
-def out_of_the_way(file: int) -> int:
+def high_descriptor(file: int) -> int:
     """Return the file under a descriptor that programs do not use, even if they close all and reopen."""
     import fcntl
     import resource

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar, overload
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.live.watch.options import Wanted, checked_every, make_wanted, read_what
+from tensorsleuth.live.watch.options import WatchRequest, checked_every, make_watch_request, read_measures
 from tensorsleuth.recording import api as recording
-from tensorsleuth.recording.handle import Removable
+from tensorsleuth.recording.handle import RemovableHandle
 
 T = TypeVar("T")
 
@@ -19,14 +19,14 @@ _watches: Any = None  # Watches, once there has been one
 _implied: Any = None  # the recording that was begun for them
 
 
-class Watch(Removable[Wanted]):
+class Watch(RemovableHandle[WatchRequest]):
     """Something that is being watched. Ends with `remove()`, with its `with` block, or with the program."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        super().__init__(wanted)
-        self.tensors, self.every = wanted.text, wanted.every
+    def __init__(self, watch_request: WatchRequest) -> None:
+        super().__init__(watch_request)
+        self.tensors, self.every = watch_request.text, watch_request.every
 
-    def _take_away(self, held: Wanted) -> None:
+    def _on_remove(self, held: WatchRequest) -> None:
         if _watches.remove(held):
             _leave()
 
@@ -74,7 +74,7 @@ def watch(
     """
     if name is not None:
         return _watch_here(tensors, name, checked_every(every), what, logdir)
-    wanted = make_wanted(tensors, every, what)
+    wanted = make_watch_request(tensors, every, what)
     _begin(logdir).add(wanted)
     return Watch(wanted)
 
@@ -85,11 +85,11 @@ watch.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph: do not c
 def _watch_here(tensor: T, name: str, every: int, what: Any, logdir: Any) -> T:
     if not isinstance(name, str) or not name:
         raise SleuthError(f"watch(name={name!r}): a name is a text, such as name='logits'.")
-    asked = read_what(what)
+    asked = read_measures(what)
     watches = _begin(logdir)
     from tensorsleuth.live.watch import points
 
-    points.look(watches, tensor, name, every, asked)
+    points.watch_point(watches, tensor, name, every, asked)
     return tensor
 
 
@@ -97,7 +97,7 @@ def _begin(logdir: Any) -> Any:
     """The watches of this process, with something to write to."""
     global _watches, _implied
     if _watches is None:
-        recording.need_tensorflow()
+        recording.require_tensorflow()
         from tensorsleuth.live.watch.watches import Watches
 
         _watches = Watches()

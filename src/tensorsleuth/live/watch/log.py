@@ -15,19 +15,19 @@ import numpy as np
 
 from tensorsleuth.core.dtypes import STRING
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.core.gc_pause import CalmLock, no_collection
-from tensorsleuth.live.watch.log_message import Shown, check, render
+from tensorsleuth.core.gc_pause import GcPauseLock, no_collection
+from tensorsleuth.live.watch.log_message import FormattedTensor, check_fields, render
 from tensorsleuth.native import loader
 from tensorsleuth.recording import api as recording
 from tensorsleuth.recording.harmless import complain, harmless
 from tensorsleuth.trace.storage.values import decode
 
-PATIENCE = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
-MOST_KEPT = 100_000  # messages in the trace
+DRAIN_MILLISECONDS = 5000  # milliseconds that the end of the program waits for threads of TensorFlow's to leave Python
+MAX_MESSAGES = 100_000  # messages in the trace
 
 
 @dataclass(frozen=True)
-class Message:
+class GraphMessage:
     """A call of `log` in a graph."""
 
     text: str
@@ -37,19 +37,19 @@ class Message:
     file: str | None
     line: int | None
 
-    def say(self, values: Sequence[Any], note: str = "") -> None:
+    def print_with(self, values: Sequence[Any], note: str = "") -> None:
         """Print it with these values, and keep it."""
         args, fields = list(self.args), dict(self.fields)
         for slot, value in zip(self.slots, values, strict=True):
             if isinstance(slot, int):
-                args[slot] = Shown(value)
+                args[slot] = FormattedTensor(value)
             else:
-                fields[slot] = Shown(value)
+                fields[slot] = FormattedTensor(value)
         _say(render(self.text, args, fields) + note, self.file, self.line)
 
 
-_messages: list[Message] = []  # by number: graphs hold the numbers for as long as the program runs
-_lock = CalmLock()
+_messages: list[GraphMessage] = []  # by number: graphs hold the numbers for as long as the program runs
+_lock = GcPauseLock()
 _kept = 0
 _callback: Any = None
 
@@ -59,7 +59,7 @@ def log(message: str, *args: Any, **fields: Any) -> None:
 
     What is printed reaches the trace of the recording under way, with the training step and the line.
     """
-    check(message, args, fields)
+    check_fields(message, args, fields)
     if not any(_may_be_tensor(value) for value in (*args, *fields.values())) and "tensorflow" not in sys.modules:
         _say(render(message, args, fields), None, None)
         return
@@ -75,12 +75,12 @@ def log(message: str, *args: Any, **fields: Any) -> None:
             f"log: {stand_in} is a stand-in of Keras, which has no value until the model is called. "
             "Log in the call() of a layer."
         )
-    said = Message(message, args, fields, slots, *caller_line())
+    said = GraphMessage(message, args, fields, slots, *caller_line())
     tensors = [graph_points.as_tensor(given[slot]) for slot in slots]
     if graph_points.in_function():
         harmless(_in_graph, said, tensors)
     else:
-        said.say([tf.array_of(tensor) for tensor in tensors])
+        said.print_with([tf.array_of(tensor) for tensor in tensors])
 
 
 log.autograph_info__ = {}  # type: ignore[attr-defined]  # AutoGraph: do not convert
@@ -90,13 +90,13 @@ def _may_be_tensor(value: Any) -> bool:
     return hasattr(value, "dtype")
 
 
-def _in_graph(said: Message, tensors: list[Any]) -> None:
+def _in_graph(said: GraphMessage, tensors: list[Any]) -> None:
     from tensorsleuth.recording.tensorflow import graph_points, tracing
 
     if tracing.is_saving():
         return
     if tracing.is_compiled():
-        graph_points.post(tensors, lambda count, values: _say_compiled(said, count, values))
+        graph_points.post_from_compiled(tensors, lambda count, values: _say_compiled(said, count, values))
     elif _listen():
         with _lock:
             _messages.append(said)
@@ -106,16 +106,16 @@ def _in_graph(said: Message, tensors: list[Any]) -> None:
         graph_points.put_python(lambda *values: harmless(_say_values, said, values), tensors)
 
 
-def _say_values(said: Message, values: Sequence[Any]) -> None:
+def _say_values(said: GraphMessage, values: Sequence[Any]) -> None:
     with no_collection():
-        said.say([np.asarray(value) for value in values])
+        said.print_with([np.asarray(value) for value in values])
 
 
-def _say_compiled(said: Message, count: int, values: list[Any]) -> None:
+def _say_compiled(said: GraphMessage, count: int, values: list[Any]) -> None:
     from tensorsleuth.recording.tensorflow import internals as tf
 
     note = f" (the last of {count:,} times in compiled code)" if count > 1 else ""
-    said.say([tf.array_of(value) for value in values], note)
+    said.print_with([tf.array_of(value) for value in values], note)
 
 
 def _listen() -> bool:
@@ -124,7 +124,7 @@ def _listen() -> bool:
     native = loader.load()
     with _lock:
         if native is not None and _callback is None:
-            _callback = loader.Print(_print)
+            _callback = loader.LogCallback(_print)
             native.log_tell(_callback)
             atexit.register(_end)
     return native is not None
@@ -134,15 +134,15 @@ def _end() -> None:
     """The program ends: nothing may call into Python any more."""
     native = loader.load()
     if native is not None:
-        native.log_tell(loader.Print())
-        native.log_drain(PATIENCE)
+        native.log_tell(loader.LogCallback())
+        native.log_drain(DRAIN_MILLISECONDS)
 
 
 def _print(number: int, count: int, views: Any) -> None:
     """On the thread that runs the op. Nothing may be raised from here."""
     try:
         with no_collection():
-            _messages[number].say([_read(views[at]) for at in range(count)])
+            _messages[number].print_with([_read(views[at]) for at in range(count)])
     except Exception as error:
         complain(f"log did not work ({type(error).__name__}: {error}); the program goes on.")
 
@@ -171,13 +171,13 @@ def _say(text: str, file: str | None, line: int | None) -> None:
 
 def _keep(text: str, file: str | None, line: int | None) -> None:
     global _kept
-    recorder = recording.recorder_now()
+    recorder = recording.active_recorder()
     if recorder is None:
         return
     with _lock:
         _kept += 1
-    if _kept > MOST_KEPT:
-        recorder.catalog.not_covered("what was logged later", f"there are {MOST_KEPT:,} messages already")
+    if _kept > MAX_MESSAGES:
+        recorder.catalog.not_covered("what was logged later", f"there are {MAX_MESSAGES:,} messages already")
         return
     when = {"time": time.time(), "clock": time.monotonic_ns(), "step": recorder.steps.number}
     recorder.catalog.log(when | {"message": text, "file": file, "line": line})

@@ -11,7 +11,7 @@ import numpy as np
 from tensorsleuth.core.errors import SleuthError
 
 
-class Shown:
+class FormattedTensor:
     """A value of a tensor, as format() shows it: a number as a number, of an array each element by the same format."""
 
     def __init__(self, array: Any) -> None:
@@ -30,7 +30,9 @@ class Shown:
         return repr(self.plain)
 
     def __getitem__(self, at: Any) -> Any:
-        return Shown(np.asarray(self.array[int(at) if isinstance(at, str) and at.lstrip("-").isdigit() else at]))
+        return FormattedTensor(
+            np.asarray(self.array[int(at) if isinstance(at, str) and at.lstrip("-").isdigit() else at])
+        )
 
     def __getattr__(self, name: str) -> Any:  # {x.shape}
         return getattr(self.array, name)
@@ -41,7 +43,7 @@ def _plain(value: Any) -> Any:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def check(text: str, args: Sequence[Any], fields: Mapping[str, Any]) -> None:
+def check_fields(text: str, args: Sequence[Any], fields: Mapping[str, Any]) -> None:
     """Raise where the text asks for what was not given."""
     if not isinstance(text, str):
         raise SleuthError(f"log({text!r}): the message must be a text; write log('{{x}}', x=x) for a tensor.")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, overload
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.live.watch.table import Table, line_of
+from tensorsleuth.live.watch.table import TensorStatsTable, row_of
 from tensorsleuth.recording import api as recording
 from tensorsleuth.recording.structure import model_outputs
 from tensorsleuth.recording.structure.selector import gradients as of_gradients
@@ -16,7 +16,7 @@ from tensorsleuth.recording.structure.selector import gradients as of_gradients
 _NUMBER = re.compile(r"_\d+$")
 
 
-def activations(model: Callable[..., Any], batch: Any, *, training: bool | None = None) -> Table:
+def activations(model: Callable[..., Any], batch: Any, *, training: bool | None = None) -> TensorStatsTable:
     """Return the outputs of each layer of a model called with this batch, once, in a graph: a line a layer.
 
     Args:
@@ -24,20 +24,20 @@ def activations(model: Callable[..., Any], batch: Any, *, training: bool | None 
         batch: what it is called with; of a tuple or list (inputs, labels, …) the inputs.
         training: passed on, where it is not None.
     """
-    recording.need_tensorflow()
+    recording.require_tensorflow()
     given = batch[0] if isinstance(batch, tuple | list) and batch else batch
     how = {} if training is None else {"training": training}
-    with _unseen():
+    with _recording_paused():
         seen = model_outputs.layer_outputs(lambda inputs: model(inputs, **how), given)
     known = model_outputs.layer_names(model)
-    lines = [line_of(_as_named(layer, known), value, activation) for layer, value, activation in seen]
-    return Table(f"{len(lines)} layers of {_name(model)}", lines)
+    lines = [row_of(_as_named(layer, known), value, activation) for layer, value, activation in seen]
+    return TensorStatsTable(f"{len(lines)} layers of {_name(model)}", lines)
 
 
 @overload
 def gradients(model: str = ".*") -> str: ...
 @overload
-def gradients(model: Any, batch: Any, loss: Any) -> Table: ...
+def gradients(model: Any, batch: Any, loss: Any) -> TensorStatsTable: ...
 
 
 def gradients(model: Any = ".*", batch: Any = None, loss: Any = None) -> Any:
@@ -52,21 +52,21 @@ def gradients(model: Any = ".*", batch: Any = None, loss: Any = None) -> Any:
     """
     if isinstance(model, str):
         return of_gradients(model)
-    recording.need_tensorflow()
+    recording.require_tensorflow()
     if not isinstance(batch, tuple | list) or len(batch) < 2:
         raise SleuthError("gradients(model, batch, loss): the batch must be a pair, (inputs, labels).")
     if loss is None:
         raise SleuthError("gradients(model, batch, loss): say which loss: a function of labels and outputs, or a name.")
-    with _unseen():
+    with _recording_paused():
         value, seen = model_outputs.variable_gradients(model, batch[0], batch[1], loss)
-    lines = [line_of(name, gradient) for name, gradient in seen]
-    return Table(f"gradients of {len(lines)} variables of {_name(model)}; the loss is {value:.6g}", lines)
+    lines = [row_of(name, gradient) for name, gradient in seen]
+    return TensorStatsTable(f"gradients of {len(lines)} variables of {_name(model)}; the loss is {value:.6g}", lines)
 
 
 @contextlib.contextmanager
-def _unseen() -> Iterator[None]:
+def _recording_paused() -> Iterator[None]:
     """Hide our own calls: no recording sees them, and they count no step."""
-    recorder = recording.recorder_now()
+    recorder = recording.active_recorder()
     if recorder is not None:
         recorder.pause()
     try:

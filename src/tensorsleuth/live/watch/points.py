@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.core.layout.rows import What
-from tensorsleuth.live.watch.options import Wanted
-from tensorsleuth.live.watch.series import Entry
+from tensorsleuth.core.layout.rows import MeasureFlag
+from tensorsleuth.live.watch.options import WatchRequest
+from tensorsleuth.live.watch.series import WatchedEntry
 from tensorsleuth.live.watch.watches import Watches
 from tensorsleuth.native import loader
 from tensorsleuth.recording.call_sites import caller_line
@@ -15,19 +15,19 @@ from tensorsleuth.recording.harmless import complain, harmless
 from tensorsleuth.recording.tensorflow import graph_points, tracing
 from tensorsleuth.recording.tensorflow import internals as tf
 
-MOST_TEXTS, MOST_BYTES = 64, 4096  # native/src/observers/watches.cc
+MAX_TEXTS, MAX_TEXT_BYTES = 64, 4096  # native/src/observers/watches.cc
 
-_wanted: dict[tuple[str, int, What], Wanted] = {}
+_requests: dict[tuple[str, int, MeasureFlag], WatchRequest] = {}
 
 
-def look(watches: Watches, value: Any, name: str, every: int, what: What) -> None:
+def watch_point(watches: Watches, value: Any, name: str, every: int, measure_flag: MeasureFlag) -> None:
     """Look at it now, where code is eager; else whenever the graph runs."""
     if graph_points.is_keras_input(value):
         raise SleuthError(
             f"watch(name={name!r}): this is a stand-in of Keras, which has no value until the model is called. Watch "
             "it in the call() of a layer, or by the layer's name: watch('layer:…')."
         )
-    wanted = _wanted.setdefault((name, every, what), Wanted(name, (), every, what))
+    wanted = _requests.setdefault((name, every, measure_flag), WatchRequest(name, (), every, measure_flag))
     entry = watches.series("point", name, [wanted], *caller_line())
     if entry is None:
         return
@@ -37,21 +37,23 @@ def look(watches: Watches, value: Any, name: str, every: int, what: What) -> Non
         harmless(_eager, watches, entry, value)
 
 
-def _in_graph(watches: Watches, entry: Entry, tensor: Any) -> None:
+def _in_graph(watches: Watches, watched_entry: WatchedEntry, tensor: Any) -> None:
     if loader.load() is None or tracing.is_saving():
         return
     if not tracing.is_compiled():
-        graph_points.put_op("SleuthPoint", [tensor], entry.series.number)
+        graph_points.put_op("SleuthPoint", [tensor], watched_entry.series.number)
     elif tensor.dtype.name == "string":
-        complain(f"watch(name={entry.series.name!r}): XLA has no texts; it is not watched there.")
+        complain(f"watch(name={watched_entry.series.name!r}): XLA has no texts; it is not watched there.")
     else:
-        graph_points.post([tensor], lambda count, values: watches.saw(entry, values[0]))
+        graph_points.post_from_compiled([tensor], lambda count, values: watches.measure(watched_entry, values[0]))
 
 
-def _eager(watches: Watches, entry: Entry, value: Any) -> None:
+def _eager(watches: Watches, watched_entry: WatchedEntry, value: Any) -> None:
     tensor = graph_points.as_tensor(value)
     if tensor.dtype.name == "string":
-        flat = tf.array_of(tensor).reshape(-1)[:MOST_TEXTS]
-        watches.saw_texts(entry, [bytes(text)[:MOST_BYTES] for text in flat.tolist()], tensor.shape.as_list())
+        flat = tf.array_of(tensor).reshape(-1)[:MAX_TEXTS]
+        watches.record_texts(
+            watched_entry, [bytes(text)[:MAX_TEXT_BYTES] for text in flat.tolist()], tensor.shape.as_list()
+        )
     else:
-        watches.saw(entry, tensor)
+        watches.measure(watched_entry, tensor)

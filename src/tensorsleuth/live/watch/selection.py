@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.recording.functions.function_def import Definition
-from tensorsleuth.recording.functions.probes import LookInGraph, Placed, Selection
+from tensorsleuth.recording.functions.probes import FunctionInstance, GraphModes, Selection
 from tensorsleuth.recording.observers import ObserverSelection
 
 
@@ -14,33 +14,33 @@ from tensorsleuth.recording.observers import ObserverSelection
 class WatchSelection(ObserverSelection):
     """The selection `base`, widened by watched tensors. The probe decides in which steps to measure."""
 
-    def look(self, op: str, dtype: int) -> Mode | None:
-        look = self.base.look(op, dtype)
+    def mode_for(self, op: str, dtype: int) -> Mode | None:
+        look = self.base.mode_for(op, dtype)
         return Mode.NO_TENSOR if look is None and self.observer.wants_eager(op, dtype) else look
 
-    def again(self) -> Selection:
-        return self.base.again()
+    def for_replay(self) -> Selection:
+        return self.base.for_replay()
 
-    def in_instance(self, placed: Placed) -> Selection:
-        base = self.base.in_instance(placed)
-        recorded = base.in_function(placed.definition)
+    def for_instance(self, function_instance: FunctionInstance) -> Selection:
+        base = self.base.for_instance(function_instance)
+        recorded = base.for_function(function_instance.definition)
         added: set[str] = set()
-        for tensor, source, dtype, subject in self.observer.subjects.of(placed):
+        for tensor, source, dtype, subject in self.observer.subjects.roles_in(function_instance):
             own = recorded(subject.type, dtype, source) is None
-            if self.observer.placed(placed.first + tensor, source, subject, dtype, own) and own:
+            if self.observer.placed(function_instance.first + tensor, source, subject, dtype, own) and own:
                 added.add(source)
-        return _InInstance(self.settings, base, added)
+        return _WatchesInInstance(self.settings, base, added)
 
 
 @dataclass(frozen=True)
-class _InInstance(Selection):
+class _WatchesInInstance(Selection):
     """The selection in a function at one call site."""
 
     base: Selection
     added: set[str] = field(default_factory=set)
 
-    def in_function(self, definition: Definition) -> LookInGraph:
-        recorded = self.base.in_function(definition)
+    def for_function(self, definition: Definition) -> GraphModes:
+        recorded = self.base.for_function(definition)
 
         def look(op: str, dtype: int, name: str) -> Mode | None:
             found = recorded(op, dtype, name)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from tensorsleuth.core.layout.rows import What
+from tensorsleuth.core.layout.rows import MeasureFlag
 from tensorsleuth.core.series import Series
-from tensorsleuth.live.watch.options import Wanted
+from tensorsleuth.live.watch.options import WatchRequest
 
-MOST = 4096  # native/src/observers/watches.h
+MAX_SERIES = 4096  # native/src/observers/watches.h
 
 
 @dataclass
-class Entry:
+class WatchedEntry:
     """A series, and who asks for it."""
 
     series: Series
-    asked: list[Wanted] = field(default_factory=list)
+    asked: list[WatchRequest] = field(default_factory=list)
 
     @property
     def every(self) -> int:
@@ -28,42 +28,42 @@ class Entry:
         return self.every > 0 and step >= 0 and step % self.every == 0
 
     @property
-    def what(self) -> What:
+    def what(self) -> MeasureFlag:
         """All that any of them asks for."""
-        what = What(0)
+        measure_flag = MeasureFlag(0)
         for wanted in self.asked:
-            what |= wanted.what
-        return what
+            measure_flag |= wanted.what
+        return measure_flag
 
 
-class Book:
+class WatchRegistry:
     """Finds, or makes, the series of a kind and a name."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[tuple[str, str], Entry] = {}
+        self._known: dict[tuple[str, str], WatchedEntry] = {}
 
     def find(
-        self, kind: str, name: str, asking: list[Wanted], file: str | None = None, line: int | None = None
-    ) -> tuple[Entry | None, bool]:
+        self, kind: str, name: str, asking: list[WatchRequest], file: str | None = None, line: int | None = None
+    ) -> tuple[WatchedEntry | None, bool]:
         """The series, asked for by these as well, and whether that changed it; None where there are too many."""
         with self._lock:
             entry = self._known.get((kind, name))
             if entry is None:
-                if len(self._known) + 1 >= MOST:
+                if len(self._known) + 1 >= MAX_SERIES:
                     return None, False
                 series = Series(len(self._known) + 1, kind, name, file, line)
-                entry = self._known[(kind, name)] = Entry(series)
+                entry = self._known[(kind, name)] = WatchedEntry(series)
             before = len(entry.asked)
             entry.asked += [wanted for wanted in asking if wanted not in entry.asked]
             return entry, len(entry.asked) > before
 
-    def drop(self, wanted: Wanted) -> None:
+    def drop(self, watch_request: WatchRequest) -> None:
         """Somebody does not ask any more."""
         for entry in self.entries():
-            if wanted in entry.asked:
-                entry.asked.remove(wanted)
+            if watch_request in entry.asked:
+                entry.asked.remove(watch_request)
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[WatchedEntry]:
         with self._lock:
             return list(self._known.values())

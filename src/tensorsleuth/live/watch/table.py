@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.core.ops.activations import RELUS, STEEPEST, slope
+from tensorsleuth.core.ops.activations import MAX_SLOPES, RELUS, relative_slope
 
 COLUMNS = ("name", "shape", "health", "mean", "std", "norm", "zero", "dead", "saturated")
-MOST = 48  # letters of a name in a terminal; of a longer one the end
+MAX_NAME_CHARS = 48  # letters of a name in a terminal; of a longer one the end
 
 
 @dataclass(frozen=True)
-class Line:
+class TensorStatsRow:
     """The statistics of one tensor."""
 
     name: str  # of the layer, or the variable
@@ -32,7 +32,7 @@ class Line:
     saturated: float | None  # how much of the slope of a tanh or sigmoid is lost; None of others
 
 
-def line_of(name: str, value: Any, activation: str | None = None) -> Line:
+def row_of(name: str, value: Any, activation: str | None = None) -> TensorStatsRow:
     """The line of a tensor."""
     values = np.asarray(value)
     numbers = values.astype(np.float64)
@@ -40,9 +40,11 @@ def line_of(name: str, value: Any, activation: str | None = None) -> Line:
     mean, std = (float(finite.mean()), float(finite.std())) if finite.size else (math.nan, math.nan)
     zero = float((numbers == 0).mean()) if numbers.size else math.nan
     norm = float(np.linalg.norm(finite))
-    saturated = 1.0 - float(slope(str(activation), mean, mean**2 + std**2)) if activation in STEEPEST else None
+    saturated = (
+        1.0 - float(relative_slope(str(activation), mean, mean**2 + std**2)) if activation in MAX_SLOPES else None
+    )
     dead = _dead(numbers) if activation in RELUS else None
-    return Line(name, values.shape, _health(numbers), mean, std, norm, zero, dead, saturated)
+    return TensorStatsRow(name, values.shape, _health(numbers), mean, std, norm, zero, dead, saturated)
 
 
 def _dead(numbers: Any) -> int | None:
@@ -55,12 +57,12 @@ def _health(numbers: Any) -> str:
     return ", ".join(bad) or "ok"
 
 
-class Table(Sequence[Line]):
+class TensorStatsTable(Sequence[TensorStatsRow]):
     """Lines, in the order of the model."""
 
-    def __init__(self, title: str, lines: Sequence[Line]) -> None:
+    def __init__(self, title: str, tensor_stats_rows: Sequence[TensorStatsRow]) -> None:
         self.title = title
-        self._lines = list(lines)
+        self._lines = list(tensor_stats_rows)
 
     def __getitem__(self, at: Any) -> Any:
         return self._lines[at]
@@ -68,7 +70,7 @@ class Table(Sequence[Line]):
     def __len__(self) -> int:
         return len(self._lines)
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[TensorStatsRow]:
         return iter(self._lines)
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -106,13 +108,17 @@ class Table(Sequence[Line]):
         return axes
 
 
-def _cells(line: Line) -> tuple[str, ...]:
-    shape = "×".join(map(str, line.shape)) or "scalar"
-    numbers = (f"{number:.3g}" for number in (line.mean, line.std, line.norm))
-    zero = "–" if math.isnan(line.zero) else f"{line.zero:.0%}"
-    dead = "–" if line.dead is None else f"{line.dead:,}"
-    saturated = "–" if line.saturated is None or math.isnan(line.saturated) else f"{line.saturated:.0%}"
-    return line.name, shape, line.health, *numbers, zero, dead, saturated
+def _cells(tensor_stats_row: TensorStatsRow) -> tuple[str, ...]:
+    shape = "×".join(map(str, tensor_stats_row.shape)) or "scalar"
+    numbers = (f"{number:.3g}" for number in (tensor_stats_row.mean, tensor_stats_row.std, tensor_stats_row.norm))
+    zero = "–" if math.isnan(tensor_stats_row.zero) else f"{tensor_stats_row.zero:.0%}"
+    dead = "–" if tensor_stats_row.dead is None else f"{tensor_stats_row.dead:,}"
+    saturated = (
+        "–"
+        if tensor_stats_row.saturated is None or math.isnan(tensor_stats_row.saturated)
+        else f"{tensor_stats_row.saturated:.0%}"
+    )
+    return tensor_stats_row.name, shape, tensor_stats_row.health, *numbers, zero, dead, saturated
 
 
 def _text_row(row: Sequence[str], widths: Sequence[int]) -> str:
@@ -121,10 +127,10 @@ def _text_row(row: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.ljust(w) if at < 3 else cell.rjust(w) for at, (cell, w) in enumerate(pairs)).rstrip()
 
 
-def _html_cells(line: Line) -> str:
-    bad = ' style="color: #c0392b"' if line.health != "ok" else ""
-    return "".join(f"<td{bad}>{html.escape(cell)}</td>" for cell in _cells(line))
+def _html_cells(tensor_stats_row: TensorStatsRow) -> str:
+    bad = ' style="color: #c0392b"' if tensor_stats_row.health != "ok" else ""
+    return "".join(f"<td{bad}>{html.escape(cell)}</td>" for cell in _cells(tensor_stats_row))
 
 
 def _shortened(name: str) -> str:
-    return name if len(name) <= MOST else f"…{name[1 - MOST :]}"
+    return name if len(name) <= MAX_NAME_CHARS else f"…{name[1 - MAX_NAME_CHARS :]}"

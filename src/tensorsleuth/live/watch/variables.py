@@ -19,7 +19,7 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 
-class Entry(Protocol):
+class DueSeries(Protocol):
     """The measures of a variable."""
 
     @property
@@ -29,16 +29,16 @@ class Entry(Protocol):
 
 
 @dataclass
-class Known:
+class WatchedVariable:
     """A variable that is watched."""
 
     handle: Callable[[], Any]  # a weak reference
     dtype: int
-    of_value: Entry | None
-    of_update: Entry | None
+    of_value: DueSeries | None
+    of_update: DueSeries | None
     before: Any = None  # its value when the step began
     after: Any = None  # its value when it was last looked at in this step
-    done: int = -1  # the last step that has ended for it
+    last_ended_step: int = -1  # the last step that has ended for it
 
     def is_due(self, step: int) -> bool:
         return any(entry.is_due(step) for entry in (self.of_value, self.of_update) if entry is not None)
@@ -48,22 +48,22 @@ class Known:
         handle = self.handle()
         try:
             return tf_variables.read_handle(handle, self.dtype) if handle is not None else None
-        except tf.Failures:  # not initialised yet
+        except tf.TensorFlowErrors:  # not initialised yet
             return None
 
 
-class Variables:
+class WatchedVariables:
     """The watched variables, by the numbers of their handles."""
 
     def __init__(self, native: loader.Native) -> None:
         self._native = native
-        self._known: dict[int, Known] = {}
+        self._known: dict[int, WatchedVariable] = {}
 
-    def add(self, handle: Any, dtype: int, of_value: Entry | None, of_update: Entry | None, step: int) -> None:
+    def add(self, handle: Any, dtype: int, of_value: DueSeries | None, of_update: DueSeries | None, step: int) -> None:
         """Watch one, from the step on that is under way; one that is watched already, for these series."""
         known = self._known.get(handle._id)
         if known is None or known.handle() is not handle:
-            known = self._known[handle._id] = Known(ref(handle), dtype, of_value, of_update)
+            known = self._known[handle._id] = WatchedVariable(ref(handle), dtype, of_value, of_update)
         known.of_value, known.of_update = of_value, of_update
         if known.before is None:
             self._begin(known, step)
@@ -72,7 +72,7 @@ class Variables:
         known = self._known.get(handle._id)
         return known is not None and known.handle() is handle
 
-    def begin(self, step: int) -> None:
+    def begin_step(self, step: int) -> None:
         """A step begins."""
         for uid, known in list(self._known.items()):
             if known.handle() is None:
@@ -80,30 +80,30 @@ class Variables:
             else:
                 self._begin(known, step)
 
-    def _begin(self, known: Known, step: int) -> None:
-        known.before = known.read() if known.is_due(step) else None
+    def _begin(self, watched_variable: WatchedVariable, step: int) -> None:
+        watched_variable.before = watched_variable.read() if watched_variable.is_due(step) else None
 
-    def trained(self, step: int) -> None:
+    def after_training(self, step: int) -> None:
         """Read the variables after the training function: the step usually ends here, and the program may be killed."""
         for known in list(self._known.values()):
-            after = known.read() if known.is_due(step) and known.done != step else None
+            after = known.read() if known.is_due(step) and known.last_ended_step != step else None
             if after is not None and not _same(after, known.after):
-                self._saw(known, after, step)
+                self._measure(known, after, step)
                 known.after = after  # held, so that who writes it later in the step writes elsewhere
 
-    def ended(self, step: int) -> None:
+    def end_step(self, step: int) -> None:
         """A step has ended, and its number still stands: look again at what was written since."""
-        self.trained(step)
+        self.after_training(step)
         for known in list(self._known.values()):
-            known.before, known.after, known.done = None, None, step
+            known.before, known.after, known.last_ended_step = None, None, step
 
-    def _saw(self, known: Known, after: Any, step: int) -> None:
-        entries = known.of_value, known.of_update
+    def _measure(self, watched_variable: WatchedVariable, after: Any, step: int) -> None:
+        entries = watched_variable.of_value, watched_variable.of_update
         numbers = [entry.series.number if entry is not None and entry.is_due(step) else 0 for entry in entries]
         view, array = tensor_view(after)
-        before, earlier = tensor_view(known.before) if known.before is not None else (None, None)
-        where = loader.Where(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
-        self._native.watch_variable(*numbers, view, before, where)
+        before, earlier = tensor_view(watched_variable.before) if watched_variable.before is not None else (None, None)
+        row_place = loader.RowPlace(self._native.latest_call(), 0, 0, 0, EventKind.EAGER)
+        self._native.watch_variable(*numbers, view, before, row_place)
         del array, earlier  # held their memory until here
 
 

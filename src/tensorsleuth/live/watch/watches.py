@@ -8,24 +8,24 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.core.dtypes import DTYPES, Kind
-from tensorsleuth.live.series_observer import SeriesObserver, saw_eager
+from tensorsleuth.core.dtypes import DTYPES, DTypeKind
+from tensorsleuth.live.series_observer import SeriesObserver, measure_eager
 from tensorsleuth.live.watch.event_files import EventFiles
-from tensorsleuth.live.watch.options import Wanted
+from tensorsleuth.live.watch.options import WatchRequest
 from tensorsleuth.live.watch.selection import WatchSelection
-from tensorsleuth.live.watch.series import MOST, Book, Entry
+from tensorsleuth.live.watch.series import MAX_SERIES, WatchedEntry, WatchRegistry
 from tensorsleuth.native import loader
 from tensorsleuth.recording.call_sites import caller_line
 from tensorsleuth.recording.functions.probes import Selection
 from tensorsleuth.recording.harmless import complain, harmless
 from tensorsleuth.recording.recorder import Recorder
-from tensorsleuth.recording.structure.selector import Subject
+from tensorsleuth.recording.structure.selector import TensorRole
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 from tensorsleuth.trace.storage.size_plan import WATCHED_CHUNK_ROWS, WATCHED_CHUNKS, WATCHED_VALUE_BYTES
 
-NOT_GUARDS = 1 << 31  # native/src/observers/watches.h
-_GIVEN = re.compile(r"__inference_(.+)_\d+")  # TensorFlow's name of a function -> the program's
-FILES = ("watched.bin", "watched_value_rows.bin", "watched_values.bin")
+NOT_FOR_GUARD = 1 << 31  # native/src/observers/watches.h
+_FUNCTION_NAME = re.compile(r"__inference_(.+)_\d+")  # TensorFlow's name of a function -> the program's
+WATCHED_FILES = ("watched.bin", "watched_value_rows.bin", "watched_values.bin")
 
 
 class Watches(SeriesObserver):
@@ -33,26 +33,26 @@ class Watches(SeriesObserver):
 
     def __init__(self) -> None:
         super().__init__()
-        self._all: list[Wanted] = []
-        self._book = Book()
+        self._all: list[WatchRequest] = []
+        self._book = WatchRegistry()
         self._announced: set[int] = set()  # series that the catalogue knows
         self._events: EventFiles | None = None
         self.logdir: Path | None = None  # where event files go, if not into the run
 
     # ---- which there are
 
-    def add(self, wanted: Wanted) -> None:
+    def add(self, watch_request: WatchRequest) -> None:
         with self._lock:
-            self._all.append(wanted)
+            self._all.append(watch_request)
             self._again()
 
-    def remove(self, wanted: Wanted) -> bool:
+    def remove(self, watch_request: WatchRequest) -> bool:
         """Take one away; True where nothing is watched any more."""
         with self._lock:
             harmless(self._end_step, self._trained_step())
-            if wanted in self._all:
-                self._all.remove(wanted)
-            self._book.drop(wanted)
+            if watch_request in self._all:
+                self._all.remove(watch_request)
+            self._book.drop(watch_request)
             for entry in self._book.entries():
                 self._plan(entry)
             return not any(entry.asked for entry in self._book.entries()) and not self._all
@@ -78,7 +78,7 @@ class Watches(SeriesObserver):
         self._events = EventFiles(recorder.folder, self._book, self.logdir)
 
     def _open(self, folder: Any, native: loader.Native) -> None:
-        paths = (str(folder / name).encode() for name in FILES)
+        paths = (str(folder / name).encode() for name in WATCHED_FILES)
         error = native.watch_open(*paths, WATCHED_CHUNK_ROWS, WATCHED_CHUNKS, WATCHED_VALUE_BYTES)
         if error:
             raise OSError(error, "cannot create the files for what is watched", str(folder))
@@ -107,54 +107,56 @@ class Watches(SeriesObserver):
 
     # ---- series
 
-    def series(self, kind: str, name: str, asking: list[Wanted], *place: Any) -> Entry | None:
+    def series(self, kind: str, name: str, asking: list[WatchRequest], *place: Any) -> WatchedEntry | None:
         """The series of a watched thing, known to all who need to know it."""
         entry, changed = self._book.find(kind, name, asking, *place)
         if entry is None:
-            complain(f"more than {MOST - 1:,} things are watched: others are left out. Watch for fewer names.")
+            complain(f"more than {MAX_SERIES - 1:,} things are watched: others are left out. Watch for fewer names.")
         elif changed or entry.series.number not in self._announced:
             self._announce(entry)
         return entry
 
-    def _announce(self, entry: Entry) -> None:
-        self._plan(entry)
-        series, recorder = entry.series, self.recorder
+    def _announce(self, watched_entry: WatchedEntry) -> None:
+        self._plan(watched_entry)
+        series, recorder = watched_entry.series, self.recorder
         if recorder is not None and series.number not in self._announced:
             self._announced.add(series.number)
             fields = {"id": series.number, "kind": series.kind, "name": series.name}
             recorder.catalog.series(fields | {"file": series.file, "line": series.line})
 
-    def _plan(self, entry: Entry) -> None:
+    def _plan(self, watched_entry: WatchedEntry) -> None:
         if self._native is not None:
-            self._native.watch_set(entry.series.number, entry.every, int(entry.what))
+            self._native.watch_set(watched_entry.series.number, watched_entry.every, int(watched_entry.what))
 
     # ---- tensors of functions, and of eager ops
 
-    def placed(self, tensor: int, source: str, subject: Subject, dtype: int, own: bool) -> bool:
+    def placed(self, tensor: int, source: str, tensor_role: TensorRole, dtype: int, own: bool) -> bool:
         """A tensor of a function gets this id; is it watched?"""
-        asking = [wanted for wanted in list(self._all) if wanted.tensor(subject, dtype)]
+        asking = [wanted for wanted in list(self._all) if wanted.wants_tensor(tensor_role, dtype)]
         if not asking:
             return False
-        entry = self.series(*_named(source, subject, asking), asking)
+        entry = self.series(*_series_of_tensor(source, tensor_role, asking), asking)
         if entry is not None and self._native is not None:
-            self._native.watch_on(tensor, entry.series.number | (NOT_GUARDS if own else 0))
+            self._native.watch_on(tensor, entry.series.number | (NOT_FOR_GUARD if own else 0))
         return entry is not None
 
     def wants_eager(self, op: str, dtype: int) -> bool:
         known = DTYPES.get(dtype)
-        number = known is not None and known.kind is not Kind.OTHER
-        return number and any(wanted.tensor(Subject(op, op), dtype) for wanted in list(self._all))
+        number = known is not None and known.kind is not DTypeKind.OTHER
+        return number and any(wanted.wants_tensor(TensorRole(op, op), dtype) for wanted in list(self._all))
 
     def placed_eager(self, op: str, first: int, outputs: int) -> None:
-        asking = [wanted for wanted in list(self._all) if any(one.wants(Subject(op, op)) for one in wanted.selectors)]
+        asking = [
+            wanted for wanted in list(self._all) if any(one.wants(TensorRole(op, op)) for one in wanted.selectors)
+        ]
         for output in range(outputs if asking else 0):
             entry = self.series("tensor", op if not output else f"{op}:{output}", asking, *caller_line())
             if entry is not None and self._native is not None:
                 self._native.watch_on(first + output, entry.series.number)
 
     def refused(self, function: str, why: str) -> None:
-        if any(wanted.inside for wanted in list(self._all)):
-            name = _GIVEN.sub(r"\1", function)
+        if any(wanted.is_about_functions for wanted in list(self._all)):
+            name = _FUNCTION_NAME.sub(r"\1", function)
             complain(f"watch cannot see inside {name} ({why}); its variables are still watched after each step.")
 
     # ---- variables, gradients
@@ -163,49 +165,51 @@ class Watches(SeriesObserver):
         known, recorder, dtype = self._variables, self.recorder, tf_variables.variable_dtype(handle)
         if known is None or recorder is None or dtype is None:
             return
-        of_value = self._asked("variable", name, [one for one in self._all if one.variable(name, trainable)])
-        of_update = self._asked("update", name, [one for one in self._all if one.update(name)])
-        if (of_value or of_update) and DTYPES[dtype].kind is not Kind.OTHER:
+        of_value = self._requested_series(
+            "variable", name, [one for one in self._all if one.wants_variable(name, trainable)]
+        )
+        of_update = self._requested_series("update", name, [one for one in self._all if one.wants_update(name)])
+        if (of_value or of_update) and DTYPES[dtype].kind is not DTypeKind.OTHER:
             known.add(handle, dtype, of_value, of_update, recorder.steps.number)
 
-    def _asked(self, kind: str, name: str, asking: list[Wanted]) -> Entry | None:
+    def _requested_series(self, kind: str, name: str, asking: list[WatchRequest]) -> WatchedEntry | None:
         return self.series(kind, name, asking) if asking else None
 
     def _saw_gradient(self, name: str, gradient: Any) -> None:
-        entry = self._asked("gradient", name, [one for one in list(self._all) if one.gradient(name)])
+        entry = self._requested_series("gradient", name, [one for one in list(self._all) if one.wants_gradient(name)])
         if entry is not None:
-            self.saw(entry, gradient)
+            self.measure(entry, gradient)
 
-    def saw(self, entry: Entry, tensor: Any) -> None:
+    def measure(self, watched_entry: WatchedEntry, tensor: Any) -> None:
         """Look at an eager tensor of numbers, if its turn has come."""
-        if self._native is not None and self._native.watch_due(entry.series.number):
-            saw_eager(self._native, self._native.watch_saw, entry.series.number, tensor)
+        if self._native is not None and self._native.watch_due(watched_entry.series.number):
+            measure_eager(self._native, self._native.watch_saw, watched_entry.series.number, tensor)
 
-    def saw_texts(self, entry: Entry, texts: list[bytes], shape: Sequence[int]) -> None:
+    def record_texts(self, watched_entry: WatchedEntry, texts: list[bytes], shape: Sequence[int]) -> None:
         """Record an eager tensor of strings."""
-        if self._native is not None and self._native.watch_due(entry.series.number):
+        if self._native is not None and self._native.watch_due(watched_entry.series.number):
             data = b"".join(len(text).to_bytes(4, "little") + text for text in texts)
             view = loader.TensorView(None, max(1, len(texts)), 0, 7, len(shape))
             view.dims[: min(len(shape), 8)] = shape[:8]
-            self._native.watch_text(entry.series.number, data, len(data), len(texts), view)
+            self._native.watch_text(watched_entry.series.number, data, len(data), len(texts), view)
 
     # ---- steps
 
     def _begin_step(self, step: int) -> None:
         if self._variables is not None:
-            self._variables.begin(step)
+            self._variables.begin_step(step)
 
     def _end_step(self, step: int) -> None:
         if self._variables is not None and step >= 0:
-            self._variables.ended(step)
+            self._variables.end_step(step)
         if self._events is not None and self._native is not None:
             self._events.write_soon(int(self._native.watch_rows()))
 
 
-def _named(source: str, subject: Subject, asking: list[Wanted]) -> tuple[str, str]:
+def _series_of_tensor(source: str, tensor_role: TensorRole, asking: list[WatchRequest]) -> tuple[str, str]:
     """The kind and the name of the series that a tensor of a function belongs to."""
-    if subject.is_gradient and any(one.gradient_tensor(subject) for one in asking):
-        whose = subject.gradient_of[0]
-        return "gradient", subject.name if subject.name in subject.gradient_of else whose
+    if tensor_role.is_gradient and any(one.wants_gradient_tensor(tensor_role) for one in asking):
+        whose = tensor_role.gradient_of[0]
+        return "gradient", tensor_role.name if tensor_role.name in tensor_role.gradient_of else whose
     number = source.rpartition(":")[2]
-    return "tensor", subject.name if number in ("0", source) else f"{subject.name}:{number}"
+    return "tensor", tensor_role.name if number in ("0", source) else f"{tensor_role.name}:{number}"

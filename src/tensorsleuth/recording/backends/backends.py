@@ -9,42 +9,44 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.native import loader
-from tensorsleuth.recording.backends.device_probes import OnDevice
+from tensorsleuth.recording.backends.device_probes import DeviceProber
 from tensorsleuth.recording.backends.device_sink import DeviceSink
-from tensorsleuth.recording.backends.python_hook import PlainHook
-from tensorsleuth.recording.backends.python_probes import Calls, PlainProber
-from tensorsleuth.recording.backends.python_sink import PlainSink
+from tensorsleuth.recording.backends.python_hook import PythonHook
+from tensorsleuth.recording.backends.python_probes import PythonProber, RunningCalls
+from tensorsleuth.recording.backends.python_sink import PythonSink
 from tensorsleuth.recording.backends.sink import NativeSink, Sink
 from tensorsleuth.recording.eager.callbacks import EagerCallbacks
-from tensorsleuth.recording.functions.optimizer_probes import AfterOptimizer
-from tensorsleuth.recording.functions.probes import InPlace, Prober
+from tensorsleuth.recording.functions.optimizer_probes import OptimizerProber
+from tensorsleuth.recording.functions.probes import InPlaceProber, Prober
 from tensorsleuth.recording.harmless import complain
-from tensorsleuth.recording.replay.replay_inputs import Keeper
+from tensorsleuth.recording.replay.replay_inputs import ReplayStore
 from tensorsleuth.recording.settings import Settings
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 from tensorsleuth.trace.storage.files import Folder
-from tensorsleuth.trace.storage.run_folder import SHARED
+from tensorsleuth.trace.storage.run_folder import SHARED_FOLDER
 from tensorsleuth.trace.storage.size_plan import TracePlan
 
-Entry = Callable[..., Any]
+EntryPoint = Callable[..., Any]
 _OPTIMISED = "the program as the graph optimiser would have changed it"
 
 
 @dataclass(frozen=True)
-class Means:
+class Backend:
     """The backend of a recording: its sink, probes and selection."""
 
     probe: str  # host, device or numpy
     kernel: str
     sink: Sink
     prober: Prober
-    hooks: Callable[[Sequence[Entry], EagerCallbacks], Sequence[Entry]]  # what stands in for the real entry points
-    keeper: Callable[[], Keeper] | None = None  # makes it, where there is the native library
-    optimizing: loader.Native | None = None  # the library, where it takes part in the graph optimiser
+    hooks: Callable[
+        [Sequence[EntryPoint], EagerCallbacks], Sequence[EntryPoint]
+    ]  # what stands in for the real entry points
+    make_store: Callable[[], ReplayStore] | None = None  # makes it, where there is the native library
+    optimizer_library: loader.Native | None = None  # the library, where it takes part in the graph optimiser
 
 
-class Chooser:
+class BackendChooser:
     """Finds the means that this machine has and the settings ask for."""
 
     def __init__(
@@ -56,63 +58,72 @@ class Chooser:
         self._plan = plan
         self._catalog = catalog
 
-    def choose(self) -> Means:
+    def choose(self) -> Backend:
         native = loader.load() if self._settings.probe != "numpy" else None
         if native is not None:
             wanted = self._settings.probe == "device"
             on_device = wanted or (self._settings.probe == "auto" and tf.has_accelerator())
             return self._on_device(native) if on_device else self._on_host(native)
         if self._settings.probe != "numpy":
-            complain(f"there is no native library here ({loader.why_not()}); recording from Python, which is slower.")
+            complain(
+                f"there is no native library here ({loader.load_error()}); recording from Python, which is slower."
+            )
         return self._from_python()
 
-    def _on_host(self, native: loader.Native) -> Means:
+    def _on_host(self, native: loader.Native) -> Backend:
         sink = NativeSink(native, self._folder, self._session, self._plan)
         prober, hooks = self._host_prober(native), self._native_hooks(native, False)
-        optimizing = native if isinstance(prober, AfterOptimizer) else None
-        return Means("host", _kernel(native), sink, prober, hooks, lambda: Keeper(native), optimizing)
+        optimizing = native if isinstance(prober, OptimizerProber) else None
+        return Backend("host", _kernel(native), sink, prober, hooks, lambda: ReplayStore(native), optimizing)
 
     def _host_prober(self, native: loader.Native) -> Prober:
         """After the graph optimiser where that can be, so that it does to the program what it always does."""
         why_not = tf.join_optimizer(str(loader.LIBRARY))
         if why_not is None:
             if isinstance(self._folder, Path):  # others of the run may send us functions
-                native.share_functions(os.fsencode(self._folder.parent / SHARED), self._session)
-            return AfterOptimizer(native, self._plan.buffers is not None)
+                native.share_functions(os.fsencode(self._folder.parent / SHARED_FOLDER), self._session)
+            return OptimizerProber(native, self._plan.buffers is not None)
         self._catalog.not_covered(_OPTIMISED, why_not)
-        return InPlace()
+        return InPlaceProber()
 
-    def _on_device(self, native: loader.Native) -> Means:
+    def _on_device(self, native: loader.Native) -> Backend:
         self._say_not_optimised()
         sink = DeviceSink(native, self._folder, self._session, self._plan)
-        prober = OnDevice(self._not_covered_once())
-        return Means("device", _kernel(native), sink, prober, self._native_hooks(native, True), lambda: Keeper(native))
+        prober = DeviceProber(self._not_covered_once())
+        return Backend(
+            "device", _kernel(native), sink, prober, self._native_hooks(native, True), lambda: ReplayStore(native)
+        )
 
-    def _from_python(self) -> Means:
+    def _from_python(self) -> Backend:
         self._say_not_optimised()
         if self._plan.samples is not None:
             self._catalog.not_covered("memory: how much is used, and where tensors lie", "it needs the native library")
-        sink = PlainSink(self._folder, self._plan)
-        calls = Calls(sink)
-        prober = PlainProber(calls, self._session, self._not_covered_once())
+        sink = PythonSink(self._folder, self._plan)
+        running_calls = RunningCalls(sink)
+        prober = PythonProber(running_calls, self._session, self._not_covered_once())
 
-        def hooks(real: Sequence[Entry], callbacks: EagerCallbacks) -> Sequence[Entry]:
-            return PlainHook(real, callbacks, calls).entry_points
+        def hooks(real: Sequence[EntryPoint], callbacks: EagerCallbacks) -> Sequence[EntryPoint]:
+            return PythonHook(real, callbacks, running_calls).entry_points
 
-        return Means("numpy", "NumPy", sink, prober, hooks)
+        return Backend("numpy", "NumPy", sink, prober, hooks)
 
     def _say_not_optimised(self) -> None:
         if tf.optimizer_is_on():
             self._catalog.not_covered(_OPTIMISED, "probes of this kind stand in the graph before it is optimised")
 
     def _native_hooks(self, native: loader.Native, slow_tensors: bool) -> Any:
-        def hooks(real: Sequence[Entry], callbacks: EagerCallbacks) -> Sequence[Entry]:
-            asked = callbacks.intern, callbacks.substitute, callbacks.call_function, callbacks.failed
+        def hooks(real: Sequence[EntryPoint], callbacks: EagerCallbacks) -> Sequence[EntryPoint]:
+            asked = callbacks.intern, callbacks.substitute, callbacks.call_function, callbacks.on_op_failed
             types = tf.EagerTensor, list, tuple
             names = tf.ops_with_functions(), callbacks.known_ops, tf.ops_that_write()
-            looking = callbacks.look_slowly, callbacks.feeds.strangers, callbacks.made_bad, callbacks.writes
-            given = (*real, *asked, *looking, callbacks.begins, callbacks.look_inside, *types, *names)
-            made: Sequence[Entry] = native.hooks(given, self._session, int(slow_tensors))
+            looking = (
+                callbacks.note_tensor,
+                callbacks.feeds.note_external_inputs,
+                callbacks.on_bad_output,
+                callbacks.on_variable_write,
+            )
+            given = (*real, *asked, *looking, callbacks.intern_before_run, callbacks.look_inside, *types, *names)
+            made: Sequence[EntryPoint] = native.hooks(given, self._session, int(slow_tensors))
             return made
 
         return hooks

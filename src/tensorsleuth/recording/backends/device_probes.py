@@ -14,10 +14,16 @@ from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.recording.backends.device_summary import summary_nodes
 from tensorsleuth.recording.functions.function_def import Definition
-from tensorsleuth.recording.functions.probes import InPlace, Probing, candidates, identify, keep
+from tensorsleuth.recording.functions.probes import (
+    InPlaceProber,
+    ProbeContext,
+    keep_alive,
+    probe_candidates,
+    set_probe_attributes,
+)
 from tensorsleuth.recording.tensorflow import internals as tf
 
-_WITH_EFFECTS = {
+_STATEFUL_FORMS = {
     "PartitionedCall": "StatefulPartitionedCall",
     "StatelessIf": "If",
     "StatelessCase": "Case",
@@ -25,24 +31,26 @@ _WITH_EFFECTS = {
 }
 
 
-class OnDevice(InPlace):
+class DeviceProber(InPlaceProber):
     """Puts summaries into the copies of functions."""
 
     def __init__(self, not_covered: Callable[[str, str], None]) -> None:
         self._not_covered = not_covered
 
-    def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
+    def add_probes(
+        self, definition: Definition, copy: Any, probe_context: ProbeContext, arguments: bool, called: set[int]
+    ) -> None:
         live = live_tensors(copy)
         _keep_effects(definition, copy, live)
-        look_at = probing.selection.in_function(definition)
-        for tensor, source, op, dtype, device in candidates(definition, arguments, called):
+        look_at = probe_context.selection.for_function(definition)
+        for tensor, source, op, dtype, device in probe_candidates(definition, arguments, called):
             look = look_at(op, dtype, source)
             if look is None or source not in live:
                 continue
-            nodes = _summary(source, tensor, dtype, device, look, probing)
+            nodes = _summary(source, tensor, dtype, device, look, probe_context)
             copy.node_def.extend(nodes)
             if nodes:
-                keep(copy, nodes[-1].name)
+                keep_alive(copy, nodes[-1].name)
             self._say_what_is_missing(dtype, look, bool(nodes))
 
     def _say_what_is_missing(self, dtype: int, look: Mode, looked: bool) -> None:
@@ -76,20 +84,20 @@ def _keep_effects(definition: Definition, copy: Any, live: set[str]) -> None:
     for node, original in zip(copy.node_def, definition.proto.node_def, strict=True):
         if node.name not in names:
             node.CopyFrom(original)
-        elif node.op in _WITH_EFFECTS and node != original:
-            node.op = _WITH_EFFECTS[node.op]
-            keep(copy, node.name)
+        elif node.op in _STATEFUL_FORMS and node != original:
+            node.op = _STATEFUL_FORMS[node.op]
+            keep_alive(copy, node.name)
 
 
 def _node_of(text: str) -> str:
     return text.lstrip("^").split(":")[0]
 
 
-def _summary(source: str, tensor: int, dtype: int, device: str, look: Mode, probing: Probing) -> list[Any]:
+def _summary(source: str, tensor: int, dtype: int, device: str, look: Mode, probe_context: ProbeContext) -> list[Any]:
     name = f"sleuth/{tensor}"
     nodes, inputs = summary_nodes(name, source, dtype, device, look)
     if not nodes:
         return []
     node = tf.NodeDef(name=name, op="SleuthSummary", input=inputs)
-    identify(node, tensor, dtype, look, probing)
+    set_probe_attributes(node, tensor, dtype, look, probe_context)
     return [*nodes, node]

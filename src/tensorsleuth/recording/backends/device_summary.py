@@ -18,36 +18,36 @@ from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.recording.tensorflow import internals
 
-COVERED = frozenset(("float16", "bfloat16", "float32", "float64"))  # what DebugNumericSummaryV2 takes
-OUTPUTS = (tf.float64, tf.float64, tf.int64)
-COUNTS = 11  # id, device, dtype, rank, elements, -inf, +inf, NaN, negative, zero, positive
-MOMENTS = 5
+SUMMARIZED_DTYPES = frozenset(("float16", "bfloat16", "float32", "float64"))  # what DebugNumericSummaryV2 takes
+SUMMARY_DTYPES = (tf.float64, tf.float64, tf.int64)
+COUNTS_LENGTH = 11  # id, device, dtype, rank, elements, -inf, +inf, NaN, negative, zero, positive
+MOMENTS_LENGTH = 5
 _FULL_HEALTH = 4  # as TensorDebugMode numbers it
 
 
-def covers(dtype: int, look: int) -> bool:
+def can_summarize(dtype: int, look: int) -> bool:
     """Can tensors of that dtype be summed up where they live; those that are not looked into always can."""
-    return look < Mode.CURT_HEALTH or dtype_of(dtype).name in COVERED
+    return look < Mode.CURT_HEALTH or dtype_of(dtype).name in SUMMARIZED_DTYPES
 
 
 def summary_nodes(name: str, source: str, dtype: int, device: str, look: int) -> tuple[list[Any], list[str]]:
     """The nodes that sum up `source`, and SleuthSummary's inputs; none where the dtype is not covered."""
-    if not covers(dtype, look):
+    if not can_summarize(dtype, look):
         return [], []
     node = internals.NodeDef(name=f"{name}/summary", op="PartitionedCall", input=[source], device=device)
     node.attr["f"].func.name = summary_function(dtype, look)
     node.attr["Tin"].list.type.append(dtype)
-    node.attr["Tout"].list.type.extend(output.as_datatype_enum for output in OUTPUTS)
-    return [node], [f"{node.name}:output:{index}" for index in range(len(OUTPUTS))]
+    node.attr["Tout"].list.type.extend(output.as_datatype_enum for output in SUMMARY_DTYPES)
+    return [node], [f"{node.name}:output:{index}" for index in range(len(SUMMARY_DTYPES))]
 
 
 def summary_function(dtype: int, look: int) -> str:
     """The name of the function that sums up tensors of that dtype as closely as `look` asks."""
-    return str(_traced(dtype, look).function_def.signature.name)
+    return str(_traced_summary(dtype, look).function_def.signature.name)
 
 
 @cache  # and so kept: TensorFlow drops a function with its Python object
-def _traced(dtype: int, look: int) -> Any:
+def _traced_summary(dtype: int, look: int) -> Any:
     with tf.init_scope(), tf.device(None):
         function = tf.function(_summary(look), autograph=False)
         return function.get_concrete_function(tf.TensorSpec(None, tf.as_dtype(dtype)))
@@ -57,7 +57,7 @@ def _summary(look: int) -> Callable[[Any], Any]:
     def sleuth_summary(tensor: Any) -> Any:
         shape = tf.shape(tensor, tf.int64)
         if look < Mode.CURT_HEALTH:
-            return tf.zeros(COUNTS, tf.float64), tf.zeros(MOMENTS, tf.float64), shape
+            return tf.zeros(COUNTS_LENGTH, tf.float64), tf.zeros(MOMENTS_LENGTH, tf.float64), shape
         counts = tf.raw_ops.DebugNumericSummaryV2(
             input=tensor, tensor_id=0, tensor_debug_mode=_FULL_HEALTH, output_dtype=tf.float64
         )

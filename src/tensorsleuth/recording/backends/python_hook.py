@@ -12,30 +12,30 @@ from types import FrameType
 from typing import Any
 
 from tensorsleuth.core.layout.rows import NO_UID, CallKind
-from tensorsleuth.recording.backends.python_probes import Calls
+from tensorsleuth.recording.backends.python_probes import RunningCalls
 from tensorsleuth.recording.eager.callbacks import FIRST_INPUT, EagerCallbacks
-from tensorsleuth.recording.eager.op_sites import DTYPES, Place
+from tensorsleuth.recording.eager.op_sites import DTYPE_COUNT, OpSite
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow.patches import disguise
 
 MAX_UIDS = 4096
-Entry = Callable[..., Any]
+EntryPoint = Callable[..., Any]
 
 
-class _Busy(threading.local):
+class _InOwnCode(threading.local):
     """Our own code is running in this thread: what it runs is not the program's."""
 
     on = False
 
 
-def _disguised(entry: Entry) -> Entry:
+def _disguised(entry_point: EntryPoint) -> EntryPoint:
     """The user's traceback shows the frames that the bare program would have had, not ours."""
 
     def enter(*args: Any) -> Any:
         try:
-            return entry(*args)
+            return entry_point(*args)
         except BaseException as error:
             raise error.with_traceback(None)  # noqa: B904 (it is the same one)
 
@@ -43,15 +43,15 @@ def _disguised(entry: Entry) -> Entry:
     return enter
 
 
-class PlainHook:
+class PythonHook:
     """The three entry points, and what they need to know."""
 
-    def __init__(self, real: Sequence[Entry], callbacks: EagerCallbacks, calls: Calls) -> None:
+    def __init__(self, real: Sequence[EntryPoint], callbacks: EagerCallbacks, running_calls: RunningCalls) -> None:
         self._real_fast_path = real[0]
         self._callbacks = callbacks
-        self._calls, self._sink = calls, calls.sink
-        self._busy = _Busy()
-        self._places: dict[int, Place] = {}
+        self._calls, self._sink = running_calls, running_calls.sink
+        self._busy = _InOwnCode()
+        self._places: dict[int, OpSite] = {}
         self._has_handle: dict[type, bool] = {}
         self._sink.forget_places = self._places.clear
         execute, cancelable = (functools.partial(self._execute, entry) for entry in real[1:])
@@ -62,11 +62,11 @@ class PlainHook:
             return self._real_fast_path(*args)
         given = args
         if args[1] in tf.ops_with_functions():
-            with self._ourselves():
+            with self._in_own_code():
                 given = harmless(self._callbacks.substitute, *args) or args
         return self._run_and_note(self._real_fast_path, args[1], given, given[FIRST_INPUT:])
 
-    def _execute(self, real: Entry, *args: Any) -> Any:
+    def _execute(self, real: EntryPoint, *args: Any) -> Any:
         """(handle, device, op, inputs, attributes, …): ops that need a conversion first, and all functions."""
         if self._passive() or len(args) < 4:
             return real(*args)
@@ -81,32 +81,34 @@ class PlainHook:
     def _passive(self) -> bool:
         return self._busy.on or not self._sink.recording
 
-    def _run_function(self, real: Entry, name: str, handle: Any, device: Any, ran: str, inputs: Any, *rest: Any) -> Any:
+    def _run_function(
+        self, real: EntryPoint, name: str, handle: Any, device: Any, ran: str, inputs: Any, *rest: Any
+    ) -> Any:
         if ran == name:
             return real(handle, device, ran, inputs, *rest)
         with self._calls.running(name, int(inputs[-1])):  # a watched copy: the number of the call comes last
             return real(handle, device, ran, inputs, *rest)
 
-    def _run_and_note(self, real: Entry, op: str | bytes, args: Sequence[Any], inputs: Sequence[Any]) -> Any:
+    def _run_and_note(self, real: EntryPoint, op: str | bytes, args: Sequence[Any], inputs: Sequence[Any]) -> Any:
         if self._sink.suspicious and op in tf.ops_that_write():
-            with self._ourselves():
-                self._callbacks.writes(op, inputs)
+            with self._in_own_code():
+                self._callbacks.on_variable_write(op, inputs)
         began = time.monotonic_ns()
         try:
             result = real(*args)
-        except tf.Failures as error:
-            with self._ourselves():
-                self._callbacks.failed(op, inputs, type(error), error)
+        except tf.TensorFlowErrors as error:
+            with self._in_own_code():
+                self._callbacks.on_op_failed(op, inputs, type(error), error)
             raise
-        with self._ourselves():
+        with self._in_own_code():
             bad_call = harmless(self._note, op, args, inputs, result, began)
             stop = self._sink.bench is not None and self._sink.bench.take_stop()
             if bad_call or stop:
-                self._callbacks.made_bad(op, inputs, bad_call or 0, result)
+                self._callbacks.on_bad_output(op, inputs, bad_call or 0, result)
         return result
 
     @contextlib.contextmanager
-    def _ourselves(self) -> Iterator[None]:
+    def _in_own_code(self) -> Iterator[None]:
         self._busy.on = True
         try:
             yield
@@ -118,18 +120,18 @@ class PlainHook:
         duration = time.monotonic_ns() - began
         outputs = result if type(result) is list else [result] if type(result) is tf.EagerTensor else []
         place = self._place(op, len(outputs))
-        self._callbacks.note_texts(tf.text(op), args, place[0])
+        self._callbacks.note_texts(tf.as_text(op), args, place[0])
         given = inputs[: place[5]]
         call = self._sink.next_call()
         tensors = [(at, tensor) for at, tensor in enumerate(outputs) if type(tensor) is tf.EagerTensor]
         bad = [self._note_output(tensor, place, at, call) for at, tensor in tensors]
-        uids = self._callbacks.feeds.strangers(place[0], given) if any(bad) else list(self._uids(given))
+        uids = self._callbacks.feeds.note_external_inputs(place[0], given) if any(bad) else list(self._uids(given))
         self._sink.call(CallKind.OP, call, place[0], began, duration, uids)
         if uids:
-            self._sink.took(place[3], uids[0], place[0])
+            self._sink.set_taker(place[3], uids[0], place[0])
         return call if any(bad) else 0
 
-    def _place(self, op: str | bytes, outputs: int) -> Place:
+    def _place(self, op: str | bytes, outputs: int) -> OpSite:
         """The stack is named by the addresses of its code; the callback keeps that alive."""
         stack: list[int] = []
         frame: FrameType | None = sys._getframe(4)
@@ -142,13 +144,13 @@ class PlainHook:
             place = self._places[key] = self._callbacks.intern(op, outputs, self._sink.forward)
         return place
 
-    def _note_output(self, tensor: Any, place: Place, index: int, call: int) -> bool:
+    def _note_output(self, tensor: Any, op_site: OpSite, index: int, call: int) -> bool:
         """Note a tensor; is it bad?"""
-        op, first, outputs, _, looks, _ = place
+        op, first, outputs, _, looks, _ = op_site
         uid, dtype = tensor._id, tensor._datatype_enum()
-        self._sink.made(uid, op)
-        look = looks[dtype] if dtype < DTYPES else DO_NOT_LOOK
-        return look != DO_NOT_LOOK and self._sink.look(tensor, first + min(index, outputs - 1), call, uid, look)
+        self._sink.set_maker(uid, op)
+        look = looks[dtype] if dtype < DTYPE_COUNT else DO_NOT_LOOK
+        return look != DO_NOT_LOOK and self._sink.note_tensor(tensor, first + min(index, outputs - 1), call, uid, look)
 
     def _uids(self, inputs: Sequence[Any]) -> Iterator[int]:
         """The tensors that go in: by themselves, in a list, or as the handle of a variable; NO_UID for other values."""

@@ -22,21 +22,27 @@ import numpy as np
 
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.layout.rows import CallKind, EventKind
-from tensorsleuth.recording.backends.python_sink import PlainSink
+from tensorsleuth.recording.backends.python_sink import PythonSink
 from tensorsleuth.recording.functions.function_def import Definition
-from tensorsleuth.recording.functions.probes import InPlace, Probing, candidates, redirect, used_tensors
+from tensorsleuth.recording.functions.probes import (
+    InPlaceProber,
+    ProbeContext,
+    probe_candidates,
+    redirect,
+    used_tensors,
+)
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.tensorflow import internals as tf
 
-UNJOINED = 0
+NO_CALL = 0
 # TensorFlow hands them to Python as plain integers, and does not take those back.
-NOT_COVERED = frozenset(("qint8", "quint8", "qint16", "quint16", "qint32"))
+UNSUPPORTED_DTYPES = frozenset(("qint8", "quint8", "qint16", "quint16", "qint32"))
 
 
-class Calls:
+class RunningCalls:
     """The function calls that are under way, by the name of the function."""
 
-    def __init__(self, sink: PlainSink) -> None:
+    def __init__(self, sink: PythonSink) -> None:
         self.sink = sink
         self._lock = threading.Lock()
         self._under_way: dict[str, list[int]] = {}
@@ -56,18 +62,18 @@ class Calls:
             with self._lock:
                 self._under_way[function].remove(call)
 
-    def of(self, function: str | None) -> int:
+    def only_call(self, function: str | None) -> int:
         """The one call of the function that is under way, else UNJOINED."""
         under_way = self._under_way.get(function, ()) if function is not None else ()
-        return under_way[0] if len(under_way) == 1 else UNJOINED
+        return under_way[0] if len(under_way) == 1 else NO_CALL
 
 
-class _Probe:
+class _PythonProbe:
     """The Python function of a probe node. It lives as long as the process, as a dataset may call it late."""
 
     __slots__ = ("__weakref__", "_dtype", "_function", "_look", "_session", "_tensor")
-    recordings: ClassVar[WeakValueDictionary[int, Calls]] = WeakValueDictionary()  # by session
-    alive: ClassVar[list[_Probe]] = []
+    recordings: ClassVar[WeakValueDictionary[int, RunningCalls]] = WeakValueDictionary()  # by session
+    alive: ClassVar[list[_PythonProbe]] = []
 
     def __init__(self, session: int, function: str | None, tensor: int, dtype: int, look: int) -> None:
         self._session, self._function = session, function
@@ -84,46 +90,50 @@ class _Probe:
                 raise ArithmeticError("tensorsleuth: a value that is not finite")
         return value
 
-    def _note(self, calls: Calls, array: Any) -> bool:
-        where = self._tensor, calls.of(self._function), 0, 0
-        return calls.sink.note(array, self._dtype, self._look, where, EventKind.GRAPH)
+    def _note(self, running_calls: RunningCalls, array: Any) -> bool:
+        where = self._tensor, running_calls.only_call(self._function), 0, 0
+        return running_calls.sink.note(array, self._dtype, self._look, where, EventKind.GRAPH)
 
 
-class PlainProber(InPlace):
+class PythonProber(InPlaceProber):
     """Puts Python probes into the copies of functions."""
 
-    def __init__(self, calls: Calls, session: int, not_covered: Callable[[str, str], None]) -> None:
-        _Probe.recordings[session] = self._calls = calls
+    def __init__(self, running_calls: RunningCalls, session: int, not_covered: Callable[[str, str], None]) -> None:
+        _PythonProbe.recordings[session] = self._calls = running_calls
         self._session = session
         self._not_covered = not_covered
 
-    def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
+    def add_probes(
+        self, definition: Definition, copy: Any, probe_context: ProbeContext, arguments: bool, called: set[int]
+    ) -> None:
         used = used_tensors(copy)
         nodes: dict[str, Any] = {}
-        look_at = probing.selection.in_function(definition)
-        for tensor, source, op, dtype, _ in candidates(definition, arguments, called):
+        look_at = probe_context.selection.for_function(definition)
+        for tensor, source, op, dtype, _ in probe_candidates(definition, arguments, called):
             look = look_at(op, dtype, source)
             if look is not None and source in used and self._covers(dtype):
-                probe = _Probe(self._session, probing.root, probing.first + tensor, dtype, int(look))
-                nodes[source] = _node(f"sleuth/{tensor}", source, dtype, probe)
+                python_probe = _PythonProbe(
+                    self._session, probe_context.root, probe_context.first + tensor, dtype, int(look)
+                )
+                nodes[source] = _node(f"sleuth/{tensor}", source, dtype, python_probe)
         redirect(copy, {source: f"{node.name}:output:0" for source, node in nodes.items()})
         copy.node_def.extend(nodes.values())
 
     def _covers(self, dtype: int) -> bool:
         name = dtype_of(dtype).name
-        if name in NOT_COVERED:
+        if name in UNSUPPORTED_DTYPES:
             self._not_covered(f"{name} tensors inside functions", "they do not come back from Python as they went in")
-        return name not in NOT_COVERED
+        return name not in UNSUPPORTED_DTYPES
 
     def join(self, copy: Any, session: int) -> None:
         pass  # `Calls` knows
 
 
-def _node(name: str, source: str, dtype: int, probe: _Probe) -> Any:
+def _node(name: str, source: str, dtype: int, python_probe: _PythonProbe) -> Any:
     """The node runs on the host whatever device the tensor is on, hence no device."""
-    _Probe.alive.append(probe)
+    _PythonProbe.alive.append(python_probe)
     node = tf.NodeDef(name=name, op="PyFuncStateless", input=[source])
-    node.attr["token"].s = tf.register_python(probe)
+    node.attr["token"].s = tf.register_python(python_probe)
     node.attr["Tin"].list.type.append(dtype)
     node.attr["Tout"].list.type.append(dtype)
     return node

@@ -14,21 +14,21 @@ import numpy as np
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.layout.rows import CALL, EVENT, CallKind, EventFlag, EventKind
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.native.numpy_health import Health, look
+from tensorsleuth.native.numpy_health import TensorHealth, measure_health
 from tensorsleuth.recording.harmless import complain
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.files import Folder
-from tensorsleuth.trace.storage.ring_writer import Fill, RingWriter
+from tensorsleuth.trace.storage.ring_writer import RingWriter, RowMaker
 from tensorsleuth.trace.storage.shape_writer import ShapeWriter
 from tensorsleuth.trace.storage.size_plan import TracePlan
 from tensorsleuth.trace.storage.value_writer import ValueWriter
 
-SEEN = 1 << 16
-INPUTS = CALL["inputs"].shape[0]
-MOST = 0xFFFF_FFFF  # that a count of a row can hold
+MAX_REMEMBERED = 1 << 16
+INPUTS_PER_ROW = CALL["inputs"].shape[0]
+MAX_COUNT = 0xFFFF_FFFF  # that a count of a row can hold
 
 
-class _Thread(threading.local):
+class _ThreadState(threading.local):
     """The state of the running thread."""
 
     _numbers = itertools.count(1)
@@ -39,7 +39,7 @@ class _Thread(threading.local):
         self.scope = 0  # the name scope that Python is in
 
 
-class PlainSink:
+class PythonSink:
     """Takes calls and tensors; any thread may call."""
 
     def __init__(self, folder: Folder, plan: TracePlan) -> None:
@@ -51,12 +51,12 @@ class PlainSink:
         self._numbers = itertools.count(1)
         self._made: dict[int, tuple[int, int]] = {}  # which op made a tensor, or took it first: bounded, for gradients
         self._took: dict[int, tuple[int, int]] = {}
-        self._thread = _Thread()
+        self._thread = _ThreadState()
         self._step = -1
         self.latest_call = 0
         self._bad_rows = 0
         self._level = 0  # of the guard: off, on, strict
-        self._bad: deque[tuple[int, int, bool]] = deque(maxlen=SEEN)  # what graphs computed that was bad
+        self._bad: deque[tuple[int, int, bool]] = deque(maxlen=MAX_REMEMBERED)  # what graphs computed that was bad
         self.suspicious = False  # the guard knows of bad tensors: ask it before a variable is written
         self.recording = True
         self.native = None
@@ -71,11 +71,11 @@ class PlainSink:
         self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int], tf_step: int = 0
     ) -> None:
         row = began, call, self._step, op, self._thread.number
-        for at in range(0, max(len(uids), 1), INPUTS):
-            part = uids[at : at + INPUTS]
-            inputs = (*part, *[0] * (INPUTS - len(part)))
+        for at in range(0, max(len(uids), 1), INPUTS_PER_ROW):
+            part = uids[at : at + INPUTS_PER_ROW]
+            inputs = (*part, *[0] * (INPUTS_PER_ROW - len(part)))
             whole = (*row, len(part), CallKind.MORE_INPUTS if at else kind, duration, tf_step, inputs)
-            self._calls.append(_always(whole))
+            self._calls.append(_constant_fill(whole))
 
     def begin_call(self, op: int, call: int, began: int) -> None:
         """Do nothing: only native code records calls that are under way."""
@@ -83,13 +83,13 @@ class PlainSink:
     def end_call(self, call: int) -> None:
         pass
 
-    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
+    def note_tensor(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
         """Note a tensor that an eager op made; is it bad?"""
         array = tf.array_of(tensor) if look else None
-        where = number, call, uid & MOST, uid >> 32 & MOST
+        where = number, call, uid & MAX_COUNT, uid >> 32 & MAX_COUNT
         return self.note(array, tensor._datatype_enum(), look, where, EventKind.EAGER)
 
-    def born(self, tensor: Any, number: int, call: int) -> None:
+    def note_buffer(self, tensor: Any, number: int, call: int) -> None:
         """Do nothing: only the native library records where tensors lie."""
 
     def note(self, array: Any, dtype: int, mode: int, where: tuple[int, int, int, int], kind: EventKind) -> bool:
@@ -98,7 +98,7 @@ class PlainSink:
             mode = Mode.FULL_HEALTH  # the guard asks for it, and it costs no more here
         if self.bench is not None and array is not None:
             mode = self.bench.closer(mode, where[0])
-        health = Health(0) if array is None else look(array, dtype, mode)
+        health = TensorHealth(0) if array is None else measure_health(array, dtype, mode)
         shape = 0 if array is None or not mode else self._shapes.number(array.shape)
         flags = flags_of(mode, health)
         tensor, step, iteration, frame = where
@@ -106,7 +106,7 @@ class PlainSink:
 
         def fill(number: int) -> tuple[Any, ...]:
             kept = self._keep(number, array, dtype, mode)
-            return time.monotonic_ns(), *head, flags | kept | saturation_of(health), *_measured(health)
+            return time.monotonic_ns(), *head, flags | kept | saturation_of(health), *_measurements(health)
 
         number = self._events.append(fill)
         bad = bool(flags & EventFlag.BAD)
@@ -130,21 +130,21 @@ class PlainSink:
         if self._values is not None:
             self._values.freeze_soon()
 
-    def made(self, uid: int, op: int) -> None:
-        self._made[uid % SEEN] = uid, op
+    def set_maker(self, uid: int, op: int) -> None:
+        self._made[uid % MAX_REMEMBERED] = uid, op
 
     def maker(self, uid: int) -> int:
-        key, op = self._made.get(uid % SEEN, (0, 0))
+        key, op = self._made.get(uid % MAX_REMEMBERED, (0, 0))
         return op if key == uid else 0
 
-    def took(self, kind: int, uid: int, op: int) -> None:
+    def set_taker(self, kind: int, uid: int, op: int) -> None:
         """An op of that type took the tensor as its first input."""
         key = hash((kind, uid))
-        self._took[key % SEEN] = key, op
+        self._took[key % MAX_REMEMBERED] = key, op
 
     def taker(self, kind: int, uid: int) -> int:
         wanted = hash((kind, uid))
-        key, op = self._took.get(wanted % SEEN, (0, 0))
+        key, op = self._took.get(wanted % MAX_REMEMBERED, (0, 0))
         return op if key == wanted else 0
 
     @property
@@ -217,12 +217,12 @@ class PlainSink:
                 file.abandon()
 
 
-def flags_of(mode: int, health: Health) -> EventFlag:
+def flags_of(mode: int, tensor_health: TensorHealth) -> EventFlag:
     """Return the event flags that a mode fills in, as native/src/recording.cc does."""
     if mode < Mode.CURT_HEALTH:
         return EventFlag(0)
     flags = EventFlag.LOOKED
-    if health.first_bad != Health(0).first_bad:
+    if tensor_health.first_bad != TensorHealth(0).first_bad:
         flags |= EventFlag.BAD
     if mode >= Mode.CONCISE_HEALTH:
         flags |= EventFlag.COUNTED
@@ -231,16 +231,16 @@ def flags_of(mode: int, health: Health) -> EventFlag:
     return flags | EventFlag.MOMENTS if mode >= Mode.FULL_NUMERICS else flags
 
 
-def saturation_of(health: Health) -> EventFlag:
-    return EventFlag.SATURATED if max(health[1:7]) > MOST else EventFlag(0)
+def saturation_of(tensor_health: TensorHealth) -> EventFlag:
+    return EventFlag.SATURATED if max(tensor_health[1:7]) > MAX_COUNT else EventFlag(0)
 
 
-def _measured(health: Health) -> tuple[Any, ...]:
+def _measurements(tensor_health: TensorHealth) -> tuple[Any, ...]:
     """The rest of a row: counts, range, moments, the first bad value."""
-    return (*(min(count, MOST) for count in health[1:7]), *health[7:])
+    return (*(min(count, MAX_COUNT) for count in tensor_health[1:7]), *tensor_health[7:])
 
 
-def _always(row: tuple[Any, ...]) -> Fill:
+def _constant_fill(row: tuple[Any, ...]) -> RowMaker:
     return lambda _: row
 
 

@@ -13,14 +13,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from tensorsleuth.core.layout.rows import CallKind, EventKind
-from tensorsleuth.core.layout.thread_slots import THREADS
+from tensorsleuth.core.layout.thread_slots import THREADS_FILE
 from tensorsleuth.native import loader
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.files import Folder
 from tensorsleuth.trace.storage.size_plan import TracePlan
 
-FETCHED = 1 << 62  # beyond the step ids that TensorFlow gives out
-MOST_BAD = 65_536  # tensors of one call that were bad
+FIRST_FETCH_STEP = 1 << 62  # beyond the step ids that TensorFlow gives out
+MAX_BAD_TENSORS = 65_536  # tensors of one call that were bad
 
 
 class Sink(Protocol):
@@ -33,9 +33,9 @@ class Sink(Protocol):
     def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None: ...
     def begin_call(self, op: int, call: int, began: int) -> None: ...
     def end_call(self, call: int) -> None: ...
-    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool: ...
-    def born(self, tensor: Any, number: int, call: int) -> None: ...
-    def made(self, uid: int, op: int) -> None: ...
+    def note_tensor(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool: ...
+    def note_buffer(self, tensor: Any, number: int, call: int) -> None: ...
+    def set_maker(self, uid: int, op: int) -> None: ...
     def maker(self, uid: int) -> int: ...
     def taker(self, kind: int, uid: int) -> int: ...
     def set_forward(self, op: int) -> None: ...
@@ -64,13 +64,13 @@ class NativeSink:
         error = error or native.open(_native_plan(folder, session, plan))
         if error:
             raise OSError(error, "cannot create the trace's files", str(folder))
-        self._bad = (ctypes.c_uint32 * (2 * MOST_BAD))()
+        self._bad = (ctypes.c_uint32 * (2 * MAX_BAD_TENSORS))()
         self._taking = threading.Lock()
         self.set_suspicious = native.set_suspicious
         self.next_call = native.next_call
         self.end_call = native.end_call
         self.forget_places = native.forget_places
-        self.made = native.made
+        self.set_maker = native.made
         self.maker = native.maker
         self.taker = native.taker
         self.set_forward = native.set_forward
@@ -98,7 +98,7 @@ class NativeSink:
         self._native.name_devices("\n".join(devices).encode())
 
     def call(self, kind: CallKind, call: int, op: int, began: int, duration: int, uids: Sequence[int]) -> None:
-        row = loader.Call(time=began, call=call, step=self._step, op=op, kind=kind, duration=duration)
+        row = loader.CallRow(time=began, call=call, step=self._step, op=op, kind=kind, duration=duration)
         for at in range(0, max(len(uids), 1), 6):
             part = uids[at : at + 6]
             row.inputs_count = len(part)
@@ -110,26 +110,26 @@ class NativeSink:
         """Say that a function runs on this thread, until `end_call`."""
         self._native.begin_call(op, call, self._step, began)
 
-    def look(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
+    def note_tensor(self, tensor: Any, number: int, call: int, uid: int, look: int) -> bool:
         """Note an eager tensor; True where it is bad."""
         view, array = tensor_view(tensor) if look else (loader.TensorView(dtype=tensor._datatype_enum()), None)
-        where = loader.Where(call, number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
-        self._native.born(tensor, view.dtype, where)
-        bad = bool(self._native.note(view, look, where))
+        row_place = loader.RowPlace(call, number, uid & 0xFFFF_FFFF, uid >> 32, EventKind.EAGER)
+        self._native.born(tensor, view.dtype, row_place)
+        bad = bool(self._native.note(view, look, row_place))
         del array  # held its memory until here
         return bad
 
-    def born(self, tensor: Any, number: int, call: int) -> None:
+    def note_buffer(self, tensor: Any, number: int, call: int) -> None:
         """Note where an eager tensor lies, where it is large; nothing else of it."""
-        where = loader.Where(call, number, tensor._id & 0xFFFF_FFFF, tensor._id >> 32, EventKind.EAGER)
-        self._native.born(tensor, tensor._datatype_enum(), where)
+        row_place = loader.RowPlace(call, number, tensor._id & 0xFFFF_FFFF, tensor._id >> 32, EventKind.EAGER)
+        self._native.born(tensor, tensor._datatype_enum(), row_place)
 
-    def look_in_graph(self, value: Any, number: int, call: int, look: int) -> None:
+    def note_fetched(self, value: Any, number: int, call: int, look: int) -> None:
         """Note a tensor of a graph that came out of it: under a step of its own, joined to the call."""
-        step = FETCHED + call
-        self._native.call(loader.Call(call=call, step=self._step, kind=CallKind.JOIN, tf_step=step))
+        step = FIRST_FETCH_STEP + call
+        self._native.call(loader.CallRow(call=call, step=self._step, kind=CallKind.JOIN, tf_step=step))
         view, array = tensor_view(value)
-        self._native.note(view, look, loader.Where(step, number, 0, 0, EventKind.GRAPH))
+        self._native.note(view, look, loader.RowPlace(step, number, 0, 0, EventKind.GRAPH))
         del array
 
     def guard(self, level: int, small: int) -> None:
@@ -139,28 +139,28 @@ class NativeSink:
     def take_bad(self, call: int) -> list[tuple[int, bool]]:
         """The tensors that were bad in a function's call, and whether with a NaN; each once."""
         with self._taking:
-            taken = self._native.take_bad(call, self._bad, MOST_BAD)
+            taken = self._native.take_bad(call, self._bad, MAX_BAD_TENSORS)
             numbers = self._bad[: 2 * taken] if taken else []
         return list(zip(numbers[::2], map(bool, numbers[1::2]), strict=True))
 
 
 def _threads_file(folder: Folder) -> bytes:
     """Only a recording on disk outlives the program."""
-    return os.fsencode(folder / THREADS) if isinstance(folder, Path) else b""
+    return os.fsencode(folder / THREADS_FILE) if isinstance(folder, Path) else b""
 
 
 def _open_memory(native: loader.Native, folder: Folder, plan: TracePlan) -> int:
     """Open the files that say how memory is used, and time, where the plan has them; 0 or errno."""
-    rings = {"memory": plan.samples, "buffers": plan.buffers, "passed": plan.passed}
+    rings = {"memory": plan.samples, "buffers": plan.buffers, "passed": plan.op_ends}
     wanted = [(folder / f"{name}.bin", ring) for name, ring in rings.items() if ring is not None]
     files = [(str(path).encode(), ring.chunk_rows, ring.chunks) for path, ring in wanted]
     return int(native.open_memory(*chain(*files))) if files else 0
 
 
-def _native_plan(folder: Folder, session: int, plan: TracePlan) -> loader.Plan:
+def _native_plan(folder: Folder, session: int, plan: TracePlan) -> loader.SessionPlan:
     events, calls = plan.events, plan.calls
-    return loader.Plan(
-        *loader.files_in(folder), session, events.chunk_rows, events.chunks, events.window,
+    return loader.SessionPlan(
+        *loader.trace_paths(folder), session, events.chunk_rows, events.chunks, events.window,
         calls.chunk_rows, calls.chunks, plan.value_bytes,
     )  # fmt: skip
 

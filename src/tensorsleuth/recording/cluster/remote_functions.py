@@ -9,36 +9,36 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tensorsleuth.recording.cluster.remote_probes import Shared
-from tensorsleuth.recording.functions.probes import InPlace, Prober
+from tensorsleuth.recording.cluster.remote_probes import RemoteProber
+from tensorsleuth.recording.functions.probes import InPlaceProber, Prober
 from tensorsleuth.recording.tensorflow import internals as tf
-from tensorsleuth.trace.process.remote_rows import SENDS, serves
+from tensorsleuth.trace.process.remote_rows import SENDS_FILE, serves_file
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 from tensorsleuth.trace.storage.files import Folder
-from tensorsleuth.trace.storage.run_folder import SHARED
+from tensorsleuth.trace.storage.run_folder import SHARED_FOLDER
 
-JOB = "/job:"  # in the name of a device that may be another process's
+JOB_PREFIX = "/job:"  # in the name of a device that may be another process's
 _TASK = re.compile(r"/job:(\w+)/.*?task:(\d+)")
 
 
-class Remote:
+class RemoteTasks:
     """Knows which devices are another process's, and which of those processes are watched."""
 
     def __init__(self, folder: Folder, catalog: CatalogWriter, native: bool) -> None:
         self._folder = folder if isinstance(folder, Path) and native else None  # the guard has none
         self._catalog = catalog
-        self._elsewhere: dict[str, tuple[str, int] | None] = {}
+        self._tasks: dict[str, tuple[str, int] | None] = {}
         self._watched: dict[tuple[str, int], bool] = {}
 
     def task(self, device: str | None) -> tuple[str, int] | None:
         """The task that a device belongs to, where that is another process."""
-        if not device or JOB not in device:
+        if not device or JOB_PREFIX not in device:
             return None
-        if device not in self._elsewhere:
+        if device not in self._tasks:
             found = _TASK.search(device)
             task = (found.group(1), int(found.group(2))) if found is not None else None
-            self._elsewhere[device] = task if task not in (None, tf.own_task(), ("localhost", 0)) else None
-        return self._elsewhere[device]
+            self._tasks[device] = task if task not in (None, tf.own_task(), ("localhost", 0)) else None
+        return self._tasks[device]
 
     def is_watched(self, task: tuple[str, int]) -> bool:
         """Does that process record into our run; where it does not, that is said."""
@@ -54,10 +54,10 @@ class Remote:
     def prober(self) -> Prober:
         """Return what adds probes to functions that run there: after the graph optimiser, as here."""
         assert self._folder is not None
-        return Shared(self._folder.parent / SHARED) if tf.optimizer_is_on() else InPlace()
+        return RemoteProber(self._folder.parent / SHARED_FOLDER) if tf.optimizer_is_on() else InPlaceProber()
 
     def _serves(self, task: tuple[str, int]) -> bool:
-        if self._folder is None or not any(self._folder.parent.glob(f"p-*/{serves(*task)}")):
+        if self._folder is None or not any(self._folder.parent.glob(f"p-*/{serves_file(*task)}")):
             return False
-        (self._folder / SENDS).touch()
+        (self._folder / SENDS_FILE).touch()
         return True

@@ -10,23 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.recording.functions.function_def import Definition
-from tensorsleuth.recording.functions.optimizer_probes import describe_looks, name_node
-from tensorsleuth.recording.functions.probes import Prober, Probing, add_join
+from tensorsleuth.recording.functions.optimizer_probes import describe_probes, label_node
+from tensorsleuth.recording.functions.probes import ProbeContext, Prober, add_join
 
 
-class Shared:
+class RemoteProber:
     """Names the nodes of a copy, and leaves word for whoever runs it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
+    def add_probes(
+        self, definition: Definition, copy: Any, probe_context: ProbeContext, arguments: bool, called: set[int]
+    ) -> None:
         name = copy.signature.name
         for node in copy.node_def:
-            name_node(node, name)
+            label_node(node, name)
         self._folder.mkdir(exist_ok=True)
         draft = self._folder / f"{name}.draft"
-        draft.write_text(describe_looks(definition, probing, arguments, called))
+        draft.write_text(describe_probes(definition, probe_context, arguments, called))
         draft.rename(self._folder / name)
 
     def join(self, copy: Any, session: int) -> None:
@@ -35,7 +37,7 @@ class Shared:
     def took_effect(self, copy: str) -> bool:
         return True  # elsewhere: it is not known here
 
-    def otherwise(self) -> Prober:
+    def fallback(self) -> Prober:
         return self
 
     def forget(self, copy: str) -> None:

@@ -15,21 +15,21 @@ from tensorsleuth.recording.tensorflow import internals as tf
 Note = Callable[[dict[str, Any]], None]
 
 
-class Strategies:
+class StrategyNotes:
     """Tells `note` of each strategy that runs something, and `started` of the graph in which its replicas make ops."""
 
     def __init__(self, note: Note, started: Callable[[Any], None]) -> None:
         self._note = note
         self._started = started
-        self._told: list[dict[str, Any]] = []
+        self._noted: list[dict[str, Any]] = []
 
-    def used(self, extended: Any) -> None:
+    def note_use(self, extended: Any) -> None:
         """A strategy is about to run something on its replicas."""
         if not tf.executing_eagerly():
             self._started(tf.ops.get_default_graph())
         found = _replicas(extended) | _task(extended)
-        if found and found not in self._told:
-            self._told.append(found)
+        if found and found not in self._noted:
+            self._noted.append(found)
             self._note(found)
 
 

@@ -8,56 +8,58 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tensorsleuth.core.dtypes import STRING
-from tensorsleuth.core.layout.rows import LEAST_BUFFER, NO_UID, CallKind
+from tensorsleuth.core.layout.rows import MIN_BUFFER_BYTES, NO_UID, CallKind
 from tensorsleuth.core.ops.kinds import FEED
 from tensorsleuth.recording.backends.sink import Sink
-from tensorsleuth.recording.call_sites import Sites
-from tensorsleuth.recording.eager.op_sites import Places
-from tensorsleuth.recording.eager.texts import Texts
+from tensorsleuth.recording.call_sites import CallSites
+from tensorsleuth.recording.eager.op_sites import OpSites
+from tensorsleuth.recording.eager.text_inputs import TextInputs
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
 from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
-MAX_LOOKS = 8  # at what went into an op that made something bad, for each place in the program
+MAX_NOTED_PER_OP = 8  # at what went into an op that made something bad, for each place in the program
 
 
 class Feeds:
     """Notes what the program feeds, where it does."""
 
-    def __init__(self, places: Places, sites: Sites, sink: Sink, texts: Lazy[Texts] | None = None) -> None:
-        self._places = places
-        self._sites = sites
+    def __init__(
+        self, op_sites: OpSites, call_sites: CallSites, sink: Sink, texts: Lazy[TextInputs] | None = None
+    ) -> None:
+        self._places = op_sites
+        self._sites = call_sites
         self._sink = sink
         self._texts = texts
-        self._looked: dict[int, int] = {}
+        self._noted_times: dict[int, int] = {}
 
-    def converted(self, value: Any, tensor: Any) -> None:
+    def note_conversion(self, value: Any, tensor: Any) -> None:
         """Python made a tensor of a value. Numbers are too many to note, unless they are not finite."""
         if isinstance(value, int | float) and math.isfinite(value):
             return
         site = self._sites.of_caller(2)
         self._note(tensor, site)
         if self._texts is not None and tensor._datatype_enum() == STRING:
-            self._texts().converted(value, tensor, site)
+            self._texts().note_conversion(value, tensor, site)
 
     def _note(self, tensor: Any, site: int, op: str = FEED, inputs: Sequence[int] = ()) -> None:
-        look = self._places.looks(op)[tensor._datatype_enum()]
+        look = self._places.modes_for(op)[tensor._datatype_enum()]
         if (look == DO_NOT_LOOK and not _is_large(tensor)) or self._sink.maker(tensor._id):
             return
-        place = self._places.at(op, site, 1)
+        place = self._places.at_site(op, site, 1)
         call = self._sink.next_call()
         self._sink.call(CallKind.OP, call, place[0], time.monotonic_ns(), 0, inputs)
-        self._sink.made(tensor._id, place[0])
+        self._sink.set_maker(tensor._id, place[0])
         if look == DO_NOT_LOOK:
-            self._sink.born(tensor, place[1], call)
+            self._sink.note_buffer(tensor, place[1], call)
         else:
-            self._sink.look(tensor, place[1], call, tensor._id, look)
+            self._sink.note_tensor(tensor, place[1], call, tensor._id, look)
 
-    def strangers(self, op: int, inputs: Sequence[Any]) -> list[int]:
+    def note_external_inputs(self, op: int, inputs: Sequence[Any]) -> list[int]:
         """An op made something bad: look at what went in that no op made. The uids of all its inputs."""
-        looked = self._looked[op] = self._looked.get(op, 0) + 1
-        return [self._uid(value, op, looked <= MAX_LOOKS) for value in _flat(inputs)]
+        looked = self._noted_times[op] = self._noted_times.get(op, 0) + 1
+        return [self._uid(value, op, looked <= MAX_NOTED_PER_OP) for value in _flat(inputs)]
 
     def _uid(self, value: Any, op: int, look: bool) -> int:
         site = self._places.site_of(op)
@@ -78,7 +80,7 @@ class Feeds:
 
 def _is_large(tensor: Any) -> bool:
     """Return whether it is of a size that is noted for its memory alone."""
-    return int(tensor.shape.num_elements()) * int(tensor.dtype.size or 0) >= LEAST_BUFFER
+    return int(tensor.shape.num_elements()) * int(tensor.dtype.size or 0) >= MIN_BUFFER_BYTES
 
 
 def _flat(inputs: Sequence[Any]) -> Iterator[Any]:

@@ -11,52 +11,54 @@ from typing import Any
 
 from tensorsleuth.core.dtypes import RESOURCE, VARIANT
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.recording.call_sites import Sites
+from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK, Selection
-from tensorsleuth.recording.structure.name_scopes import Scopes
+from tensorsleuth.recording.structure.name_scopes import NameScopes
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 # The op's id, the id and number of its outputs, a hash of its type, how closely to look at each dtype, and how many
 # arguments of the op are tensors: what follows them are attributes.
-Place = tuple[int, int, int, int, bytes, int]
+OpSite = tuple[int, int, int, int, bytes, int]
 
-DTYPES = 64
+DTYPE_COUNT = 64
 ALL_INPUTS = 255
-_HANDLES = re.compile(
+_HANDLE_OPS = re.compile(
     "Dataset|Iterator|VarHandleOp"
 )  # noted, so that batches and variables can be led back to their lines
 
 
-class Places:
+class OpSites:
     """Interns (op, call stack) pairs."""
 
     def __init__(
         self,
         catalog: CatalogWriter,
-        sites: Sites,
+        call_sites: CallSites,
         selection: Selection,
-        scopes: Scopes,
+        name_scopes: NameScopes,
         first_use: Callable[[], None],
         new_place: Callable[[], None],
     ) -> None:
         self._catalog = catalog
-        self._sites = sites
+        self._sites = call_sites
         self._selection = selection
-        self._scopes = scopes
+        self._scopes = name_scopes
         self._first_use = first_use  # to be called once the program has set up its devices
         self._new_place = new_place  # to be called for each: the program may have imported something since
-        self._looks: dict[str, bytes] = {}
-        self._places: dict[tuple[Any, ...], Place] = {}
+        self._modes: dict[str, bytes] = {}
+        self._places: dict[tuple[Any, ...], OpSite] = {}
         self._site_of: dict[int, int] = {}
         self._alive: dict[int, CodeType] = {}  # by address: equal ones may lie at two
 
-    def of_caller(self, kind: str, outputs: int, forward: int, depth: int = 1) -> Place:
+    def of_caller(self, kind: str, outputs: int, forward: int, depth: int = 1) -> OpSite:
         """The place of an op that the program calls just now."""
         self._keep_code_alive(depth + 1)
-        return self.at(kind, self._sites.of_caller(depth + 1), outputs, forward, scope=self._scopes.eager)
+        return self.at_site(kind, self._sites.of_caller(depth + 1), outputs, forward, scope=self._scopes.eager)
 
-    def at(self, kind: str, site: int, outputs: int, forward: int = 0, instance: int = -1, scope: str = "") -> Place:
+    def at_site(
+        self, kind: str, site: int, outputs: int, forward: int = 0, instance: int = -1, scope: str = ""
+    ) -> OpSite:
         key = (kind, site, outputs, forward, instance, scope)
         known = self._places.get(key)
         if known is None:
@@ -66,31 +68,31 @@ class Places:
             fields: dict[str, Any] = {"type": kind, "site": site, "forward": forward, "instance": instance}
             fields |= {"scope": scope} if scope else {}
             number, first = self._catalog.eager_op(fields, outputs)
-            known = number, first, outputs, zlib.crc32(kind.encode()), self.looks(kind), _inputs(kind)
+            known = number, first, outputs, zlib.crc32(kind.encode()), self.modes_for(kind), _input_count(kind)
             self._places[key] = known
             self._site_of[number] = site
             if instance < 0:
-                self._selection.in_eager(kind, first, outputs)
+                self._selection.note_eager_site(kind, first, outputs)
         return known
 
     def select(self, selection: Selection) -> None:
         """Look at other tensors from now on; every place is new."""
         self._selection = selection
-        self._looks.clear()
+        self._modes.clear()
         self._places.clear()
 
     def site_of(self, op: int) -> int:
         """Return the call site of the op with that number."""
         return self._site_of.get(op, 0)
 
-    def looks(self, kind: str) -> bytes:
+    def modes_for(self, kind: str) -> bytes:
         """Return the mode for an output of each dtype."""
-        looks = self._looks.get(kind)
+        looks = self._modes.get(kind)
         if looks is None:
-            wanted = [self._selection.look(kind, dtype) for dtype in range(DTYPES)]
-            if _HANDLES.search(kind):
+            wanted = [self._selection.mode_for(kind, dtype) for dtype in range(DTYPE_COUNT)]
+            if _HANDLE_OPS.search(kind):
                 wanted[RESOURCE] = wanted[VARIANT] = Mode.NO_TENSOR
-            looks = self._looks[kind] = bytes(DO_NOT_LOOK if look is None else int(look) for look in wanted)
+            looks = self._modes[kind] = bytes(DO_NOT_LOOK if look is None else int(look) for look in wanted)
         return looks
 
     def _keep_code_alive(self, depth: int) -> None:
@@ -101,6 +103,6 @@ class Places:
             frame = frame.f_back
 
 
-def _inputs(kind: str) -> int:
+def _input_count(kind: str) -> int:
     definition = tf.op_definition(kind)
     return min(len(definition.input_arg), ALL_INPUTS) if definition is not None else ALL_INPUTS

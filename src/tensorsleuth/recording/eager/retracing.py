@@ -10,28 +10,28 @@ from tensorflow.python.eager.polymorphic_function import polymorphic_function
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-MOST = 2_000  # traces that are noted: a program that makes more of them has been understood
-MOST_TEXT = 240  # characters of an argument
-MOST_ARGUMENTS = 32
-FRAMES = 16  # between a call of a tf.function and that of the trace it chose
-_BACKWARD = "__backward_"
+MAX_TRACES = 2_000  # traces that are noted: a program that makes more of them has been understood
+MAX_ARGUMENT_TEXT = 240  # characters of an argument
+MAX_ARGUMENTS = 32
+MAX_FRAMES_TO_CALL = 16  # between a call of a tf.function and that of the trace it chose
+_BACKWARD_PREFIX = "__backward_"
 
 
-class Traces:
+class TraceNotes:
     """Notes every trace once, at its first call."""
 
     def __init__(self, catalog: CatalogWriter) -> None:
         self._catalog = catalog
         self._known: set[str] = set()
 
-    def called(self, name: str, call: int, frame: Any) -> None:
+    def note_call(self, name: str, call: int, frame: Any) -> None:
         """A trace is about to run, under this number, on this stack."""
-        if name in self._known or len(self._known) >= MOST:
+        if name in self._known or len(self._known) >= MAX_TRACES:
             return
         self._known.add(name)
-        function = tf.owner(frame, polymorphic_function.Function, FRAMES)
-        concrete = tf.owner(frame, tf.ConcreteFunction, FRAMES)
-        if function is None or concrete is None or name.startswith(_BACKWARD):
+        function = tf.method_owner(frame, polymorphic_function.Function, MAX_FRAMES_TO_CALL)
+        concrete = tf.method_owner(frame, tf.ConcreteFunction, MAX_FRAMES_TO_CALL)
+        if function is None or concrete is None or name.startswith(_BACKWARD_PREFIX):
             return
         noted = {"name": name, "call": call, "owner": id(function), "arguments": _arguments(concrete)}
         self._catalog.trace(noted | _code(function))
@@ -39,8 +39,8 @@ class Traces:
 
 def _arguments(concrete: Any) -> list[list[str]]:
     """Return the arguments' types at tracing, in TensorFlow's own words, by which it also compares them."""
-    parameters = list(getattr(concrete.function_type, "parameters", {}).items())[:MOST_ARGUMENTS]
-    return [[name, str(parameter.type_constraint)[:MOST_TEXT]] for name, parameter in parameters]
+    parameters = list(getattr(concrete.function_type, "parameters", {}).items())[:MAX_ARGUMENTS]
+    return [[name, str(parameter.type_constraint)[:MAX_ARGUMENT_TEXT]] for name, parameter in parameters]
 
 
 def _code(function: Any) -> dict[str, Any]:

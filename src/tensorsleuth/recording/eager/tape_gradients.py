@@ -9,7 +9,7 @@ from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 
-def name_of(source: Any) -> str:
+def source_name(source: Any) -> str:
     """Return the name of a tape's source: a Keras variable has a path, others a name; a tensor has neither."""
     name = getattr(source, "path", None)
     if not isinstance(name, str):
@@ -17,7 +17,7 @@ def name_of(source: Any) -> str:
     return name.removesuffix(":0") if isinstance(name, str) else "a tensor"
 
 
-def pairs(sources: Any, gradients: Any) -> Iterator[tuple[Any, Any]]:
+def gradient_pairs(sources: Any, gradients: Any) -> Iterator[tuple[Any, Any]]:
     """Each thing that was asked about, with its gradient, where it has one."""
     for source, gradient in zip(tf.flat(sources), tf.flat(gradients), strict=False):
         if gradient is not None:

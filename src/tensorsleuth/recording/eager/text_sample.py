@@ -10,16 +10,16 @@ import numpy as np
 from tensorsleuth.core.dtypes import STRING
 from tensorsleuth.recording.tensorflow import internals as tf
 
-INSIDE = 64  # texts of one row, in lists of lists
+MAX_TEXTS_PER_ROW = 64  # texts of one row, in lists of lists
 _INT32, _INT64 = 3, 9
-_FLAT = ("T", STRING, "Tshape", _INT32)
-_PICKED = ("Tparams", STRING, "Tindices", _INT64, "Taxis", _INT32, "batch_dims", 0)
+_RESHAPE_ATTRIBUTES = ("T", STRING, "Tshape", _INT32)
+_GATHER_ATTRIBUTES = ("Tparams", STRING, "Tindices", _INT64, "Taxis", _INT32, "batch_dims", 0)
 
 
-def spread(value: Any, most: int) -> Iterator[tuple[int, bytes]]:
+def sample_texts(value: Any, most: int) -> Iterator[tuple[int, bytes]]:
     """Texts with their rows: of a list, an array, a tensor. Wherever it is stopped, they are from all over it."""
     if isinstance(value, str | bytes):
-        yield 0, _raw(value)
+        yield 0, _as_bytes(value)
     elif isinstance(value, tf.EagerTensor):
         yield from _of_tensor(value, most)
     elif isinstance(value, list | tuple):
@@ -29,44 +29,44 @@ def spread(value: Any, most: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _of_list(value: Any, most: int) -> Iterator[tuple[int, bytes]]:
-    for row in _places(len(value), most):
+    for row in _sampled_positions(len(value), most):
         one = value[row]
-        for text in one[:INSIDE] if isinstance(one, list | tuple) else [one]:
+        for text in one[:MAX_TEXTS_PER_ROW] if isinstance(one, list | tuple) else [one]:
             if isinstance(text, str | bytes):
-                yield int(row), _raw(text)
+                yield int(row), _as_bytes(text)
 
 
 def _of_array(value: Any, most: int) -> Iterator[tuple[int, bytes]]:
     flat, each = value.reshape(-1), max(1, value.size // max(1, len(value) if value.ndim else 1))
-    for place in _places(flat.size, most) if value.dtype.kind in "OSU" else ():
+    for place in _sampled_positions(flat.size, most) if value.dtype.kind in "OSU" else ():
         if isinstance(flat[place], str | bytes):
-            yield int(place) // each, _raw(flat[place])
+            yield int(place) // each, _as_bytes(flat[place])
 
 
 def _of_tensor(tensor: Any, most: int) -> Iterator[tuple[int, bytes]]:
     """Only what is looked at is copied to Python."""
     size, rows = int(tensor.shape.num_elements()), int(tensor.shape[0]) if tensor.shape.rank else 1
-    places = _places(size, most)
+    places = _sampled_positions(size, most)
     if size > most:
-        (flat,) = tf.run_op("Reshape", [tensor, _numbers([-1], np.int32)], _FLAT, 1)
+        (flat,) = tf.run_op("Reshape", [tensor, _numbers([-1], np.int32)], _RESHAPE_ATTRIBUTES, 1)
         taken = [flat, _numbers(places, np.int64), _numbers(0, np.int32)]
-        (tensor,) = tf.run_op("GatherV2", taken, _PICKED, 1)
+        (tensor,) = tf.run_op("GatherV2", taken, _GATHER_ATTRIBUTES, 1)
         texts = tf.array_of(tensor).reshape(-1)
     else:
         texts = tf.array_of(tensor).reshape(-1)[places]
     for place, text in zip(places, texts, strict=True):
-        yield int(place) // max(1, size // max(1, rows)), _raw(text)
+        yield int(place) // max(1, size // max(1, rows)), _as_bytes(text)
 
 
 def _numbers(values: Any, dtype: Any) -> Any:
     return tf.as_tensor(np.asarray(values, dtype))
 
 
-def _places(size: int, most: int) -> Any:
+def _sampled_positions(size: int, most: int) -> Any:
     """At even distances, in an order that has no order."""
     count = min(size, max(most, 0))
     return np.random.default_rng(0).permutation(np.arange(count) * size // max(count, 1))
 
 
-def _raw(text: Any) -> bytes:
+def _as_bytes(text: Any) -> bytes:
     return text.encode("utf-8", "replace") if isinstance(text, str) else bytes(text)

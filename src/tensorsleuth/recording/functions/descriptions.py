@@ -8,21 +8,21 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tensorsleuth.core.ops.kinds import writes_variables
-from tensorsleuth.recording.call_sites import Sites
+from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.functions.function_def import Definition, argument_shapes, describe_attributes
-from tensorsleuth.recording.structure.name_scopes import Scopes
+from tensorsleuth.recording.structure.name_scopes import NameScopes
 
 
-class Describer:
+class FunctionDescriber:
     """Describes functions, with what their Python graphs know."""
 
-    def __init__(self, sites: Sites, scopes: Scopes, frozen: Callable[[], set[int]]) -> None:
-        self._sites = sites
+    def __init__(self, call_sites: CallSites, name_scopes: NameScopes, frozen: Callable[[], set[int]]) -> None:
+        self._sites = call_sites
         self._frozen = frozen
-        self._scopes = scopes
+        self._scopes = name_scopes
         self._keys: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
-    def function(self, definition: Definition, graph: Any) -> dict[str, Any]:
+    def describe(self, definition: Definition, graph: Any) -> dict[str, Any]:
         """The fields of a `function` record."""
         made = {op.name: op for op in graph.get_operations()} if graph is not None else {}
         captures = _captures(graph)
@@ -30,9 +30,9 @@ class Describer:
         for captured in captures.values():
             if captured.get("trainable") and captured["uid"] in frozen:
                 captured["trainable"] = False
-        return self.described(definition, graph, made, captures)
+        return self.describe_with(definition, graph, made, captures)
 
-    def described(
+    def describe_with(
         self, definition: Definition, graph: Any, made: dict[str, Any], captures: dict[str, dict[str, Any]]
     ) -> dict[str, Any]:
         """Return the description with the Python ops of the nodes, and with the captures."""
@@ -54,7 +54,7 @@ class Describer:
 
     def _node(self, definition: Definition, number: int, made: dict[str, Any]) -> list[Any]:
         node = definition.proto.node_def[number]
-        op = made_op(made, node)
+        op = python_op(made, node)
         return [
             node.name,
             node.op,
@@ -88,7 +88,7 @@ def forward_op(op: Any) -> Any | None:
     return origin
 
 
-def made_op(made: dict[str, Any], node: Any) -> Any | None:
+def python_op(made: dict[str, Any], node: Any) -> Any | None:
     """The Python op of a node. TensorFlow puts a number behind the name of one that an output is named after, too."""
     op = made.get(node.name)
     if op is None:
@@ -97,11 +97,13 @@ def made_op(made: dict[str, Any], node: Any) -> Any | None:
     return op
 
 
-_BACKWARD = "__backward_"
-_GRADIENT = re.compile("(^|/)gradient(s|_tape)/")  # functions that were traced before we could say
+_BACKWARD_PREFIX = "__backward_"
+_GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")  # functions that were traced before we could say
 
 # What TensorFlow adds to a forward pass so that its loops can be differentiated.
-_SAVES = frozenset(["TensorListPushBack", "EmptyTensorList", "TensorListElementShape", "Const", "Placeholder"])
+_LOOP_SAVING_OPS = frozenset(
+    ["TensorListPushBack", "EmptyTensorList", "TensorListElementShape", "Const", "Placeholder"]
+)
 
 
 def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
@@ -110,9 +112,9 @@ def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
     train: it has gradients, so it is a step. backward: TensorFlow made it for a tape outside; it ends a step's
     forward pass. write: it writes variables only, as an optimizer does. plain: anything else.
     """
-    if _BACKWARD in definition.proto.signature.name:
+    if _BACKWARD_PREFIX in definition.proto.signature.name:
         return "backward"
-    if any((node[7] or _GRADIENT.search(node[0])) and node[1] not in _SAVES for node in nodes):
+    if any((node[7] or _GRADIENT_SCOPE.search(node[0])) and node[1] not in _LOOP_SAVING_OPS for node in nodes):
         return "train"
     return "write" if any(writes_variables(node.op) for node in definition.proto.node_def) else "plain"
 
@@ -127,7 +129,7 @@ def _captures(graph: Any) -> dict[str, dict[str, Any]]:
     for outer, inner in graph.captures:
         number = places.get(id(inner))
         if number is not None:
-            captures[str(number)] = _captured(outer, variables.get(id(outer)))
+            captures[str(number)] = _describe_capture(outer, variables.get(id(outer)))
     return captures
 
 
@@ -138,7 +140,7 @@ def captured_variables(graph: Any, path_of: Callable[[int | None], str | None]) 
     return {number: (path_of(one["uid"]) or one["variable"], one["trainable"]) for number, one in variables}
 
 
-def _captured(outer: Any, variable: Any) -> dict[str, Any]:
+def _describe_capture(outer: Any, variable: Any) -> dict[str, Any]:
     described: dict[str, Any] = {"uid": getattr(outer, "_id", None)}
     if variable is not None:
         described |= {

@@ -7,14 +7,20 @@ from typing import Any
 
 from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.recording.functions.function_def import Definition, called_functions, is_compiled
-from tensorsleuth.recording.functions.function_library import MAX_DEPTH, MAX_NODES, Known, Library, together
-from tensorsleuth.recording.functions.probes import Placed, Prober, Probing, Selection, add_call_argument
-from tensorsleuth.recording.functions.side_effects import Fate, fate_of
+from tensorsleuth.recording.functions.function_library import (
+    MAX_DEPTH,
+    MAX_WATCHED_NODES,
+    CataloguedFunction,
+    FunctionLibrary,
+    combined_kind,
+)
+from tensorsleuth.recording.functions.probes import FunctionInstance, ProbeContext, Prober, Selection, add_call_argument
+from tensorsleuth.recording.functions.side_effects import ReplayPolicy, replay_policy
 from tensorsleuth.recording.tensorflow import internals as tf
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedCopy:
     """A function as it will be run."""
 
     name: str  # of the copy
@@ -24,7 +30,7 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class CallPosition:
     """The place of a function call inside the function that Python calls."""
 
     parent: int  # instance
@@ -38,57 +44,65 @@ class Spot:
     def is_root(self) -> bool:
         return self.parent < 0
 
-    def inside(self, instance: int, number: int, attribute: str, op: str) -> Spot:
+    def at_node(self, instance: int, number: int, attribute: str, op: str) -> CallPosition:
         """That of what a node of this function calls."""
         return replace(
             self, parent=instance, node=number, way=(*self.way, number, attribute), on_elements=ops.is_dataset(op)
         )
 
-    def of(self, name: str, compiled: bool) -> Spot:
+    def entering(self, name: str, compiled: bool) -> CallPosition:
         return replace(self, path=(*self.path, name), compiled=self.compiled or compiled)
 
 
-class Copying:
+class FunctionCopier:
     """One function that Python calls is being copied, with all that it calls."""
 
     of_dataset = False  # does a dataset call it
 
-    def __init__(self, library: Library, prober: Prober, selection: Selection) -> None:
-        self.library = library
+    def __init__(self, function_library: FunctionLibrary, prober: Prober, selection: Selection) -> None:
+        self.library = function_library
         self.prober = prober
         self.selection = selection
 
-    def root(self, name: str, graph: Any) -> Watched | None:
-        return self.copy(name, graph, Spot(-1, -1, (name,), (name,)))
+    def copy_root(self, name: str, graph: Any) -> WatchedCopy | None:
+        return self.copy(name, graph, CallPosition(-1, -1, (name,), (name,)))
 
-    def copy(self, name: str, graph: Any, spot: Spot) -> Watched | None:
-        known = self.library.know(name, graph)
-        if known is None or self.refuses(name, known, spot):
+    def copy(self, name: str, graph: Any, call_position: CallPosition) -> WatchedCopy | None:
+        known = self.library.find_function(name, graph)
+        if known is None or self.refuses(name, known, call_position):
             return None
         proto = known.definition.proto
         self.library.nodes += len(proto.node_def)
-        instance, first = self.instance(known, spot)
+        instance, first = self.instance(known, call_position)
         copy = tf.FunctionDef()
         copy.CopyFrom(proto)
-        copy.signature.name = self.copy_name(name, instance, spot)
-        placed = Placed(name, known.definition, graph, instance, first, spot.parent, spot.node, self.of_dataset)
-        selection = self.selection.in_instance(placed)
-        renamed = self.prepare(known.definition, copy, spot)
-        called, kinds = self._copy_called(copy, graph, instance, spot)
-        holds = self.holds(known.definition, spot)
-        probing = Probing(self.library.session, first, selection, self.probed_for(spot), holds, renamed)
-        self.put(known.definition, copy, probing, called, spot)
-        self.library.copied(spot.path[0], copy)
-        return Watched(copy.signature.name, instance, first, together(known.kind, kinds))
+        copy.signature.name = self.copy_name(name, instance, call_position)
+        function_instance = FunctionInstance(
+            name, known.definition, graph, instance, first, call_position.parent, call_position.node, self.of_dataset
+        )
+        selection = self.selection.for_instance(function_instance)
+        renamed = self.prepare(known.definition, copy, call_position)
+        called, kinds = self._copy_called(copy, graph, instance, call_position)
+        holds = self.slots_to_keep(known.definition, call_position)
+        probe_context = ProbeContext(
+            self.library.session, first, selection, self.probed_for(call_position), holds, renamed
+        )
+        self.add_probes(known.definition, copy, probe_context, called, call_position)
+        self.library.add_copy(call_position.path[0], copy)
+        return WatchedCopy(copy.signature.name, instance, first, combined_kind(known.kind, kinds))
 
-    def _copy_called(self, copy: Any, graph: Any, instance: int, spot: Spot) -> tuple[set[int], set[str]]:
+    def _copy_called(
+        self, copy: Any, graph: Any, instance: int, call_position: CallPosition
+    ) -> tuple[set[int], set[str]]:
         """Copy what the copy calls, and make it call the copies."""
         graphs = dict(tf.inner_graphs(graph)) if graph is not None else {}
         called: set[int] = set()
         kinds: set[str] = set()
         for number, node in enumerate(copy.node_def):
             for attribute, function in called_functions(node):
-                inner = self.inner(function.name, node, graphs, spot.inside(instance, number, attribute, node.op))
+                inner = self.inner(
+                    function.name, node, graphs, call_position.at_node(instance, number, attribute, node.op)
+                )
                 if inner is None:
                     kinds.add(self.library.kind(function.name, graphs.get(function.name)))
                     continue
@@ -98,102 +112,127 @@ class Copying:
                     called.add(number)
         return called, kinds
 
-    def refuses(self, name: str, known: Known, spot: Spot) -> bool:
+    def refuses(self, name: str, catalogued_function: CataloguedFunction, call_position: CallPosition) -> bool:
         """Does a function have to be run as it is."""
-        if is_compiled(known.definition.proto.attr):
-            self.not_seen(name)
+        if is_compiled(catalogued_function.definition.proto.attr):
+            self.note_unseen(name)
             return True
-        return self.too_much(name, spot)
+        return self.exceeds_limits(name, call_position)
 
-    def too_much(self, name: str, spot: Spot) -> bool:
+    def exceeds_limits(self, name: str, call_position: CallPosition) -> bool:
         why = None
-        if len(spot.path) > MAX_DEPTH:
+        if len(call_position.path) > MAX_DEPTH:
             why = f"functions are nested more than {MAX_DEPTH} deep"
-        elif self.library.nodes > MAX_NODES:
-            why = f"more than {MAX_NODES:,} nodes are being watched"
+        elif self.library.nodes > MAX_WATCHED_NODES:
+            why = f"more than {MAX_WATCHED_NODES:,} nodes are being watched"
         if why:
             self.library.catalog.not_covered(f"the inside of {name}", why)
-            self.selection.refused(name, why)
+            self.selection.note_refused(name, why)
         return why is not None
 
     # ---- what differs from one purpose to another
 
-    def copy_name(self, name: str, instance: int, spot: Spot) -> str:
-        return f"{name}__sleuth_{self.library.session}_{instance}{'_root' if spot.is_root else ''}"
+    def copy_name(self, name: str, instance: int, call_position: CallPosition) -> str:
+        return f"{name}__sleuth_{self.library.session}_{instance}{'_root' if call_position.is_root else ''}"
 
-    def instance(self, known: Known, spot: Spot) -> tuple[int, int]:
+    def instance(self, catalogued_function: CataloguedFunction, call_position: CallPosition) -> tuple[int, int]:
         """The ids of the copy and of its first tensor."""
-        fields = {"function": known.id, "parent": spot.parent, "node": spot.node}
-        return self.library.catalog.instance(fields, known.definition.tensors)
+        fields = {"function": catalogued_function.id, "parent": call_position.parent, "node": call_position.node}
+        return self.library.catalog.instance(fields, catalogued_function.definition.tensors)
 
-    def prepare(self, definition: Definition, copy: Any, spot: Spot) -> dict[str, str]:
+    def prepare(self, definition: Definition, copy: Any, call_position: CallPosition) -> dict[str, str]:
         """Change the copy before its calls are; how its outputs are called then, where that is otherwise."""
         return {}
 
-    def inner(self, name: str, node: Any, graphs: dict[str, Any], spot: Spot) -> Watched | None:
+    def inner(self, name: str, node: Any, graphs: dict[str, Any], call_position: CallPosition) -> WatchedCopy | None:
         """The copy of what a node calls; None where it is called as it is."""
         if is_compiled(node.attr):
-            self.not_seen(name)
+            self.note_unseen(name)
             return None
-        return self.copy(name, graphs.get(name), spot.of(name, False))
+        return self.copy(name, graphs.get(name), call_position.entering(name, False))
 
-    def holds(self, definition: Definition, spot: Spot) -> dict[str, int]:
+    def slots_to_keep(self, definition: Definition, call_position: CallPosition) -> dict[str, int]:
         """The tensors that are kept, and their slots."""
         return {}
 
-    def probed_for(self, spot: Spot) -> str | None:
+    def probed_for(self, call_position: CallPosition) -> str | None:
         """The function that Python calls; None for a dataset's."""
-        return spot.path[0]
+        return call_position.path[0]
 
-    def put(self, definition: Definition, copy: Any, probing: Probing, called: set[int], spot: Spot) -> None:
+    def add_probes(
+        self,
+        definition: Definition,
+        copy: Any,
+        probe_context: ProbeContext,
+        called: set[int],
+        call_position: CallPosition,
+    ) -> None:
         """Have the copy looked at."""
-        self.prober.put(definition, copy, probing, arguments=spot.on_elements, called=called)
-        if spot.is_root:
+        self.prober.add_probes(definition, copy, probe_context, arguments=call_position.on_elements, called=called)
+        if call_position.is_root:
             add_call_argument(copy)
             self.prober.join(copy, self.library.session)
 
-    def not_seen(self, name: str) -> None:
+    def note_unseen(self, name: str) -> None:
         """A function is compiled by XLA."""
-        self.selection.refused(name, "it is compiled by XLA")
-        if not self.library.runs_again:
+        self.selection.note_refused(name, "it is compiled by XLA")
+        if not self.library.can_replay:
             self.library.catalog.not_covered(f"the inside of {name}", "it is compiled by XLA; no native library")
 
 
-class Called(Copying):
+class CallCopier(FunctionCopier):
     """For what Python calls. What may have to be run again keeps what it takes from outside."""
 
-    def __init__(self, library: Library, prober: Prober, selection: Selection, untouched: bool, kept: bool) -> None:
-        super().__init__(library, prober, selection)
+    def __init__(
+        self, function_library: FunctionLibrary, prober: Prober, selection: Selection, untouched: bool, kept: bool
+    ) -> None:
+        super().__init__(function_library, prober, selection)
         self._untouched = untouched
         self._kept = kept
 
-    def holds(self, definition: Definition, spot: Spot) -> dict[str, int]:
+    def slots_to_keep(self, definition: Definition, call_position: CallPosition) -> dict[str, int]:
         if not self._kept:
             return {}
         holds: dict[str, int] = {}
         for number, node in enumerate(definition.proto.node_def):
-            names = list(definition.names(number))
+            names = list(definition.output_names(number))
             dtypes = tuple(dtype for _, dtype in names)
-            if fate_of(node, dtypes) is Fate.KEEP:
-                slot = self.library.slot((*spot.way, number), dtypes)
+            if replay_policy(node, dtypes) is ReplayPolicy.KEEP:
+                slot = self.library.slot((*call_position.way, number), dtypes)
                 holds |= {name: slot + at for at, (name, _) in enumerate(names)}
         return holds
 
-    def put(self, definition: Definition, copy: Any, probing: Probing, called: set[int], spot: Spot) -> None:
-        super().put(definition, copy, probing, set() if self._untouched else called, spot)
+    def add_probes(
+        self,
+        definition: Definition,
+        copy: Any,
+        probe_context: ProbeContext,
+        called: set[int],
+        call_position: CallPosition,
+    ) -> None:
+        super().add_probes(definition, copy, probe_context, set() if self._untouched else called, call_position)
 
 
-class InDataset(Copying):
+class DatasetCopier(FunctionCopier):
     """For what a dataset calls: its arguments come from the dataset, and no call of Python's belongs to it."""
 
     of_dataset = True
 
-    def probed_for(self, spot: Spot) -> str | None:
+    def probed_for(self, call_position: CallPosition) -> str | None:
         return None
 
-    def put(self, definition: Definition, copy: Any, probing: Probing, called: set[int], spot: Spot) -> None:
-        self.prober.put(definition, copy, probing, arguments=spot.is_root or spot.on_elements, called=called)
+    def add_probes(
+        self,
+        definition: Definition,
+        copy: Any,
+        probe_context: ProbeContext,
+        called: set[int],
+        call_position: CallPosition,
+    ) -> None:
+        self.prober.add_probes(
+            definition, copy, probe_context, arguments=call_position.is_root or call_position.on_elements, called=called
+        )
 
-    def not_seen(self, name: str) -> None:
-        super().not_seen(name)
+    def note_unseen(self, name: str) -> None:
+        super().note_unseen(name)
         self.library.catalog.not_covered(f"the inside of {name}", "it is compiled by XLA, and a dataset calls it")

@@ -13,13 +13,13 @@ from tensorsleuth.core.dtypes import RESOURCE, STRING, VARIANT
 from tensorsleuth.recording.tensorflow import internals as tf
 
 MUST_COMPILE = "_XlaMustCompile"
-MAX_TEXT = 200
-MAX_VALUES = 16
-REFERENCE = 100  # added to the dtype of a reference to a variable, which no probe may stand behind
+MAX_ATTRIBUTE_TEXT = 200
+MAX_ATTRIBUTE_VALUES = 16
+REFERENCE_OFFSET = 100  # added to the dtype of a reference to a variable, which no probe may stand behind
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputArgument:
     """One output argument of an op: its name, and the dtypes of the tensors in it."""
 
     name: str
@@ -33,8 +33,8 @@ class Definition:
     proto: Any
     arguments: dict[str, int] = field(default_factory=dict)
     nodes: dict[str, int] = field(default_factory=dict)
-    outputs: list[tuple[Output, ...]] = field(default_factory=list)
-    firsts: list[int] = field(default_factory=list)  # number of each node's first output
+    outputs: list[tuple[OutputArgument, ...]] = field(default_factory=list)
+    first_outputs: list[int] = field(default_factory=list)  # number of each node's first output
     tensors: int = 0
 
     def source(self, text: str) -> tuple[int, int]:
@@ -43,9 +43,9 @@ class Definition:
         if name in self.arguments and len(rest) < 2:
             return -1 - self.arguments[name], 0
         number = self.nodes[name]
-        return number, self._flat(number, rest)
+        return number, self._output_number(number, rest)
 
-    def behind(self, text: str, passed: Container[str] = ("Identity",)) -> str:
+    def resolve(self, text: str, passed: Container[str] = ("Identity",)) -> str:
         """The tensor that a data input is, seen through ops that hand on their first input."""
         for _ in range(len(self.proto.node_def)):
             number = self.source(text)[0]
@@ -54,7 +54,7 @@ class Definition:
             text = self.proto.node_def[number].input[0]
         return text
 
-    def _flat(self, number: int, rest: list[str]) -> int:
+    def _output_number(self, number: int, rest: list[str]) -> int:
         """Return the output number of the node that `arg:index` means."""
         at = 0
         for output in self.outputs[number]:
@@ -63,7 +63,7 @@ class Definition:
             at += len(output.dtypes)
         raise KeyError(rest)
 
-    def names(self, number: int) -> Iterator[tuple[str, int]]:
+    def output_names(self, number: int) -> Iterator[tuple[str, int]]:
         """The node's output tensors as its consumers write them, with their dtypes."""
         name = self.proto.node_def[number].name
         for output in self.outputs[number]:
@@ -80,16 +80,16 @@ def read_definition(proto: Any) -> Definition:
         outputs = tuple(node_outputs(node))
         definition.nodes[node.name] = number
         definition.outputs.append(outputs)
-        definition.firsts.append(definition.tensors)
+        definition.first_outputs.append(definition.tensors)
         definition.tensors += sum(len(output.dtypes) for output in outputs)
     return definition
 
 
-def node_outputs(node: Any) -> Iterator[Output]:
+def node_outputs(node: Any) -> Iterator[OutputArgument]:
     """Return the outputs of a node."""
     signature = tf.op_definition(node.op) or _function_signature(node.op)
     for argument in signature.output_arg if signature else ():
-        yield Output(argument.name, _dtypes(node, argument))
+        yield OutputArgument(argument.name, _dtypes(node, argument))
 
 
 def _function_signature(name: str) -> Any | None:
@@ -100,7 +100,7 @@ def _function_signature(name: str) -> Any | None:
 def _dtypes(node: Any, argument: Any) -> tuple[int, ...]:
     if argument.type_list_attr:
         return tuple(node.attr[argument.type_list_attr].list.type)
-    dtype = (argument.type or node.attr[argument.type_attr].type) + (REFERENCE if argument.is_ref else 0)
+    dtype = (argument.type or node.attr[argument.type_attr].type) + (REFERENCE_OFFSET if argument.is_ref else 0)
     return (dtype,) * (node.attr[argument.number_attr].i if argument.number_attr else 1)
 
 
@@ -140,7 +140,7 @@ def describe_attributes(node: Any) -> dict[str, Any]:
 def _describe(value: Any) -> Any:
     kind = value.WhichOneof("value")
     if kind == "s":
-        return value.s[:MAX_TEXT].decode("utf-8", "replace")
+        return value.s[:MAX_ATTRIBUTE_TEXT].decode("utf-8", "replace")
     if kind in ("i", "f", "b", "type"):
         return getattr(value, kind)
     if kind == "func":
@@ -148,9 +148,11 @@ def _describe(value: Any) -> Any:
     if kind == "shape":
         return _sizes(value.shape)
     if kind == "list" and value.list.shape:
-        return [_sizes(shape) for shape in list(value.list.shape)[:MAX_VALUES]]
+        return [_sizes(shape) for shape in list(value.list.shape)[:MAX_ATTRIBUTE_VALUES]]
     if kind == "list":
-        return [list(values)[:MAX_VALUES] for values in (value.list.i, value.list.f, value.list.type) if values] or None
+        return [
+            list(values)[:MAX_ATTRIBUTE_VALUES] for values in (value.list.i, value.list.f, value.list.type) if values
+        ] or None
     return None
 
 
@@ -178,10 +180,10 @@ def _describe_constant(node: Any) -> dict[str, Any]:
     elements = 1
     for dim in tensor.tensor_shape.dim:
         elements *= dim.size
-    if elements <= MAX_VALUES and tensor.dtype not in _TEXT_DTYPES:
+    if elements <= MAX_ATTRIBUTE_VALUES and tensor.dtype not in _NON_NUMERIC_DTYPES:
         described["value"] = [str(v) for v in tf.constant_value(node).ravel().tolist()]
     elif elements == 1 and tensor.dtype == STRING and tensor.string_val:  # a separator, a pattern
-        described["text"] = tensor.string_val[0][:MAX_TEXT].decode("utf-8", "replace")
+        described["text"] = tensor.string_val[0][:MAX_ATTRIBUTE_TEXT].decode("utf-8", "replace")
     elif tensor.dtype in _FLOATS:
         described |= _non_finite(tf.constant_value(node))
     return described
@@ -193,5 +195,5 @@ def _non_finite(values: Any) -> dict[str, bool]:
     return {name: True for name, where in found.items() if where.any()}
 
 
-_TEXT_DTYPES = frozenset((STRING, RESOURCE, VARIANT))
+_NON_NUMERIC_DTYPES = frozenset((STRING, RESOURCE, VARIANT))
 _FLOATS = frozenset((1, 2, 14, 19))  # float32, float64, bfloat16, float16

@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tensorsleuth.recording.functions.descriptions import Describer
+from tensorsleuth.recording.functions.descriptions import FunctionDescriber
 from tensorsleuth.recording.functions.function_def import Definition, called_functions, read_definition
-from tensorsleuth.recording.functions.outline import Outline, Outlines
+from tensorsleuth.recording.functions.function_outline import FunctionOutline, OutlineReader
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 MAX_DEPTH = 64
-MAX_NODES = 1_000_000  # in all copies together; beyond it functions run unwatched, and that is said
+MAX_WATCHED_NODES = 1_000_000  # in all copies together; beyond it functions run unwatched, and that is said
 
 
-Way = tuple[Any, ...]  # from what Python calls to an op: the nodes
-SITE, FORWARD = 6, 7  # in the words for a node; descriptions.py
+NodePath = tuple[Any, ...]  # from what Python calls to an op: the nodes
+SITE_FIELD, FORWARD_FIELD = 6, 7  # in the words for a node; descriptions.py
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CataloguedFunction:
     """A function that has been catalogued."""
 
     id: int
@@ -28,38 +28,40 @@ class Known:
     kind: str
 
 
-class Library:
+class FunctionLibrary:
     """The facts about each function, by its name."""
 
-    def __init__(self, catalog: CatalogWriter, describer: Describer, session: int, runs_again: bool) -> None:
+    def __init__(
+        self, catalog: CatalogWriter, function_describer: FunctionDescriber, session: int, runs_again: bool
+    ) -> None:
         self.catalog = catalog
-        self.runs_again = runs_again  # can a call be: that needs the native library
+        self.can_replay = runs_again  # can a call be: that needs the native library
         self.session = session
         self.nodes = 0  # in all copies
-        self._describer = describer
-        self._outlines = Outlines()
-        self._known: dict[str, Known] = {}
+        self._describer = function_describer
+        self._outlines = OutlineReader()
+        self._known: dict[str, CataloguedFunction] = {}
         self._kinds: dict[str, str] = {}
         self._copies: dict[str, list[str]] = {}
-        self._slots: dict[Way, tuple[int, tuple[int, ...]]] = {}
+        self._slots: dict[NodePath, tuple[int, tuple[int, ...]]] = {}
         self._next_slot = 1
         self._fields: dict[str, dict[str, Any]] = {}  # as they were catalogued
 
-    def know(self, name: str, graph: Any) -> Known | None:
+    def find_function(self, name: str, graph: Any) -> CataloguedFunction | None:
         known = self._known.get(name)
         if known is None:
             proto = tf.get_function(name)
             if proto is None:
                 return None
             definition = read_definition(proto)
-            fields = self._fields.get(name) or self._describer.function(definition, graph)
+            fields = self._fields.get(name) or self._describer.describe(definition, graph)
             self._fields[name] = fields
-            known = self._known[name] = Known(self.catalog.function(fields), definition, fields["kind"])
+            known = self._known[name] = CataloguedFunction(self.catalog.function(fields), definition, fields["kind"])
         return known
 
-    def outline(self, name: str) -> Outline:
+    def outline(self, name: str) -> FunctionOutline:
         """Return the outline of a function and all that it calls, before it runs."""
-        return self._outlines.of(name)
+        return self._outlines.outline_of(name)
 
     def known_kind(self, name: str) -> str | None:
         """Return the result of `kind`, if it was computed before."""
@@ -72,48 +74,48 @@ class Library:
         return self._kinds[name]
 
     def _find_kind(self, name: str, graph: Any, depth: int) -> str:
-        known = self.know(name, graph)
+        known = self.find_function(name, graph)
         if known is None or depth > MAX_DEPTH:
             return "plain"
         graphs = dict(tf.inner_graphs(graph)) if graph is not None else {}
         nodes = known.definition.proto.node_def
         called = {function.name for node in nodes for _, function in called_functions(node)}
-        return together(known.kind, {self.kind(inner, graphs.get(inner), depth + 1) for inner in called})
+        return combined_kind(known.kind, {self.kind(inner, graphs.get(inner), depth + 1) for inner in called})
 
-    def slot(self, way: Way, dtypes: tuple[int, ...]) -> int:
+    def slot(self, node_path: NodePath, dtypes: tuple[int, ...]) -> int:
         """Return the first slot for the inputs kept of an op. The op is known by its path from what Python calls."""
-        if way not in self._slots:
-            self._slots[way] = self._next_slot, dtypes
+        if node_path not in self._slots:
+            self._slots[node_path] = self._next_slot, dtypes
             self._next_slot += len(dtypes)
-        return self._slots[way][0]
+        return self._slots[node_path][0]
 
-    def kept(self, root: str) -> list[tuple[Way, int, tuple[int, ...]]]:
+    def kept_inputs(self, root: str) -> list[tuple[NodePath, int, tuple[int, ...]]]:
         """All that is kept of a function: the ops' ways, their first slots, and what they put out."""
         return [(way, *slot) for way, slot in self._slots.items() if way[0] == root]
 
-    def keep_at(self, way: Way, slot: int) -> None:
+    def note_slot(self, node_path: NodePath, slot: int) -> None:
         """Note that the first input of an op is already kept there."""
-        self._slots.setdefault(way, (slot, ()))
+        self._slots.setdefault(node_path, (slot, ()))
         self._next_slot = max(self._next_slot, slot + 1)
 
-    def described(self, names: list[str]) -> dict[str, Any]:
+    def describe_functions(self, names: list[str]) -> dict[str, Any]:
         """Functions in the catalogue's words, with the lines that these refer to."""
         functions = {name: self._fields[name] for name in names if name in self._fields}
         sites = {site for fields in functions.values() for node in fields["nodes"] for site in _sites(node)}
         frames = {site: self.catalog.frames(site) for site in sites}
         files = {file for stack in frames.values() for file, _, _ in stack}
-        return {"functions": functions, "sites": frames, "files": self.catalog.texts(files)}
+        return {"functions": functions, "sites": frames, "files": self.catalog.source_texts(files)}
 
-    def remember(self, described: dict[str, Any]) -> None:
+    def add_descriptions(self, described: dict[str, Any]) -> None:
         """The words for functions that come from elsewhere."""
         sites = {
             int(site): self.catalog.site([tuple(frame) for frame in stack])
             for site, stack in described["sites"].items()
         }
         for name, fields in described["functions"].items():
-            self._fields[name] = fields | {"nodes": [_moved(node, sites) for node in fields["nodes"]]}
+            self._fields[name] = fields | {"nodes": [_renumber_sites(node, sites) for node in fields["nodes"]]}
 
-    def copied(self, root: str, copy: Any) -> None:
+    def add_copy(self, root: str, copy: Any) -> None:
         """A copy has been made of a function that `root` calls."""
         self._copies.setdefault(root, []).append(copy.signature.name)
         tf.add_function(copy)
@@ -135,19 +137,19 @@ class Library:
 
 def _sites(node: list[Any]) -> list[int]:
     """Return the sites of an op and of its forward op."""
-    return [site for site in (node[SITE], node[FORWARD][3] if node[FORWARD] else 0) if site]
+    return [site for site in (node[SITE_FIELD], node[FORWARD_FIELD][3] if node[FORWARD_FIELD] else 0) if site]
 
 
-def _moved(node: list[Any], sites: dict[int, int]) -> list[Any]:
+def _renumber_sites(node: list[Any], sites: dict[int, int]) -> list[Any]:
     """The words for a node with other numbers for its lines."""
     moved = list(node)
-    moved[SITE] = sites.get(node[SITE], 0)
-    if node[FORWARD]:
-        moved[FORWARD] = [*node[FORWARD][:3], sites.get(node[FORWARD][3], 0)]
+    moved[SITE_FIELD] = sites.get(node[SITE_FIELD], 0)
+    if node[FORWARD_FIELD]:
+        moved[FORWARD_FIELD] = [*node[FORWARD_FIELD][:3], sites.get(node[FORWARD_FIELD][3], 0)]
     return moved
 
 
-def together(own: str, called: set[str]) -> str:
+def combined_kind(own: str, called: set[str]) -> str:
     """Return the kind of a function with all that it calls: one that calls a backward pass trains."""
     kinds = {own, *called}
     if own == "backward" or not kinds & {"train", "backward", "write"}:

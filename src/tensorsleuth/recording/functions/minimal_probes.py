@@ -7,29 +7,29 @@ from dataclasses import dataclass
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.recording.functions.function_def import Definition
-from tensorsleuth.recording.functions.probes import LookInGraph, Selection
+from tensorsleuth.recording.functions.probes import GraphModes, Selection
 
 
-def sentinel(selection: Selection, writes: bool) -> Selection:
+def minimal_selection(selection: Selection, writes: bool) -> Selection:
     """Return the few tensors to check in a replayable function; `writes` adds its writes to variables."""
-    return Sentinel(selection.settings, writes)
+    return MinimalSelection(selection.settings, writes)
 
 
 @dataclass(frozen=True)
-class Sentinel(Selection):
+class MinimalSelection(Selection):
     """Return the selection in functions: only tensors that leave them, but not as a result."""
 
     writes: bool
 
     @property
-    def times(self) -> bool:
+    def notes_op_ends(self) -> bool:
         return False
 
-    def in_function(self, definition: Definition) -> LookInGraph:
-        leaving = {definition.behind(text) for text in self._leaving(definition)}
+    def for_function(self, definition: Definition) -> GraphModes:
+        leaving = {definition.resolve(text) for text in self._leaving(definition)}
 
         def look(op: str, dtype: int, name: str) -> Mode | None:
-            return self.look(op, dtype) and Mode.CURT_HEALTH if name in leaving else None
+            return self.mode_for(op, dtype) and Mode.CURT_HEALTH if name in leaving else None
 
         return look
 
@@ -38,4 +38,4 @@ class Sentinel(Selection):
         return [text for node in nodes for text in node.input if not text.startswith("^")]
 
     def _takes_away(self, op: str) -> bool:
-        return op in ops.PUTS_AWAY or (self.writes and ops.writes_variables(op))
+        return op in ops.OPAQUE_WRAPPERS or (self.writes and ops.writes_variables(op))

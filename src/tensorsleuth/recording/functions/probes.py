@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
-from tensorsleuth.core.dtypes import DTYPES, Kind, is_float
+from tensorsleuth.core.dtypes import DTYPES, DTypeKind, is_float
 from tensorsleuth.core.modes import DEFAULT_MODE, Mode
 from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.recording.functions.function_def import Definition
@@ -22,11 +22,11 @@ from tensorsleuth.recording.tensorflow import internals as tf
 CALL_ARGUMENT = "sleuth_call"
 DT_INT64 = 9
 DO_NOT_LOOK = 255
-LookInGraph = Callable[[str, int, str], Mode | None]
+GraphModes = Callable[[str, int, str], Mode | None]
 
 
 @dataclass(frozen=True)
-class Placed:
+class FunctionInstance:
     """A function at one place that calls it, about to be watched."""
 
     name: str
@@ -49,30 +49,30 @@ class Selection:
     def _regex(self) -> re.Pattern[str]:
         return re.compile(self.settings.op_regex or "")
 
-    def look(self, op: str, dtype: int) -> Mode | None:
+    def mode_for(self, op: str, dtype: int) -> Mode | None:
         """Return the mode for an output of `op`, or None."""
         if not self._regex.match(op) or not self._wants(dtype):
             return None
         mode = self.settings.mode
         known = DTYPES.get(dtype)
-        if known is None or known.kind is Kind.OTHER:
+        if known is None or known.kind is DTypeKind.OTHER:
             return None
         if is_float(dtype) or mode in (Mode.FULL_NUMERICS, Mode.FULL_TENSOR, Mode.SHAPE):
             return mode
         return Mode.NO_TENSOR if mode is Mode.NO_TENSOR else None
 
-    def again(self) -> Selection:
+    def for_replay(self) -> Selection:
         """Return the mode for a replayed call: it is a single call, so it is recorded in full."""
         mode = self.settings.mode
         closely = DEFAULT_MODE if mode is Mode.FLIGHT else max(mode, DEFAULT_MODE)
         return Selection(replace(self.settings, mode=closely))
 
     @property
-    def times(self) -> bool:
+    def notes_op_ends(self) -> bool:
         """Are the ends of ops noted that put nothing out: where rows tell when the others ended."""
         return True
 
-    def in_instance(self, placed: Placed) -> Selection:
+    def for_instance(self, function_instance: FunctionInstance) -> Selection:
         """Return the selection for a function at one call site."""
         return self
 
@@ -81,26 +81,26 @@ class Selection:
         base = getattr(self, "base", None)
         return base is not None and bool(base.has_probe(source))
 
-    def in_eager(self, op: str, first: int, outputs: int) -> None:
+    def note_eager_site(self, op: str, first: int, outputs: int) -> None:
         """An eager op, or a function that runs unwatched, is called from a new place; its outputs get these ids."""
 
-    def refused(self, function: str, why: str) -> None:
+    def note_refused(self, function: str, why: str) -> None:
         """A function is not looked into."""
 
-    def in_function(self, definition: Definition) -> LookInGraph:
+    def for_function(self, definition: Definition) -> GraphModes:
         """Return the selection for the tensors of a function, by op, dtype and name."""
-        return lambda op, dtype, name: self.look_in_graph(op, dtype)
+        return lambda op, dtype, name: self.mode_in_graph(op, dtype)
 
-    def look_in_graph(self, op: str, dtype: int) -> Mode | None:
+    def mode_in_graph(self, op: str, dtype: int) -> Mode | None:
         """Leaves out what another tensor's row already tells."""
         mode = self.settings.mode
-        if op in ops.STATIC or op in ops.CONTROL_FLOW or op in ops.ARRAYS:
+        if op in ops.STATIC_VALUES or op in ops.CONTROL_FLOW or op in ops.TENSOR_ARRAYS:
             return None
         if op in ops.VIEWS and mode not in (Mode.SHAPE, Mode.FULL_TENSOR):
             return None
-        if op in ops.HARMLESS and mode is Mode.CURT_HEALTH:
+        if op in ops.KEEP_FINITE and mode is Mode.CURT_HEALTH:
             return None
-        return self.look(op, dtype)
+        return self.mode_for(op, dtype)
 
     def _wants(self, dtype: int) -> bool:
         wanted = self.settings.tensor_dtypes
@@ -118,21 +118,23 @@ def selection_for(settings: Settings) -> Selection:
 
 
 @dataclass(frozen=True)
-class Probing:
+class ProbeContext:
     """The attributes that the probes of one copy share."""
 
     session: int
     first: int  # the instance's first tensor id
     selection: Selection
     root: str | None  # the function that Python calls and these belong to; None where a dataset calls it
-    holds: dict[str, int] = field(default_factory=dict)  # tensors to keep, and the slots to keep them in
+    kept_slots: dict[str, int] = field(default_factory=dict)  # tensors to keep, and the slots to keep them in
     renamed: dict[str, str] = field(default_factory=dict)  # outputs whose node was replaced by a stand-in
 
 
 class Prober(Protocol):
     """A way to get probes into a function."""
 
-    def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
+    def add_probes(
+        self, definition: Definition, copy: Any, probe_context: ProbeContext, arguments: bool, called: set[int]
+    ) -> None:
         """Have the tensors of `copy` looked at. `called` are the nodes whose functions are watched themselves."""
 
     def join(self, copy: Any, session: int) -> None:
@@ -141,29 +143,31 @@ class Prober(Protocol):
     def took_effect(self, copy: str) -> bool:
         """After `copy` has run: did its probes?"""
 
-    def otherwise(self) -> Prober:
+    def fallback(self) -> Prober:
         """Return the backend to use if probes could not be placed."""
 
     def forget(self, copy: str) -> None:
         """The copy is gone."""
 
 
-class InPlace:
+class InPlaceProber:
     """Puts probe nodes into the copy itself: where the graph optimiser is off, or cannot be joined."""
 
-    def put(self, definition: Definition, copy: Any, probing: Probing, arguments: bool, called: set[int]) -> None:
+    def add_probes(
+        self, definition: Definition, copy: Any, probe_context: ProbeContext, arguments: bool, called: set[int]
+    ) -> None:
         used = used_tensors(copy)
-        look_at = probing.selection.in_function(definition)
+        look_at = probe_context.selection.for_function(definition)
         names: dict[str, str] = {}
         probes: list[Any] = []
-        for tensor, source, op, dtype, device in candidates(definition, arguments, called):
+        for tensor, source, op, dtype, device in probe_candidates(definition, arguments, called):
             look = look_at(op, dtype, source)
-            hold = probing.holds.get(source, 0)
-            asked = bool(hold) or look is not None or probing.selection.has_probe(source)
-            source = probing.renamed.get(source, source)
+            hold = probe_context.kept_slots.get(source, 0)
+            asked = bool(hold) or look is not None or probe_context.selection.has_probe(source)
+            source = probe_context.renamed.get(source, source)
             if not asked or source not in used:
                 continue
-            probes.append(_probe(source, tensor, dtype, device, look, probing))
+            probes.append(_probe(source, tensor, dtype, device, look, probe_context))
             probes[-1].attr["hold"].i = hold
             names[source] = f"{probes[-1].name}:y:0"
         redirect(copy, names)
@@ -175,7 +179,7 @@ class InPlace:
     def took_effect(self, copy: str) -> bool:
         return True
 
-    def otherwise(self) -> Prober:
+    def fallback(self) -> Prober:
         return self
 
     def forget(self, copy: str) -> None:
@@ -191,10 +195,10 @@ def add_join(copy: Any, session: int) -> None:
     """Have the copy join the number of the call to TensorFlow's step id."""
     node = copy.node_def.add(name="sleuth/call", op="SleuthCall", input=[CALL_ARGUMENT])
     node.attr["session"].i = session
-    keep(copy, node.name)
+    keep_alive(copy, node.name)
 
 
-def keep(function: Any, node: str) -> None:
+def keep_alive(function: Any, node: str) -> None:
     """Make a node without outputs run whenever the function does."""
     result = node.replace("/", "_")
     function.signature.control_output.append(result)
@@ -202,7 +206,7 @@ def keep(function: Any, node: str) -> None:
     function.signature.is_stateful = True
 
 
-def candidates(definition: Definition, arguments: bool, called: set[int]) -> Any:
+def probe_candidates(definition: Definition, arguments: bool, called: set[int]) -> Any:
     """Every tensor a probe could stand behind: its number, its name, and its op's type, dtype and device."""
     if arguments:
         for number, argument in enumerate(definition.proto.signature.input_arg):
@@ -210,8 +214,8 @@ def candidates(definition: Definition, arguments: bool, called: set[int]) -> Any
     for number, node in enumerate(definition.proto.node_def):
         if number in called:
             continue
-        for index, (name, dtype) in enumerate(definition.names(number)):
-            yield definition.firsts[number] + index, name, node.op, dtype, node.device
+        for index, (name, dtype) in enumerate(definition.output_names(number)):
+            yield definition.first_outputs[number] + index, name, node.op, dtype, node.device
 
 
 def used_tensors(function: Any) -> set[str]:
@@ -229,20 +233,20 @@ def redirect(function: Any, names: dict[str, str]) -> None:
             function.ret[result] = names[text]
 
 
-def _probe(source: str, tensor: int, dtype: int, device: str, look: Mode | None, probing: Probing) -> Any:
+def _probe(source: str, tensor: int, dtype: int, device: str, look: Mode | None, probe_context: ProbeContext) -> Any:
     node = tf.NodeDef(name=f"sleuth/{tensor}", op="SleuthProbe", input=[source], device=device)
     node.attr["T"].type = dtype
-    identify(node, tensor, dtype, look, probing)
+    set_probe_attributes(node, tensor, dtype, look, probe_context)
     return node
 
 
-def look_number(look: Mode | None) -> int:
+def mode_number(look: Mode | None) -> int:
     """Return the number of a mode for a probe; a probe may exist only to keep the tensor."""
     return DO_NOT_LOOK if look is None else int(look)
 
 
-def identify(node: Any, tensor: int, dtype: int, look: Mode | None, probing: Probing) -> None:
-    node.attr["session"].i = probing.session
-    node.attr["tensor"].i = probing.first + tensor
-    node.attr["look"].i = look_number(look)
+def set_probe_attributes(node: Any, tensor: int, dtype: int, look: Mode | None, probe_context: ProbeContext) -> None:
+    node.attr["session"].i = probe_context.session
+    node.attr["tensor"].i = probe_context.first + tensor
+    node.attr["look"].i = mode_number(look)
     node.attr["dtype"].i = dtype

@@ -13,20 +13,20 @@ from typing import Any
 from tensorsleuth.core.dtypes import RESOURCE
 from tensorsleuth.recording.tensorflow import internals as tf
 
-MOST_OUTPUTS = 64  # of one op that are kept; native/src/ops/probe.cc
+MAX_KEPT_OUTPUTS = 64  # of one op that are kept; native/src/ops/probe.cc
 
 # Stateful ops whose state is in variables, in tables that are only read, or in the step itself.
-_OWN = re.compile(
+_REPEATABLE_OPS = re.compile(
     "(ReadVariableOp|VariableShape|VarIsInitializedOp|Assign.*VariableOp|DisableCopyOnRead"
     "|Resource(Apply|SparseApply|Gather|Scatter|StridedSliceAssign|CountUpTo).*"
     "|(Stateful)?PartitionedCall|(Stateless)?(If|While|Case)|SymbolicGradient|XlaLaunch"
     "|Assert|TensorArray.*|Stack.*|Rng(ReadAnd)?Skip|Stateful(Uniform|Standard|Truncated|Random|Binomial).*"
     "|LookupTable(Find|Size|Export).*|.*HashTable.*|Sleuth(?!Log$|Point$).*)$"
 )
-_RANDOM = re.compile("Random|Multinomial|TruncatedNormal|ParameterizedTruncatedNormal")
+_RANDOM_OPS = re.compile("Random|Multinomial|TruncatedNormal|ParameterizedTruncatedNormal")
 
 
-class Fate(Enum):
+class ReplayPolicy(Enum):
     """The treatment of an op in a replay."""
 
     RUN = "run"
@@ -35,21 +35,21 @@ class Fate(Enum):
     REFUSE = "refuse"  # the step cannot be run again
 
 
-def fate_of(node: Any, dtypes: tuple[int, ...]) -> Fate:
+def replay_policy(node: Any, dtypes: tuple[int, ...]) -> ReplayPolicy:
     """Return the treatment of a node with outputs of these dtypes."""
-    if not tf.is_stateful(node.op) or _OWN.match(node.op):
-        return Fate.RUN
+    if not tf.is_stateful(node.op) or _REPEATABLE_OPS.match(node.op):
+        return ReplayPolicy.RUN
     if not dtypes:
-        return Fate.SKIP
-    return Fate.REFUSE if RESOURCE in dtypes or len(dtypes) > MOST_OUTPUTS else Fate.KEEP
+        return ReplayPolicy.SKIP
+    return ReplayPolicy.REFUSE if RESOURCE in dtypes or len(dtypes) > MAX_KEPT_OUTPUTS else ReplayPolicy.KEEP
 
 
 def is_random(op: str) -> bool:
     """Does a stateful op draw random numbers."""
-    return bool(_RANDOM.search(op))
+    return bool(_RANDOM_OPS.search(op))
 
 
-def skip(node: Any) -> None:
+def skip_node(node: Any) -> None:
     """Let a node do nothing, but stay where it is in the order of things."""
     controls = [text for text in node.input if text.startswith("^")]
     inputs = [f"^{text.split(':')[0]}" for text in node.input if not text.startswith("^")]
@@ -58,9 +58,9 @@ def skip(node: Any) -> None:
     node.attr.clear()
 
 
-def stand_in(node: Any, dtypes: tuple[int, ...], slot: int, needed: int) -> None:
+def put_out_kept(node: Any, dtypes: tuple[int, ...], slot: int, needed: int) -> None:
     """Let a node put out what was kept from `slot` on; `needed` has a bit for each output that somebody takes."""
-    skip(node)
+    skip_node(node)
     node.op = "SleuthHeld"
     node.attr["Tout"].list.type.extend(dtypes)
     node.attr["hold"].i = slot

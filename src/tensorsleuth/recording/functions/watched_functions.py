@@ -8,112 +8,116 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tensorsleuth.core.ops import kinds as ops
-from tensorsleuth.recording.functions.function_copy import Called, Copying, InDataset, Watched
+from tensorsleuth.recording.functions.function_copy import CallCopier, DatasetCopier, FunctionCopier, WatchedCopy
 from tensorsleuth.recording.functions.function_def import called_functions
-from tensorsleuth.recording.functions.function_library import Library
-from tensorsleuth.recording.functions.minimal_probes import sentinel
-from tensorsleuth.recording.functions.optimizer_probes import WORTH_OPTIMIZING
-from tensorsleuth.recording.functions.outline import Outline
-from tensorsleuth.recording.functions.probes import InPlace, Prober, Selection
-from tensorsleuth.recording.replay.exported_copy import Exporting
-from tensorsleuth.recording.replay.replay_copy import Again
+from tensorsleuth.recording.functions.function_library import FunctionLibrary
+from tensorsleuth.recording.functions.function_outline import FunctionOutline
+from tensorsleuth.recording.functions.minimal_probes import minimal_selection
+from tensorsleuth.recording.functions.optimizer_probes import MIN_OPTIMIZED_NODES
+from tensorsleuth.recording.functions.probes import InPlaceProber, Prober, Selection
+from tensorsleuth.recording.replay.exported_copy import ExportCopier
+from tensorsleuth.recording.replay.replay_copy import ReplayCopier
 from tensorsleuth.recording.tensorflow import internals as tf
 
-__all__ = ["Functions", "Watched"]
+__all__ = ["WatchedCopy", "WatchedFunctions"]
 
-_UNKNOWN = Watched("", -1, -1, "")
-_CALLED, _ELSEWHERE, _IN_DATASET, _AGAIN = "called by Python", "run elsewhere", "called by a dataset", "run again"
-_LOOKED_INTO = "run again to look into it"
-_USES = (_CALLED, _ELSEWHERE, _IN_DATASET, _AGAIN, _LOOKED_INTO)
-Find = Callable[[], Any]  # gives the Python graph of a function
+_NOT_LOOKED_UP = WatchedCopy("", -1, -1, "")
+_BY_PYTHON, _REMOTE, _BY_DATASET, _REPLAY = "called by Python", "run elsewhere", "called by a dataset", "run again"
+_INSPECTION = "run again to look into it"
+_USES = (_BY_PYTHON, _REMOTE, _BY_DATASET, _REPLAY, _INSPECTION)
+FindGraph = Callable[[], Any]  # gives the Python graph of a function
 
 
-class Functions:
+class WatchedFunctions:
     """Finds, or makes, the watched copy of a function by its name."""
 
     def __init__(
         self,
-        library: Library,
+        function_library: FunctionLibrary,
         selection: Selection,
         prober: Prober,
         flight: bool,
         looking: Callable[[], Selection | None],
     ) -> None:
-        self.library = library
+        self.library = function_library
         self._selection = selection
         self._prober = prober
-        self._flight = flight  # look at nothing while it goes well
-        self._looking = looking  # what is looked at in calls that are run again though all went well
-        self.keeps = False  # what every call begins with, for somebody may want to save one
+        self._is_flight_mode = flight  # look at nothing while it goes well
+        self._inspection_selection = looking  # what is looked at in calls that are run again though all went well
+        self.keeps_all_inputs = False  # what every call begins with, for somebody may want to save one
         self._lock = threading.RLock()
         self._untouched: dict[str, bool] = {}
-        self._seen_writes: dict[str, bool] = {}
-        self._described: dict[str, Watched | None] = {}  # those that run as they are
-        self._roots: dict[tuple[str, str], Watched | None] = {}
+        self._checked_writes: dict[str, bool] = {}
+        self._described: dict[str, WatchedCopy | None] = {}  # those that run as they are
+        self._copies: dict[tuple[str, str], WatchedCopy | None] = {}
         self._in_datasets: set[str] = set()  # whose copies stay for as long as the dataset may live
         self._closed = False
         self._running = 0  # calls under way
-        self._doomed: list[str] = []  # copies to take away when none is
-        self._sent: set[str] = set()  # copies that other processes run
+        self._copies_to_remove: list[str] = []  # copies to take away when none is
+        self._remote_copies: set[str] = set()  # copies that other processes run
         self._passed_over: set[str] = set()  # functions that the graph optimiser did not see
 
-    def watched(self, name: str, find: Find, joined: bool = True, elsewhere: Prober | None = None) -> Watched | None:
+    def watched_copy(
+        self, name: str, find_graph: FindGraph, joined: bool = True, elsewhere: Prober | None = None
+    ) -> WatchedCopy | None:
         """The copy to run instead of `name`; None where it has to run as it is.
 
         `elsewhere` puts the probes into a copy that another process is to run.
         """
         if elsewhere is not None:
-            return self._find(name, find, _ELSEWHERE, elsewhere)
-        return self._find(name, find, _CALLED if joined else _IN_DATASET)
+            return self._find(name, find_graph, _REMOTE, elsewhere)
+        return self._find(name, find_graph, _BY_PYTHON if joined else _BY_DATASET)
 
-    def described(self, name: str, find: Find) -> Watched | None:
+    def describe_unwatched(self, name: str, find_graph: FindGraph) -> WatchedCopy | None:
         """A function that has to run as it is: what it takes, writes and returns is known, not what it computes."""
         with self._lock:
             if name not in self._described:
-                self._described[name] = None if self._closed else self._describe(name, find())
+                self._described[name] = None if self._closed else self._describe(name, find_graph())
             return self._described[name]
 
-    def _describe(self, name: str, graph: Any) -> Watched | None:
-        known = self.library.know(name, graph)
+    def _describe(self, name: str, graph: Any) -> WatchedCopy | None:
+        known = self.library.find_function(name, graph)
         if known is None:
             return None
         fields = {"function": known.id, "parent": -1, "node": -1}
-        return Watched(name, *self.library.catalog.instance(fields, known.definition.tensors), known.kind)
+        return WatchedCopy(name, *self.library.catalog.instance(fields, known.definition.tensors), known.kind)
 
-    def again(self, name: str, find: Find) -> Watched | None:
+    def replay_copy(self, name: str, find_graph: FindGraph) -> WatchedCopy | None:
         """The copy with which a call is run again: nothing in it is compiled, and nothing outside is touched."""
-        return self._find(name, find, _AGAIN)
+        return self._find(name, find_graph, _REPLAY)
 
-    def looked_into(self, name: str, find: Find) -> Watched | None:
+    def inspection_copy(self, name: str, find_graph: FindGraph) -> WatchedCopy | None:
         """Return a copy that records only what `looking` selects."""
-        return self._find(name, find, _LOOKED_INTO) if self._looking() is not None else None
+        return self._find(name, find_graph, _INSPECTION) if self._inspection_selection() is not None else None
 
-    def exporting(self, name: str, find: Find) -> Exporting:
+    def export_copier(self, name: str, find_graph: FindGraph) -> ExportCopier:
         """Return the maker of copies that return the tensors of compiled functions."""
-        selection = self._selection.again()
-        return Exporting(self.library, self._prober, selection, self._lock, name, find)
+        selection = self._selection.for_replay()
+        return ExportCopier(self.library, self._prober, selection, self._lock, name, find_graph)
 
-    def refuse_looks(self, name: str) -> None:
+    def refuse_inspection(self, name: str) -> None:
         """Never again run a call of `name` only to look into it."""
         with self._lock:
-            self._roots[(name, _LOOKED_INTO)] = None
+            self._copies[(name, _INSPECTION)] = None
 
-    def outline(self, name: str) -> Outline:
+    def outline(self, name: str) -> FunctionOutline:
         return self.library.outline(name)
 
-    def is_kept(self, name: str) -> bool:
+    def keeps_inputs(self, name: str) -> bool:
         """Does a call of a function keep what it begins with."""
-        return self.keeps or self.is_flown(name)
+        return self.keeps_all_inputs or self.relies_on_replay(name)
 
-    def is_flown(self, name: str) -> bool:
+    def relies_on_replay(self, name: str) -> bool:
         """Is what happens in a function found out afterwards, by running it again."""
         return self._is_untouched(name) or self.outline(name).compiled
 
-    def sees_writes(self, name: str) -> bool:
+    def checks_writes(self, name: str) -> bool:
         """Is what a flown function writes to variables looked at on its way there."""
-        if name not in self._seen_writes:
-            self._seen_writes[name] = self._flight and not tf.autoclusters() and not self.outline(name).compiled
-        return self._seen_writes[name]
+        if name not in self._checked_writes:
+            self._checked_writes[name] = (
+                self._is_flight_mode and not tf.autoclusters() and not self.outline(name).compiled
+            )
+        return self._checked_writes[name]
 
     def _is_untouched(self, name: str) -> bool:
         """Is nothing in a function looked at: in flight, and where XLA chooses by itself what to compile.
@@ -121,65 +125,65 @@ class Functions:
         A probe there would part what XLA compiles as one, and so change its bits.
         """
         if name not in self._untouched:
-            self._untouched[name] = self._flight or tf.autoclusters()
+            self._untouched[name] = self._is_flight_mode or tf.autoclusters()
         return self._untouched[name]
 
-    def kind(self, name: str, find: Find) -> str:
+    def kind(self, name: str, find_graph: FindGraph) -> str:
         """Return the kind of a function that runs unchanged: train, backward, write or plain."""
         with self._lock:
-            return self.library.known_kind(name) or self.library.kind(name, find())
+            return self.library.known_kind(name) or self.library.kind(name, find_graph())
 
-    def _find(self, name: str, find: Find, use: str, elsewhere: Prober | None = None) -> Watched | None:
+    def _find(self, name: str, find_graph: FindGraph, use: str, elsewhere: Prober | None = None) -> WatchedCopy | None:
         key = (name, use)
-        found = self._roots.get(key, _UNKNOWN)  # once: another thread may forget it
-        if found is _UNKNOWN:
+        found = self._copies.get(key, _NOT_LOOKED_UP)  # once: another thread may forget it
+        if found is _NOT_LOOKED_UP:
             with self._lock:
-                found = self._roots.get(key, _UNKNOWN)
-                if found is _UNKNOWN:
-                    found = None if self._closed else self._watch(name, find(), use, elsewhere)
-                    self._roots[key] = found
+                found = self._copies.get(key, _NOT_LOOKED_UP)
+                if found is _NOT_LOOKED_UP:
+                    found = None if self._closed else self._watch(name, find_graph(), use, elsewhere)
+                    self._copies[key] = found
         return found
 
-    def _watch(self, name: str, graph: Any, use: str, elsewhere: Prober | None) -> Watched | None:
-        if use == _CALLED and self._is_untouched(name) and not self._needs_probes(name):
+    def _watch(self, name: str, graph: Any, use: str, elsewhere: Prober | None) -> WatchedCopy | None:
+        if use == _BY_PYTHON and self._is_untouched(name) and not self._needs_probes(name):
             return None
         if elsewhere is not None:
-            watched = Called(self.library, elsewhere, self._selection, False, False).root(name, graph)
-            self._sent |= {watched.name} if watched is not None else set()
+            watched = CallCopier(self.library, elsewhere, self._selection, False, False).copy_root(name, graph)
+            self._remote_copies |= {watched.name} if watched is not None else set()
             return watched
-        return self._copying(name, use).root(name, graph)
+        return self._copier(name, use).copy_root(name, graph)
 
     def _needs_probes(self, name: str) -> bool:
         """Return whether there is something to keep, or to look at, in a function that is flown."""
         outline = self.outline(name)
-        return outline.kept or (bool(outline.writes) and self.sees_writes(name))
+        return outline.needs_copy or (bool(outline.written_arguments) and self.checks_writes(name))
 
-    def _copying(self, name: str, use: str) -> Copying:
-        prober = self._prober.otherwise() if self._is_passed_over(name, use) else self._prober
-        looking = self._looking() if use == _LOOKED_INTO else None
+    def _copier(self, name: str, use: str) -> FunctionCopier:
+        prober = self._prober.fallback() if self._is_passed_over(name, use) else self._prober
+        looking = self._inspection_selection() if use == _INSPECTION else None
         if looking is not None:
-            return Again(self.library, InPlace(), looking)
-        if use == _AGAIN:
-            return Again(self.library, prober, self._selection.again())
-        if use == _IN_DATASET:
-            return InDataset(self.library, prober, self._selection)
+            return ReplayCopier(self.library, InPlaceProber(), looking)
+        if use == _REPLAY:
+            return ReplayCopier(self.library, prober, self._selection.for_replay())
+        if use == _BY_DATASET:
+            return DatasetCopier(self.library, prober, self._selection)
         untouched = self._is_untouched(name)
         if untouched:
-            self._selection.refused(name, "nothing in it is recorded until it goes bad")
-        selection = sentinel(self._selection, self.sees_writes(name)) if untouched else self._selection
-        return Called(self.library, prober, selection, untouched, self.is_kept(name))
+            self._selection.note_refused(name, "nothing in it is recorded until it goes bad")
+        selection = minimal_selection(self._selection, self.checks_writes(name)) if untouched else self._selection
+        return CallCopier(self.library, prober, selection, untouched, self.keeps_inputs(name))
 
     def _is_passed_over(self, name: str, use: str) -> bool:
         """Will the graph optimiser leave it alone: it is off, has not seen it before, or it is a dataset's and tiny."""
         if not tf.optimizer_is_on() or name in self._passed_over:
             return True
-        return use == _IN_DATASET and _size(name) < WORTH_OPTIMIZING
+        return use == _BY_DATASET and _size(name) < MIN_OPTIMIZED_NODES
 
-    def ran(self, name: str, watched: Watched) -> bool:
+    def check_probes(self, name: str, watched_copy: WatchedCopy) -> bool:
         """A copy has run for the first time: were its probes in it?"""
-        if name in self._passed_over or watched.name in self._sent or not tf.optimizer_is_on():
+        if name in self._passed_over or watched_copy.name in self._remote_copies or not tf.optimizer_is_on():
             return True
-        if self._prober.took_effect(watched.name):
+        if self._prober.took_effect(watched_copy.name):
             return True
         self._passed_over.add(name)
         self.forget(name)
@@ -191,55 +195,55 @@ class Functions:
     def refuse(self, name: str, why: str) -> None:
         """From now on run `name` as it is."""
         self.forget(name)
-        self._roots[(name, _CALLED)] = self._roots[(name, _ELSEWHERE)] = None
+        self._copies[(name, _BY_PYTHON)] = self._copies[(name, _REMOTE)] = None
         self.library.catalog.not_covered(f"the inside of {name}", why)
 
     def forget(self, name: str) -> None:
         """TensorFlow dropped a function: drop its copies too."""
         with self._lock:
             for use in _USES:
-                self._roots.pop((name, use), None)
+                self._copies.pop((name, use), None)
             self._in_datasets.discard(name)
             self._untouched.pop(name, None)
-            self._seen_writes.pop(name, None)
+            self._checked_writes.pop(name, None)
             self._described.pop(name, None)
-            self._doomed += self.library.forget(name)
-        self._remove_doomed()
+            self._copies_to_remove += self.library.forget(name)
+        self._remove_copies()
 
     def select(self, selection: Selection) -> None:
         """Look at other tensors from now on: every function is watched anew when it is called next."""
         with self._lock:
             self._selection = selection
-            self._in_datasets |= {name for name, use in self._roots if use == _IN_DATASET}
-            self._roots = {key: watched for key, watched in self._roots.items() if watched is None}
+            self._in_datasets |= {name for name, use in self._copies if use == _BY_DATASET}
+            self._copies = {key: watched for key, watched in self._copies.items() if watched is None}
             for name in [name for name in self.library.copied_roots() if name not in self._in_datasets]:
-                self._doomed += self.library.take_copies(name)
-        self._remove_doomed()
+                self._copies_to_remove += self.library.take_copies(name)
+        self._remove_copies()
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         """While a copy may be running: none is taken away."""
-        self.began()
+        self.begin_use()
         try:
             yield
         finally:
-            self.ended()
+            self.end_use()
 
-    def began(self) -> None:
+    def begin_use(self) -> None:
         with self._lock:
             self._running += 1
 
-    def ended(self) -> None:
+    def end_use(self) -> None:
         with self._lock:
             self._running -= 1
-        if self._doomed:
-            self._remove_doomed()
+        if self._copies_to_remove:
+            self._remove_copies()
 
-    def _remove_doomed(self) -> None:
+    def _remove_copies(self) -> None:
         with self._lock:
             if self._running:
                 return
-            doomed, self._doomed = self._doomed, []
+            doomed, self._copies_to_remove = self._copies_to_remove, []
         for copy in doomed:
             self._prober.forget(copy)
             tf.remove_function(copy)
@@ -255,11 +259,11 @@ class Functions:
 def _size(name: str, depth: int = 0) -> int:
     """Return the number of nodes in a function's graph with its calls inlined; stop counting after a few."""
     proto = tf.get_function(name)
-    if proto is None or depth > WORTH_OPTIMIZING:
-        return WORTH_OPTIMIZING
+    if proto is None or depth > MIN_OPTIMIZED_NODES:
+        return MIN_OPTIMIZED_NODES
     size = len(proto.signature.input_arg) + len(proto.signature.output_arg) if depth == 0 else 0
-    nodes = [node for node in _live_nodes(proto) if node.op not in ops.PASSED_THROUGH]
-    for node in nodes[:WORTH_OPTIMIZING]:
+    nodes = [node for node in _live_nodes(proto) if node.op not in ops.PRUNED_OPS]
+    for node in nodes[:MIN_OPTIMIZED_NODES]:
         called = [function.name for _, function in called_functions(node)]
         size += sum(_size(inner, depth + 1) for inner in called) if node.op in ops.CALLS else 1 + 3 * len(called)
     return size

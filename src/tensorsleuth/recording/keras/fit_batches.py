@@ -6,48 +6,50 @@ import time
 import weakref
 from typing import Any
 
-from tensorsleuth.core.fit_position import Batch, Phase
+from tensorsleuth.core.fit_position import FitPosition, Phase
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.recording.backends.sink import Sink
 
-OUTSIDE = Batch(Phase.NONE)
+NOT_IN_FIT = FitPosition(Phase.NONE)
 
 
-class Batches:
+class FitProgress:
     """Follows the loops of Keras, one in the other as they come: evaluate in fit, predict in a callback."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
-        self._open: list[tuple[weakref.ref[Any], Batch]] = []  # the list of callbacks of each loop, and where it is
+        self._open: list[
+            tuple[weakref.ref[Any], FitPosition]
+        ] = []  # the list of callbacks of each loop, and where it is
 
-    def begins(self, callbacks: Any, phase: Phase) -> None:
+    def begin_loop(self, callbacks: Any, phase: Phase) -> None:
         """A loop starts. Evaluate in fit belongs to its epoch; a fit before this one that raised never said its end."""
         if phase is Phase.TRAIN:
             self._open.clear()
         around = self._open[-1] if self._open else None
         inside = around is not None and around[0]() is callbacks
-        self._open.append((weakref.ref(callbacks), Batch(phase, around[1].epoch if around and inside else None)))
+        self._open.append((weakref.ref(callbacks), FitPosition(phase, around[1].epoch if around and inside else None)))
         self._note()
 
-    def epoch(self, callbacks: Any, number: int) -> None:
-        self._move(callbacks, Batch(Phase.TRAIN, number))
+    def begin_epoch(self, callbacks: Any, number: int) -> None:
+        self._move(callbacks, FitPosition(Phase.TRAIN, number))
 
-    def batch(self, callbacks: Any, phase: Phase, number: int) -> None:
+    def begin_batch(self, callbacks: Any, phase: Phase, number: int) -> None:
         epoch = self._open[-1][1].epoch if self._open else None
-        self._move(callbacks, Batch(phase, epoch, number))
+        self._move(callbacks, FitPosition(phase, epoch, number))
 
-    def ends(self) -> None:
+    def end_loop(self) -> None:
         """A loop is over; so are those that an exception ended without a word."""
         del self._open[-1:]
         while self._open and self._open[-1][0]() is None:
             self._open.pop()
         self._note()
 
-    def _move(self, callbacks: Any, batch: Batch) -> None:
-        self._open[-1:] = [(weakref.ref(callbacks), batch)]
+    def _move(self, callbacks: Any, fit_position: FitPosition) -> None:
+        self._open[-1:] = [(weakref.ref(callbacks), fit_position)]
         self._note()
 
     def _note(self) -> None:
-        now = self._open[-1][1] if self._open else OUTSIDE
+        now = self._open[-1][1] if self._open else NOT_IN_FIT
         counted = [0 if number is None else number + 1 for number in (now.epoch, now.batch)]
         self._sink.call(CallKind.BATCH, self._sink.next_call(), int(now.phase), time.monotonic_ns(), 0, counted)

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 # Modules that have a CallbackList: Keras 3, tf-keras, Keras 2 as in TensorFlow 2.15.
-CALLBACKS = ("keras.src.callbacks.callback_list", "tf_keras.src.callbacks", "keras.src.callbacks")
-VARIABLES = ("keras.src.backend.tensorflow.core",)  # where Keras 3 has variables of its own
-CALLBACK = ("keras.src.callbacks.callback", "tf_keras.src.callbacks", "keras.src.callbacks")
-TRACEBACKS = ("keras.src.utils.traceback_utils", "tf_keras.src.utils.traceback_utils")
+CALLBACK_LIST_MODULES = ("keras.src.callbacks.callback_list", "tf_keras.src.callbacks", "keras.src.callbacks")
+VARIABLE_MODULES = ("keras.src.backend.tensorflow.core",)  # where Keras 3 has variables of its own
+CALLBACK_MODULES = ("keras.src.callbacks.callback", "tf_keras.src.callbacks", "keras.src.callbacks")
+TRACEBACK_MODULES = ("keras.src.utils.traceback_utils", "tf_keras.src.utils.traceback_utils")
 
 
-def loaded(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
+def loaded_attributes(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
     """An attribute of those modules that are loaded, and have got as far as to have it."""
     for name in names:
         found = getattr(sys.modules.get(name), attribute, None)
@@ -27,29 +27,29 @@ def loaded(names: tuple[str, ...], attribute: str) -> Iterator[Any]:
             yield found
 
 
-_PARTS = re.compile(r"(?:tf_)?keras\.src\.(optimizer|loss|metric)")
-_DEEPEST = 50  # layers in layers
+_PART_MODULES = re.compile(r"(?:tf_)?keras\.src\.(optimizer|loss|metric)")
+_MAX_LAYER_DEPTH = 50  # layers in layers
 _WHOLE_LOSS = "compile_loss"  # what Keras 3 calls the sum of a model's losses
 
 
-def part(frame: Any, scope: str) -> str | None:
+def scope_owner(frame: Any, scope: str) -> str | None:
     """`optimizer adam`, `loss mse`, `metric accuracy`: whose scope is being opened, where it is no layer's."""
     owner = frame.f_locals.get("self")
     if scope not in (getattr(owner, "name", None), getattr(owner, "_name_scope", None)):
         return None
-    kinds = (_PARTS.match(base.__module__) for base in type(owner).__mro__)
+    kinds = (_PART_MODULES.match(base.__module__) for base in type(owner).__mro__)
     kind = next((found.group(1) for found in kinds if found), None)
     return f"{kind} {scope}" if kind is not None and scope != _WHOLE_LOSS else kind
 
 
 def callback_lists() -> Iterator[type]:
     """The classes through which Keras tells callbacks of epochs and batches."""
-    yield from loaded(CALLBACKS, "CallbackList")
+    yield from loaded_attributes(CALLBACK_LIST_MODULES, "CallbackList")
 
 
 def callback_classes() -> tuple[type, ...]:
     """Return the base classes of callbacks, in each Keras that is loaded; else in TensorFlow's own."""
-    found = tuple(dict.fromkeys(loaded(CALLBACK, "Callback")))
+    found = tuple(dict.fromkeys(loaded_attributes(CALLBACK_MODULES, "Callback")))
     if not found:
         import tensorflow
 
@@ -86,15 +86,15 @@ def callback_list_around(frame: Any, callback: Any) -> Any | None:
 
 def traceback_modules() -> Iterator[Any]:
     """The modules that cut Keras's own frames from tracebacks."""
-    yield from (sys.modules[name] for name in TRACEBACKS if hasattr(sys.modules.get(name), "_EXCLUDED_PATHS"))
+    yield from (sys.modules[name] for name in TRACEBACK_MODULES if hasattr(sys.modules.get(name), "_EXCLUDED_PATHS"))
 
 
 def variable_classes() -> Iterator[Any]:
     """Keras 3's own variables, each around one of TensorFlow's."""
-    yield from loaded(VARIABLES, "Variable")
+    yield from loaded_attributes(VARIABLE_MODULES, "Variable")
 
 
-def being_made(variable: type) -> Iterator[Any]:
+def variables_being_made(variable: type) -> Iterator[Any]:
     """The variable that is being made right now: the first of a program is, where its first op tells of Keras."""
     frame = sys._getframe()
     while frame.f_back is not None:
@@ -104,22 +104,24 @@ def being_made(variable: type) -> Iterator[Any]:
             yield mine
 
 
-def variables(model: Any) -> Iterator[tuple[Any, str, str]]:
+def model_variables(model: Any) -> Iterator[tuple[Any, str, str]]:
     """Yield the variables of a model: variable, path, and role (`optimizer`, `metric`, or empty)."""
     optimizer = getattr(model, "optimizer", None)
     own = getattr(optimizer, "variables", ())
-    yield from ((one, path(one), "optimizer") for one in (own() if callable(own) else own))
-    yield from ((one, path(one, metric.name), "metric") for metric in model.metrics for one in metric.variables)
-    yield from ((one, called, "") for one, called in _of_layers(model, model.name, 0))
+    yield from ((one, variable_path(one), "optimizer") for one in (own() if callable(own) else own))
+    yield from (
+        (one, variable_path(one, metric.name), "metric") for metric in model.metrics for one in metric.variables
+    )
+    yield from ((one, called, "") for one, called in _layer_variables(model, model.name, 0))
 
 
-def frozen(model: Any) -> set[int]:
+def frozen_uids(model: Any) -> set[int]:
     """The handles of what a model does not train."""
-    numbers = (uid(one) for one in getattr(model, "non_trainable_weights", ()))
+    numbers = (variable_uid(one) for one in getattr(model, "non_trainable_weights", ()))
     return {number for number in numbers if number is not None}
 
 
-def in_frozen_layers(variables: Sequence[Any]) -> set[int]:
+def uids_in_frozen_layers(variables: Sequence[Any]) -> set[int]:
     """The handles of those of Keras 2 whose layer is said not to train.
 
     Neither a variable nor TensorFlow knows the layer, so that Python is asked who has the list that it is in.
@@ -127,20 +129,20 @@ def in_frozen_layers(variables: Sequence[Any]) -> set[int]:
     lists = [one for one in gc.get_referrers(*variables) if isinstance(one, list)]
     owners = (one if isinstance(one, dict) else getattr(one, "__dict__", {}) for one in gc.get_referrers(*lists))
     still = (owner.get("_trainable_weights", ()) for owner in owners if owner.get("_trainable") is False)
-    numbers = (uid(one) for weights in still for one in weights)
+    numbers = (variable_uid(one) for weights in still for one in weights)
     return {number for number in numbers if number is not None}
 
 
-def _of_layers(layer: Any, around: str, depth: int) -> Iterator[tuple[Any, str]]:
+def _layer_variables(layer: Any, around: str, depth: int) -> Iterator[tuple[Any, str]]:
     """The variables of a layer and of those in it. To Keras 2 they have the name of the innermost layer only."""
     own = (*getattr(layer, "_trainable_weights", ()), *getattr(layer, "_non_trainable_weights", ()))
     own = own or (*getattr(layer, "_trainable_variables", ()), *getattr(layer, "_non_trainable_variables", ()))
-    yield from ((one, path(one, around)) for one in own)
-    for inner in layer._flatten_layers(include_self=False, recursive=False) if depth < _DEEPEST else ():
-        yield from _of_layers(inner, f"{around}/{inner.name}", depth + 1)
+    yield from ((one, variable_path(one, around)) for one in own)
+    for inner in layer._flatten_layers(include_self=False, recursive=False) if depth < _MAX_LAYER_DEPTH else ():
+        yield from _layer_variables(inner, f"{around}/{inner.name}", depth + 1)
 
 
-def path(variable: Any, around: str = "") -> str:
+def variable_path(variable: Any, around: str = "") -> str:
     """Return Keras 3's path of a variable; for Keras 2, its name with the scopes around it."""
     name = getattr(variable, "path", None)
     if name is not None:
@@ -149,20 +151,20 @@ def path(variable: Any, around: str = "") -> str:
     return f"{around}/{name.rpartition('/')[2]}" if around else name
 
 
-def uid(variable: Any) -> int | None:
+def variable_uid(variable: Any) -> int | None:
     """The number of a variable's handle, where it has but one."""
     inner = getattr(variable, "_value", variable) if hasattr(variable, "path") else variable
     return getattr(getattr(inner, "_handle", None), "_id", None)
 
 
-def fed(frame: Any, find: Callable[[Any], str | None]) -> str | None:
+def feed_name(frame: Any, find: Callable[[Any], str | None]) -> str | None:
     """`train_function/0`: what Keras feeds to a step that runs eagerly, as a traced one has it; `find`: in a batch."""
     within: str | None = None
     function: str | None = None
     while frame is not None:
         code = frame.f_code
         arguments = code.co_varnames[: code.co_argcount]
-        if code.co_name in _STEPS and "data" in arguments:
+        if code.co_name in _STEP_METHODS and "data" in arguments:
             within = find(frame.f_locals.get("data"))
         elif arguments == ("iterator",) and code.co_name != "function" and "keras" in code.co_filename:
             function = code.co_name
@@ -170,4 +172,4 @@ def fed(frame: Any, find: Callable[[Any], str | None]) -> str | None:
     return f"{function}/{within}" if function is not None and within is not None else None
 
 
-_STEPS = ("train_step", "test_step")  # methods that programs write for themselves, too
+_STEP_METHODS = ("train_step", "test_step")  # methods that programs write for themselves, too

@@ -8,7 +8,7 @@ from typing import Any
 from tensorsleuth.core.fit_position import Phase
 from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.keras import internals as keras
-from tensorsleuth.recording.keras.fit_batches import Batches
+from tensorsleuth.recording.keras.fit_batches import FitProgress
 from tensorsleuth.recording.keras.variable_paths import KerasVariables
 from tensorsleuth.recording.lazy import Lazy
 from tensorsleuth.recording.tensorflow.patches import Patches, exclude_our_frames
@@ -20,7 +20,7 @@ class KerasPatches:
     """Finds parts of Keras that have been loaded since it looked last, and changes each once."""
 
     def __init__(
-        self, patches: Patches, batches: Lazy[Batches], variables: KerasVariables, plan: Callable[[int, int], None]
+        self, patches: Patches, batches: Lazy[FitProgress], variables: KerasVariables, plan: Callable[[int, int], None]
     ) -> None:
         self._patches = patches
         self._variables = variables
@@ -28,7 +28,7 @@ class KerasPatches:
         self._plan = plan  # told of the steps that a fit has left, and of all that it takes
         self._changed: set[int] = set()  # ids of modules and classes, which are never unloaded
 
-    def look(self) -> None:
+    def apply(self) -> None:
         """To be called now and then, before the program can get to `fit`."""
         for callbacks in keras.callback_lists():
             self._once(callbacks, self._watch_callbacks)
@@ -43,12 +43,12 @@ class KerasPatches:
             harmless(change, part)
 
     def _watch_variables(self, variable: type) -> None:
-        self._patches.listen(variable, "_initialize", after=[self._variables.made])
-        for begun in keras.being_made(variable):
-            self._variables.begun(begun)
+        self._patches.listen(variable, "_initialize", after=[self._variables.note_variable])
+        for begun in keras.variables_being_made(variable):
+            self._variables.note_unfinished(begun)
 
     def _watch_callbacks(self, callbacks: type) -> None:
-        begins = [self._planned, lambda one, epoch: self._batches().epoch(one, epoch)]
+        begins = [self._planned, lambda one, epoch: self._batches().begin_epoch(one, epoch)]
         self._patches.listen(callbacks, "on_epoch_begin", begins)
         for name, phase in _PHASES.items():
             self._watch_loop(callbacks, name, phase)
@@ -62,11 +62,14 @@ class KerasPatches:
     def _built(self, callbacks: Any, batch: int) -> None:
         """After its first batch a model has all of its variables."""
         if batch == 1:
-            self._variables.trains(callbacks.model)
+            self._variables.note_model(callbacks.model)
 
     def _watch_loop(self, callbacks: type, name: str, phase: Phase) -> None:
-        note, trains = self._batches, lambda one, _: self._variables.trains(one.model)
-        batch = [lambda one, number: note().batch(one, phase, number), *([self._built] if phase is Phase.TRAIN else [])]
-        self._patches.listen(callbacks, f"on_{name}_begin", [lambda one, _: note().begins(one, phase), trains])
+        note, trains = self._batches, lambda one, _: self._variables.note_model(one.model)
+        batch = [
+            lambda one, number: note().begin_batch(one, phase, number),
+            *([self._built] if phase is Phase.TRAIN else []),
+        ]
+        self._patches.listen(callbacks, f"on_{name}_begin", [lambda one, _: note().begin_loop(one, phase), trains])
         self._patches.listen(callbacks, f"on_{name}_batch_begin", batch)
-        self._patches.listen(callbacks, f"on_{name}_end", [trains], ended=[lambda _: note().ends()])
+        self._patches.listen(callbacks, f"on_{name}_end", [trains], ended=[lambda _: note().end_loop()])

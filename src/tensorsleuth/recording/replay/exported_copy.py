@@ -15,28 +15,28 @@ from typing import Any
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.core.ops import kinds as ops
-from tensorsleuth.recording.functions.function_copy import Spot, Watched
+from tensorsleuth.recording.functions.function_copy import CallPosition, WatchedCopy
 from tensorsleuth.recording.functions.function_def import MUST_COMPILE, Definition, is_compiled
-from tensorsleuth.recording.functions.function_library import Known, Library
+from tensorsleuth.recording.functions.function_library import CataloguedFunction, FunctionLibrary
 from tensorsleuth.recording.functions.probes import (
+    ProbeContext,
     Prober,
-    Probing,
     Selection,
     add_call_argument,
-    candidates,
-    identify,
-    keep,
+    keep_alive,
+    probe_candidates,
+    set_probe_attributes,
     used_tensors,
 )
-from tensorsleuth.recording.replay.replay_copy import Again
+from tensorsleuth.recording.replay.replay_copy import ReplayCopier
 from tensorsleuth.recording.tensorflow import internals as tf
 
-MOST_PARTS = 8
-UNKNOWN_SIZE = 128  # taken for a dimension that is not known before it runs
+MAX_PARTS = 8
+ASSUMED_DIMENSION = 128  # taken for a dimension that is not known before it runs
 
 
 @dataclass(frozen=True)
-class Export:
+class ExportedTensor:
     """A tensor that a compiled function hands out."""
 
     tensor: int  # its id in the catalogue
@@ -44,43 +44,43 @@ class Export:
     bytes: int
 
 
-class Exporting(Again):
+class ExportCopier(ReplayCopier):
     """The copies of one function that Python calls."""
 
     def __init__(
         self,
-        library: Library,
+        function_library: FunctionLibrary,
         prober: Prober,
         selection: Selection,
         lock: threading.RLock,
         name: str,
         find: Callable[[], Any],
     ) -> None:
-        super().__init__(library, prober, Selection(replace(selection.settings, mode=Mode.FULL_NUMERICS)))
+        super().__init__(function_library, prober, Selection(replace(selection.settings, mode=Mode.FULL_NUMERICS)))
         self._lock = lock
         self._name = name
         self._find = find
         self._part: set[int] | None = None  # ids of the tensors that are handed out; None: all
         self._number = 0
         self._instances: dict[tuple[Any, ...], tuple[int, int]] = {}
-        self._exports: dict[str, list[Export]] = {}  # by the name of the copy
+        self._exports: dict[str, list[ExportedTensor]] = {}  # by the name of the copy
         self._graph: Any = None
 
-    def parts(self, room: int) -> Iterator[Watched]:
+    def parts(self, room: int) -> Iterator[WatchedCopy]:
         """Copies which together hand out everything, each no more than `room` bytes."""
         graph = self._find()
         with self._lock:
-            whole = self.root(self._name, graph)
+            whole = self.copy_root(self._name, graph)
         if whole is None:
             return
         everything = self._exports[self._key]
         if sum(export.bytes for export in everything) <= room:
             yield whole
             return
-        for part in _parts(everything, room)[:MOST_PARTS]:
+        for part in _groups_that_fit(everything, room)[:MAX_PARTS]:
             self._part, self._number = part, self._number + 1
             with self._lock:
-                watched = self.root(self._name, graph)
+                watched = self.copy_root(self._name, graph)
             if watched is not None:
                 yield watched
 
@@ -88,51 +88,60 @@ class Exporting(Again):
     def _key(self) -> str:
         return f"all of {self._name} {self._number}"
 
-    def root(self, name: str, graph: Any) -> Watched | None:
+    def copy_root(self, name: str, graph: Any) -> WatchedCopy | None:
         self._exports[self._key] = []
-        watched = super().root(name, graph)
-        known = self.library.know(name, graph)
+        watched = super().copy_root(name, graph)
+        known = self.library.find_function(name, graph)
         if watched is None or known is None or not is_compiled(known.definition.proto.attr):
             return watched
-        return replace(watched, name=self._called_by(known.definition, watched))
+        return replace(watched, name=self._make_caller(known.definition, watched))
 
-    def copy(self, name: str, graph: Any, spot: Spot) -> Watched | None:
+    def copy(self, name: str, graph: Any, call_position: CallPosition) -> WatchedCopy | None:
         before, self._graph = self._graph, graph
         try:
-            return super().copy(name, graph, spot)
+            return super().copy(name, graph, call_position)
         finally:
             self._graph = before
 
-    def copy_name(self, name: str, instance: int, spot: Spot) -> str:
-        return f"{super().copy_name(name, instance, spot)}_part{self._number}"
+    def copy_name(self, name: str, instance: int, call_position: CallPosition) -> str:
+        return f"{super().copy_name(name, instance, call_position)}_part{self._number}"
 
-    def instance(self, known: Known, spot: Spot) -> tuple[int, int]:
-        if spot.way not in self._instances:
-            self._instances[spot.way] = super().instance(known, spot)
-        return self._instances[spot.way]
+    def instance(self, catalogued_function: CataloguedFunction, call_position: CallPosition) -> tuple[int, int]:
+        if call_position.way not in self._instances:
+            self._instances[call_position.way] = super().instance(catalogued_function, call_position)
+        return self._instances[call_position.way]
 
-    def prepare(self, definition: Definition, copy: Any, spot: Spot) -> dict[str, str]:
-        return {} if _inside(copy, spot) else self.stand_in(definition, copy, spot)
+    def prepare(self, definition: Definition, copy: Any, call_position: CallPosition) -> dict[str, str]:
+        return (
+            {} if _is_in_compiled(copy, call_position) else self.replace_side_effects(definition, copy, call_position)
+        )
 
-    def inner(self, name: str, node: Any, graphs: dict[str, Any], spot: Spot) -> Watched | None:
-        compiled = spot.compiled or is_compiled(node.attr)
+    def inner(self, name: str, node: Any, graphs: dict[str, Any], call_position: CallPosition) -> WatchedCopy | None:
+        compiled = call_position.compiled or is_compiled(node.attr)
         if compiled and node.op not in ops.CALLS:
             return None  # what a loop computes cannot be handed out of it
-        watched = self.copy(name, graphs.get(name), spot.of(name, compiled))
+        watched = self.copy(name, graphs.get(name), call_position.entering(name, compiled))
         if watched is not None:
             node.attr["Tout"].list.type.extend(export.dtype for export in self._exports.get(watched.name, ()))
         return watched
 
-    def put(self, definition: Definition, copy: Any, probing: Probing, called: set[int], spot: Spot) -> None:
-        arrived = list(self._arrived(copy, called))
-        if _inside(copy, spot):
-            own = self._own(definition, copy, probing, called, spot)
-            self._hand_out(copy, [*own, *arrived])
+    def add_probes(
+        self,
+        definition: Definition,
+        copy: Any,
+        probe_context: ProbeContext,
+        called: set[int],
+        call_position: CallPosition,
+    ) -> None:
+        arrived = list(self._inner_exports(copy, called))
+        if _is_in_compiled(copy, call_position):
+            own = self._own_exports(definition, copy, probe_context, called, call_position)
+            self._return_exports(copy, [*own, *arrived])
             return
-        super().put(definition, copy, probing, called, spot)
-        self._look_at(copy, arrived, probing)
+        super().add_probes(definition, copy, probe_context, called, call_position)
+        self._look_at(copy, arrived, probe_context)
 
-    def _arrived(self, copy: Any, called: set[int]) -> Iterator[tuple[str, Export]]:
+    def _inner_exports(self, copy: Any, called: set[int]) -> Iterator[tuple[str, ExportedTensor]]:
         """Return the outputs that a copy gets from the functions that it calls."""
         for number in called:
             node = copy.node_def[number]
@@ -141,40 +150,47 @@ class Exporting(Again):
             for at, export in enumerate(exports):
                 yield f"{node.name}:output:{first + at}", export
 
-    def _own(
-        self, definition: Definition, copy: Any, probing: Probing, called: set[int], spot: Spot
-    ) -> Iterator[tuple[str, Export]]:
-        used, look_at = used_tensors(copy), probing.selection.in_function(definition)
-        for tensor, source, op, dtype, _ in candidates(definition, spot.is_root, called):
-            opaque = op in ops.CONTROL_FLOW and probing.selection.look(op, dtype) is not None
-            number = probing.first + tensor
+    def _own_exports(
+        self,
+        definition: Definition,
+        copy: Any,
+        probe_context: ProbeContext,
+        called: set[int],
+        call_position: CallPosition,
+    ) -> Iterator[tuple[str, ExportedTensor]]:
+        used, look_at = used_tensors(copy), probe_context.selection.for_function(definition)
+        for tensor, source, op, dtype, _ in probe_candidates(definition, call_position.is_root, called):
+            opaque = op in ops.CONTROL_FLOW and probe_context.selection.mode_for(op, dtype) is not None
+            number = probe_context.first + tensor
             wanted = opaque or look_at(op, dtype, source) is not None
             if wanted and (source in used or op == "Argument") and (self._part is None or number in self._part):
-                yield source, Export(number, dtype, self._bytes(source, dtype))
+                yield source, ExportedTensor(number, dtype, self._bytes(source, dtype))
 
-    def _hand_out(self, copy: Any, tensors: list[tuple[str, Export]]) -> None:
+    def _return_exports(self, copy: Any, tensors: list[tuple[str, ExportedTensor]]) -> None:
         for source, export in tensors:
             name = f"sleuth_{export.tensor}"
             copy.signature.output_arg.add(name=name, type=export.dtype)
             copy.ret[name] = source
         self._exports[copy.signature.name] = [export for _, export in tensors]
 
-    def _look_at(self, copy: Any, tensors: list[tuple[str, Export]], probing: Probing) -> None:
+    def _look_at(self, copy: Any, tensors: list[tuple[str, ExportedTensor]], probe_context: ProbeContext) -> None:
         """Put a probe behind each tensor that was handed out."""
         for source, export in tensors:
             node = copy.node_def.add(name=f"sleuth/{export.tensor}", op="SleuthProbe", input=[source])
             node.attr["T"].type = export.dtype
-            identify(node, export.tensor - probing.first, export.dtype, Mode.FULL_NUMERICS, probing)
-            keep(copy, node.name)
+            set_probe_attributes(
+                node, export.tensor - probe_context.first, export.dtype, Mode.FULL_NUMERICS, probe_context
+            )
+            keep_alive(copy, node.name)
         self._exports[self._key] += [export for _, export in tensors]
 
-    def _called_by(self, definition: Definition, watched: Watched) -> str:
+    def _make_caller(self, definition: Definition, watched_copy: WatchedCopy) -> str:
         """The name of a function that is not compiled, and calls the compiled copy of the root."""
         caller = tf.FunctionDef()
         caller.signature.CopyFrom(definition.proto.signature)
-        caller.signature.name = f"{watched.name}_caller"
+        caller.signature.name = f"{watched_copy.name}_caller"
         call = caller.node_def.add(name="call", op="StatefulPartitionedCall")
-        call.attr["f"].func.name = watched.name
+        call.attr["f"].func.name = watched_copy.name
         call.attr[MUST_COMPILE].b = True
         for argument in definition.proto.signature.input_arg:
             call.input.append(argument.name)
@@ -182,15 +198,15 @@ class Exporting(Again):
         for number, output in enumerate(definition.proto.signature.output_arg):
             call.attr["Tout"].list.type.append(output.type)
             caller.ret[output.name] = f"call:output:{number}"
-        exports = self._exports[watched.name]
+        exports = self._exports[watched_copy.name]
         first = len(definition.proto.signature.output_arg)
         call.attr["Tout"].list.type.extend(export.dtype for export in exports)
         del caller.signature.control_output[:]
         arrived = [(f"call:output:{first + at}", export) for at, export in enumerate(exports)]
-        self._look_at(caller, arrived, Probing(self.library.session, 0, self.selection, self._name))
+        self._look_at(caller, arrived, ProbeContext(self.library.session, 0, self.selection, self._name))
         add_call_argument(caller)
-        self.prober.otherwise().join(caller, self.library.session)
-        self.library.copied(self._name, caller)
+        self.prober.fallback().join(caller, self.library.session)
+        self.library.add_copy(self._name, caller)
         return str(caller.signature.name)
 
     def _bytes(self, source: str, dtype: int) -> int:
@@ -198,22 +214,22 @@ class Exporting(Again):
         node, _, *rest = f"{source}:x:0".split(":")
         try:
             shape = self._graph.get_operation_by_name(node).outputs[int(rest[0])].shape
-            dims = shape.as_list() if shape.rank is not None else [UNKNOWN_SIZE] * 2
+            dims = shape.as_list() if shape.rank is not None else [ASSUMED_DIMENSION] * 2
         except (AttributeError, KeyError, ValueError, IndexError):
-            dims = [UNKNOWN_SIZE] * 2
-        return dtype_of(dtype).itemsize * math.prod(UNKNOWN_SIZE if dim is None else dim for dim in dims)
+            dims = [ASSUMED_DIMENSION] * 2
+        return dtype_of(dtype).itemsize * math.prod(ASSUMED_DIMENSION if dim is None else dim for dim in dims)
 
 
-def _inside(copy: Any, spot: Spot) -> bool:
+def _is_in_compiled(copy: Any, call_position: CallPosition) -> bool:
     """Return whether a function is compiled, by itself or with its caller."""
-    return spot.compiled or is_compiled(copy.attr)
+    return call_position.compiled or is_compiled(copy.attr)
 
 
-def _parts(exports: list[Export], room: int) -> list[set[int]]:
+def _groups_that_fit(exported_tensors: list[ExportedTensor], room: int) -> list[set[int]]:
     """Tensors in groups that fit."""
     parts: list[set[int]] = [set()]
     free = room
-    for export in exports:
+    for export in exported_tensors:
         if export.bytes > free and parts[-1]:
             parts.append(set())
             free = room

@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-FIRST = 8  # calls of a function, each looked at
-EVERY = 8
-MOVED = 2.0  # times the size that a result had when the variables were looked at last
+ALWAYS_READ_CALLS = 8  # calls of a function, each looked at
+READ_EVERY = 8
+GROWTH_TO_READ = 2.0  # times the size that a result had when the variables were looked at last
 
 
-class Pace:
+class ReadInterval:
     """Decides after each call of one function."""
 
     def __init__(self) -> None:
@@ -26,11 +26,11 @@ class Pace:
         """Is this call one after which to look; `outputs` are the numbers that it returned."""
         sizes = [abs(float(output)) for output in outputs if output.ndim == 0]
         self._calls += 1
-        due = self._calls <= FIRST or self._calls % EVERY == 0 or self._moved(sizes)
+        due = self._calls <= ALWAYS_READ_CALLS or self._calls % READ_EVERY == 0 or self._moved(sizes)
         if due:
             self._sizes = sizes
         return due
 
     def _moved(self, sizes: list[float]) -> bool:
         pairs = zip(sizes, self._sizes)
-        return any(now > MOVED * before or not math.isfinite(now) for now, before in pairs)
+        return any(now > GROWTH_TO_READ * before or not math.isfinite(now) for now, before in pairs)

@@ -5,53 +5,55 @@ from __future__ import annotations
 from typing import Any
 
 from tensorsleuth.core.ops import kinds as ops
-from tensorsleuth.recording.functions.function_copy import Copying, Spot, Watched
+from tensorsleuth.recording.functions.function_copy import CallPosition, FunctionCopier, WatchedCopy
 from tensorsleuth.recording.functions.function_def import Definition, is_compiled
-from tensorsleuth.recording.functions.function_library import Known
+from tensorsleuth.recording.functions.function_library import CataloguedFunction
 from tensorsleuth.recording.functions.probes import redirect, used_tensors
-from tensorsleuth.recording.functions.side_effects import Fate, fate_of, skip, stand_in
-from tensorsleuth.recording.replay.uncompiled import ALONE, compile_alone, draws_otherwise, uncompile
+from tensorsleuth.recording.functions.side_effects import ReplayPolicy, put_out_kept, replay_policy, skip_node
+from tensorsleuth.recording.replay.uncompiled import ALONE_PREFIX, compile_alone, differs_in_xla, uncompile
 
-LOWER = "_lower_using_switch_merge"
+LOWER_ATTRIBUTE = "_lower_using_switch_merge"
 
 
-class Again(Copying):
+class ReplayCopier(FunctionCopier):
     """A replay copy in which compiled functions run op by op."""
 
-    def refuses(self, name: str, known: Known, spot: Spot) -> bool:
-        return self.too_much(name, spot)
+    def refuses(self, name: str, catalogued_function: CataloguedFunction, call_position: CallPosition) -> bool:
+        return self.exceeds_limits(name, call_position)
 
-    def prepare(self, definition: Definition, copy: Any, spot: Spot) -> dict[str, str]:
-        if not (spot.compiled or is_compiled(copy.attr)):
-            return self.stand_in(definition, copy, spot)
+    def prepare(self, definition: Definition, copy: Any, call_position: CallPosition) -> dict[str, str]:
+        if not (call_position.compiled or is_compiled(copy.attr)):
+            return self.replace_side_effects(definition, copy, call_position)
         uncompile(copy.attr)
         for node in copy.node_def:
-            if draws_otherwise(node.op):
+            if differs_in_xla(node.op):
                 compile_alone(node)
             elif node.op in ops.CONTROL_FLOW:
-                node.attr[LOWER].b = True  # or the optimiser, and so our probes, do not get into what it calls
+                node.attr[
+                    LOWER_ATTRIBUTE
+                ].b = True  # or the optimiser, and so our probes, do not get into what it calls
         return {}  # nothing that is compiled can be outside
 
-    def stand_in(self, definition: Definition, copy: Any, spot: Spot) -> dict[str, str]:
+    def replace_side_effects(self, definition: Definition, copy: Any, call_position: CallPosition) -> dict[str, str]:
         """Leave alone what is outside; how outputs are called now."""
         used = used_tensors(copy)
         renamed: dict[str, str] = {}
         for number, node in enumerate(copy.node_def):
-            outputs = list(definition.names(number))
+            outputs = list(definition.output_names(number))
             dtypes = tuple(dtype for _, dtype in outputs)
-            fate = fate_of(node, dtypes)
-            if fate is Fate.SKIP:
-                skip(node)
-            elif fate is Fate.KEEP:
+            fate = replay_policy(node, dtypes)
+            if fate is ReplayPolicy.SKIP:
+                skip_node(node)
+            elif fate is ReplayPolicy.KEEP:
                 needed = sum(1 << at for at, (name, _) in enumerate(outputs) if name in used)
-                stand_in(node, dtypes, self.library.slot((*spot.way, number), dtypes), needed)
+                put_out_kept(node, dtypes, self.library.slot((*call_position.way, number), dtypes), needed)
                 renamed |= {name: f"{node.name}:y:{at}" for at, (name, _) in enumerate(outputs)}
         redirect(copy, renamed)
         return renamed
 
-    def inner(self, name: str, node: Any, graphs: dict[str, Any], spot: Spot) -> Watched | None:
-        if name.startswith(ALONE):
+    def inner(self, name: str, node: Any, graphs: dict[str, Any], call_position: CallPosition) -> WatchedCopy | None:
+        if name.startswith(ALONE_PREFIX):
             return None
         compiled = is_compiled(node.attr)
         uncompile(node.attr)
-        return self.copy(name, graphs.get(name), spot.of(name, compiled))
+        return self.copy(name, graphs.get(name), call_position.entering(name, compiled))

@@ -11,30 +11,30 @@ from tensorsleuth.native import loader
 from tensorsleuth.recording.tensorflow import internals as tf
 
 
-class Keeper:
+class ReplayStore:
     """The native library's store for calls that may have to be run again."""
 
     def __init__(self, native: loader.Native) -> None:
         self._native = native
-        self.bad_seen = native.bad_in_functions  # how many bad tensors were seen in functions so far
+        self.bad_count = native.bad_in_functions  # how many bad tensors were seen in functions so far
         self.drop = native.held_drop
-        self.again = native.held_again
+        self.rewind = native.held_again
         self.count = native.held_count
         self.bytes = native.held_bytes  # of what a call took
         self.forget = native.held_forget
         self.clear = native.held_clear
         self.eager_writes = native.eager_writes  # how many eager ops have written a variable
-        self.join = native.held_join  # what was kept with `hold` is what a call took
+        self.join_call = native.held_join  # what was kept with `hold` is what a call took
 
-    def hold(self, slot: int, tensor: Any) -> None:
+    def keep(self, slot: int, tensor: Any) -> None:
         """Keep a value that comes from elsewhere."""
         tf.run_op("SleuthHold", [tensor], ("hold", slot, "T", tensor._datatype_enum()), 0)
 
-    def held(self, slot: int, dtype: int) -> list[Any]:
+    def values_in(self, slot: int, dtype: int) -> list[Any]:
         """Return the inputs in a slot for the call to replay."""
         attrs = ("hold", slot, "Tout", [dtype], "needed", 1, "count", 1)
         values = [tf.run_op("SleuthHeld", [], attrs, 1)[0] for _ in range(self.count(slot))]
-        self.again(0)
+        self.rewind(0)
         return values
 
     def any_bad(self, tensors: Sequence[Any]) -> bool:

@@ -12,43 +12,43 @@ from tensorsleuth.core.error_text import first_line
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.core.ops.function_names import program_name
-from tensorsleuth.core.replay_outcome import Outcome
+from tensorsleuth.core.replay_outcome import ReplayOutcome
 from tensorsleuth.recording.backends.sink import Sink
-from tensorsleuth.recording.eager.external_inputs import NOBODY, strangers
-from tensorsleuth.recording.eager.op_sites import Place, Places
+from tensorsleuth.recording.eager.external_inputs import NO_MAKER, external_inputs
+from tensorsleuth.recording.eager.op_sites import OpSite, OpSites
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
 from tensorsleuth.recording.functions.side_effects import is_random
-from tensorsleuth.recording.functions.watched_functions import Functions, Watched
+from tensorsleuth.recording.functions.watched_functions import WatchedCopy, WatchedFunctions
 from tensorsleuth.recording.harmless import harmless
-from tensorsleuth.recording.observer import STOPPED, FunctionCall
+from tensorsleuth.recording.observer import GUARD_STOP_MESSAGE, FunctionCall
 from tensorsleuth.recording.replay.free_memory import free_memory
-from tensorsleuth.recording.replay.replay_inputs import Keeper
-from tensorsleuth.recording.replay.save_step import Saver
-from tensorsleuth.recording.replay.snapshots import Earlier
-from tensorsleuth.recording.replay.variable_state import stand_ins
+from tensorsleuth.recording.replay.replay_inputs import ReplayStore
+from tensorsleuth.recording.replay.save_step import StepSaver
+from tensorsleuth.recording.replay.snapshots import EarlierCall
+from tensorsleuth.recording.replay.variable_state import with_new_variables
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow.error_messages import describe_inputs, restore_message
-from tensorsleuth.recording.tensorflow.gradient_marks import ARGUMENT
+from tensorsleuth.recording.tensorflow.gradient_marks import ARGUMENT_MAKER
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 if TYPE_CHECKING:
-    from tensorsleuth.recording.replay.replay_buffer import Flight
+    from tensorsleuth.recording.replay.replay_buffer import ReplayableCall
 
 
-MUCH = 1 << 32  # bytes, where nobody says how much memory is free
+ASSUMED_FREE_BYTES = 1 << 32  # bytes, where nobody says how much memory is free
 
 
 @dataclass(frozen=True)
-class Ran:
+class ReplayResult:
     """The result of replaying a call."""
 
     number: int
-    watched: Watched
-    place: Place
+    watched: WatchedCopy
+    place: OpSite
     bad: bool
     error: str | None = None
     outputs: Sequence[Any] = ()
-    outcome: Outcome = Outcome.AGAIN
+    outcome: ReplayOutcome = ReplayOutcome.AGAIN
 
 
 class Replayer:
@@ -57,161 +57,197 @@ class Replayer:
     def __init__(
         self,
         catalog: CatalogWriter,
-        functions: Functions,
-        places: Places,
+        watched_functions: WatchedFunctions,
+        op_sites: OpSites,
         sink: Sink,
-        keeper: Keeper,
-        saver: Saver | None,
+        replay_store: ReplayStore,
+        step_saver: StepSaver | None,
         step: Callable[[], int],
     ) -> None:
         self._catalog = catalog
-        self._functions = functions
-        self._places = places
+        self._functions = watched_functions
+        self._places = op_sites
         self._sink = sink
-        self._keeper = keeper
-        self._saver = saver
+        self._keeper = replay_store
+        self._saver = step_saver
         self._step = step  # the training step that is under way
         self._lock = threading.Lock()
 
-    def save(self, call: FunctionCall, flight: Flight, raised: bool) -> None:
+    def save(self, call: FunctionCall, replayable_call: ReplayableCall, raised: bool) -> None:
         """Save a call, whatever came of it; what it took is then ready to be handed out again."""
         with self._lock:
-            flight = self._rewound(call, flight)
+            replayable_call = self._rewind(call, replayable_call)
             if self._saver is not None:
-                harmless(self._saver.save, call, flight, self._step(), raised)
+                harmless(self._saver.save, call, replayable_call, self._step(), raised)
 
-    def replay(self, call: FunctionCall, flight: Flight, outputs: Sequence[Any] | None, sure: bool) -> Ran | None:
+    def replay(
+        self, call: FunctionCall, replayable_call: ReplayableCall, outputs: Sequence[Any] | None, sure: bool
+    ) -> ReplayResult | None:
         """Run a call again. `outputs` is what it returned, None where it raised; `sure` where those were bad."""
         with self._lock:
             try:
-                flight = self._rewound(call, flight)
+                replayable_call = self._rewind(call, replayable_call)
                 if self._saver is not None and sure:
-                    harmless(self._saver.save, call, flight, self._step(), outputs is None)
-                return self._replay(call, flight, outputs, sure)
+                    harmless(self._saver.save, call, replayable_call, self._step(), outputs is None)
+                return self._replay(call, replayable_call, outputs, sure)
             finally:
                 self._keeper.forget()
 
-    def look(self, call: FunctionCall, flight: Flight) -> None:
+    def inspect(self, call: FunctionCall, replayable_call: ReplayableCall) -> None:
         """Run a call again that went well, uncompiled, only to look into it. No row of the recording's comes of it."""
         with self._lock:
             try:
-                watched = self._functions.looked_into(flight.name, flight.find)
-                if watched is None or flight.earlier:
+                watched = self._functions.inspection_copy(replayable_call.name, replayable_call.find_graph)
+                if watched is None or replayable_call.earlier:
                     return
-                self._keeper.again(call.number)
-                inputs = stand_ins(flight.variables, flight.values, flight.inputs)
-                tf.run_function(watched.name, [*inputs, tf.scalar(self._sink.next_call())], call.place[2], "")
-            except tf.Failures as error:
-                self._hidden(call, error)
+                self._keeper.rewind(call.number)
+                inputs = with_new_variables(replayable_call.variables, replayable_call.values, replayable_call.inputs)
+                tf.run_function(watched.name, [*inputs, tf.int64_scalar(self._sink.next_call())], call.place[2], "")
+            except tf.TensorFlowErrors as error:
+                self._note_hidden_error(call, error)
                 what = f"the inside of {program_name(call.name)} between bad values"
                 self._catalog.not_covered(what, f"XLA compiles it, and uncompiled it raises: {first_line(str(error))}")
-                self._functions.refuse_looks(flight.name)
+                self._functions.refuse_inspection(replayable_call.name)
             finally:
                 self._keeper.forget()
 
-    def _hidden(self, call: FunctionCall, error: Any) -> None:
+    def _note_hidden_error(self, call: FunctionCall, error: Any) -> None:
         """XLA computes where TensorFlow's own kernels raise: an index beyond the end takes the last row."""
         restore_message(error)
         inputs = describe_inputs(call.inputs)
         what = {"call": call.number, "op": 0, "type": call.name, "message": str(error), "inputs": inputs}
-        self._catalog.hidden(what)
+        self._catalog.hidden_failure(what)
 
-    def _rewound(self, call: FunctionCall, flight: Flight) -> Flight:
+    def _rewind(self, call: FunctionCall, replayable_call: ReplayableCall) -> ReplayableCall:
         """A call with the values that its variables had before it, ready to take what it took.
 
         Where the calls since a snapshot cannot be run, it still has them as `earlier`.
         """
-        watched = self._functions.again(flight.name, flight.find) if flight.earlier else None
+        watched = (
+            self._functions.replay_copy(replayable_call.name, replayable_call.find_graph)
+            if replayable_call.earlier
+            else None
+        )
         try:
-            for earlier in flight.earlier if watched is not None else ():
-                values = self._pass_by(call, flight, earlier, watched.name)  # type: ignore[union-attr]
-                flight = replace(flight, values=values, earlier=flight.earlier[1:])
-        except tf.Failures:
+            for earlier in replayable_call.earlier if watched is not None else ():
+                values = self._run_earlier(call, replayable_call, earlier, watched.name)  # type: ignore[union-attr]
+                replayable_call = replace(replayable_call, values=values, earlier=replayable_call.earlier[1:])
+        except tf.TensorFlowErrors:
             pass
-        self._keeper.again(call.number)
-        return flight
+        self._keeper.rewind(call.number)
+        return replayable_call
 
-    def _pass_by(self, call: FunctionCall, flight: Flight, earlier: Earlier, watched: str) -> Sequence[Any]:
+    def _run_earlier(
+        self, call: FunctionCall, replayable_call: ReplayableCall, earlier_call: EarlierCall, watched: str
+    ) -> Sequence[Any]:
         """Run an earlier call again; the values of the variables after it."""
         number = self._sink.next_call()
-        self._sink.call(CallKind.REPLAYING, number, call.place[0], time.monotonic_ns(), 0, [earlier.number])
-        self._keeper.again(earlier.number)
-        inputs = stand_ins(flight.variables, flight.values, earlier.inputs)
-        tf.run_function(watched, [*inputs, tf.scalar(number)], call.place[2], "")
-        return flight.variables.read(inputs)
+        self._sink.call(CallKind.REPLAYING, number, call.place[0], time.monotonic_ns(), 0, [earlier_call.number])
+        self._keeper.rewind(earlier_call.number)
+        inputs = with_new_variables(replayable_call.variables, replayable_call.values, earlier_call.inputs)
+        tf.run_function(watched, [*inputs, tf.int64_scalar(number)], call.place[2], "")
+        return replayable_call.variables.read(inputs)
 
-    def _replay(self, call: FunctionCall, flight: Flight, outputs: Sequence[Any] | None, sure: bool) -> Ran | None:
-        watched = self._functions.again(flight.name, flight.find)
-        if watched is None or flight.earlier:
+    def _replay(
+        self, call: FunctionCall, replayable_call: ReplayableCall, outputs: Sequence[Any] | None, sure: bool
+    ) -> ReplayResult | None:
+        watched = self._functions.replay_copy(replayable_call.name, replayable_call.find_graph)
+        if watched is None or replayable_call.earlier:
             why = "its copy could not be made" if watched is None else "the calls before it do not run again"
-            self._say(call, Outcome.NOT_RUN, why)
+            self._note_outcome(call, ReplayOutcome.NOT_RUN, why)
             return None
-        ran = self._run(call, flight, watched, sure)
+        ran = self._run(call, replayable_call, watched, sure)
         reproduced = ran.error is not None if outputs is None else ran.bad
         if reproduced:
-            return self._reproduced(
-                call, ran, outputs, Outcome.UNCOMPILED if flight.outline.compiled else Outcome.AGAIN
+            return self._note_reproduced(
+                call,
+                ran,
+                outputs,
+                ReplayOutcome.UNCOMPILED if replayable_call.outline.compiled else ReplayOutcome.AGAIN,
             )
-        compiled = self._run_compiled(call, flight, sure) if flight.outline.compiled and outputs is not None else None
+        compiled = (
+            self._run_compiled(call, replayable_call, sure)
+            if replayable_call.outline.compiled and outputs is not None
+            else None
+        )
         if compiled is not None and compiled.bad:
-            return self._reproduced(call, compiled, outputs, Outcome.COMPILED)
+            return self._note_reproduced(call, compiled, outputs, ReplayOutcome.COMPILED)
         if sure:
-            self._say(call, Outcome.NOT_REPRODUCED, _why_not(flight, ran))
+            self._note_outcome(call, ReplayOutcome.NOT_REPRODUCED, _why_not_reproduced(replayable_call, ran))
         return None
 
-    def _run_compiled(self, call: FunctionCall, flight: Flight, sure: bool) -> Ran | None:
+    def _run_compiled(self, call: FunctionCall, replayable_call: ReplayableCall, sure: bool) -> ReplayResult | None:
         """Run a call again as it was, compiled, with all that is computed in it handed out."""
         room = free_memory()
-        parts = self._functions.exporting(flight.name, flight.find).parts((room or MUCH) // 4)
-        ran: Ran | None = None
+        parts = self._functions.export_copier(replayable_call.name, replayable_call.find_graph).parts(
+            (room or ASSUMED_FREE_BYTES) // 4
+        )
+        ran: ReplayResult | None = None
         for watched in parts:
-            self._keeper.again(0)
-            one = self._run(call, flight, watched, sure, ran.number if ran is not None else None)
+            self._keeper.rewind(0)
+            one = self._run(call, replayable_call, watched, sure, ran.number if ran is not None else None)
             ran = one if ran is None else replace(ran, bad=ran.bad or one.bad)
         return ran
 
-    def _run(self, call: FunctionCall, flight: Flight, watched: Watched, sure: bool, number: int | None = None) -> Ran:
+    def _run(
+        self,
+        call: FunctionCall,
+        replayable_call: ReplayableCall,
+        watched_copy: WatchedCopy,
+        sure: bool,
+        number: int | None = None,
+    ) -> ReplayResult:
         site, outputs = self._places.site_of(call.place[0]), call.place[2]
-        place = self._places.at(call.name, site, outputs, instance=watched.instance)
-        seen = self._keeper.bad_seen()
+        place = self._places.at_site(call.name, site, outputs, instance=watched_copy.instance)
+        seen = self._keeper.bad_count()
         if number is None:
             number = self._sink.next_call()
             self._sink.call(CallKind.REPLAYING, number, place[0], time.monotonic_ns(), 0, [call.number])
-        self._look_at_arguments(flight.inputs, watched, number)
-        inputs = stand_ins(flight.variables, flight.values, flight.inputs)
+        self._look_at_arguments(replayable_call.inputs, watched_copy, number)
+        inputs = with_new_variables(replayable_call.variables, replayable_call.values, replayable_call.inputs)
         try:
-            made = tf.run_function(watched.name, [*inputs, tf.scalar(number)], outputs, "")
-        except tf.Failures as error:
-            return Ran(number, watched, place, STOPPED in str(error), str(error))
-        written = flight.written.read(inputs)
-        bad = self._keeper.any_bad([*made, *written]) if sure else self._keeper.bad_seen() != seen
-        return Ran(number, watched, place, bad, outputs=made)
+            made = tf.run_function(watched_copy.name, [*inputs, tf.int64_scalar(number)], outputs, "")
+        except tf.TensorFlowErrors as error:
+            return ReplayResult(number, watched_copy, place, GUARD_STOP_MESSAGE in str(error), str(error))
+        written = replayable_call.written.read(inputs)
+        bad = self._keeper.any_bad([*made, *written]) if sure else self._keeper.bad_count() != seen
+        return ReplayResult(number, watched_copy, place, bad, outputs=made)
 
-    def _look_at_arguments(self, inputs: Sequence[Any], watched: Watched, number: int) -> None:
+    def _look_at_arguments(self, inputs: Sequence[Any], watched_copy: WatchedCopy, number: int) -> None:
         """Also at those that were sampled before, when the call came by."""
-        for at, tensor, look in strangers(inputs, self._places, self._sink, (NOBODY, ARGUMENT)):
+        for at, tensor, look in external_inputs(inputs, self._places, self._sink, (NO_MAKER, ARGUMENT_MAKER)):
             if look != DO_NOT_LOOK:
-                self._sink.look(tensor, watched.first + at, number, tensor._id, max(look, Mode.FULL_HEALTH))
+                self._sink.note_tensor(tensor, watched_copy.first + at, number, tensor._id, max(look, Mode.FULL_HEALTH))
 
-    def _reproduced(self, call: FunctionCall, ran: Ran, outputs: Sequence[Any] | None, outcome: Outcome) -> Ran:
+    def _note_reproduced(
+        self,
+        call: FunctionCall,
+        replay_result: ReplayResult,
+        outputs: Sequence[Any] | None,
+        replay_outcome: ReplayOutcome,
+    ) -> ReplayResult:
         """From now on the call is what was seen of it when it was run again."""
-        self._say(call, outcome, None)
-        for index, tensor in enumerate(outputs or ran.outputs):
-            self._sink.look(tensor, ran.place[1] + index, ran.number, tensor._id, Mode.NO_TENSOR)
-        self._sink.call(CallKind.REPLAYED, call.number, ran.place[0], time.monotonic_ns(), 0, [ran.number])
-        return replace(ran, outcome=outcome)
+        self._note_outcome(call, replay_outcome, None)
+        for index, tensor in enumerate(outputs or replay_result.outputs):
+            self._sink.note_tensor(
+                tensor, replay_result.place[1] + index, replay_result.number, tensor._id, Mode.NO_TENSOR
+            )
+        self._sink.call(
+            CallKind.REPLAYED, call.number, replay_result.place[0], time.monotonic_ns(), 0, [replay_result.number]
+        )
+        return replace(replay_result, outcome=replay_outcome)
 
-    def _say(self, call: FunctionCall, outcome: Outcome, why: str | None) -> None:
-        self._catalog.replay({"call": call.number, "outcome": outcome.value, "function": call.name, "why": why})
+    def _note_outcome(self, call: FunctionCall, replay_outcome: ReplayOutcome, why: str | None) -> None:
+        self._catalog.replay({"call": call.number, "outcome": replay_outcome.value, "function": call.name, "why": why})
 
 
-def _why_not(flight: Flight, ran: Ran) -> str:
+def _why_not_reproduced(replayable_call: ReplayableCall, replay_result: ReplayResult) -> str:
     """Return why a call went well when it was run again."""
-    if ran.error is not None:
-        return f"it raised when it was run again: {first_line(ran.error)}"
-    random = [op for op in flight.outline.unkept if is_random(op)]
+    if replay_result.error is not None:
+        return f"it raised when it was run again: {first_line(replay_result.error)}"
+    random = [op for op in replayable_call.outline.unkept_ops if is_random(op)]
     if random:
         return f"it draws other random numbers each time ({', '.join(random)}, compiled by XLA)"
-    if flight.outline.compiled:
+    if replayable_call.outline.compiled:
         return "compiled by XLA, it rounds, fuses and checks differently"
     return "something in it was not the same the second time"

@@ -17,75 +17,77 @@ import numpy as np
 
 from tensorsleuth.core.dtypes import VARIANT
 from tensorsleuth.recording.functions.function_def import called_functions
-from tensorsleuth.recording.functions.function_library import Library, Way
+from tensorsleuth.recording.functions.function_library import FunctionLibrary, NodePath
 from tensorsleuth.recording.observer import FunctionCall
-from tensorsleuth.recording.replay.replay_inputs import Keeper
+from tensorsleuth.recording.replay.replay_inputs import ReplayStore
 from tensorsleuth.recording.tensorflow import internals as tf
-from tensorsleuth.trace.storage.saved_steps import DESCRIPTION, FORMAT, STEPS
+from tensorsleuth.trace.storage.saved_steps import DESCRIPTION_FILE, STEP_FORMAT, STEPS_FOLDER
 
 if TYPE_CHECKING:
-    from tensorsleuth.recording.replay.replay_buffer import Flight
+    from tensorsleuth.recording.replay.replay_buffer import ReplayableCall
 
-MOST_STEPS = 3
-MOST_BYTES = 1 << 30
+MAX_SAVED_STEPS = 3
+MAX_STEP_BYTES = 1 << 30
 
 
-class Saver:
+class StepSaver:
     """Keeps the first steps that went bad in the folder of the process."""
 
-    def __init__(self, folder: Path, library: Library, keeper: Keeper) -> None:
-        self._folder = folder / STEPS
-        self._library = library
-        self._keeper = keeper
+    def __init__(self, folder: Path, function_library: FunctionLibrary, replay_store: ReplayStore) -> None:
+        self._folder = folder / STEPS_FOLDER
+        self._library = function_library
+        self._keeper = replay_store
         self._saved = 0
 
-    def save(self, call: FunctionCall, flight: Flight, step: int, raised: bool) -> None:
+    def save(self, call: FunctionCall, replayable_call: ReplayableCall, step: int, raised: bool) -> None:
         """Save a call; what it took is what the keeper is about to hand out again."""
-        if self._saved >= MOST_STEPS:
+        if self._saved >= MAX_SAVED_STEPS:
             return
         self._saved += 1
         try:
-            self._write(call, flight, step, raised)
+            self._write(call, replayable_call, step, raised)
         except _CannotSave as error:
             self._library.catalog.not_covered(f"step {step}, saved", str(error))
 
-    def _write(self, call: FunctionCall, flight: Flight, step: int, raised: bool) -> None:
-        if flight.earlier:
+    def _write(self, call: FunctionCall, replayable_call: ReplayableCall, step: int, raised: bool) -> None:
+        if replayable_call.earlier:
             raise _CannotSave("what its variables held before it is not known: the calls before it do not run again")
-        kept = list(self._kept(flight.name))
+        kept = list(self._kept(replayable_call.name))
         taken = [value for _, _, held in kept for each in held for value in each]
-        size = sum(tf.bytes_of(value) for value in (*flight.values, *taken))
-        if size > MOST_BYTES:
-            raise _CannotSave(f"it takes {size / 1e9:.1f} GB, and {MOST_BYTES / 1e9:.1f} GB are kept")
-        values = _Values(self._folder / str(call.number))
+        size = sum(tf.bytes_of(value) for value in (*replayable_call.values, *taken))
+        if size > MAX_STEP_BYTES:
+            raise _CannotSave(f"it takes {size / 1e9:.1f} GB, and {MAX_STEP_BYTES / 1e9:.1f} GB are kept")
+        value_files = _ValueFiles(self._folder / str(call.number))
         described = {
-            "format": FORMAT,
-            "function": flight.name,
+            "format": STEP_FORMAT,
+            "function": replayable_call.name,
             "step": step,
             "raised": raised,
             "outputs": call.place[2],
-            "arguments": list(_arguments(flight, values)),
-            "kept": [_described(way, slot, held, values) for way, slot, held in kept],
+            "arguments": list(_arguments(replayable_call, value_files)),
+            "kept": [_describe_kept(way, slot, held, value_files) for way, slot, held in kept],
         }
-        functions = _functions(flight.name)
-        lines = self._library.described([function.signature.name for function in functions.function])
-        values.folder.joinpath("functions.pb").write_bytes(functions.SerializeToString())
-        values.folder.joinpath("lines.json").write_text(json.dumps(lines))
-        values.folder.joinpath(DESCRIPTION).write_text(json.dumps(described, indent=1))  # last: it is complete
+        functions = _called_library(replayable_call.name)
+        lines = self._library.describe_functions([function.signature.name for function in functions.function])
+        value_files.folder.joinpath("functions.pb").write_bytes(functions.SerializeToString())
+        value_files.folder.joinpath("lines.json").write_text(json.dumps(lines))
+        value_files.folder.joinpath(DESCRIPTION_FILE).write_text(
+            json.dumps(described, indent=1)
+        )  # last: it is complete
 
-    def _kept(self, name: str) -> Iterator[tuple[Way, int, list[list[Any]]]]:
+    def _kept(self, name: str) -> Iterator[tuple[NodePath, int, list[list[Any]]]]:
         """Return the inputs of the call: for each op, the values of each of its outputs."""
-        for way, slot, dtypes in self._library.kept(name):
+        for way, slot, dtypes in self._library.kept_inputs(name):
             if VARIANT in dtypes and self._keeper.count(slot + dtypes.index(VARIANT)):
                 raise _CannotSave("it took something that is not a tensor (an Optional, with steps_per_execution)")
-            yield way, slot, [self._keeper.held(slot + at, dtype) for at, dtype in enumerate(dtypes)]
+            yield way, slot, [self._keeper.values_in(slot + at, dtype) for at, dtype in enumerate(dtypes)]
 
 
 class _CannotSave(Exception):
     """Said in the catalogue."""
 
 
-class _Values:
+class _ValueFiles:
     """The values of a step, a file each."""
 
     def __init__(self, folder: Path) -> None:
@@ -107,22 +109,22 @@ class _Values:
         return f"{tensor.dtype.name} {name}"
 
 
-def _described(way: Way, slot: int, held: list[list[Any]], values: _Values) -> dict[str, Any]:
-    return {"way": way, "slot": slot, "files": [[values.add(one) for one in each] for each in held]}
+def _describe_kept(node_path: NodePath, slot: int, held: list[list[Any]], value_files: _ValueFiles) -> dict[str, Any]:
+    return {"way": node_path, "slot": slot, "files": [[value_files.add(one) for one in each] for each in held]}
 
 
-def _arguments(flight: Flight, values: _Values) -> Iterator[dict[str, str]]:
-    variables = dict(zip(flight.variables.arguments, flight.values, strict=True))
-    for number, given in enumerate(flight.inputs):
+def _arguments(replayable_call: ReplayableCall, value_files: _ValueFiles) -> Iterator[dict[str, str]]:
+    variables = dict(zip(replayable_call.variables.arguments, replayable_call.values, strict=True))
+    for number, given in enumerate(replayable_call.inputs):
         if number in variables:
-            yield {"kind": "variable", "file": values.add(variables[number])}
+            yield {"kind": "variable", "file": value_files.add(variables[number])}
         elif given.dtype.name in ("resource", "variant"):
             yield {"kind": "other", "file": ""}
         else:
-            yield {"kind": "tensor", "file": values.add(given)}
+            yield {"kind": "tensor", "file": value_files.add(given)}
 
 
-def _functions(name: str) -> Any:
+def _called_library(name: str) -> Any:
     """A function and all that it calls."""
     library, wanted, seen = tf.FunctionDefLibrary(), [name], set[str]()
     while wanted:

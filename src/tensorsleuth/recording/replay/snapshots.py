@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tensorsleuth.core.dtypes import RESOURCE
-from tensorsleuth.recording.replay.replay_inputs import Keeper
-from tensorsleuth.recording.replay.variable_state import Variables
+from tensorsleuth.recording.replay.replay_inputs import ReplayStore
+from tensorsleuth.recording.replay.variable_state import VariableArguments
 from tensorsleuth.recording.tensorflow import internals as tf
 
-MOST_CALLS = 8
-MOST_BYTES = 64 << 20  # of what the calls between take
-WORTH_IT = 1 << 20  # bytes: to copy less takes no time
+MAX_CALLS = 8
+MAX_KEPT_BYTES = 64 << 20  # of what the calls between take
+MIN_SNAPSHOT_BYTES = 1 << 20  # bytes: to copy less takes no time
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierCall:
     """A call that ran on a snapshot, and ended well."""
 
     number: int
@@ -30,48 +30,53 @@ class Earlier:
 
 
 @dataclass
-class Snapshot:
+class VariableSnapshot:
     """The values of a function's variables, and the calls that ran since."""
 
     values: Sequence[Any]
     handles: frozenset[int] = frozenset()  # of the variables
-    writes: int = -1  # how many of the program's eager ops had written a variable
-    room: int = 0  # bytes that calls may still take along
-    calls: list[Earlier] = field(default_factory=list)
+    eager_writes: int = -1  # how many of the program's eager ops had written a variable
+    bytes_left: int = 0  # bytes that calls may still take along
+    calls: list[EarlierCall] = field(default_factory=list)
 
-    def goes_on(self, handles: frozenset[int], writes: int) -> bool:
-        return self.room > 0 and len(self.calls) < MOST_CALLS and self.writes == writes and self.handles == handles
+    def is_usable(self, handles: frozenset[int], writes: int) -> bool:
+        return (
+            self.bytes_left > 0
+            and len(self.calls) < MAX_CALLS
+            and self.eager_writes == writes
+            and self.handles == handles
+        )
 
 
-class Snapshots:
+class VariableSnapshots:
     """The last snapshot of each function."""
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
-        self._last: dict[str, Snapshot] = {}
+    def __init__(self, replay_store: ReplayStore) -> None:
+        self._keeper = replay_store
+        self._last: dict[str, VariableSnapshot] = {}
 
-    def before(self, name: str, variables: Variables, inputs: Sequence[Any]) -> Snapshot:
+    def before_call(self, name: str, variable_arguments: VariableArguments, inputs: Sequence[Any]) -> VariableSnapshot:
         """Return the values before a call of a function that runs by itself, many times."""
-        handles = frozenset(handle._id for handle in variables.handles(inputs))
+        handles = frozenset(handle._id for handle in variable_arguments.handles(inputs))
         last = self._last.get(name)
-        if last is not None and last.goes_on(handles, self._keeper.eager_writes()):
+        if last is not None and last.is_usable(handles, self._keeper.eager_writes()):
             return last
         self.drop(name)
-        values = variables.read(inputs)
-        if sum(map(tf.bytes_of, values)) < WORTH_IT:
-            return Snapshot(values)
-        self._last[name] = Snapshot(values, handles, self._keeper.eager_writes(), MOST_BYTES)
+        values = variable_arguments.read(inputs)
+        if sum(map(tf.bytes_of, values)) < MIN_SNAPSHOT_BYTES:
+            return VariableSnapshot(values)
+        self._last[name] = VariableSnapshot(values, handles, self._keeper.eager_writes(), MAX_KEPT_BYTES)
         return self._last[name]
 
-    def ended(self, name: str, number: int, inputs: Sequence[Any], snapshot: Snapshot) -> None:
+    def add_call(self, name: str, number: int, inputs: Sequence[Any], variable_snapshot: VariableSnapshot) -> None:
         """A call ended well: the next one may begin from the same snapshot."""
-        if self._last.get(name) is not snapshot:
+        if self._last.get(name) is not variable_snapshot:
             self._keeper.drop(number)
             return
-        snapshot.calls.append(Earlier(number, inputs))
-        snapshot.room -= sum(map(_size, inputs)) + self._keeper.bytes(number)
+        variable_snapshot.calls.append(EarlierCall(number, inputs))
+        variable_snapshot.bytes_left -= sum(map(_kept_bytes, inputs)) + self._keeper.bytes(number)
 
-    def written(self, name: str, handles: frozenset[int]) -> None:
+    def drop_written(self, name: str, handles: frozenset[int]) -> None:
         """A function is about to write variables: no other one's snapshot of them goes on."""
         for other in [other for other, last in self._last.items() if other != name and last.handles & handles]:
             self.drop(other)
@@ -87,7 +92,7 @@ class Snapshots:
             self.drop(name)
 
 
-def _size(argument: Any) -> int:
+def _kept_bytes(argument: Any) -> int:
     """Bytes that are kept with a call's argument; those of a variable are the snapshot's."""
     is_value = isinstance(argument, tf.EagerTensor) and argument._datatype_enum() != RESOURCE
     return tf.bytes_of(argument) if is_value else 0

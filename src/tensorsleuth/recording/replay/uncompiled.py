@@ -9,20 +9,20 @@ from typing import Any
 from tensorsleuth.recording.functions.function_def import MUST_COMPILE
 from tensorsleuth.recording.tensorflow import internals as tf
 
-ALONE = "sleuth_alone_"
-_MARKS = (MUST_COMPILE, "_noinline")  # what `jit_compile=True` puts on a function and its calls
-_DRAWS = re.compile("Stateless(Random(?!Get)|TruncatedNormal|Parameterized|Multinomial|Shuffle)")
+ALONE_PREFIX = "sleuth_alone_"
+_COMPILE_ATTRIBUTES = (MUST_COMPILE, "_noinline")  # what `jit_compile=True` puts on a function and its calls
+_RANDOM_OPS = re.compile("Stateless(Random(?!Get)|TruncatedNormal|Parameterized|Multinomial|Shuffle)")
 
 
 def uncompile(attrs: Any) -> None:
     """Take the marks off a function or a call."""
-    for mark in _MARKS:
+    for mark in _COMPILE_ATTRIBUTES:
         attrs.pop(mark, None)
 
 
-def draws_otherwise(op: str) -> bool:
+def differs_in_xla(op: str) -> bool:
     """Does XLA draw other random numbers from the same seed than TensorFlow's kernel does."""
-    return bool(_DRAWS.match(op))
+    return bool(_RANDOM_OPS.match(op))
 
 
 def compile_alone(node: Any) -> None:
@@ -30,7 +30,7 @@ def compile_alone(node: Any) -> None:
     original = type(node)()
     original.CopyFrom(node)
     dtypes = _dtypes(original, _definition(original).output_arg)
-    function = _holding(original, dtypes)
+    function = _function_around(original, dtypes)
     node.op = "PartitionedCall"
     node.attr.clear()
     node.attr["f"].func.name = function
@@ -39,12 +39,12 @@ def compile_alone(node: Any) -> None:
     node.attr[MUST_COMPILE].b = True
 
 
-def _holding(node: Any, dtypes: list[int]) -> str:
+def _function_around(node: Any, dtypes: list[int]) -> str:
     """The name of a function with just this op in it."""
     function = tf.FunctionDef()
     inputs = _dtypes(node, _definition(node).input_arg)
     attrs = ",".join(f"{name}={value}" for name, value in sorted(node.attr.items()))
-    name = f"{ALONE}{node.op}_{hashlib.sha256(attrs.encode()).hexdigest()[:16]}"
+    name = f"{ALONE_PREFIX}{node.op}_{hashlib.sha256(attrs.encode()).hexdigest()[:16]}"
     if tf.get_function(name) is not None:
         return name
     function.signature.name = name

@@ -7,40 +7,40 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.recording.eager.op_sites import Place, Places
-from tensorsleuth.recording.replay.replay_inputs import Keeper
+from tensorsleuth.recording.eager.op_sites import OpSite, OpSites
+from tensorsleuth.recording.replay.replay_inputs import ReplayStore
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
 
-class Readings:
+class VariableReadings:
     """Notes variables as reads, one op of the catalogue for each variable of each place that calls a function."""
 
-    def __init__(self, catalog: CatalogWriter, places: Places, keeper: Keeper) -> None:
+    def __init__(self, catalog: CatalogWriter, op_sites: OpSites, replay_store: ReplayStore) -> None:
         self._catalog = catalog
-        self._places = places
-        self._keeper = keeper
+        self._places = op_sites
+        self._keeper = replay_store
         self._ops: dict[tuple[int, int], tuple[Any, Any]] = {}
 
-    def note(self, flight: Any, place: Place) -> set[int]:
+    def note(self, flight: Any, op_site: OpSite) -> set[int]:
         """Look at what a call wrote; the numbers of the variables that are bad now."""
         values = flight.written.read(flight.inputs)
         if not values:
             return set()
-        ops, firsts = self._ops_of(place, len(values))
+        ops, firsts = self._ops_of(op_site, len(values))
         handles = np.array([handle._id for handle in flight.written.handles(flight.inputs)], np.uint64)
         return set(self._keeper.note_reads(values, ops, firsts, handles, int(Mode.FULL_HEALTH)))
 
-    def _ops_of(self, place: Place, count: int) -> tuple[Any, Any]:
-        known = self._ops.get((place[0], count))
+    def _ops_of(self, op_site: OpSite, count: int) -> tuple[Any, Any]:
+        known = self._ops.get((op_site[0], count))
         if known is None:
             fields = {
                 "type": tf_variables.READ_VARIABLE,
-                "site": self._places.site_of(place[0]),
+                "site": self._places.site_of(op_site[0]),
                 "forward": 0,
                 "instance": -1,
             }
             made = [self._catalog.eager_op(fields, 1) for _ in range(count)]
             known = np.array([op for op, _ in made], np.uint32), np.array([first for _, first in made], np.uint32)
-            self._ops[(place[0], count)] = known
+            self._ops[(op_site[0], count)] = known
         return known

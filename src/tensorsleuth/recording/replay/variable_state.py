@@ -10,12 +10,12 @@ from tensorsleuth.core.dtypes import RESOURCE, is_float
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
-_READ = "sleuth_read_variables"
-WORTH_A_FUNCTION = 8  # variables: from so many on, one call that reads all is faster than a call each
+_READER_PREFIX = "sleuth_read_variables"
+MIN_READ_TOGETHER = 8  # variables: from so many on, one call that reads all is faster than a call each
 
 
 @dataclass(frozen=True)
-class Variables:
+class VariableArguments:
     """The arguments of a function that are variables."""
 
     arguments: tuple[int, ...]
@@ -24,25 +24,25 @@ class Variables:
     def handles(self, inputs: Sequence[Any]) -> list[Any]:
         return [inputs[argument] for argument in self.arguments]
 
-    def numbers(self) -> Variables:
+    def floats(self) -> VariableArguments:
         """Return the variables whose values can be bad."""
         kept = (number for number, dtype in zip(self.arguments, self.dtypes, strict=True) if is_float(dtype))
         return self.only(frozenset(kept))
 
-    def only(self, arguments: frozenset[int]) -> Variables:
+    def only(self, arguments: frozenset[int]) -> VariableArguments:
         """Return these variables."""
         kept = [pair for pair in zip(self.arguments, self.dtypes, strict=True) if pair[0] in arguments]
-        return Variables(tuple(argument for argument, _ in kept), tuple(dtype for _, dtype in kept))
+        return VariableArguments(tuple(argument for argument, _ in kept), tuple(dtype for _, dtype in kept))
 
     def read(self, inputs: Sequence[Any]) -> list[Any]:
         """Their values. They share the variables' memory: whoever writes those next leaves ours alone."""
         handles = self.handles(inputs)
-        if len(handles) < WORTH_A_FUNCTION:
+        if len(handles) < MIN_READ_TOGETHER:
             return [tf_variables.read_handle(handle, dtype) for handle, dtype in zip(handles, self.dtypes, strict=True)]
         return tf.run_function(_reader(self.dtypes), handles, len(handles), "")
 
 
-def variables_among(inputs: Sequence[Any]) -> Variables:
+def variables_among(inputs: Sequence[Any]) -> VariableArguments:
     """The arguments of a call that are variables."""
     found = []
     for number, one in enumerate(inputs):
@@ -50,18 +50,22 @@ def variables_among(inputs: Sequence[Any]) -> Variables:
             dtype = tf_variables.variable_dtype(one)
             if dtype is not None:
                 found.append((number, dtype))
-    return Variables(tuple(number for number, _ in found), tuple(dtype for _, dtype in found))
+    return VariableArguments(tuple(number for number, _ in found), tuple(dtype for _, dtype in found))
 
 
 def _reader(dtypes: tuple[int, ...]) -> str:
     """The name of a function that reads variables of these dtypes."""
-    name = f"{_READ}_{'_'.join(map(str, dtypes))}" if len(dtypes) < 20 else f"{_READ}_{hash(dtypes) & 0xFFFF_FFFF_FFFF}"
+    name = (
+        f"{_READER_PREFIX}_{'_'.join(map(str, dtypes))}"
+        if len(dtypes) < 20
+        else f"{_READER_PREFIX}_{hash(dtypes) & 0xFFFF_FFFF_FFFF}"
+    )
     if tf.get_function(name) is None:
-        tf.add_helper(_reading(name, dtypes))
+        tf.add_helper(_reader_function(name, dtypes))
     return name
 
 
-def _reading(name: str, dtypes: tuple[int, ...]) -> Any:
+def _reader_function(name: str, dtypes: tuple[int, ...]) -> Any:
     function = tf.FunctionDef()
     function.signature.name = name
     function.signature.is_stateful = True
@@ -74,9 +78,11 @@ def _reading(name: str, dtypes: tuple[int, ...]) -> Any:
     return function
 
 
-def stand_ins(variables: Variables, values: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+def with_new_variables(
+    variable_arguments: VariableArguments, values: Sequence[Any], inputs: Sequence[Any]
+) -> list[Any]:
     """The arguments of the call with new variables, which hold `values`, in the place of the program's own."""
     changed = list(inputs)
-    for argument, value in zip(variables.arguments, values, strict=True):
+    for argument, value in zip(variable_arguments.arguments, values, strict=True):
         changed[argument] = tf_variables.make_variable(value, inputs[argument].device)
     return changed

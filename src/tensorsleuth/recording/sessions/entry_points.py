@@ -7,19 +7,19 @@ from types import TracebackType
 from typing import Any
 
 from tensorsleuth.recording.harmless import harmless
-from tensorsleuth.recording.sessions.sessions import Running, Sessions, UnwatchedSessions
+from tensorsleuth.recording.sessions.sessions import ActiveRun, Sessions, UnwatchedSessions
 from tensorsleuth.recording.tensorflow import sessions as tf_sessions
 
 
-class Watching:
+class WatchedRun:
     """A run, from before to after; the values that it gave are to be put in."""
 
-    def __init__(self, calls: SessionCalls | None = None, running: Running | None = None) -> None:
+    def __init__(self, calls: SessionCalls | None = None, active_run: ActiveRun | None = None) -> None:
         self._calls = calls
-        self._running = running
+        self._running = active_run
         self.values: Any = None
 
-    def __enter__(self) -> Watching:
+    def __enter__(self) -> WatchedRun:
         return self
 
     def options(self, given: Any) -> Any:
@@ -33,7 +33,7 @@ class Watching:
             self._calls.finish(self._running, error, self.values)
 
 
-class _Thread(threading.local):
+class _RunDepth(threading.local):
     depth = 0  # runs that are under way
 
 
@@ -42,55 +42,55 @@ class SessionCalls:
 
     def __init__(self, sessions: Sessions | UnwatchedSessions) -> None:
         self.sessions = sessions
-        self._thread = _Thread()
+        self._thread = _RunDepth()
 
-    def run(self, session: Any, targets: Any, fetches: Any, feeds: Any) -> Watching:
+    def run(self, session: Any, targets: Any, fetches: Any, feeds: Any) -> WatchedRun:
         """Ops, tensors, and references of tensors with values, as `Session.run` has found them."""
         self._thread.depth += 1
-        return Watching(self, self.sessions.began(session, targets, fetches, feeds))
+        return WatchedRun(self, self.sessions.begin(session, targets, fetches, feeds))
 
-    def run_raw(self, session: Any, targets: Any, fetches: Any, feeds: Any) -> Watching:
+    def run_raw(self, session: Any, targets: Any, fetches: Any, feeds: Any) -> WatchedRun:
         """Watch a run as the C API has it. `run` also comes by here; the result of `make_callable` only here."""
         if self._thread.depth:
-            return Watching()
-        found = harmless(tf_sessions.found_in, session.graph, targets, fetches, feeds)
-        return self.run(session, *found) if found is not None else Watching()
+            return WatchedRun()
+        found = harmless(tf_sessions.resolve_run, session.graph, targets, fetches, feeds)
+        return self.run(session, *found) if found is not None else WatchedRun()
 
-    def partial_run(self) -> Watching:
-        self.sessions.passes_by("partial_run")
-        return Watching()
+    def partial_run(self) -> WatchedRun:
+        self.sessions.note_unwatched("partial_run")
+        return WatchedRun()
 
-    def preparing(self, session: Any, options: Any) -> Watching:
+    def preparing(self, session: Any, options: Any) -> WatchedRun:
         """A callable is being made of options: TensorFlow optimises its graph now."""
         if options.tensor_connection:
-            self.sessions.passes_by("callables whose tensors are connected")
-            return Watching()
+            self.sessions.note_unwatched("callables whose tensors are connected")
+            return WatchedRun()
         self._thread.depth += 1
-        return Watching(self, harmless(self._prepare, session, options))
+        return WatchedRun(self, harmless(self._prepare, session, options))
 
-    def _prepare(self, session: Any, options: Any) -> Running | None:
-        targets, fetches, feeds = _named(session.graph, options)
+    def _prepare(self, session: Any, options: Any) -> ActiveRun | None:
+        targets, fetches, feeds = _named_in_options(session.graph, options)
         if tf_sessions.why_not_optimized(session):
-            self.sessions.passes_by("callables, where the graph optimiser is off")
-        return self.sessions.prepared(session, targets, fetches, feeds)
+            self.sessions.note_unwatched("callables, where the graph optimiser is off")
+        return self.sessions.prepare(session, targets, fetches, feeds)
 
     def callable(self, session: Any, options: Any, made: Any) -> Any:
         """Return the callable to give to the program."""
-        return made if options.tensor_connection else _Callable(self, session, options, made)
+        return made if options.tensor_connection else _WatchedCallable(self, session, options, made)
 
-    def options(self, running: Running, given: Any) -> Any:
-        ours = running.run.options
+    def options(self, active_run: ActiveRun, given: Any) -> Any:
+        ours = active_run.run.options
         if ours is not None and given is not None:
-            self.sessions.passes_by("RunOptions, where the graph optimiser is off")
+            self.sessions.note_unwatched("RunOptions, where the graph optimiser is off")
         return given if ours is None or given is not None else ours
 
-    def finish(self, running: Running | None, error: BaseException | None, values: Any) -> None:
+    def finish(self, active_run: ActiveRun | None, error: BaseException | None, values: Any) -> None:
         """Note how a run ended; raises where the guard has something to say."""
         self._thread.depth -= 1
-        if running is None:
+        if active_run is None:
             return
         failed = error is not None
-        alarm = self.sessions.failed(running, error) if failed else self.sessions.ended(running, values)
+        alarm = self.sessions.fail(active_run, error) if failed else self.sessions.end(active_run, values)
         if alarm is not None:
             raise alarm from None
 
@@ -98,13 +98,13 @@ class SessionCalls:
         self.sessions.close()
 
 
-class _Callable:
+class _WatchedCallable:
     """Stands for a callable of TensorFlow's, and is all that it is."""
 
     def __init__(self, calls: SessionCalls, session: Any, options: Any, made: Any) -> None:
         self._calls = calls
         self._session = session
-        self._named = _named(session.graph, options)
+        self._named = _named_in_options(session.graph, options)
         self._made = made
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -118,7 +118,7 @@ class _Callable:
         return getattr(self._made, name)
 
 
-def _named(graph: Any, options: Any) -> tuple[list[Any], list[Any], list[Any]]:
+def _named_in_options(graph: Any, options: Any) -> tuple[list[Any], list[Any], list[Any]]:
     """The ops to run, and the tensors to fetch and to feed, that CallableOptions name."""
     targets = [graph.get_operation_by_name(name) for name in options.target]
     fetches = [graph.get_tensor_by_name(name) for name in options.fetch]

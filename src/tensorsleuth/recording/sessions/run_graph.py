@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tensorsleuth.core.dtypes import RESOURCE
-from tensorsleuth.core.ops.kinds import CALLS, MERGES, PASSES, VARIABLES, VIEWS
+from tensorsleuth.core.ops.kinds import CALLS, CONTROL_FLOW_PASSES, MERGES, VARIABLE_OPS, VIEWS
 from tensorsleuth.recording.functions.function_def import Definition, node_outputs, read_definition
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import sessions as tf_sessions
 
 MAX_NAMED = 3  # fetches, in the name of the function
-_INSIDE = PASSES | MERGES | CALLS
-FETCHED = "/sleuth_fetched"  # behind the name of a variable that is fetched as it is
+_COMPUTED_INSIDE = CONTROL_FLOW_PASSES | MERGES | CALLS
+FETCHED_SUFFIX = "/sleuth_fetched"  # behind the name of a variable that is fetched as it is
 
 
 @dataclass
@@ -28,9 +28,9 @@ class RunGraph:
     definition: Definition
     variables: list[Any]  # the ops that hold them, in the order of the first arguments
     feeds: list[str]  # names of the tensors that are fed: the arguments behind those
-    made: dict[str, Any] = field(default_factory=dict)  # the nodes as ops of Python
+    python_ops: dict[str, Any] = field(default_factory=dict)  # the nodes as ops of Python
 
-    def fetched(self, output: int) -> tuple[int, str, int] | None:
+    def fetched_tensor(self, output: int) -> tuple[int, str, int] | None:
         """The tensor behind what is fetched, seen through views: its number, op and dtype.
 
         None for an argument, and for what comes out of a loop, a branch or a call: that was computed inside.
@@ -40,17 +40,17 @@ class RunGraph:
         while node >= 0 and definition.proto.node_def[node].op in VIEWS:
             inputs = [text for text in definition.proto.node_def[node].input if text[:1] != "^"]
             node, at = definition.source(inputs[at if len(inputs) > 1 else 0])
-        if node < 0 or definition.proto.node_def[node].op in _INSIDE:
+        if node < 0 or definition.proto.node_def[node].op in _COMPUTED_INSIDE:
             return None
         dtypes = [dtype for out in definition.outputs[node] for dtype in out.dtypes]
-        return definition.firsts[node] + at, definition.proto.node_def[node].op, dtypes[at]
+        return definition.first_outputs[node] + at, definition.proto.node_def[node].op, dtypes[at]
 
 
 def read_run(fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any]) -> RunGraph:
     """The function of a run that fetches and feeds these tensors, and runs these ops."""
     fed = {tensor.name for tensor in feeds}
-    live = _live(fetches, targets, fed)
-    variables = [op for op in live if op.type in VARIABLES]
+    live = _live_ops(fetches, targets, fed)
+    variables = [op for op in live if op.type in VARIABLE_OPS]
     proto = tf.FunctionDef()
     proto.signature.name = _name([*fetches, *targets])
     names = {op.name + ":0": op.name for op in variables}
@@ -59,16 +59,16 @@ def read_run(fetches: Sequence[Any], targets: Sequence[Any], feeds: Sequence[Any
     for tensor in feeds:
         names[tensor.name] = name = _argument(tensor, names)
         proto.signature.input_arg.add(name=name, type=tf_sessions.datatype(tensor))
-    writer = _Writer(proto, names, {op.name for op in variables})
-    made = {op.name: op for op in live if op.type not in VARIABLES}
+    function_writer = _FunctionWriter(proto, names, {op.name for op in variables})
+    made = {op.name: op for op in live if op.type not in VARIABLE_OPS}
     for op in made.values():
-        writer.add(op)
+        function_writer.add(op)
     for number, tensor in enumerate(fetches):
-        made |= writer.result(number, tensor)
+        made |= function_writer.result(number, tensor)
     return RunGraph(read_definition(proto), variables, [tensor.name for tensor in feeds], made)
 
 
-def _live(fetches: Iterable[Any], targets: Iterable[Any], fed: set[str]) -> list[Any]:
+def _live_ops(fetches: Iterable[Any], targets: Iterable[Any], fed: set[str]) -> list[Any]:
     """The ops that have to run, in the order in which the program made them."""
     live: dict[str, Any] = {}
     todo = [*(tensor.op for tensor in fetches if tensor.name not in fed), *targets]
@@ -81,7 +81,7 @@ def _live(fetches: Iterable[Any], targets: Iterable[Any], fed: set[str]) -> list
     return sorted(live.values(), key=tf_sessions.op_number)
 
 
-class _Writer:
+class _FunctionWriter:
     """Puts ops into a function: what the graph calls `node:1`, a function calls `node:output:0`."""
 
     def __init__(self, proto: Any, names: dict[str, str], variables: set[str]) -> None:
@@ -106,7 +106,7 @@ class _Writer:
         name = self._name(tensor)
         read: dict[str, Any] = {}
         if name in self._variables:
-            node = self._proto.node_def.add(name=name + FETCHED, input=[name])
+            node = self._proto.node_def.add(name=name + FETCHED_SUFFIX, input=[name])
             _become_read(node, tf_sessions.datatype(tensor))
             name, read = f"{node.name}:value:0", {node.name: tensor.op}
         self._proto.signature.output_arg.add(name=_result(number), type=tf_sessions.datatype(tensor))

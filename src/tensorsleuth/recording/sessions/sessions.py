@@ -9,43 +9,43 @@ from typing import Any
 
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.recording.call_sites import Sites
+from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.eager.callbacks import END_OF_DATA
-from tensorsleuth.recording.eager.op_sites import Place, Places
+from tensorsleuth.recording.eager.op_sites import OpSite, OpSites
 from tensorsleuth.recording.functions.probes import DO_NOT_LOOK
-from tensorsleuth.recording.functions.watched_functions import Watched
+from tensorsleuth.recording.functions.watched_functions import WatchedCopy
 from tensorsleuth.recording.harmless import harmless
-from tensorsleuth.recording.observer import STOPPED, Alarm, FunctionCall, Observers, first_alarm
-from tensorsleuth.recording.sessions.runs import Run, SessionRuns
-from tensorsleuth.recording.sessions.values import Value, new_uid
-from tensorsleuth.recording.steps import Steps
+from tensorsleuth.recording.observer import GUARD_STOP_MESSAGE, Alarm, FunctionCall, Observers, first_alarm
+from tensorsleuth.recording.sessions.session_runs import SessionRun, SessionRuns
+from tensorsleuth.recording.sessions.session_values import SessionValue, new_uid
+from tensorsleuth.recording.steps import StepCounter
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import sessions as tf_sessions
 from tensorsleuth.recording.tensorflow.error_messages import describe_inputs
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-RUN = "Session.run"
-UNWATCHED = 0  # the number of a call that is not noted
+RUN_OP = "Session.run"
+UNNOTED_CALL = 0  # the number of a call that is not noted
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class ActiveRun:
     """A run that is under way."""
 
-    run: Run
+    run: SessionRun
     session: Any
-    place: Place
+    place: OpSite
     number: int
     began: int
     order: list[int]  # places of the fetches, in the order of their names
-    feeds: list[Value]
+    feeds: list[SessionValue]
 
     @property
     def call(self) -> FunctionCall:
         """The run as the guard knows calls."""
         run = self.run
-        watched = Watched(run.name, run.instance, -1, run.kind)
-        return FunctionCall(run.title, run.name, self.feeds, self.number, self.began, self.place, watched)
+        watched_copy = WatchedCopy(run.name, run.instance, -1, run.kind)
+        return FunctionCall(run.title, run.name, self.feeds, self.number, self.began, self.place, watched_copy)
 
 
 class Sessions:
@@ -54,16 +54,16 @@ class Sessions:
     def __init__(
         self,
         catalog: CatalogWriter,
-        sites: Sites,
-        places: Places,
-        steps: Steps,
+        call_sites: CallSites,
+        op_sites: OpSites,
+        step_counter: StepCounter,
         runs: SessionRuns,
         observers: Observers,
     ) -> None:
         self._catalog = catalog
-        self._sites = sites
-        self._places = places
-        self._steps = steps
+        self._sites = call_sites
+        self._places = op_sites
+        self._steps = step_counter
         self._native = runs.native
         self._runs = runs
         self._observers = observers
@@ -72,34 +72,36 @@ class Sessions:
         self._said: set[str] = set()
         self.paused = False  # prepare what runs, and look at nothing
 
-    def began(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> Running | None:
+    def begin(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> ActiveRun | None:
         """A session is about to run."""
         return harmless(self._begin, session, targets, fetches, feeds)
 
-    def ended(self, running: Running, values: Sequence[Any]) -> Alarm:
+    def end(self, active_run: ActiveRun, values: Sequence[Any]) -> Alarm:
         """It has run; what the guard has to say."""
-        self._leave(running)
-        if running.number == UNWATCHED:
+        self._end_native_run(active_run)
+        if active_run.number == UNNOTED_CALL:
             return None
-        returned = harmless(self._end, running, values)
+        returned = harmless(self._end, active_run, values)
         if not self._observers.on_call_end or returned is None:
             return None
-        return first_alarm(self._observers.on_call_end, running.call, returned, self._runs.was_probed(running.run))
+        return first_alarm(
+            self._observers.on_call_end, active_run.call, returned, self._runs.was_probed(active_run.run)
+        )
 
-    def failed(self, running: Running, error: BaseException | None) -> Alarm:
+    def fail(self, active_run: ActiveRun, error: BaseException | None) -> Alarm:
         """It raised; what the guard has to say."""
-        self._leave(running)
-        if running.number == UNWATCHED or not isinstance(error, tf.Failures):
+        self._end_native_run(active_run)
+        if active_run.number == UNNOTED_CALL or not isinstance(error, tf.TensorFlowErrors):
             return None
-        if STOPPED not in str(error):
-            harmless(self._failed, running, error)
-        return first_alarm(self._observers.on_call_failed, running.call, error)
+        if GUARD_STOP_MESSAGE not in str(error):
+            harmless(self._failed, active_run, error)
+        return first_alarm(self._observers.on_call_failed, active_run.call, error)
 
-    def _leave(self, running: Running) -> None:
-        self._native.end_run(running.number)
-        self._sink.end_call(running.number)
+    def _end_native_run(self, active_run: ActiveRun) -> None:
+        self._native.end_run(active_run.number)
+        self._sink.end_call(active_run.number)
 
-    def passes_by(self, what: str) -> None:
+    def note_unwatched(self, what: str) -> None:
         """A way to run a session that is not watched."""
         if what not in self._said:
             self._said.add(what)
@@ -108,14 +110,14 @@ class Sessions:
     def close(self) -> None:
         self._runs.close()
 
-    def prepared(
+    def prepare(
         self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Sequence[Any]
-    ) -> Running | None:
+    ) -> ActiveRun | None:
         """A session is about to optimise what it will run later."""
         found = self._find(session, targets, fetches, [(tensor, None) for tensor in feeds])
         return self._prepare(session, found[0]) if found is not None else None
 
-    def _begin(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> Running | None:
+    def _begin(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> ActiveRun | None:
         found = self._find(session, targets, fetches, [(ref.deref(), value) for ref, value in feeds.items()])
         if found is None:
             return None
@@ -123,7 +125,7 @@ class Sessions:
 
     def _find(
         self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: list[tuple[Any, Any]]
-    ) -> tuple[Run, list[int], list[tuple[Any, Any]]] | None:
+    ) -> tuple[SessionRun, list[int], list[tuple[Any, Any]]] | None:
         """Return the known run, with its fetches and feeds in the order of their names."""
         if session._target:  # it runs in another process
             self._not_covered("graphs that other processes run for a session", f"it is connected to {session._target}")
@@ -131,68 +133,76 @@ class Sessions:
         order = sorted(range(len(fetches)), key=lambda at: fetches[at].name)
         given = sorted(feeds, key=lambda pair: str(pair[0].name))
         wanted = sorted(targets, key=lambda op: str(op.name))
-        run = self._runs.of(session, [fetches[at] for at in order], wanted, [tensor for tensor, _ in given])
+        run = self._runs.run_for(session, [fetches[at] for at in order], wanted, [tensor for tensor, _ in given])
         return (run, order, given) if run is not None else None
 
-    def _prepare(self, session: Any, run: Run) -> Running:
+    def _prepare(self, session: Any, session_run: SessionRun) -> ActiveRun:
         """Let a graph that runs for the first time have its probes, for later."""
-        self._native.begin_run(run.instance, UNWATCHED, run.name.encode(), tf_sessions.optimizer_rounds(session))
-        return Running(run, session, (0, 0, 0, 0, b"", 0), UNWATCHED, 0, [], [])
+        self._native.begin_run(
+            session_run.instance, UNNOTED_CALL, session_run.name.encode(), tf_sessions.optimizer_rounds(session)
+        )
+        return ActiveRun(session_run, session, (0, 0, 0, 0, b"", 0), UNNOTED_CALL, 0, [], [])
 
-    def _note(self, session: Any, run: Run, order: list[int], given: list[tuple[Any, Any]]) -> Running:
-        self._steps.function_called(run.kind)
+    def _note(self, session: Any, session_run: SessionRun, order: list[int], given: list[tuple[Any, Any]]) -> ActiveRun:
+        self._steps.function_called(session_run.kind)
         site = self._sites.of_caller()
         feeds = self._values.feed(site, given)
-        place = self._places.at(RUN, site, len(order), instance=run.instance)
+        place = self._places.at_site(RUN_OP, site, len(order), instance=session_run.instance)
         number, began = self._sink.next_call(), time.monotonic_ns()
-        self._sink.call(CallKind.FUNCTION, number, place[0], began, 0, [*run.handles, *(value.uid for value in feeds)])
-        self._native.begin_run(run.instance, number, run.name.encode(), tf_sessions.optimizer_rounds(session))
+        self._sink.call(
+            CallKind.FUNCTION, number, place[0], began, 0, [*session_run.handles, *(value.uid for value in feeds)]
+        )
+        self._native.begin_run(
+            session_run.instance, number, session_run.name.encode(), tf_sessions.optimizer_rounds(session)
+        )
         self._sink.begin_call(place[0], number, began)
-        return Running(run, session, place, number, began, order, feeds)
+        return ActiveRun(session_run, session, place, number, began, order, feeds)
 
-    def _end(self, running: Running, values: Sequence[Any]) -> list[Value]:
+    def _end(self, active_run: ActiveRun, values: Sequence[Any]) -> list[SessionValue]:
         """Note what came back, and return it."""
-        run, place = running.run, running.place
-        took = time.monotonic_ns() - running.began
-        self._sink.call(CallKind.ENDED, running.number, place[0], running.began, took, [])
-        if not run.proven:
-            run.proven = True
-            self._prove(running)
+        run, place = active_run.run, active_run.place
+        took = time.monotonic_ns() - active_run.began
+        self._sink.call(CallKind.ENDED, active_run.number, place[0], active_run.began, took, [])
+        if not run.has_run:
+            run.has_run = True
+            self._check_probes(active_run)
         for at, fetch in enumerate(run.fetches):
             if fetch is not None and not fetch.probed:
-                self._values.fetched(values[running.order[at]], fetch.dtype, fetch.tensor, fetch.look, running.number)
-        arrays = [values[at] for at in running.order]
-        return [self._return(running, at, array) for at, array in enumerate(arrays)]
+                self._values.note_fetched(
+                    values[active_run.order[at]], fetch.dtype, fetch.tensor, fetch.look, active_run.number
+                )
+        arrays = [values[at] for at in active_run.order]
+        return [self._return(active_run, at, array) for at, array in enumerate(arrays)]
 
-    def _return(self, running: Running, at: int, array: Any) -> Value:
-        value = Value(array, running.run.dtypes[at], new_uid())
-        look = running.place[4][value.dtype]
+    def _return(self, active_run: ActiveRun, at: int, array: Any) -> SessionValue:
+        session_value = SessionValue(array, active_run.run.dtypes[at], new_uid())
+        look = active_run.place[4][session_value.dtype]
         if look != DO_NOT_LOOK:
-            is_seen = running.run.fetches[at] is not None or running.run.is_probed
-            self._values.returned(
-                value, running.place[1] + at, running.number, Mode.NO_TENSOR if is_seen else Mode(look)
+            is_seen = active_run.run.fetches[at] is not None or active_run.run.is_probed
+            self._values.note_returned(
+                session_value, active_run.place[1] + at, active_run.number, Mode.NO_TENSOR if is_seen else Mode(look)
             )
-        return value
+        return session_value
 
-    def _prove(self, running: Running) -> None:
+    def _check_probes(self, active_run: ActiveRun) -> None:
         """A graph has run for the first time: which of its tensors have probes?"""
-        run = running.run
+        run = active_run.run
         run.is_probed = self._runs.was_probed(run)
         for fetch in run.fetches:
             if fetch is not None:
                 fetch.probed = self._runs.has_probe(run, fetch.tensor)
-        if run.unseen and not run.is_probed:
+        if run.has_unseen and not run.is_probed:
             why = "it is tiny, had run before recording began, or the graph optimiser failed on it"
             self._catalog.not_covered(f"the inside of {run.title}: what is fed and fetched is seen", why)
 
-    def _failed(self, running: Running, error: Any) -> None:
+    def _failed(self, active_run: ActiveRun, error: Any) -> None:
         if tf.error_name(error) == END_OF_DATA:
             self._steps.found_no_data()
             return
-        described = describe_inputs([value.array for value in running.feeds])
-        fields = {"call": running.number, "op": running.place[0], "type": tf.error_name(error)}
+        described = describe_inputs([value.array for value in active_run.feeds])
+        fields = {"call": active_run.number, "op": active_run.place[0], "type": tf.error_name(error)}
         self._catalog.failure({**fields, "message": str(error.message), "inputs": described})
-        self._sink.call(CallKind.FAILED, running.number, running.place[0], time.monotonic_ns(), 0, [])
+        self._sink.call(CallKind.FAILED, active_run.number, active_run.place[0], time.monotonic_ns(), 0, [])
 
     def _not_covered(self, what: str, why: str) -> None:
         if what not in self._said:
@@ -208,19 +218,19 @@ class UnwatchedSessions:
         self._said = False
         self.paused = False
 
-    def began(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> None:
-        self.passes_by("")
+    def begin(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Any) -> None:
+        self.note_unwatched("")
 
-    def prepared(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Sequence[Any]) -> None:
+    def prepare(self, session: Any, targets: Sequence[Any], fetches: Sequence[Any], feeds: Sequence[Any]) -> None:
         return None
 
-    def ended(self, running: Any, values: Any) -> Alarm:
+    def end(self, running: Any, values: Any) -> Alarm:
         return None
 
-    def failed(self, running: Any, error: BaseException | None) -> Alarm:
+    def fail(self, running: Any, error: BaseException | None) -> Alarm:
         return None
 
-    def passes_by(self, what: str) -> None:
+    def note_unwatched(self, what: str) -> None:
         if not self._said:
             self._said = True
             why = "this needs the native library, on the host, behind the graph optimiser"

@@ -12,10 +12,10 @@ from typing import Any
 from weakref import ref
 
 from tensorsleuth.core.dtypes import is_float
-from tensorsleuth.recording.structure.graph_edges import Edges, Tensor
+from tensorsleuth.recording.structure.graph_edges import GraphEdges, OutputRef
 from tensorsleuth.recording.structure.layer_outputs import (
     activation_of,
-    computed_in,
+    computed_source,
     is_computed,
     is_outside,
     takes_values,
@@ -27,50 +27,50 @@ FIRST_INPUT = 3  # TFE_Py_FastPathExecute(context, op, name, *inputs_and_attribu
 
 
 @dataclass(slots=True)
-class Attribute:
+class NodeAttribute:
     """As a node of a graph has it."""
 
     s: bytes = b""
     i: int = 0
 
 
-class Attributes(dict[str, Attribute]):
-    def __missing__(self, name: str) -> Attribute:
-        return Attribute()
+class NodeAttributes(dict[str, NodeAttribute]):
+    def __missing__(self, name: str) -> NodeAttribute:
+        return NodeAttribute()
 
 
 @dataclass(slots=True)
-class EagerOp:
+class EagerNode:
     """An op that has run: what it is called is what a graph would call it."""
 
     op: str
     name: str
-    attr: Attributes = field(default_factory=Attributes)
+    attr: NodeAttributes = field(default_factory=NodeAttributes)
     layer: str | None = None
 
 
-def read_call(entry: int, args: tuple[Any, ...]) -> tuple[str, str | None, list[Any], Attributes]:
+def read_call(entry: int, args: tuple[Any, ...]) -> tuple[str, str | None, list[Any], NodeAttributes]:
     """Type of the op, the name that was asked for, inputs, attributes: of TFE_Py_FastPathExecute (0) or Execute."""
     if entry:
-        return tf.text(args[2]), None, list(args[3]), _attributes(args[4] or ())
+        return tf.as_text(args[2]), None, list(args[3]), _attributes(args[4] or ())
     rest = args[FIRST_INPUT:]
     end = next((at for at, one in enumerate(rest) if isinstance(one, str)), len(rest))
     inputs = [one for given in rest[:end] for one in (given if isinstance(given, list | tuple) else (given,))]
-    return tf.text(args[1]), args[2], inputs, _attributes(rest[end:])
+    return tf.as_text(args[1]), args[2], inputs, _attributes(rest[end:])
 
 
-def _attributes(pairs: Sequence[Any]) -> Attributes:
-    found = Attributes()
+def _attributes(pairs: Sequence[Any]) -> NodeAttributes:
+    found = NodeAttributes()
     for name, value in zip(pairs[::2], pairs[1::2], strict=False):
         if isinstance(value, str | bytes):
-            found[name] = Attribute(value.encode() if isinstance(value, str) else value)
+            found[name] = NodeAttribute(value.encode() if isinstance(value, str) else value)
         elif isinstance(value, int):
-            found[name] = Attribute(i=value)
+            found[name] = NodeAttribute(i=value)
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class EagerLayerOutput:
     """A tensor that has left a layer."""
 
     layer: str
@@ -79,28 +79,28 @@ class Left:
     activation: str | None
 
 
-class EagerPass(Edges):
+class EagerPass(GraphEdges):
     """Grows by the op. `backward`: numbers of tensors that are gradients."""
 
     def __init__(self, trains: bool, backward: set[int]) -> None:
         self.trains = trains
-        self.nodes: list[EagerOp] = []
+        self.nodes: list[EagerNode] = []
         self.inputs = []
-        self.takers: defaultdict[Tensor, list[int]] = defaultdict(list)
+        self.consumers: defaultdict[OutputRef, list[int]] = defaultdict(list)
         self.after_gradients = set()
         self._backward = backward
-        self._tensors: dict[int, Tensor] = {}  # by their numbers
+        self._tensors: dict[int, OutputRef] = {}  # by their numbers
         self._names: Counter[str] = Counter()
-        self._left: set[Tensor] = set()
+        self._left: set[OutputRef] = set()
         self._of_layer: Counter[str] = Counter()
-        self._loose: dict[Tensor, Any] = {}  # what nobody has taken yet
+        self._unconsumed: dict[OutputRef, Any] = {}  # what nobody has taken yet
         self._layers: list[str | None] = []
         self._places: set[int] = set()
-        self._fixed: set[int] = set()  # nodes that no data goes into
-        self._again: set[int] = set()  # nodes of the model when it is called again
+        self._without_data: set[int] = set()  # nodes that no data goes into
+        self._repeated: set[int] = set()  # nodes of the model when it is called again
         self._later: set[int] = set()  # nodes of a loop that goes round
 
-    def add(self, op: EagerOp, taken: Sequence[Any], made: Sequence[Any], place: int, loops: bool = False) -> int:
+    def add(self, op: EagerNode, taken: Sequence[Any], made: Sequence[Any], place: int, loops: bool = False) -> int:
         """An op has run, called from a place in the program, which may be in a loop of TensorFlow's; its number."""
         sources = [self._source(one) for one in taken]
         number = len(self.nodes)
@@ -113,55 +113,55 @@ class EagerPass(Edges):
             self.after_gradients.add(number)
         for at, tensor in enumerate(made):
             self._tensors[tensor._id] = (number, at)
-            if op.layer is not None and is_number(tensor):
-                self._loose[(number, at)] = ref(tensor)
+            if op.layer is not None and is_float_tensor(tensor):
+                self._unconsumed[(number, at)] = ref(tensor)
         return number
 
     def _count_round(self, number: int, place: int, loops: bool) -> None:
         """A model that is called again without a tape begins, at a place that is known, with data that nobody made."""
-        data = [at for at, _ in self.inputs[number] if at not in self._fixed]
+        data = [at for at, _ in self.inputs[number] if at not in self._without_data]
         begins = place in self._places and all(at < 0 for at in data)
         if not data:
-            self._fixed.add(number)
-        elif begins or any(at in self._again for at in data):
-            self._again.add(number)
+            self._without_data.add(number)
+        elif begins or any(at in self._repeated for at in data):
+            self._repeated.add(number)
         if loops and place in self._places:
             self._later.add(number)
         self._places.add(place)
 
     def is_first(self, number: int) -> bool:
         """Return whether it is of the first time round: of a loop, and of the model; a tape goes round once."""
-        return number not in self._later and (self.trains or number not in self._again)
+        return number not in self._later and (self.trains or number not in self._repeated)
 
     def maker(self, tensor: Any) -> str | None:
         """The type of the op that made it; None where none did, as far as we saw."""
         number, _ = self._tensors.get(tensor._id, (-1, 0))
         return self.nodes[number].op if number >= 0 else None
 
-    def _source(self, one: Any) -> Tensor:
+    def _source(self, one: Any) -> OutputRef:
         if isinstance(one, tf.EagerTensor):
-            return self._tensors.get(one._id) or self._meet(one)
+            return self._tensors.get(one._id) or self._add_external(one)
         handle = getattr(one, "handle", None)
         of_variable = isinstance(handle, tf.EagerTensor)  # the op reads it by itself
-        op = EagerOp(tf_variables.READ_VARIABLE if of_variable else "Const", "given")
+        op = EagerNode(tf_variables.READ_VARIABLE if of_variable else "Const", "given")
         number, _ = self._append(op, [self._source(handle)] if of_variable else [])
-        self._fixed.add(number)
+        self._without_data.add(number)
         return number, 0
 
-    def _meet(self, tensor: Any) -> Tensor:
+    def _add_external(self, tensor: Any) -> OutputRef:
         """A tensor that no op made, as far as we saw: with two axes it may be a batch, else it is a number or shape."""
         found = self._tensors[tensor._id] = (-1 - len(self._tensors), 0)
         if len(tensor._shape_tuple() or ()) < 2:
-            self._fixed.add(found[0])
+            self._without_data.add(found[0])
         return found
 
-    def _append(self, op: EagerOp, sources: list[Tensor]) -> Tensor:
+    def _append(self, op: EagerNode, sources: list[OutputRef]) -> OutputRef:
         number = len(self.nodes)
         self.nodes.append(op)
         self._layers.append(op.layer)
         self.inputs.append(sources)
         for source in sources:
-            self.takers[source].append(number)
+            self.consumers[source].append(number)
         return number, 0
 
     def _takes_gradients(self, taken: Sequence[Any]) -> bool:
@@ -169,32 +169,32 @@ class EagerPass(Edges):
 
     # ---- what leaves layers
 
-    def keep_out(self, number: int) -> None:
+    def exclude_output(self, number: int) -> None:
         """Note that a node's output is not the output of a layer."""
         self._left.add((number, 0))
 
-    def leaving(self, number: int, taken: Sequence[Any]) -> Iterator[Left]:
+    def layer_outputs(self, number: int, taken: Sequence[Any]) -> Iterator[EagerLayerOutput]:
         """Yield the inputs of an op that another layer computed."""
         if not takes_values(self, number):
             return
         for source, tensor in zip(self.inputs[number], taken, strict=False):
-            self._loose.pop(source, None)
+            self._unconsumed.pop(source, None)
             node = self.nodes[source[0]] if source[0] >= 0 else None
             if node is not None and is_outside(node.layer, self.nodes[number].layer):
-                yield from self._leaves(source, tensor)
+                yield from self._layer_output(source, tensor)
 
-    def ended(self) -> Iterator[Left]:
+    def final_outputs(self) -> Iterator[EagerLayerOutput]:
         """Yield the tensors that nobody consumed and the program still holds: the outputs of the model."""
-        for source, weak in self._loose.items():
+        for source, weak in self._unconsumed.items():
             tensor = weak()
             if tensor is not None:
-                yield from self._leaves(source, tensor)
-        self._loose.clear()
+                yield from self._layer_output(source, tensor)
+        self._unconsumed.clear()
 
-    def _leaves(self, source: Tensor, tensor: Any) -> Iterator[Left]:
-        if not is_number(tensor) or not is_computed(self, source[0]) or not self.is_first(source[0]):
+    def _layer_output(self, source: OutputRef, tensor: Any) -> Iterator[EagerLayerOutput]:
+        if not is_float_tensor(tensor) or not is_computed(self, source[0]) or not self.is_first(source[0]):
             return
-        made = computed_in(self, source, self._layers)
+        made = computed_source(self, source, self._layers)
         layer = self.nodes[source[0]].layer
         if made is None or made in self._left or layer is None:
             return
@@ -202,9 +202,9 @@ class EagerPass(Edges):
         again, op = self._of_layer[layer], self.nodes[made[0]]
         self._of_layer[layer] += 1
         activation = activation_of(op.op) if made == source else None
-        yield Left(f"{layer}:{again}" if again else layer, op.name, tensor, activation)
+        yield EagerLayerOutput(f"{layer}:{again}" if again else layer, op.name, tensor, activation)
 
 
-def is_number(tensor: Any) -> bool:
+def is_float_tensor(tensor: Any) -> bool:
     """Return whether it is a tensor of floats, with an axis."""
     return is_float(tensor._datatype_enum()) and bool(tensor._shape_tuple())

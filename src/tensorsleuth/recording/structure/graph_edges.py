@@ -11,20 +11,20 @@ from typing import Any
 from tensorsleuth.recording.functions.function_def import Definition
 
 GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")
-_FOR_GRADIENTS = re.compile(r"_accumulator(_\d+)*$")  # how the body of a loop calls such a list
-_EMPTY = frozenset(["EmptyTensorList", "Const"])
-Tensor = tuple[int, int]  # node, output; an argument is (-1 - its number, 0)
+_ACCUMULATOR = re.compile(r"_accumulator(_\d+)*$")  # how the body of a loop calls such a list
+_EMPTY_LIST_OPS = frozenset(["EmptyTensorList", "Const"])
+OutputRef = tuple[int, int]  # node, output; an argument is (-1 - its number, 0)
 
 
-class Edges:
+class GraphEdges:
     """Ops and what each takes; of a function, or of eager code."""
 
     nodes: Any  # with `op`, `name` and `attr` each
-    inputs: list[list[Tensor]]
-    takers: Mapping[Tensor, list[int]]  # the nodes that take each tensor
+    inputs: list[list[OutputRef]]
+    consumers: Mapping[OutputRef, list[int]]  # the nodes that take each tensor
     after_gradients: set[int]  # the nodes of the backward pass, and all that is computed from them: the optimizer
 
-    def back(self, start: Tensor, goes_on: Callable[[int], bool], most: int = 256) -> Iterator[Tensor]:
+    def walk_sources(self, start: OutputRef, goes_on: Callable[[int], bool], most: int = 256) -> Iterator[OutputRef]:
         """Yield the sources of a tensor, nearest first; go on through nodes that `goes_on` accepts."""
         waiting, seen = [start], {start}
         while waiting and len(seen) < most:
@@ -35,19 +35,21 @@ class Edges:
                 seen.update(new)
                 waiting.extend(new)
 
-    def on(self, start: Tensor, goes_on: Callable[[int], bool], most: int = 256) -> Iterator[tuple[Tensor, int]]:
+    def walk_consumers(
+        self, start: OutputRef, goes_on: Callable[[int], bool], most: int = 256
+    ) -> Iterator[tuple[OutputRef, int]]:
         """Yield the consumers of a tensor and of what is made of it, as tensor and consumer, nearest first."""
         waiting, seen = [start], {start}
         while waiting and len(seen) < most:
             tensor = waiting.pop(0)
-            for taker in self.takers.get(tensor, ()):
+            for taker in self.consumers.get(tensor, ()):
                 yield tensor, taker
                 if goes_on(taker) and (taker, 0) not in seen:
                     seen.add((taker, 0))
                     waiting.append((taker, 0))
 
 
-class Wiring(Edges):
+class FunctionEdges(GraphEdges):
     """The data edges of a function."""
 
     def __init__(self, definition: Definition) -> None:
@@ -58,15 +60,15 @@ class Wiring(Edges):
         ]
 
     @cached_property
-    def takers(self) -> Mapping[Tensor, list[int]]:  # type: ignore[override]
-        takers: defaultdict[Tensor, list[int]] = defaultdict(list)
+    def consumers(self) -> Mapping[OutputRef, list[int]]:  # type: ignore[override]
+        takers: defaultdict[OutputRef, list[int]] = defaultdict(list)
         for number, taken in enumerate(self.inputs):
             for tensor in taken:
                 takers[tensor].append(number)
         return takers
 
     @cached_property
-    def returned(self) -> set[Tensor]:
+    def returned(self) -> set[OutputRef]:
         """Return the outputs of the function."""
         return {self.definition.source(text) for text in self.definition.proto.ret.values()}
 
@@ -77,7 +79,7 @@ class Wiring(Edges):
         while begun:
             number = begun.pop()
             outputs = sum(len(output.dtypes) for output in self.definition.outputs[number])
-            taking = {taker for at in range(outputs) for taker in self.takers.get((number, at), ())}
+            taking = {taker for at in range(outputs) for taker in self.consumers.get((number, at), ())}
             begun.extend(taking - found)
             found |= taking
         return found
@@ -87,13 +89,13 @@ class Wiring(Edges):
         node = self.nodes[number]
         if node.op == "TensorListPushBack":  # in the body of such a loop
             source = self.inputs[number][0][0]
-            return source < 0 and bool(_FOR_GRADIENTS.search(self._arguments[-1 - source]))
-        return GRADIENT_SCOPE.search(node.name) is not None and node.op not in _EMPTY
+            return source < 0 and bool(_ACCUMULATOR.search(self._arguments[-1 - source]))
+        return GRADIENT_SCOPE.search(node.name) is not None and node.op not in _EMPTY_LIST_OPS
 
     @cached_property
     def _arguments(self) -> list[str]:
         return [argument.name for argument in self.definition.proto.signature.input_arg]
 
-    def name(self, tensor: Tensor) -> str:
+    def name(self, output_ref: OutputRef) -> str:
         """As its takers write it."""
-        return list(self.definition.names(tensor[0]))[tensor[1]][0]
+        return list(self.definition.output_names(output_ref[0]))[output_ref[1]][0]

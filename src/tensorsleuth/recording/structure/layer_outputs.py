@@ -10,14 +10,14 @@ from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.core.ops.activations import ACTIVATIONS
 from tensorsleuth.core.ops.layer_names import layer_of
 from tensorsleuth.recording.functions.function_def import Definition
-from tensorsleuth.recording.structure.graph_edges import Edges, Tensor, Wiring
+from tensorsleuth.recording.structure.graph_edges import FunctionEdges, GraphEdges, OutputRef
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
-_NOT_COMPUTED = ops.STATIC | {tf_variables.READ_VARIABLE}
-_TAKES_SHAPE = frozenset(["ZerosLike", "OnesLike", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs"])
-_NO_VALUES = ops.PUTS_AWAY | _TAKES_SHAPE
-_NO_LAYERS = ("loss ", "metric ", "optimizer ")  # what `keras.part` calls scopes
-_BESIDE = frozenset(["compile_loss", "compile_metrics"])  # what Keras does when the model has been called
+_NOT_COMPUTED = ops.STATIC_VALUES | {tf_variables.READ_VARIABLE}
+_SHAPE_OPS = frozenset(["ZerosLike", "OnesLike", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs"])
+_VALUE_IGNORING_OPS = ops.OPAQUE_WRAPPERS | _SHAPE_OPS
+_NON_LAYER_SCOPES = ("loss ", "metric ", "optimizer ")  # what `keras.part` calls scopes
+_LOSS_SCOPES = frozenset(["compile_loss", "compile_metrics"])  # what Keras does when the model has been called
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class LayerOutput:
     activation: str | None  # of model.activations
 
 
-def find_outputs(
+def find_layer_outputs(
     definition: Definition,
     around: str | None = None,
     called: Mapping[str, str] | None = None,
@@ -40,19 +40,21 @@ def find_outputs(
 
     The second of a layer is called `layer:1`. `around`, `called`: as `find_attention` has them.
     """
-    wiring = Wiring(definition)
-    layers = [layer_at(node.name, around, called) for node in wiring.nodes]
-    found: dict[Tensor, LayerOutput] = {}
+    function_edges = FunctionEdges(definition)
+    layers = [layer_at(node.name, around, called) for node in function_edges.nodes]
+    found: dict[OutputRef, LayerOutput] = {}
     seen: dict[str, int] = {}
-    for number in range(len(wiring.nodes)):
-        for tensor in _leaving(wiring, number, layers):
-            made = computed_in(wiring, tensor, layers)
-            if made is None or made in found or is_scalar(wiring.nodes[made[0]].name):
+    for number in range(len(function_edges.nodes)):
+        for tensor in _leaving_tensors(function_edges, number, layers):
+            made = computed_source(function_edges, tensor, layers)
+            if made is None or made in found or is_scalar(function_edges.nodes[made[0]].name):
                 continue
             layer = str(layers[number])
             again = seen[layer] = seen.get(layer, -1) + 1
             name = f"{layer}:{again}" if again else layer
-            found[made] = LayerOutput(name, wiring.name(made), made[0], activation_of(wiring.nodes[made[0]].op))
+            found[made] = LayerOutput(
+                name, function_edges.name(made), made[0], activation_of(function_edges.nodes[made[0]].op)
+            )
     return list(found.values())
 
 
@@ -63,31 +65,33 @@ def activation_of(op: str) -> str | None:
 def layer_at(name: str, around: str | None, called: Mapping[str, str] | None) -> str | None:
     """The layer that a node is in: none where Keras computes its loss and metrics."""
     layer = layer_of(name, called)
-    if layer is not None and (layer.split("/")[0] in _BESIDE or layer.startswith(_NO_LAYERS)):
+    if layer is not None and (layer.split("/")[0] in _LOSS_SCOPES or layer.startswith(_NON_LAYER_SCOPES)):
         return None
     return layer or around
 
 
-def _leaving(wiring: Wiring, number: int, layers: list[str | None]) -> list[Tensor]:
+def _leaving_tensors(function_edges: FunctionEdges, number: int, layers: list[str | None]) -> list[OutputRef]:
     """The numbers that a node puts out and its layer hands to others."""
     layer = layers[number]
-    if layer is None or not is_computed(wiring, number):
+    if layer is None or not is_computed(function_edges, number):
         return []
-    dtypes = [dtype for output in wiring.definition.outputs[number] for dtype in output.dtypes]
+    dtypes = [dtype for output in function_edges.definition.outputs[number] for dtype in output.dtypes]
     floats = [(number, at) for at, dtype in enumerate(dtypes) if is_float(dtype)]
-    return [tensor for tensor in floats if _is_taken_outside(wiring, tensor, layer, layers)]
+    return [tensor for tensor in floats if _is_taken_outside(function_edges, tensor, layer, layers)]
 
 
-def is_computed(edges: Edges, number: int) -> bool:
+def is_computed(graph_edges: GraphEdges, number: int) -> bool:
     """Does a node compute something, in the forward pass."""
-    return number not in edges.after_gradients and edges.nodes[number].op not in _NOT_COMPUTED
+    return number not in graph_edges.after_gradients and graph_edges.nodes[number].op not in _NOT_COMPUTED
 
 
-def _is_taken_outside(wiring: Wiring, tensor: Tensor, layer: str, layers: list[str | None]) -> bool:
+def _is_taken_outside(
+    function_edges: FunctionEdges, output_ref: OutputRef, layer: str, layers: list[str | None]
+) -> bool:
     """Returned counts as taken, unless the layer goes on with it: then the backward pass may be all that it is for."""
-    takers = [taker for taker in wiring.takers.get(tensor, ()) if takes_values(wiring, taker)]
+    takers = [taker for taker in function_edges.consumers.get(output_ref, ()) if takes_values(function_edges, taker)]
     outside = any(is_outside(layer, layers[taker]) for taker in takers)
-    return outside or (not takers and tensor in wiring.returned)
+    return outside or (not takers and output_ref in function_edges.returned)
 
 
 def is_outside(layer: str | None, taker: str | None) -> bool:
@@ -95,16 +99,16 @@ def is_outside(layer: str | None, taker: str | None) -> bool:
     return layer is not None and taker != layer and not str(taker).startswith(f"{layer}/")
 
 
-def takes_values(edges: Edges, number: int) -> bool:
+def takes_values(graph_edges: GraphEdges, number: int) -> bool:
     """Does a node of the forward pass take what is in its inputs: not only their shapes, nor to put it away."""
-    return number not in edges.after_gradients and edges.nodes[number].op not in _NO_VALUES
+    return number not in graph_edges.after_gradients and graph_edges.nodes[number].op not in _VALUE_IGNORING_OPS
 
 
-def computed_in(edges: Edges, tensor: Tensor, layers: Sequence[str | None]) -> Tensor | None:
+def computed_source(graph_edges: GraphEdges, output_ref: OutputRef, layers: Sequence[str | None]) -> OutputRef | None:
     """The tensor that has these values and is sure to be computed: not a view of it; None where another layer does."""
-    layer = layers[tensor[0]]
-    while edges.nodes[tensor[0]].op in ops.VIEWS:
-        tensor = edges.inputs[tensor[0]][0]
-        if tensor[0] < 0 or layers[tensor[0]] != layer:
+    layer = layers[output_ref[0]]
+    while graph_edges.nodes[output_ref[0]].op in ops.VIEWS:
+        output_ref = graph_edges.inputs[output_ref[0]][0]
+        if output_ref[0] < 0 or layers[output_ref[0]] != layer:
             return None
-    return tensor
+    return output_ref

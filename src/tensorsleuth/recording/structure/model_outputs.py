@@ -8,18 +8,18 @@ from typing import Any
 import tensorflow as tf
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.recording.eager.tape_gradients import name_of
-from tensorsleuth.recording.functions.descriptions import made_op
+from tensorsleuth.recording.eager.tape_gradients import source_name
+from tensorsleuth.recording.functions.descriptions import python_op
 from tensorsleuth.recording.functions.function_def import read_definition
-from tensorsleuth.recording.structure.layer_outputs import find_outputs
+from tensorsleuth.recording.structure.layer_outputs import find_layer_outputs
 
-Seen = tuple[str, Any, str | None]  # layer, value, its activation
+LayerValue = tuple[str, Any, str | None]  # layer, value, its activation
 
 
-def layer_outputs(call: Callable[[Any], Any], batch: Any) -> list[Seen]:
+def layer_outputs(call: Callable[[Any], Any], batch: Any) -> list[LayerValue]:
     """Return the output of each layer. Trace twice: to see what there is, and to return it."""
     given = _tensors(batch)
-    found = _found(tf.function(call).get_concrete_function(given))
+    found = _output_tensors(tf.function(call).get_concrete_function(given))
 
     @tf.function(autograph=False)
     def handing_out(inputs: Any) -> Any:
@@ -34,14 +34,14 @@ def layer_outputs(call: Callable[[Any], Any], batch: Any) -> list[Seen]:
     return [(layer, value.numpy(), last) for (layer, _, last), value in zip(found, values, strict=True)]
 
 
-def _found(concrete: Any) -> list[tuple[str, str, str | None]]:
+def _output_tensors(concrete: Any) -> list[tuple[str, str, str | None]]:
     """Layer and tensor of the graph, in the order in which the program makes them."""
     definition = read_definition(concrete.function_def)
     made = {op.name: op for op in concrete.graph.get_operations()}
     order = {name: number for number, name in enumerate(made)}
     found = []
-    for one in find_outputs(definition):
-        op = made_op(made, definition.proto.node_def[one.node])
+    for one in find_layer_outputs(definition):
+        op = python_op(made, definition.proto.node_def[one.node])
         if op is not None:
             _, output = definition.source(one.tensor)
             found.append((order[op.name], one.layer, f"{op.name}:{output}", one.activation))
@@ -64,7 +64,7 @@ def variable_gradients(model: Any, inputs: Any, labels: Any, loss: Any) -> tuple
     value, found = differentiating(given, goals)
     named = zip(model.trainable_variables, found, strict=True)
     return float(value), [
-        (name_of(variable), getattr(gradient, "values", gradient).numpy())
+        (source_name(variable), getattr(gradient, "values", gradient).numpy())
         for variable, gradient in named
         if gradient is not None
     ]

@@ -17,11 +17,11 @@ from tensorsleuth.recording.keras import internals as keras
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-EAGER = -1  # in the place of the number of a graph
-MOST = 4096  # scopes of eager code: a program may number its own without end
+EAGER_GRAPH = -1  # in the place of the number of a graph
+MAX_EAGER_SCOPES = 4096  # scopes of eager code: a program may number its own without end
 
 
-class Scopes:
+class NameScopes:
     """The program's names of scopes, in graphs and in eager code."""
 
     def __init__(self, catalog: CatalogWriter, sink: Sink) -> None:
@@ -39,11 +39,11 @@ class Scopes:
         if not asked or asked.endswith("/") or not scope:
             return
         scope, graph = scope.rstrip("/"), tf.ops.get_default_graph()
-        path = _called(asked, scope, frame, self.known(graph))
+        path = _program_name(asked, scope, frame, self.names_in(graph))
         if path != scope:
             self._graphs.setdefault(graph, {})[scope] = path
 
-    def known(self, graph: Any) -> Mapping[str, str]:
+    def names_in(self, graph: Any) -> Mapping[str, str]:
         """Return the names of a graph and of those around it, uncopied: a large model has thousands."""
         maps: list[dict[str, str]] = []
         while graph is not None:
@@ -53,7 +53,7 @@ class Scopes:
 
     def describe(self, graph: Any, key: int, nodes: Iterable[str]) -> None:
         """Note the scopes of a graph that its nodes are in."""
-        known = self.known(graph) if graph is not None else {}
+        known = self.names_in(graph) if graph is not None else {}
         if known:
             used = {scope for name in nodes for scope in _prefixes(name)}
             self._catalog.scopes(key, {scope: known[scope] for scope in used if scope in known})
@@ -64,23 +64,23 @@ class Scopes:
         """Eager code of this thread is in a scope from now on."""
         scope = scope or ""
         number = self.numbers.get(scope)
-        if number is None and len(self.numbers) < MOST:
+        if number is None and len(self.numbers) < MAX_EAGER_SCOPES:
             number = self.numbers[scope] = len(self.numbers)
         self.tell(number or 0)
 
     def named(self, asked: str | None, scope: str | None, frame: Any) -> None:
         """Note a scope of eager code, where scopes keep the requested name."""
-        if not scope or not asked or asked.endswith("/") or len(self.named_already) >= MOST:
+        if not scope or not asked or asked.endswith("/") or len(self.named_already) >= MAX_EAGER_SCOPES:
             return
         self.named_already.add(scope)
         scope = scope.rstrip("/")
-        path = _called(asked, scope, frame, self._eager_paths)
+        path = _program_name(asked, scope, frame, self._eager_paths)
         if path != scope:
             self._eager_paths[scope] = path
-            self._catalog.scopes(EAGER, {scope: path})
+            self._catalog.scopes(EAGER_GRAPH, {scope: path})
 
     @property
-    def known_eager(self) -> Mapping[str, str]:
+    def eager_names(self) -> Mapping[str, str]:
         """Return the program's names of eager scopes that have another name."""
         return self._eager_paths
 
@@ -91,14 +91,14 @@ class Scopes:
         return scope if scope in self.numbers else ""
 
 
-def _called(asked: str, scope: str, frame: Any, known: Mapping[str, str]) -> str:
+def _program_name(asked: str, scope: str, frame: Any, known: Mapping[str, str]) -> str:
     """Return the program's name of a scope; empty if TensorFlow opened it for the parts of an op."""
     around = _translated("/".join(scope.split("/")[: -asked.count("/") - 1]), known)
     while frame.f_code.co_name == "__enter__" and frame.f_back is not None:  # scopes of Keras, and older ones
         frame = frame.f_back
     if tf.opens_scope_of_op(frame):
         return around
-    return keras.part(frame, asked) or "/".join(filter(None, (around, asked)))
+    return keras.scope_owner(frame, asked) or "/".join(filter(None, (around, asked)))
 
 
 def _translated(scope: str, known: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tensorsleuth.core.errors import SleuthError
 
-KINDS = {
+SELECTOR_KINDS = {
     "": "ops, layers and variables of that name",
     "op": "the outputs of ops of that type",
     "name": "the outputs of ops of that name",
@@ -17,12 +17,12 @@ KINDS = {
     "variable": "the values of variables, where they are read",
     "gradient": "gradients of variables, of layers",
 }
-WATCHED_KINDS = KINDS | {"update": "what a step adds to variables"}
-On = str | Sequence[str] | None
+WATCH_KINDS = SELECTOR_KINDS | {"update": "what a step adds to variables"}
+SelectorText = str | Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class TensorRole:
     """A tensor, as far as it is chosen by it."""
 
     name: str  # of its op; of an eager op: its type
@@ -45,21 +45,21 @@ class Selector:
     kind: str
     pattern: re.Pattern[str]
 
-    def wants(self, subject: Subject) -> bool:
+    def wants(self, tensor_role: TensorRole) -> bool:
         if self.kind == "op":
-            return self.pattern.fullmatch(subject.type) is not None
-        return any(self.pattern.fullmatch(name) for name in self._names(subject) if name)
+            return self.pattern.fullmatch(tensor_role.type) is not None
+        return any(self.pattern.fullmatch(name) for name in self._names(tensor_role) if name)
 
-    def _names(self, subject: Subject) -> tuple[str | None, ...]:
+    def _names(self, tensor_role: TensorRole) -> tuple[str | None, ...]:
         if self.kind == "gradient":
-            return subject.gradient_of
+            return tensor_role.gradient_of
         if self.kind == "layer":
-            return (subject.layer,)
+            return (tensor_role.layer,)
         if self.kind in ("variable", "update"):
-            return (subject.variable,)
+            return (tensor_role.variable,)
         if self.kind == "name":
-            return (subject.name,)
-        return subject.name, subject.layer, subject.variable
+            return (tensor_role.name,)
+        return tensor_role.name, tensor_role.layer, tensor_role.variable
 
 
 def gradients(pattern: str = ".*") -> str:
@@ -67,18 +67,20 @@ def gradients(pattern: str = ".*") -> str:
     return f"gradient:{pattern}"
 
 
-def read_selectors(on: On, of_gradients: bool = False, of_variables: bool = False) -> tuple[Selector, ...]:
+def read_selectors(
+    selector_text: SelectorText, of_gradients: bool = False, of_variables: bool = False
+) -> tuple[Selector, ...]:
     """Understand `on`. A condition on gradients, or on variables, takes names as theirs."""
     implied = "gradient" if of_gradients else "variable" if of_variables else ""
-    if on is None:
+    if selector_text is None:
         return (_selector(f"{implied}:.*" if implied else ".*", ""),)
-    texts = [on] if isinstance(on, str) else on
+    texts = [selector_text] if isinstance(selector_text, str) else selector_text
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
-        raise SleuthError(f"on is {on!r}; it must be a text such as 'layer:encoder/.*', or a list of such.")
+        raise SleuthError(f"on is {selector_text!r}; it must be a text such as 'layer:encoder/.*', or a list of such.")
     return tuple(_selector(text, implied) for text in texts)
 
 
-def read_watched(tensors: str | Sequence[str]) -> tuple[Selector, ...]:
+def read_watch_selectors(tensors: str | Sequence[str]) -> tuple[Selector, ...]:
     """Return the selectors for a watch."""
     texts = [tensors] if isinstance(tensors, str) else tensors
     if not isinstance(texts, Sequence) or not texts or not all(isinstance(text, str) for text in texts):
@@ -86,10 +88,10 @@ def read_watched(tensors: str | Sequence[str]) -> tuple[Selector, ...]:
             f"watch({tensors!r}): say which tensors by a text such as 'encoder/.*/kernel' or 'gradient:.*', or a list "
             "of such; to watch one tensor here, give it a name: watch(x, name='x')."
         )
-    return tuple(_selector(text, "", WATCHED_KINDS, "watch") for text in texts)
+    return tuple(_selector(text, "", WATCH_KINDS, "watch") for text in texts)
 
 
-def _selector(text: str, implied: str, kinds: dict[str, str] = KINDS, word: str = "on") -> Selector:
+def _selector(text: str, implied: str, kinds: dict[str, str] = SELECTOR_KINDS, word: str = "on") -> Selector:
     kind, colon, pattern = text.partition(":")
     if not colon or not kind.isidentifier():
         kind, pattern = implied, text

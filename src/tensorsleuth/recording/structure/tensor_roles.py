@@ -9,46 +9,46 @@ from weakref import WeakKeyDictionary
 
 from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.core.ops.layer_names import layer_of
-from tensorsleuth.recording.functions.descriptions import captured_variables, forward_op, made_op
+from tensorsleuth.recording.functions.descriptions import captured_variables, forward_op, python_op
 from tensorsleuth.recording.functions.function_def import Definition
-from tensorsleuth.recording.functions.probes import Placed, candidates
+from tensorsleuth.recording.functions.probes import FunctionInstance, probe_candidates
 from tensorsleuth.recording.structure.graph_edges import GRADIENT_SCOPE
-from tensorsleuth.recording.structure.selector import Subject
+from tensorsleuth.recording.structure.selector import TensorRole
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 # The optimiser takes them away where it can, and the values are the same.
-_SEEN_THROUGH = frozenset(
+_PASSING_OPS = frozenset(
     ["Identity", "StopGradient", "PreventGradient", "Reshape", "Squeeze", "ExpandDims", "Snapshot"]
 )
-Variable = tuple[str, bool]  # its name, and whether it is trainable
-Output = tuple[str, int]  # name of an op in a graph, number of its output
+CapturedVariable = tuple[str, bool]  # its name, and whether it is trainable
+NamedOutput = tuple[str, int]  # name of an op in a graph, number of its output
 
 
 class TracedGradients:
     """Gradients that tapes returned during tracing: for each tensor of a graph, what it is the gradient of."""
 
     def __init__(self) -> None:
-        self._known: WeakKeyDictionary[Any, dict[Output, str]] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Any, dict[NamedOutput, str]] = WeakKeyDictionary()
 
     def add(self, tensor: Any, source: str) -> None:
-        while tensor.op.type in _SEEN_THROUGH and tensor.op.inputs[0].graph is tensor.graph:
+        while tensor.op.type in _PASSING_OPS and tensor.op.inputs[0].graph is tensor.graph:
             tensor = tensor.op.inputs[0]
         self._known.setdefault(tensor.graph, {})[tensor.op.name, tensor.value_index] = source
 
-    def of(self, graph: Any) -> dict[Output, str]:
+    def gradients_in(self, graph: Any) -> dict[NamedOutput, str]:
         return self._known.get(graph, {}) if graph is not None else {}
 
 
 @dataclass
-class Family:
+class InstanceContext:
     """A function at one place that calls it, with what its callers know of it."""
 
     definition: Definition
-    around: str | None  # the layer that it is called in
-    variables: dict[int, Variable] = field(default_factory=dict)  # by number of the argument
-    told: bool = False  # whether gradients are known by what tapes gave, here or in what calls it
-    read: set[str] = field(default_factory=set)  # the variables that were met
-    gradients: dict[Output, str] = field(default_factory=dict)
+    outer_layer: str | None  # the layer that it is called in
+    variables: dict[int, CapturedVariable] = field(default_factory=dict)  # by number of the argument
+    has_tape_gradients: bool = False  # whether gradients are known by what tapes gave, here or in what calls it
+    read_variables: set[str] = field(default_factory=set)  # the variables that were met
+    gradients: dict[NamedOutput, str] = field(default_factory=dict)
 
     def argument_of(self, text: str) -> int | None:
         """The number of the argument that an input is, seen through identities."""
@@ -57,111 +57,119 @@ class Family:
             if number < 0:
                 return -1 - number
             node = self.definition.proto.node_def[number]
-            if node.op not in _SEEN_THROUGH:
+            if node.op not in _PASSING_OPS:
                 return None
             text = node.input[0]
         return None
 
 
-class Subjects:
+class TensorRoles:
     """Names the tensors of functions as they are put in place."""
 
     def __init__(self, traced: TracedGradients, path_of: Callable[[int | None], str | None]) -> None:
         self._traced = traced
         self._path_of = path_of  # what Keras calls a variable, by the number of its handle
-        self._families: dict[int, Family] = {}
+        self._contexts: dict[int, InstanceContext] = {}
 
-    def of(self, placed: Placed) -> Iterator[tuple[int, str, int, Subject]]:
+    def roles_in(self, function_instance: FunctionInstance) -> Iterator[tuple[int, str, int, TensorRole]]:
         """Number, name and dtype of each tensor that a probe could look at, and what it is."""
-        family = self.family(placed)
-        made = {op.name: op for op in placed.graph.get_operations()} if placed.graph is not None else {}
-        frontier = _frontier(placed.definition) if not family.told else set()
-        for tensor, source, kind, dtype, _ in candidates(placed.definition, True, set()):
+        family = self.context(function_instance)
+        made = (
+            {op.name: op for op in function_instance.graph.get_operations()}
+            if function_instance.graph is not None
+            else {}
+        )
+        frontier = _backward_outputs(function_instance.definition) if not family.has_tape_gradients else set()
+        for tensor, source, kind, dtype, _ in probe_candidates(function_instance.definition, True, set()):
             if kind == "Argument":
-                yield tensor, source, dtype, Subject(f"{placed.name}/{source}", kind, family.around)
+                yield tensor, source, dtype, TensorRole(f"{function_instance.name}/{source}", kind, family.outer_layer)
             else:
-                yield tensor, source, dtype, self._subject(family, made, source, kind, frontier)
+                yield tensor, source, dtype, self._role(family, made, source, kind, frontier)
 
-    def _subject(self, family: Family, made: dict[str, Any], source: str, kind: str, frontier: set[str]) -> Subject:
+    def _role(
+        self, instance_context: InstanceContext, made: dict[str, Any], source: str, kind: str, frontier: set[str]
+    ) -> TensorRole:
         name = source.split(":")[0]
-        number, output = family.definition.source(source)
-        node = family.definition.proto.node_def[number]
-        forward = forward_op(made_op(made, node))
-        layer = layer_of(forward.name if forward is not None else name) or family.around
-        whose = family.gradients.get((name, output))
+        number, output = instance_context.definition.source(source)
+        node = instance_context.definition.proto.node_def[number]
+        forward = forward_op(python_op(made, node))
+        layer = layer_of(forward.name if forward is not None else name) or instance_context.outer_layer
+        whose = instance_context.gradients.get((name, output))
         if whose is not None:
-            return Subject(name, kind, layer, gradient_of=tuple(filter(None, (whose, layer))))
+            return TensorRole(name, kind, layer, gradient_of=tuple(filter(None, (whose, layer))))
         if source in frontier:
-            return Subject(name, kind, layer, gradient_of=tuple(filter(None, (layer, name))))
-        return Subject(name, kind, layer, *self._variable(family, node, kind))
+            return TensorRole(name, kind, layer, gradient_of=tuple(filter(None, (layer, name))))
+        return TensorRole(name, kind, layer, *self._variable(instance_context, node, kind))
 
-    def _variable(self, family: Family, node: Any, kind: str) -> tuple[str | None, bool, bool]:
+    def _variable(self, instance_context: InstanceContext, node: Any, kind: str) -> tuple[str | None, bool, bool]:
         """Its name, whether it is trainable, and whether this is the first time that the function reads it."""
-        argument = family.argument_of(node.input[0]) if kind == tf_variables.READ_VARIABLE else None
-        variable, trainable = family.variables.get(-1 if argument is None else argument, (None, False))
+        argument = instance_context.argument_of(node.input[0]) if kind == tf_variables.READ_VARIABLE else None
+        variable, trainable = instance_context.variables.get(-1 if argument is None else argument, (None, False))
         if variable is None:
             return None, False, False
-        first = variable not in family.read
-        family.read.add(variable)
+        first = variable not in instance_context.read_variables
+        instance_context.read_variables.add(variable)
         return variable.removesuffix(":0"), trainable, first
 
-    def family(self, placed: Placed) -> Family:
+    def context(self, function_instance: FunctionInstance) -> InstanceContext:
         """Return the facts about a function that is put in place; its callers have come before."""
-        family = self._families[placed.instance] = self._make_family(placed)
+        family = self._contexts[function_instance.instance] = self._make_context(function_instance)
         return family
 
-    def caller(self, placed: Placed) -> Any | None:
+    def calling_node(self, function_instance: FunctionInstance) -> Any | None:
         """The node that calls a function; None where Python does."""
-        parent = self._families.get(placed.parent)
-        return parent.definition.proto.node_def[placed.node] if parent is not None else None
+        parent = self._contexts.get(function_instance.parent)
+        return parent.definition.proto.node_def[function_instance.node] if parent is not None else None
 
-    def _make_family(self, placed: Placed) -> Family:
-        parent = self._families.get(placed.parent)
-        gradients = dict(self._traced.of(placed.graph))
-        variables = captured_variables(placed.graph, self._path_of)
-        family = Family(placed.definition, None, variables, bool(gradients), gradients=gradients)
+    def _make_context(self, function_instance: FunctionInstance) -> InstanceContext:
+        parent = self._contexts.get(function_instance.parent)
+        gradients = dict(self._traced.gradients_in(function_instance.graph))
+        variables = captured_variables(function_instance.graph, self._path_of)
+        instance_context = InstanceContext(
+            function_instance.definition, None, variables, bool(gradients), gradients=gradients
+        )
         if parent is None:
-            return family
-        node = parent.definition.proto.node_def[placed.node]
-        family.told |= parent.told or node.op in ops.CONTROL_FLOW
-        family.around = layer_of(node.name) or parent.around
-        family.variables = _passed(parent, node) | family.variables
-        family.gradients |= _returned(parent, node, placed.definition)
-        return family
+            return instance_context
+        node = parent.definition.proto.node_def[function_instance.node]
+        instance_context.has_tape_gradients |= parent.has_tape_gradients or node.op in ops.CONTROL_FLOW
+        instance_context.outer_layer = layer_of(node.name) or parent.outer_layer
+        instance_context.variables = _passed_variables(parent, node) | instance_context.variables
+        instance_context.gradients |= _returned_gradients(parent, node, function_instance.definition)
+        return instance_context
 
 
-def _passed(parent: Family, node: Any) -> dict[int, Variable]:
+def _passed_variables(parent: InstanceContext, node: Any) -> dict[int, CapturedVariable]:
     """The variables that a caller passes, by number of the argument."""
     inputs = [text for text in node.input if not text.startswith("^")][1 if node.op in ops.BRANCHES else 0 :]
     arguments = ((number, parent.argument_of(text)) for number, text in enumerate(inputs))
     return {number: parent.variables[at] for number, at in arguments if at is not None and at in parent.variables}
 
 
-def _returned(parent: Family, node: Any, inner: Definition) -> dict[Output, str]:
+def _returned_gradients(parent: InstanceContext, node: Any, inner: Definition) -> dict[NamedOutput, str]:
     """Yield the outputs of a function that its caller knows as gradients."""
     if node.op not in ops.CALLS:
         return {}
-    found: dict[Output, str] = {}
+    found: dict[NamedOutput, str] = {}
     for number, result in enumerate(inner.proto.signature.output_arg):
         whose = parent.gradients.get((node.name, number))
         if whose is not None:
             at, output = inner.source(inner.proto.ret[result.name])
-            while at >= 0 and inner.proto.node_def[at].op in _SEEN_THROUGH:
+            while at >= 0 and inner.proto.node_def[at].op in _PASSING_OPS:
                 at, output = inner.source(inner.proto.node_def[at].input[0])
             if at >= 0:
                 found[inner.proto.node_def[at].name, output] = whose
     return found
 
 
-def _frontier(definition: Definition) -> set[str]:
+def _backward_outputs(definition: Definition) -> set[str]:
     """Yield the outputs of the backward pass, for a function whose tape was not seen."""
     nodes = definition.proto.node_def
     backward = {node.name for node in nodes if GRADIENT_SCOPE.search(node.name)}
     outside = (text for node in nodes if node.name not in backward for text in node.input if not text.startswith("^"))
     taken = {*outside, *(definition.proto.ret.values() if backward else ())}
-    return {_full(definition, text) for text in taken if text.split(":")[0] in backward}
+    return {_full_name(definition, text) for text in taken if text.split(":")[0] in backward}
 
 
-def _full(definition: Definition, text: str) -> str:
+def _full_name(definition: Definition, text: str) -> str:
     number, output = definition.source(text)
-    return list(definition.names(number))[output][0]
+    return list(definition.output_names(number))[output][0]

@@ -11,19 +11,19 @@ from functools import cache
 from tensorsleuth.trace.storage.catalog_writer import FrameKey
 
 _GENERATED = "__autograph_generated_file"  # how the names of such files begin
-MAX_STEPS = 5  # code may be made of code that was made
+MAX_GENERATIONS = 5  # code may be made of code that was made
 
 
 def is_generated(path: str) -> bool:
     return _GENERATED in path
 
 
-def written(frame: FrameKey) -> FrameKey | None:
+def original_frame(frame: FrameKey) -> FrameKey | None:
     """The frame as the user wrote it; None where AutoGraph made it up."""
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_GENERATIONS):
         if not is_generated(frame[0]):
             return frame
-        origin = _lines(frame[0]).get(frame[1])
+        origin = _original_lines(frame[0]).get(frame[1])
         if origin is None:
             return None
         frame = origin
@@ -31,7 +31,7 @@ def written(frame: FrameKey) -> FrameKey | None:
 
 
 @cache
-def _lines(path: str) -> dict[int, FrameKey]:
+def _original_lines(path: str) -> dict[int, FrameKey]:
     """Return the source lines of each line of a generated file."""
     from tensorflow.python.autograph.impl import api  # where TensorFlow has not been imported, nothing is generated
 

@@ -21,11 +21,13 @@ from tensorsleuth.recording.tensorflow import function_calls
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 from tensorsleuth.recording.tensorflow.patches import Patches, disguise
-from tensorsleuth.recording.tensorflow.strip_ops import EXPECT, leave_out, runnable
+from tensorsleuth.recording.tensorflow.strip_ops import EXPECT_OP, name_to_run, strip_node
 from tensorsleuth.recording.tensorflow.tracing import is_compiled
 
-STATE = "sleuth_expectation"  # how the variables begin that compiled functions note in
-ABOVE = -1  # what functions are traced under where one around them is compiled, in place of the number of that
+STATE_PREFIX = "sleuth_expectation"  # how the variables begin that compiled functions note in
+COMPILED_CALLER = (
+    -1
+)  # what functions are traced under where one around them is compiled, in place of the number of that
 
 _patches = Patches()
 
@@ -46,15 +48,15 @@ def may_be_compiled(graph: Any) -> bool:
 
 @cache
 def register_gradient() -> None:
-    ops.RegisterGradient(EXPECT)(lambda op, gradient: gradient)
+    ops.RegisterGradient(EXPECT_OP)(lambda op, gradient: gradient)
 
 
-def insert(tensor: Any, number: int, name: str) -> Any:
+def insert_expectation(tensor: Any, number: int, name: str) -> Any:
     """Have a tensor judged where it is computed. It runs also where nobody takes it, and waits for its input only."""
     register_gradient()
-    _, _, op, outputs = op_def_library._apply_op_helper(EXPECT, x=tensor, expectation=number, name=name)
+    _, _, op, outputs = op_def_library._apply_op_helper(EXPECT_OP, x=tensor, expectation=number, name=name)
     if execute.must_record_gradient():
-        execute.record_gradient(EXPECT, op.inputs, ("T", op._get_attr_type("T"), "expectation", number), outputs)
+        execute.record_gradient(EXPECT_OP, op.inputs, ("T", op._get_attr_type("T"), "expectation", number), outputs)
     run_independently(op)
     return outputs[0]
 
@@ -71,7 +73,7 @@ def run_independently(op: Any) -> None:
 def make_state(initial: Any, number: int) -> Any:
     """A variable of ours, outside of all functions, that is nobody else's: no model, tape or checkpoint knows it."""
     with ops.init_scope(), ops.device("CPU:0"):
-        return resource_variable_ops.ResourceVariable(initial, trainable=False, name=f"{STATE}_{number}")
+        return resource_variable_ops.ResourceVariable(initial, trainable=False, name=f"{STATE_PREFIX}_{number}")
 
 
 def read_state(state: Any) -> Any:
@@ -110,7 +112,7 @@ def watch_failures(find: Callable[[str], Alarm]) -> None:
     def do_call(self: Any, function: Any, *args: Any) -> Any:
         try:
             return real_call(self, function, *args)
-        except tf.Failures as error:
+        except tf.TensorFlowErrors as error:
             alarm = find(str(error))
             if alarm is None:
                 raise
@@ -127,18 +129,18 @@ def watch_failures(find: Callable[[str], Alarm]) -> None:
 @cache
 def leave_out_of_compiled_functions() -> None:
     """Have functions that XLA compiles run without what they cannot hold, where that was traced before them."""
-    function_calls.run_instead(runnable)
+    function_calls.run_instead(name_to_run)
 
 
 @cache
-def trace_compiled_apart() -> None:
+def trace_compiled_separately() -> None:
     """Have functions traced once more where they are called in what XLA compiles: ops of ours look different there."""
 
     def make_function_context(scope_type: Any = None) -> Any:
         made = real(scope_type)
         if context.executing_eagerly() or made.context.xla_context_id or not may_be_compiled(ops.get_default_graph()):
             return made
-        return type(made)(made.context._replace(xla_context_id=ABOVE), made.scope_type)
+        return type(made)(made.context._replace(xla_context_id=COMPILED_CALLER), made.scope_type)
 
     real = _patches.replace(function_context, "make_function_context", make_function_context)
     disguise(make_function_context, real)
@@ -152,7 +154,7 @@ def leave_out_of_saved_models() -> None:
         try:
             made = real(*args, **kwargs)
         except AssertionError as error:
-            if STATE not in str(error):
+            if STATE_PREFIX not in str(error):
                 raise
         else:
             _without_expectations(made[0])
@@ -171,8 +173,8 @@ def _without_expectations(meta_graph: Any) -> None:
     graph = meta_graph.graph_def
     for nodes in (graph.node, *(function.node_def for function in graph.library.function)):
         for node in nodes:
-            if node.op == EXPECT:
-                leave_out(node)
+            if node.op == EXPECT_OP:
+                strip_node(node)
     listed = meta_graph.meta_info_def.stripped_op_list.op
-    for number in reversed([at for at, op in enumerate(listed) if op.name == EXPECT]):
+    for number in reversed([at for at, op in enumerate(listed) if op.name == EXPECT_OP]):
         del listed[number]

@@ -11,10 +11,10 @@ from tensorsleuth.recording.tensorflow import internals as tf
 MAX_INPUTS = 16
 MAX_ELEMENTS = 1_000_000
 _NOT_DATA = "resource"  # a variable's handle
-_OUR_NODES = re.compile(r"sleuth/|Sleuth(Probe|Call|Summary)|sleuth_call|Failed to bind all placeholders")
-_OF_OURS = re.compile(r"__sleuth_\d+_\d+(_root)?")
+_PROBE_NODES = re.compile(r"sleuth/|Sleuth(Probe|Call|Summary)|sleuth_call|Failed to bind all placeholders")
+_COPY_SUFFIX = re.compile(r"__sleuth_\d+_\d+(_root)?")
 # TensorFlow names the function of a node that was inlined; in our copies also that of the outermost function's.
-_ROOT_OF_OURS = re.compile(r"\{\{function_node [^{}]*__sleuth_\d+_\d+_root\}\}(?=\{\{node )")
+_ROOT_COPY = re.compile(r"\{\{function_node [^{}]*__sleuth_\d+_\d+_root\}\}(?=\{\{node )")
 
 
 def describe_inputs(inputs: Sequence[Any]) -> list[str]:
@@ -47,10 +47,10 @@ def _number(value: Any) -> str:
 def restore_message(error: Any) -> None:
     """Take the names of our copies out of the error's message."""
     message = getattr(error, "message", None)
-    if isinstance(message, str) and _OF_OURS.search(message):
-        setattr(error, tf.message_attribute(error), _OF_OURS.sub("", _ROOT_OF_OURS.sub("", message)))
+    if isinstance(message, str) and _COPY_SUFFIX.search(message):
+        setattr(error, tf.message_attribute(error), _COPY_SUFFIX.sub("", _ROOT_COPY.sub("", message)))
 
 
-def of_our_making(error: Any) -> bool:
+def is_caused_by_copy(error: Any) -> bool:
     """Does the error speak of nodes that only the watched copy has, or of a copy that cannot be built."""
-    return bool(_OUR_NODES.search(_OF_OURS.sub("", str(getattr(error, "message", error)))))
+    return bool(_PROBE_NODES.search(_COPY_SUFFIX.sub("", str(getattr(error, "message", error)))))

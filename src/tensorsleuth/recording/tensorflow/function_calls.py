@@ -16,29 +16,29 @@ from tensorsleuth.recording.observer import Alarm
 from tensorsleuth.recording.tensorflow import internals as tf
 from tensorsleuth.recording.tensorflow.patches import Patches, disguise
 
-Rename = Callable[[str], str | None]
-Find = Callable[[str], Alarm]
-Ended = Callable[[str, Sequence[Any]], Alarm]
+RenameFunction = Callable[[str], str | None]
+FindAlarm = Callable[[str], Alarm]
+CallEndListener = Callable[[str, Sequence[Any]], Alarm]
 
 _patches = Patches()
-_renames: list[Rename] = []
-_finds: list[Find] = []
-_ends: list[Ended] = []
+_renames: list[RenameFunction] = []
+_failure_listeners: list[FindAlarm] = []
+_end_listeners: list[CallEndListener] = []
 
 
-def run_instead(rename: Rename) -> None:
+def run_instead(rename_function: RenameFunction) -> None:
     """Let `rename` say which function runs in the place of the one that is called; None: that one."""
-    _listen(_renames, rename)
+    _listen(_renames, rename_function)
 
 
-def on_failure(find: Find) -> None:
+def on_failure(find_alarm: FindAlarm) -> None:
     """Let `find` say what to raise in the place of an error with that message; None: the error itself."""
-    _listen(_finds, find)
+    _listen(_failure_listeners, find_alarm)
 
 
-def on_end(ended: Ended) -> None:
+def on_end(call_end_listener: CallEndListener) -> None:
     """Tell `ended` of calls that have come back, with what went in. What it returns is raised, unless the call has."""
-    _listen(_ends, ended)
+    _listen(_end_listeners, call_end_listener)
 
 
 def _listen(listeners: list[Any], listener: Any) -> None:
@@ -53,9 +53,9 @@ def _wrap() -> None:
         alarm = None
         try:
             outputs = real(self, _name_to_run(name), tensor_inputs, num_outputs)
-        except tf.Failures as error:
+        except tf.TensorFlowErrors as error:
             _tell_ended(name, tensor_inputs)
-            alarm = _first(_finds, str(error))
+            alarm = _first_alarm(_failure_listeners, str(error))
             if alarm is None:
                 raise
         except BaseException:
@@ -79,9 +79,9 @@ def _name_to_run(name: Any) -> Any:
 
 
 def _tell_ended(name: Any, inputs: Sequence[Any]) -> Alarm:
-    alarms = [ended(name, inputs) for ended in _ends]
+    alarms = [ended(name, inputs) for ended in _end_listeners]
     return next((alarm for alarm in alarms if alarm is not None), None)
 
 
-def _first(finds: Sequence[Find], message: str) -> Alarm:
-    return next((alarm for find in finds if (alarm := find(message)) is not None), None)
+def _first_alarm(find_alarms: Sequence[FindAlarm], message: str) -> Alarm:
+    return next((alarm for find in find_alarms if (alarm := find(message)) is not None), None)

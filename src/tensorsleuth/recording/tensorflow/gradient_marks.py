@@ -11,8 +11,8 @@ from typing import Any
 from tensorsleuth.recording.backends.sink import Sink
 from tensorsleuth.recording.tensorflow import internals as tf
 
-ARGUMENT = 0xFFFF_FFFF  # made by no op that we saw
-_BEHIND = "\x01"  # cannot occur in a name scope
+ARGUMENT_MAKER = 0xFFFF_FFFF  # made by no op that we saw
+_MARK = "\x01"  # cannot occur in a name scope
 
 
 class GradientTracker:
@@ -25,14 +25,14 @@ class GradientTracker:
         """The name scope of an op in a graph, with the op's name behind it."""
         first = outputs[0] if isinstance(outputs, list | tuple) and outputs else outputs
         op = getattr(first, "op", None) if not isinstance(first, tf.EagerTensor) else None
-        return f"{scope}{_BEHIND}{op.name}" if op is not None else scope
+        return f"{scope}{_MARK}{op.name}" if op is not None else scope
 
     def unmark(
         self, scope: str | None, op_type: str, inputs: Sequence[Any], outputs: Sequence[Any]
     ) -> tuple[str | None, AbstractContextManager[None]]:
         """The name scope as it was, and a context in which ops know what they differentiate."""
-        if scope and _BEHIND in scope:
-            scope, name = scope.split(_BEHIND, 1)
+        if scope and _MARK in scope:
+            scope, name = scope.split(_MARK, 1)
             return scope, self._in_graph(name)
         if tf.executing_eagerly():
             return scope, self._in_eager(op_type, inputs, outputs)
@@ -61,7 +61,7 @@ class GradientTracker:
         """The eager op that made the outputs; where the tape dropped those, the one that took the input."""
         for tensor in _tensors(outputs):
             maker = self._sink.maker(tensor._id)
-            if maker and maker != ARGUMENT:
+            if maker and maker != ARGUMENT_MAKER:
                 return maker
         kind = zlib.crc32(op_type.encode())
         for tensor in _tensors(inputs):
@@ -72,7 +72,7 @@ class GradientTracker:
 
 def without_mark(scope: str | None) -> str | None:
     """A name scope as it was before it was marked."""
-    return scope.split(_BEHIND, 1)[0] if scope else scope
+    return scope.split(_MARK, 1)[0] if scope else scope
 
 
 def _tensors(values: Any) -> Iterator[Any]:

@@ -20,11 +20,11 @@ from tensorsleuth.recording.harmless import harmless
 from tensorsleuth.recording.tensorflow import function_calls
 from tensorsleuth.recording.tensorflow import internals as own
 from tensorsleuth.recording.tensorflow import variables as tf_variables
-from tensorsleuth.recording.tensorflow.custom_ops import leave_out_of_compiled_functions, trace_compiled_apart
+from tensorsleuth.recording.tensorflow.custom_ops import leave_out_of_compiled_functions, trace_compiled_separately
 
-LETTERBOX = "sleuth_letterbox"  # what variables of ours are called
-MOST_UNKNOWN = 1024  # elements that are kept of a tensor whose shape is not known while it is traced
-UNORDERED = frozenset(["SleuthPoint"])  # has to run, in no order with others
+LETTERBOX_NAME = "sleuth_letterbox"  # what variables of ours are called
+MAX_UNKNOWN_ELEMENTS = 1024  # elements that are kept of a tensor whose shape is not known while it is traced
+UNORDERED_OPS = frozenset(["SleuthPoint"])  # has to run, in no order with others
 
 
 def is_tensor(value: Any) -> bool:
@@ -49,11 +49,11 @@ def in_function() -> bool:
 
 def put_op(op: str, inputs: Sequence[Any], number: int) -> None:
     """Have an op of ours run whenever the graph that is being made does; a list of inputs is one argument."""
-    if op in UNORDERED and not auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS >= UNORDERED:
-        auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS |= UNORDERED
-    trace_compiled_apart()
+    if op in UNORDERED_OPS and not auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS >= UNORDERED_OPS:
+        auto_control_deps.MUST_RUN_ORDER_INSENSITIVE_STATEFUL_OPS |= UNORDERED_OPS
+    trace_compiled_separately()
     leave_out_of_compiled_functions()
-    given = inputs[0] if op in UNORDERED else list(inputs)
+    given = inputs[0] if op in UNORDERED_OPS else list(inputs)
     with record.stop_recording(), tf.device("CPU:0"):
         op_def_library._apply_op_helper(op, x=given, number=number, name=op)
 
@@ -73,7 +73,8 @@ class Letterbox:
         with tf.init_scope(), tf.device("CPU:0"):
             self._count = _variable(tf.zeros([], tf.int64))
             self._slots = [
-                _Whole(tensor) if tensor.shape.is_fully_defined() else _Beginning(tensor) for tensor in tensors
+                _WholeTensor(tensor) if tensor.shape.is_fully_defined() else _TruncatedTensor(tensor)
+                for tensor in tensors
             ]
         self._taken = 0
 
@@ -92,7 +93,7 @@ class Letterbox:
         return new, [slot.take() for slot in self._slots] if new else []
 
 
-class _Whole:
+class _WholeTensor:
     """A tensor whose shape is known."""
 
     def __init__(self, tensor: Any) -> None:
@@ -105,20 +106,20 @@ class _Whole:
         return _read(self._value)
 
 
-class _Beginning:
+class _TruncatedTensor:
     """A tensor whose shape is not known while it is traced: XLA cannot write values of two shapes to a variable.
 
     So its first elements are kept, flat, and how many they are.
     """
 
     def __init__(self, tensor: Any) -> None:
-        self._value = _variable(tf.zeros([MOST_UNKNOWN], tensor.dtype))
+        self._value = _variable(tf.zeros([MAX_UNKNOWN_ELEMENTS], tensor.dtype))
         self._size = _variable(tf.zeros([], tf.int32))
 
     def put(self, tensor: Any) -> None:
-        flat = tf.reshape(tensor, [-1])[:MOST_UNKNOWN]
+        flat = tf.reshape(tensor, [-1])[:MAX_UNKNOWN_ELEMENTS]
         size = tf.size(flat)
-        self._value.assign(tf.reshape(tf.pad(flat, [[0, MOST_UNKNOWN - size]]), [MOST_UNKNOWN]))
+        self._value.assign(tf.reshape(tf.pad(flat, [[0, MAX_UNKNOWN_ELEMENTS - size]]), [MAX_UNKNOWN_ELEMENTS]))
         self._size.assign(size)
 
     def take(self) -> Any:
@@ -131,21 +132,21 @@ def _read(variable: Any) -> Any:
 
 
 def _variable(value: Any) -> Any:
-    return resource_variable_ops.ResourceVariable(value, trainable=False, name=LETTERBOX)
+    return resource_variable_ops.ResourceVariable(value, trainable=False, name=LETTERBOX_NAME)
 
 
 _letterboxes: list[tuple[Any, Letterbox, Callable[[int, list[Any]], None]]] = []
 
 
-def post(tensors: Sequence[Any], told: Callable[[int, list[Any]], None]) -> None:
+def post_from_compiled(tensors: Sequence[Any], told: Callable[[int, list[Any]], None]) -> None:
     """In a graph that XLA compiles: tell of these tensors, and how often they were computed, when it has run."""
     letterbox = Letterbox(tensors)
     letterbox.put(tensors)
     _letterboxes.append((ref(ops.get_default_graph()), letterbox, told))
-    function_calls.on_end(_ended)
+    function_calls.on_end(_collect_after_call)
 
 
-def _ended(name: str, inputs: Sequence[Any]) -> None:
+def _collect_after_call(name: str, inputs: Sequence[Any]) -> None:
     """Also where the call raises: what it said before is often why."""
     harmless(collect)
 

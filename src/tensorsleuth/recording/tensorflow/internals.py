@@ -38,7 +38,7 @@ FuncRegistry: Any = script_ops.FuncRegistry  # functions of Python that graphs c
 ConcreteFunction: Any = concrete_function.ConcreteFunction
 StrategyExtended: Any = distribute_lib.StrategyExtendedV1
 Server: Any = server_lib.Server
-Failures: Any = (core._NotOkStatusException, tf.errors.OpError)
+TensorFlowErrors: Any = (core._NotOkStatusException, tf.errors.OpError)
 
 __all__ = [
     "FunctionDef",
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 MAKE_ITERATOR = "MakeIterator"
-FOLDER = os.path.dirname(tf.__file__) + os.sep
+TENSORFLOW_FOLDER = os.path.dirname(tf.__file__) + os.sep
 
 
 def version() -> tuple[int, int]:
@@ -108,17 +108,17 @@ def graph_of(function: Any) -> Any | None:
     return getattr(function, "_cached_graph", None)
 
 
-FRAMES = (
+MAX_FRAMES_TO_FUNCTION = (
     20  # from a hook up to the function that is called: TensorFlow's, and whatever stands in for one of its entries
 )
 
 
 def calling_function(frame: Any) -> Any | None:
     """The AtomicFunction whose call is under way on this stack."""
-    return owner(frame, atomic_function.AtomicFunction, FRAMES)
+    return method_owner(frame, atomic_function.AtomicFunction, MAX_FRAMES_TO_FUNCTION)
 
 
-def owner(frame: Any, kind: type, frames: int) -> Any | None:
+def method_owner(frame: Any, kind: type, frames: int) -> Any | None:
     """The object of a class whose method is nearest on a stack, within so many frames."""
     for _ in range(frames):
         if frame is None:
@@ -138,7 +138,7 @@ def inner_graphs(graph: Any) -> Iterator[tuple[str, Any]]:
             yield name, inner
 
 
-def scalar(number: int) -> Any:
+def int64_scalar(number: int) -> Any:
     return tf.constant(number, tf.int64)
 
 
@@ -196,15 +196,19 @@ def error_name(error: Any) -> str:
 
 
 Context: Any = context.Context
-_FOR_THE_PROGRAM = ("module.py", "variable_scope.py")  # TensorFlow opens scopes that the program named
+_PROGRAM_SCOPE_FILES = ("module.py", "variable_scope.py")  # TensorFlow opens scopes that the program named
 
-_OLD_KERAS = os.path.join(FOLDER, "python", "keras", "")
+_OLD_KERAS = os.path.join(TENSORFLOW_FOLDER, "python", "keras", "")
 
 
 def opens_scope_of_op(frame: Any) -> bool:
     """Return whether it is TensorFlow itself that opens a name scope here, for the parts of one of its functions."""
     file = frame.f_code.co_filename
-    return file.startswith(FOLDER) and not file.endswith(_FOR_THE_PROGRAM) and not file.startswith(_OLD_KERAS)
+    return (
+        file.startswith(TENSORFLOW_FOLDER)
+        and not file.endswith(_PROGRAM_SCOPE_FILES)
+        and not file.startswith(_OLD_KERAS)
+    )
 
 
 def eager_scope() -> str:
@@ -212,18 +216,18 @@ def eager_scope() -> str:
     return context.context().scope_name or ""
 
 
-def runs_in(frame: Any) -> tuple[bool, bool]:
+def eager_surroundings(frame: Any) -> tuple[bool, bool]:
     """Does eager code run in a loop of TensorFlow's (while_loop, scan, map_fn); and for a tape that gives gradients."""
     loops = differentiates = False
     while frame is not None:
         code = frame.f_code
-        loops = loops or (code.co_name in _LOOPS and code.co_filename.startswith(FOLDER))
+        loops = loops or (code.co_name in _LOOP_FUNCTIONS and code.co_filename.startswith(TENSORFLOW_FOLDER))
         differentiates = differentiates or (code.co_name == "gradient" and code.co_filename == backprop.__file__)
         frame = frame.f_back
     return loops, differentiates
 
 
-_LOOPS = ("while_loop", "while_loop_v2")
+_LOOP_FUNCTIONS = ("while_loop", "while_loop_v2")
 
 
 def is_taped() -> bool:
@@ -231,7 +235,7 @@ def is_taped() -> bool:
     return not pywrap_tfe.TFE_Py_TapeSetIsEmpty()
 
 
-def text(name: str | bytes) -> str:
+def as_text(name: str | bytes) -> str:
     return name.decode() if isinstance(name, bytes) else name
 
 
@@ -261,7 +265,7 @@ def ops_that_write() -> frozenset[str]:
 
 def user_outputs(frame: Any) -> int | None:
     """Return the number of user outputs of the called function; the others are kept for its gradient."""
-    called = owner(frame, ConcreteFunction, 24)
+    called = method_owner(frame, ConcreteFunction, 24)
     return len(called.function_type.flat_outputs) if called is not None else None  # `outputs` grows with what is kept
 
 
@@ -337,7 +341,7 @@ def numpy_function(function: Callable[..., Any], inputs: list[Any], name: str) -
     return tf.numpy_function(function, inputs, tf.int64, stateful=True, name=name)
 
 
-def after(done: Any, tensor: Any) -> Any:
+def after_op(done: Any, tensor: Any) -> Any:
     """The tensor, as soon as something else is done."""
     with tf.control_dependencies([done]):
         return tf.identity(tensor)

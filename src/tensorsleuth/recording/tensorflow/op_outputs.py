@@ -8,15 +8,15 @@ from typing import Any
 
 from tensorsleuth.recording.tensorflow import internals as tf
 
-FAST_PATH = 1  # where the op's name stands in TFE_Py_FastPathExecute(context, op, name, *inputs, *attributes)
+FAST_PATH_OP = 1  # where the op's name stands in TFE_Py_FastPathExecute(context, op, name, *inputs, *attributes)
 FIRST_INPUT = 3
 
 
 def count_outputs(op: str, args: Sequence[Any]) -> int | None:
     """From the arguments of an eager entry point; None where they do not say."""
-    if _text(args[FAST_PATH]) != op:  # TFE_Py_Execute(handle, device, op, inputs, attributes, …, number of outputs)
+    if _text(args[FAST_PATH_OP]) != op:  # TFE_Py_Execute(handle, device, op, inputs, attributes, …, number of outputs)
         return args[-1] if isinstance(args[-1], int) else None
-    described = _outputs(op)
+    described = _output_counts(op)
     if described is None:
         return None
     inputs, fixed, counted = described
@@ -27,7 +27,7 @@ def count_outputs(op: str, args: Sequence[Any]) -> int | None:
 
 
 @cache
-def _outputs(op: str) -> tuple[int, int, tuple[str, ...]] | None:
+def _output_counts(op: str) -> tuple[int, int, tuple[str, ...]] | None:
     """The number of inputs, of outputs that it always has, and the attributes that say how many more."""
     definition = tf.op_definition(op)
     if definition is None:

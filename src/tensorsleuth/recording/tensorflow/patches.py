@@ -17,7 +17,7 @@ from tensorsleuth.recording.tensorflow.gradient_marks import without_mark
 ENTRY_POINTS = ("TFE_Py_FastPathExecute", "TFE_Py_Execute", "TFE_Py_ExecuteCancelable")
 Before = Callable[[Any, Any], None]  # told of the object whose method is called, and of its first argument
 After = Callable[[Any], None]
-_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep  # recording/
+_RECORDING_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep  # recording/
 
 
 def disguise(stand_in: Any, real: Any) -> None:
@@ -96,7 +96,7 @@ def exclude_our_frames(patches: Patches, module: Any) -> None:
     """Let TensorFlow or Keras cut our frames from the user's tracebacks, as they cut their own."""
     excluded = getattr(module, "_EXCLUDED_PATHS", None)
     if isinstance(excluded, tuple):
-        patches.replace(module, "_EXCLUDED_PATHS", (*excluded, _FOLDER))
+        patches.replace(module, "_EXCLUDED_PATHS", (*excluded, _RECORDING_FOLDER))
 
 
 def watch_eager(patches: Patches, hooks: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
@@ -136,7 +136,7 @@ def watch_python_functions(patches: Patches, texts: Lazy[Any], site: Callable[[i
                 trace.tb_next if trace is not None else None
             )  # frames are part of TensorFlow's message
             raise
-        known = texts.made
+        known = texts.value
         if known is not None and known.is_python_asked(token):
             harmless(known.python_made, token, made)
         return made

@@ -33,7 +33,7 @@ def variable_shape(op: Any) -> list[int] | None:
     return [-1 if size is None else size for size in shape.as_list()] if shape.rank is not None else None
 
 
-def found_in(graph: Any, targets: Any, fetches: Any, feeds: Any) -> tuple[list[Any], list[Any], dict[Any, Any]]:
+def resolve_run(graph: Any, targets: Any, fetches: Any, feeds: Any) -> tuple[list[Any], list[Any], dict[Any, Any]]:
     """Ops, tensors, and references of tensors with values, for what the C API knows them by."""
     tensors = [graph._get_tensor_by_tf_output(output) for output in fetches]
     given = {graph._get_tensor_by_tf_output(output).ref(): value for output, value in feeds.items()}

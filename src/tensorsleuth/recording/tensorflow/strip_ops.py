@@ -12,18 +12,18 @@ from typing import Any
 from tensorsleuth.recording.harmless import complain
 from tensorsleuth.recording.tensorflow import internals as tf
 
-EXPECT = "SleuthExpect"  # the op of native/src/ops/expect.cc
-POINTS = frozenset(["SleuthLog", "SleuthPoint"])  # those of native/src/ops/points.cc: nothing comes out of them
-_COMPILED = "_XlaMustCompile"
+EXPECT_OP = "SleuthExpect"  # the op of native/src/ops/expect.cc
+POINT_OPS = frozenset(["SleuthLog", "SleuthPoint"])  # those of native/src/ops/points.cc: nothing comes out of them
+_MUST_COMPILE = "_XlaMustCompile"
 _SUFFIX = "__unexpecting"
 
 _known: dict[str, str] = {}
 
 
-def runnable(name: str) -> str:
+def name_to_run(name: str) -> str:
     """The name of what to run for a function: itself, nearly always."""
     if name not in _known:
-        _known[name] = _without(name, False, set())
+        _known[name] = _stripped_copy(name, False, set())
         if _known[name] != name:
             complain(
                 f"{name} is compiled by XLA, and calls what get_concrete_function() gave before: "
@@ -32,14 +32,14 @@ def runnable(name: str) -> str:
     return _known[name]
 
 
-def _without(name: str, compiled: bool, seen: set[str]) -> str:
+def _stripped_copy(name: str, compiled: bool, seen: set[str]) -> str:
     """The name of a copy, where a function has to have one."""
     definition = tf.get_function(name) if name not in seen else None
     if definition is None:
         return name
     copy = tf.FunctionDef()
     copy.CopyFrom(definition)
-    compiled = compiled or copy.attr[_COMPILED].b
+    compiled = compiled or copy.attr[_MUST_COMPILE].b
     changed = [_strip(node, compiled, seen | {name}) for node in copy.node_def]
     if not any(changed):
         return name
@@ -50,22 +50,22 @@ def _without(name: str, compiled: bool, seen: set[str]) -> str:
 
 def _strip(node: Any, compiled: bool, seen: set[str]) -> bool:
     """Have a node call copies, or only pass on what it gets; was there need for it?"""
-    compiled = compiled or (_COMPILED in node.attr and node.attr[_COMPILED].b)
+    compiled = compiled or (_MUST_COMPILE in node.attr and node.attr[_MUST_COMPILE].b)
     changed = False
     for attribute in node.attr.values():
         for called in (attribute.func, *attribute.list.func):
-            new = _without(called.name, compiled, seen) if called.name else ""
+            new = _stripped_copy(called.name, compiled, seen) if called.name else ""
             if new != called.name:
                 called.name, changed = new, True
-    if node.op in (EXPECT, *POINTS) and compiled:
-        leave_out(node)
+    if node.op in (EXPECT_OP, *POINT_OPS) and compiled:
+        strip_node(node)
         changed = True
     return changed
 
 
-def leave_out(node: Any) -> None:
+def strip_node(node: Any) -> None:
     """Let a node of ours pass on what it gets, and no more; one that passes nothing on, do nothing."""
-    if node.op in POINTS:
+    if node.op in POINT_OPS:
         node.op, waits = "NoOp", [name for name in node.input if name.startswith("^")]
         node.input[:] = waits
         node.attr.clear()

@@ -25,7 +25,7 @@ def is_compiled(graph: Any = None) -> bool:
     return bool(control_flow_util.GraphOrParentsInXlaContext(ops.get_default_graph() if graph is None else graph))
 
 
-def outermost(graph: Any) -> Any:
+def outermost_graph(graph: Any) -> Any:
     """The function around all functions that are being traced; the graph itself where it is of TensorFlow 1."""
     while getattr(graph, "outer_graph", None) is not None and hasattr(graph.outer_graph, "outer_graph"):
         graph = graph.outer_graph

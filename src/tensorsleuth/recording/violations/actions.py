@@ -12,18 +12,20 @@ from functools import cache
 from typing import Any
 
 from tensorsleuth.core.errors import ExpectationError, ExpectationWarning
-from tensorsleuth.core.gc_pause import CalmLock
+from tensorsleuth.core.gc_pause import GcPauseLock
 from tensorsleuth.core.violation import OnViolation, Violation
 from tensorsleuth.recording import api as recording
 from tensorsleuth.recording.harmless import harmless
 
-IN_FULL = 20  # violations of one place that are put into the trace one by one; then only some, with their count
-_lock = CalmLock()
+MAX_NOTED_IN_FULL = (
+    20  # violations of one place that are put into the trace one by one; then only some, with their count
+)
+_lock = GcPauseLock()
 _times: Counter[tuple[Any, ...]] = Counter()
 _warned: dict[tuple[Any, ...], Violation] = {}  # the first of each place
 
 
-def act(violation: Violation, how: OnViolation) -> ExpectationError | None:
+def handle_violation(violation: Violation, how: OnViolation) -> ExpectationError | None:
     """Note a violation; what to raise for it, if anything. May raise a warning that is an error to the program."""
     key = violation.file, violation.line, violation.name, violation.rule
     with _lock:
@@ -32,51 +34,51 @@ def act(violation: Violation, how: OnViolation) -> ExpectationError | None:
         first = how == "warn" and key not in _warned
         if first:
             _warned[key] = violation
-    if times <= IN_FULL or not times & (times - 1):
-        harmless(_into_trace, replace(violation, times=times))
+    if times <= MAX_NOTED_IN_FULL or not times & (times - 1):
+        harmless(_write_to_trace, replace(violation, times=times))
     if first:
         _warn(violation)
     return error_of(violation) if how == "raise" else None
 
 
-def finish(violation: Violation | None, how: OnViolation) -> None:
+def handle_or_raise(violation: Violation | None, how: OnViolation) -> None:
     """Do what is to be done about a violation, where there is one, on the thread of the user's code."""
-    error = act(violation, how) if violation is not None else None
+    error = handle_violation(violation, how) if violation is not None else None
     if error is not None:
         raise error
 
 
-def _into_trace(violation: Violation) -> None:
-    recorder = recording.recorder_now()
+def _write_to_trace(violation: Violation) -> None:
+    recorder = recording.active_recorder()
     if recorder is not None:
         recorder.note_violation(violation)
 
 
 def error_of(violation: Violation) -> ExpectationError:
     """Return the error to raise; it is also one of TensorFlow's errors, if TensorFlow is loaded."""
-    kind = _tensorflows() if "tensorflow" in sys.modules else ExpectationError
-    return kind(violation.told, violation)
+    kind = _tensorflow_error_type() if "tensorflow" in sys.modules else ExpectationError
+    return kind(violation.message, violation)
 
 
 @cache
-def _tensorflows() -> type[ExpectationError]:
-    from tensorsleuth.recording.violations.error_types import as_tensorflows
+def _tensorflow_error_type() -> type[ExpectationError]:
+    from tensorsleuth.recording.violations.error_types import as_tensorflow_error
 
-    return as_tensorflows(ExpectationError)
+    return as_tensorflow_error(ExpectationError)
 
 
 def _warn(violation: Violation) -> None:
-    _say_at_end()
+    _register_summary()
     text = f"{violation.sentence}." + (f" {violation.change}" if violation.change else "")
     warnings.warn_explicit(text, ExpectationWarning, violation.file or "<unknown>", violation.line or 1)
 
 
 @cache
-def _say_at_end() -> None:
-    atexit.register(_summary)
+def _register_summary() -> None:
+    atexit.register(_print_summary)
 
 
-def _summary() -> None:
+def _print_summary() -> None:
     """At the end of the program: how often what was warned of came back."""
     again = [(one, _times[key]) for key, one in _warned.items() if _times[key] > 1]
     with contextlib.suppress(Exception):  # stderr may be closed

@@ -10,7 +10,7 @@ from tensorsleuth.recording.tensorflow import internals as tf
 E = TypeVar("E", bound=SleuthError)
 
 
-def as_tensorflows(kind: type[E]) -> type[E]:
+def as_tensorflow_error(kind: type[E]) -> type[E]:
     """Return the class to raise in place of `kind`, made in the same way and of the same name."""
 
     def make(self: Any, message: str, *told: Any) -> None:

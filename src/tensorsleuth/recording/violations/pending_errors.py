@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import re
 
-from tensorsleuth.core.gc_pause import CalmLock
+from tensorsleuth.core.gc_pause import GcPauseLock
 from tensorsleuth.recording.observer import Alarm
 
-MOST_ALARMS = 256
-_ALARM = re.compile(r"tensorsleuth: violation (\d+) of an expectation")
+MAX_PENDING_ERRORS = 256
+_ALARM_NUMBER = re.compile(r"tensorsleuth: violation (\d+) of an expectation")
 _alarms: dict[int, BaseException] = {}
 _numbers = itertools.count(1)
-_lock = CalmLock()
+_lock = GcPauseLock()
 
 
 def raise_later(error: BaseException) -> int:
@@ -20,17 +20,17 @@ def raise_later(error: BaseException) -> int:
     with _lock:
         number = next(_numbers)
         _alarms[number] = error
-        while len(_alarms) > MOST_ALARMS:
+        while len(_alarms) > MAX_PENDING_ERRORS:
             _alarms.pop(next(iter(_alarms)))
     return number
 
 
-def marked(error: BaseException, text: str) -> str:
+def numbered_message(error: BaseException, text: str) -> str:
     """The text to fail with: it leads to the error in this process, and says what is wrong in any other."""
     return f"tensorsleuth: violation {raise_later(error)} of an expectation\n{text}"
 
 
 def alarm_in(message: str) -> Alarm:
     """Return the error to raise in place of our op's error; None if it is another error."""
-    found = _ALARM.search(message)
+    found = _ALARM_NUMBER.search(message)
     return _alarms.get(int(found[1])) if found is not None else None

@@ -10,18 +10,18 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import EagerOp
 from tensorsleuth.core.layout.rows import NO_UID, CallKind, EventKind
-from tensorsleuth.trace.dataflow.observed import uids_of
+from tensorsleuth.trace.dataflow.observed_tensor import uids_of
 from tensorsleuth.trace.process.process import ProcessTrace
 
-NOWHERE: Array = np.empty(0, np.int64)
-_TAKING = (CallKind.OP, CallKind.FUNCTION, CallKind.MORE_INPUTS)
+NO_PLACES: Array = np.empty(0, np.int64)
+_KINDS_WITH_INPUTS = (CallKind.OP, CallKind.FUNCTION, CallKind.MORE_INPUTS)
 
 
-class Index:
+class ColumnIndex:
     """Finds the places of a value in a column. Equal values mostly stand together: a stretch of them is one entry."""
 
     def __init__(self, column: Array, places: Array | None = None) -> None:
-        begins = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]])) if len(column) else NOWHERE
+        begins = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]])) if len(column) else NO_PLACES
         order = np.argsort(column[begins], kind="stable")
         self._sorted = column[begins[order]]
         self._begins = begins[order]
@@ -31,15 +31,15 @@ class Index:
     def places(self, value: int) -> Array:
         """Return its positions, in the order of the file."""
         if value < 0:  # no call: what a dataset ran
-            return NOWHERE
+            return NO_PLACES
         wanted = self._sorted.dtype.type(value)
         first = int(np.searchsorted(self._sorted, wanted, "left"))
         last = int(np.searchsorted(self._sorted, wanted, "right"))
-        found = _counted(self._begins[first:last], self._lengths[first:last])
+        found = _join_ranges(self._begins[first:last], self._lengths[first:last])
         return found if self._places is None else self._places[found]
 
 
-def _counted(begins: Array, lengths: Array) -> Array:
+def _join_ranges(begins: Array, lengths: Array) -> Array:
     """The numbers of some stretches, one after the other."""
     if len(begins) == 1:
         return np.arange(begins[0], begins[0] + lengths[0])
@@ -47,7 +47,7 @@ def _counted(begins: Array, lengths: Array) -> Array:
     return np.repeat(begins - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
 
 
-class Calls:
+class CallIndex:
     """The calls of a process, with their callers, arguments and results."""
 
     def __init__(self, process: ProcessTrace) -> None:
@@ -55,34 +55,34 @@ class Calls:
         self._inputs: dict[int, list[int]] = {}
 
     @cached_property
-    def _calls(self) -> Index:
-        return Index(self.process.calls["call"])
+    def _calls(self) -> ColumnIndex:
+        return ColumnIndex(self.process.calls["call"])
 
     @cached_property
-    def _consumers(self) -> Index:
+    def _consumers(self) -> ColumnIndex:
         """By uid: rows of calls that took it."""
         calls = self.process.calls
         inputs = calls["inputs"]
         used = np.arange(inputs.shape[1]) < calls["inputs_count"][:, None]
-        used &= np.isin(calls["kind"], _TAKING)[:, None]
+        used &= np.isin(calls["kind"], _KINDS_WITH_INPUTS)[:, None]
         rows, columns = np.nonzero(used)
-        return Index(inputs[rows, columns], rows)
+        return ColumnIndex(inputs[rows, columns], rows)
 
     @cached_property
-    def _eager_uids(self) -> Index:
+    def _eager_uids(self) -> ColumnIndex:
         places = self._places_of(EventKind.EAGER)
         rows = self.process.events[places]
-        return Index(uids_of(rows), places)
+        return ColumnIndex(uids_of(rows), places)
 
     @cached_property
-    def _eager_calls(self) -> Index:
+    def _eager_calls(self) -> ColumnIndex:
         places = self._places_of(EventKind.EAGER)
-        return Index(self.process.events["step"][places], places)
+        return ColumnIndex(self.process.events["step"][places], places)
 
     @cached_property
-    def _graph_steps(self) -> Index:
+    def _graph_steps(self) -> ColumnIndex:
         places = self._places_of(EventKind.GRAPH)
-        return Index(self.process.events["step"][places], places)
+        return ColumnIndex(self.process.events["step"][places], places)
 
     def _places_of(self, kind: EventKind) -> Array:
         return np.flatnonzero(self.process.events["kind"] == kind)
@@ -91,7 +91,7 @@ class Calls:
     def _steps(self) -> dict[int, list[int]]:
         """TensorFlow's step ids of each call."""
         steps: dict[int, list[int]] = {}
-        for step, call in self.process.call_of_step.items():
+        for step, call in self.process.call_of_tf_step.items():
             steps.setdefault(call, []).append(step)
         return steps
 
@@ -114,7 +114,7 @@ class Calls:
         known = self._inputs.get(call)
         if known is None:
             rows = self.process.calls[self._calls.places(call)]
-            taken = (row for row in rows if row["kind"] in _TAKING)
+            taken = (row for row in rows if row["kind"] in _KINDS_WITH_INPUTS)
             known = [uid for row in taken for uid in row["inputs"][: int(row["inputs_count"])].tolist()]
             self._inputs[call] = known
         return known
@@ -125,10 +125,10 @@ class Calls:
 
     def event_of(self, uid: int) -> int | None:
         """The number of the event that an eager tensor was noted in."""
-        places = self._eager_uids.places(uid) if uid != NO_UID else NOWHERE
+        places = self._eager_uids.places(uid) if uid != NO_UID else NO_PLACES
         return int(places[0]) if len(places) else None
 
-    def places(self, call: int, tf_step: int = -1) -> Array:
+    def event_numbers(self, call: int, tf_step: int = -1) -> Array:
         """The numbers of the events of a call, or of what a dataset ran under one of TensorFlow's step ids."""
         if call < 0:
             places = [self._graph_steps.places(tf_step)]

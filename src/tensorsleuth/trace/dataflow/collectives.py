@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from tensorsleuth.core.catalog import Function, Node
 from tensorsleuth.core.ops.kinds import COLLECTIVES
-from tensorsleuth.trace.dataflow.call_graph import Moment
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.dataflow.call_graph import CallGraph
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 
-def received(moment: Moment, sent: Observed) -> Iterator[Observed]:
+def bad_receivers(call_graph: CallGraph, sent: ObservedTensor) -> Iterator[ObservedTensor]:
     """Return the bad tensors that other devices got from the all-reduce that a tensor came from."""
     tensor = sent.tensor
     if tensor.node is None or tensor.function is None or tensor.type not in COLLECTIVES:
         return
     place = _place(tensor.function, tensor.node)
-    for one in moment.bad.values():
+    for one in call_graph.bad_tensors.values():
         other = one.tensor
         same = other.instance is tensor.instance and other.type == tensor.type and other.node is not tensor.node
         if same and other.node is not None and _place(tensor.function, other.node) == place:

@@ -8,51 +8,51 @@ import numpy as np
 
 from tensorsleuth.core.catalog import EagerOp, Instance
 from tensorsleuth.core.ops.kinds import is_dataset
-from tensorsleuth.trace.dataflow.call_graph import Moments
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.dataflow.call_graph import CallGraphs
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 MAX_DATASETS = 100
 
 
-class Pipelines:
+class DatasetPipelines:
     """The datasets of a process."""
 
-    def __init__(self, moments: Moments) -> None:
-        self._moments = moments
-        self._calls = moments.calls
+    def __init__(self, call_graphs: CallGraphs) -> None:
+        self._call_graphs = call_graphs
+        self._calls = call_graphs.calls
 
     def of_batch(self, iterator: int) -> list[tuple[EagerOp, int]]:
         """The datasets behind an iterator, and the calls that made them; the source last."""
         for call in self._calls.consumers(iterator):
             op = self._calls.op(call)
             if op is not None and op.type == "MakeIterator":
-                return list(self.behind(self._calls.inputs(call)[:1]))
+                return list(self.upstream_datasets(self._calls.inputs(call)[:1]))
         return []
 
     def of_function(self, instance: Instance) -> list[tuple[EagerOp, int]]:
         """The datasets that feed the one which runs a function."""
-        catalogue = self._moments.process.catalogue
+        catalogue = self._call_graphs.process.catalogue
         root: Instance | None = instance
         while root is not None and root.parent >= 0:
             root = catalogue.instances.get(root.parent)
         known = catalogue.datasets.get(root.id) if root is not None else None
         ops = [op.id for op in catalogue.eager.values() if (op.type, op.site) == known]
-        rows = self._moments.process.calls
+        rows = self._call_graphs.process.calls
         calls = rows[np.isin(rows["op"], ops)]["call"].tolist() if ops else []
-        return list(self.behind([uid for call in calls for uid in self._calls.inputs(int(call))]))
+        return list(self.upstream_datasets([uid for call in calls for uid in self._calls.inputs(int(call))]))
 
-    def fed(self, datasets: list[tuple[EagerOp, int]]) -> Iterator[Observed]:
+    def source_tensors(self, datasets: list[tuple[EagerOp, int]]) -> Iterator[ObservedTensor]:
         """The tensors that datasets were made of."""
         for _, call in datasets:
             for uid in self._calls.inputs(call):
-                made = self._moments.by_uid(uid)
+                made = self._call_graphs.by_uid(uid)
                 if made is not None and not is_dataset(made.op):
                     yield made
 
-    def behind(self, uids: list[int]) -> Iterator[tuple[EagerOp, int]]:
+    def upstream_datasets(self, uids: list[int]) -> Iterator[tuple[EagerOp, int]]:
         todo = list(uids)
         for _ in range(MAX_DATASETS):
-            made = self._moments.by_uid(todo.pop(0)) if todo else None
+            made = self._call_graphs.by_uid(todo.pop(0)) if todo else None
             if made is not None and made.tensor.eager is not None and is_dataset(made.op):
                 yield made.tensor.eager, made.call
                 todo += self._calls.inputs(made.call)

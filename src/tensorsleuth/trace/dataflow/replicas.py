@@ -8,7 +8,7 @@ from functools import cached_property
 from tensorsleuth.core.catalog import Node
 from tensorsleuth.core.ops.kinds import COLLECTIVES
 from tensorsleuth.core.ops.layer_names import REPLICA
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace
 
 _SCOPE = re.compile(rf"(?:^|/){REPLICA.pattern}(?=/)")
@@ -20,14 +20,14 @@ class Replicas:
     def __init__(self, process: ProcessTrace) -> None:
         self._process = process
 
-    def of(self, one: Observed) -> int | None:
+    def replica_of(self, one: ObservedTensor) -> int | None:
         """The replica that computed a tensor; None where it is not one's own, as the sum of what all gave."""
         node = one.tensor.node
         if node is None or self.count < 2:
             return None
         if node.type in COLLECTIVES:
-            return self._on(node.device)
-        return self._scoped(node.name) or (0 if (node.site, node.type) in self._common else None)
+            return self._replica_on(node.device)
+        return self._replica_in_scope(node.name) or (0 if (node.site, node.type) in self._replicated_ops else None)
 
     @property
     def count(self) -> int:
@@ -51,18 +51,18 @@ class Replicas:
 
     @cached_property
     def _numbered(self) -> int:
-        return max((self._scoped(node.name) or 0 for node in self._nodes), default=-1) + 1
+        return max((self._replica_in_scope(node.name) or 0 for node in self._nodes), default=-1) + 1
 
     @cached_property
-    def _common(self) -> set[tuple[int, str]]:
+    def _replicated_ops(self) -> set[tuple[int, str]]:
         """Return the ops that replicas run on each line. The first replica has no scope, but runs the same ops."""
         return {(node.site, node.type) for node in self._nodes}
 
-    def _scoped(self, name: str) -> int | None:
+    def _replica_in_scope(self, name: str) -> int | None:
         found = _SCOPE.search(name)
         return int(found.group(1)) if found is not None else None
 
-    def _on(self, device: str) -> int | None:
+    def _replica_on(self, device: str) -> int | None:
         names = [_short(one) for one in self.devices]
         return names.index(_short(device)) if _short(device) in names else None
 

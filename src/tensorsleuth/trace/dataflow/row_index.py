@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 
-_MOST = 1 << 32  # tensors and frames have 32 bits
+_ID_LIMIT = 1 << 32  # tensors and frames have 32 bits
 
 
 class RowIndex:
@@ -24,23 +24,23 @@ class RowIndex:
 
     def of_tensor(self, tensor: int) -> list[int]:
         """All rows of a tensor, in the order in which they were written."""
-        if not 0 <= tensor < _MOST:
+        if not 0 <= tensor < _ID_LIMIT:
             return []
-        first = bisect_left(self._keys, tensor * _MOST)
-        return sorted(self._order[first : bisect_left(self._keys, (tensor + 1) * _MOST, first)])
+        first = bisect_left(self._keys, tensor * _ID_LIMIT)
+        return sorted(self._order[first : bisect_left(self._keys, (tensor + 1) * _ID_LIMIT, first)])
 
-    def in_frame(self, tensor: int, frame: int) -> bool:
+    def has_frame(self, tensor: int, frame: int) -> bool:
         """Return whether a tensor was computed in a loop frame."""
         first, last = self._span(tensor, frame)
         return first < last
 
-    def at(self, tensor: int, frame: int, iteration: int) -> int | None:
+    def row_at(self, tensor: int, frame: int, iteration: int) -> int | None:
         """The row of a tensor in one iteration; of several the last."""
         first, last = self._span(tensor, frame)
         at = bisect_right(self._iterations, iteration, first, last) - 1
         return self._order[at] if at >= first and self._iterations[at] == iteration else None
 
     def _span(self, tensor: int, frame: int) -> tuple[int, int]:
-        key = tensor * _MOST + frame
+        key = tensor * _ID_LIMIT + frame
         first = bisect_left(self._keys, key)
         return first, bisect_right(self._keys, key, first)

@@ -10,7 +10,7 @@ from tensorsleuth.core.dtypes import RESOURCE
 from tensorsleuth.core.ops.kinds import BRANCHES, writes_variables
 
 
-class Unseen:
+class UnseenWrites:
     """Reads it off the functions' nodes."""
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -24,14 +24,14 @@ class Unseen:
     def written_by(self, name: str) -> frozenset[int]:
         """The arguments of a function that are variables which it, or what it calls, writes."""
         function = self._by_name.get(name)
-        return self._of(function) if function is not None else frozenset()
+        return self._written_arguments(function) if function is not None else frozenset()
 
     def written_at(self, node: Node) -> frozenset[int]:
         """The inputs of a node that are variables which the functions that it calls write."""
         shift = 1 if node.type in BRANCHES else 0
         return frozenset(at + shift for name in self._called(node) for at in self.written_by(name))
 
-    def _of(self, function: Function) -> frozenset[int]:
+    def _written_arguments(self, function: Function) -> frozenset[int]:
         known = self._written.get(function.id)
         if known is None:
             self._written[function.id] = frozenset()  # while it is found out: functions may call each other

@@ -10,13 +10,13 @@ from functools import cached_property
 from tensorsleuth.core.catalog import Function, Instance, Node
 from tensorsleuth.core.ops.kinds import (
     BRANCHES,
-    ENTERS,
-    EXITS,
-    HANDS_ON,
+    CONTROL_FLOW_PASSES,
+    LOOP_ENTERS,
+    LOOP_EXITS,
     LOOPS,
     MERGES,
-    NEXT,
-    PASSES,
+    NEXT_ITERATIONS,
+    PASS_THROUGH_DATASETS,
     VIEWS,
     is_dataset,
 )
@@ -26,7 +26,7 @@ MAX_STEPS_BACK = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ValueSource:
     """A tensor that another was computed from."""
 
     tensor: int
@@ -35,59 +35,59 @@ class Source:
     argument: int = -1  # of a function that Python called: which argument
 
 
-class Flow:
+class ValueFlow:
     """The recorded graph of one process, asked backwards."""
 
     def __init__(self, process: ProcessTrace) -> None:
         self._catalogue = process.catalogue
-        self._slots: dict[tuple[int, int], list[list[Source]]] = {}
-        self._users: dict[int, dict[int, list[int]]] = {}
+        self._input_sources: dict[tuple[int, int], list[list[ValueSource]]] = {}
+        self._consumers: dict[int, dict[int, list[int]]] = {}
 
     @cached_property
-    def _inner(self) -> dict[tuple[int, int], list[Instance]]:
+    def _callees(self) -> dict[tuple[int, int], list[Instance]]:
         """Return the instances that a node of an instance calls, in the order of its attributes."""
         inner: dict[tuple[int, int], list[Instance]] = defaultdict(list)
         for instance in sorted(self._catalogue.instances.values(), key=lambda i: i.id):
             inner[instance.parent, instance.node].append(instance)
         return inner
 
-    def looked_into(self, instance: Instance, node: int) -> bool:
+    def has_callees(self, instance: Instance, node: int) -> bool:
         """Is what a node calls known."""
-        return (instance.id, node) in self._inner
+        return (instance.id, node) in self._callees
 
-    def called(self, instance: Instance, node: int) -> list[Instance]:
+    def callees(self, instance: Instance, node: int) -> list[Instance]:
         """Return the instances that a node calls: the branches of a condition, or the parts of a loop, body last."""
-        return self._inner.get((instance.id, node), [])
+        return self._callees.get((instance.id, node), [])
 
-    def slots(self, instance: Instance, node: int) -> list[list[Source]]:
+    def input_sources(self, instance: Instance, node: int) -> list[list[ValueSource]]:
         """For each input of a node, the tensors that it may have come from (two for a branch or a loop)."""
-        known = self._slots.get((instance.id, node))
+        known = self._input_sources.get((instance.id, node))
         if known is None:
             function = self._catalogue.functions[instance.function]
             inputs = function.nodes[node].inputs
-            known = [list(self._resolve(instance, function, *source, Source(0))) for source in inputs]
-            self._slots[instance.id, node] = known
+            known = [list(self._resolve(instance, function, *source, ValueSource(0))) for source in inputs]
+            self._input_sources[instance.id, node] = known
         return known
 
-    def users(self, function: Function, node: int) -> list[int]:
+    def consumers(self, function: Function, node: int) -> list[int]:
         """The nodes of a function that take what one of them puts out."""
-        if function.id not in self._users:
-            users = self._users[function.id] = defaultdict(list)
+        if function.id not in self._consumers:
+            users = self._consumers[function.id] = defaultdict(list)
             for number, taker in enumerate(function.nodes):
                 for source in dict.fromkeys(source for source, _ in taker.inputs):
                     users[source].append(number)
-        return self._users[function.id].get(node, [])
+        return self._consumers[function.id].get(node, [])
 
-    def returned(self, instance: Instance, output: int) -> list[Source]:
+    def output_sources(self, instance: Instance, output: int) -> list[ValueSource]:
         """Return the source of output number `output` of an instance."""
         function = self._catalogue.functions[instance.function]
         if not 0 <= output < len(function.returns):  # the catalogue contradicts itself
             return []
-        return list(self._resolve(instance, function, *function.returns[output], Source(0)))
+        return list(self._resolve(instance, function, *function.returns[output], ValueSource(0)))
 
     def _resolve(
-        self, instance: Instance, function: Function, node: int, output: int, so_far: Source
-    ) -> Iterator[Source]:
+        self, instance: Instance, function: Function, node: int, output: int, so_far: ValueSource
+    ) -> Iterator[ValueSource]:
         for _ in range(MAX_STEPS_BACK):
             if node < 0:
                 yield from self._argument(instance, -1 - node, so_far)
@@ -99,56 +99,65 @@ class Flow:
             if described.type in VIEWS and described.inputs:
                 node, output = described.inputs[0]
                 continue
-            if described.type in EXITS:
-                yield from self._left(instance, function, described, so_far)
+            if described.type in LOOP_EXITS:
+                yield from self._loop_result(instance, function, described, so_far)
                 return
-            if described.type in PASSES and described.inputs:
+            if described.type in CONTROL_FLOW_PASSES and described.inputs:
                 node, output = described.inputs[0]
-                so_far = _passing(described.type, so_far)
+                so_far = _pass_on(described.type, so_far)
                 continue
             if described.type in MERGES:
-                yield from self._merged(instance, function, described, so_far)
+                yield from self._merge_sources(instance, function, described, so_far)
                 return
-            inner = self.called(instance, node)
+            inner = self.callees(instance, node)
             if is_dataset(described.type) and described.type != "ReduceDataset":
                 inner = []  # what it puts out is a dataset
             if inner and described.type not in BRANCHES | LOOPS:
-                yield from self._through(inner[0], output, so_far)
+                yield from self._function_output(inner[0], output, so_far)
             elif inner and described.type in BRANCHES:
                 for branch in inner:
-                    yield from self._through(branch, output, so_far)
+                    yield from self._function_output(branch, output, so_far)
             elif inner and described.type in LOOPS:
-                yield from self._through(inner[-1], output, so_far)
+                yield from self._function_output(inner[-1], output, so_far)
             else:
-                yield Source(instance.first + described.first + output, so_far.earlier, so_far.outside, so_far.argument)
+                yield ValueSource(
+                    instance.first_tensor + described.first_output + output,
+                    so_far.earlier,
+                    so_far.outside,
+                    so_far.argument,
+                )
             return
 
-    def _merged(self, instance: Instance, function: Function, merge: Node, so_far: Source) -> Iterator[Source]:
+    def _merge_sources(
+        self, instance: Instance, function: Function, merge: Node, so_far: ValueSource
+    ) -> Iterator[ValueSource]:
         """Return the sources that meet in a loop or from two branches; follow a loop only once."""
         for node, output in merge.inputs:
-            again = node >= 0 and function.nodes[node].type in NEXT
+            again = node >= 0 and function.nodes[node].type in NEXT_ITERATIONS
             if not (again and so_far.earlier):
                 yield from self._resolve(instance, function, node, output, so_far)
 
-    def _left(self, instance: Instance, function: Function, leaves: Node, so_far: Source) -> Iterator[Source]:
+    def _loop_result(
+        self, instance: Instance, function: Function, leaves: Node, so_far: ValueSource
+    ) -> Iterator[ValueSource]:
         """Return the result of a loop: from its last iteration, or its input if it had none."""
         node = leaves.inputs[0][0]
         while node >= 0 and function.nodes[node].type not in MERGES and function.nodes[node].inputs:
             node = function.nodes[node].inputs[0][0]
         for source, output in reversed(function.nodes[node].inputs) if node >= 0 else ():
-            again = source >= 0 and function.nodes[source].type in NEXT
+            again = source >= 0 and function.nodes[source].type in NEXT_ITERATIONS
             first = function.nodes[source].inputs[0] if again else (source, output)
             yield from self._resolve(instance, function, *first, so_far)
 
-    def _through(self, inner: Instance, output: int, so_far: Source) -> Iterator[Source]:
+    def _function_output(self, inner: Instance, output: int, so_far: ValueSource) -> Iterator[ValueSource]:
         function = self._catalogue.functions.get(inner.function)
         if function is not None and output < len(function.returns):
             yield from self._resolve(inner, function, *function.returns[output], so_far)
 
-    def _argument(self, instance: Instance, number: int, so_far: Source) -> Iterator[Source]:
+    def _argument(self, instance: Instance, number: int, so_far: ValueSource) -> Iterator[ValueSource]:
         """An argument of an instance: what its caller passed."""
         if instance.parent < 0:
-            yield Source(instance.first + number, so_far.earlier, so_far.outside, number)
+            yield ValueSource(instance.first_tensor + number, so_far.earlier, so_far.outside, number)
             return
         parent = self._catalogue.instances[instance.parent]
         caller = self._catalogue.functions[parent.function]
@@ -158,67 +167,71 @@ class Flow:
             return
         passed = number + 1 if node.type in BRANCHES else number
         if passed < len(node.inputs):
-            outside = Source(0, so_far.earlier, node.type in LOOPS or so_far.outside)
+            outside = ValueSource(0, so_far.earlier, node.type in LOOPS or so_far.outside)
             yield from self._resolve(parent, caller, *node.inputs[passed], outside)
         if node.type in LOOPS and not so_far.earlier:
-            body = self._inner[instance.parent, instance.node][-1]
+            body = self._callees[instance.parent, instance.node][-1]
             function = self._catalogue.functions[body.function]
             if number < len(function.returns) and function.returns[number] != (-1 - number, 0):
-                yield from self._resolve(body, function, *function.returns[number], Source(0, True, so_far.outside))
+                yield from self._resolve(
+                    body, function, *function.returns[number], ValueSource(0, True, so_far.outside)
+                )
 
-    def _dataset_argument(self, instance: Instance, number: int, so_far: Source) -> Iterator[Source]:
+    def _dataset_argument(self, instance: Instance, number: int, so_far: ValueSource) -> Iterator[ValueSource]:
         """Yield an argument of a function that a dataset runs: itself, or the captured tensor that it is."""
         _, node = self._caller(instance)
-        captured = _listed(node, "Targuments")
+        captured = _list_length(node, "Targuments")
         first = len(self._catalogue.functions[instance.function].arguments) - captured
         at = len(node.inputs) - captured + number - first
         if number < first:
-            yield Source(instance.first + number, so_far.earlier, so_far.outside)
+            yield ValueSource(instance.first_tensor + number, so_far.earlier, so_far.outside)
         elif 0 <= at < len(node.inputs):
             parent = self._catalogue.instances[instance.parent]
             yield from self._resolve(parent, self._catalogue.functions[parent.function], *node.inputs[at], so_far)
 
-    def element(self, instance: Instance, number: int) -> list[Source]:
+    def element_sources(self, instance: Instance, number: int) -> list[ValueSource]:
         """Return the tensors that a dataset made an argument of its function of: its state, or part of an element."""
         caller, node = self._caller(instance)
         parent, function = self._catalogue.instances[instance.parent], self._catalogue.functions[instance.function]
-        states = _listed(node, "Tstate")
+        states = _list_length(node, "Tstate")
         if number >= states:
-            return list(self._element(parent, caller, node, number - states, Source(0)))
+            return list(self._element_parts(parent, caller, node, number - states, ValueSource(0)))
         first = node.inputs[number + 1 : number + 2]
-        found = [one for at in first for one in self._resolve(parent, caller, *at, Source(0, outside=True))]
+        found = [one for at in first for one in self._resolve(parent, caller, *at, ValueSource(0, outside=True))]
         last = function.returns[number : number + 1]
-        return found + [one for at in last for one in self._resolve(instance, function, *at, Source(0, earlier=True))]
+        return found + [
+            one for at in last for one in self._resolve(instance, function, *at, ValueSource(0, earlier=True))
+        ]
 
     def _caller(self, instance: Instance) -> tuple[Function, Node]:
         caller = self._catalogue.functions[self._catalogue.instances[instance.parent].function]
         return caller, caller.nodes[instance.node]
 
-    def _element(
-        self, instance: Instance, function: Function, taker: Node, number: int, so_far: Source
-    ) -> Iterator[Source]:
+    def _element_parts(
+        self, instance: Instance, function: Function, taker: Node, number: int, so_far: ValueSource
+    ) -> Iterator[ValueSource]:
         """Part `number` of the elements that a dataset takes from the one before it, where a function made them."""
         for _ in range(MAX_STEPS_BACK):
             node = taker.inputs[0][0] if taker.inputs else -1
             if node < 0:
                 return
             taker = function.nodes[node]
-            inner = self.called(instance, node)
-            if taker.type in HANDS_ON:
+            inner = self.callees(instance, node)
+            if taker.type in PASS_THROUGH_DATASETS:
                 continue
             if inner and taker.type != "ReduceDataset":
-                yield from self._through(inner[0], number + _listed(taker, "Tstate"), so_far)
+                yield from self._function_output(inner[0], number + _list_length(taker, "Tstate"), so_far)
             return
 
 
-def _listed(node: Node, attribute: str) -> int:
+def _list_length(node: Node, attribute: str) -> int:
     """Return how many types an attribute lists."""
     lists = node.attrs.get(attribute) or [[]]
     return len(lists[0]) if isinstance(lists[0], list) else 0
 
 
-def _passing(kind: str, so_far: Source) -> Source:
+def _pass_on(kind: str, so_far: ValueSource) -> ValueSource:
     """Return the source beyond a node that only passes it on."""
-    if kind in NEXT:
-        return Source(0, True, so_far.outside, so_far.argument)
-    return Source(0, so_far.earlier, so_far.outside or kind in ENTERS, so_far.argument)
+    if kind in NEXT_ITERATIONS:
+        return ValueSource(0, True, so_far.outside, so_far.argument)
+    return ValueSource(0, so_far.earlier, so_far.outside or kind in LOOP_ENTERS, so_far.argument)

@@ -11,15 +11,15 @@ from functools import cached_property
 from tensorsleuth.core.catalog import EagerOp, Frame, Instance, Node, Site
 from tensorsleuth.core.layout.rows import NO_UID
 from tensorsleuth.core.ops.kinds import BRANCHES, CALLS, writes_variables
-from tensorsleuth.trace.dataflow.call_graph import Moment, Moments, Slots
-from tensorsleuth.trace.dataflow.observed import Key, Observed
-from tensorsleuth.trace.dataflow.unseen_writes import Unseen
+from tensorsleuth.trace.dataflow.call_graph import CallGraph, CallGraphs, Slots
+from tensorsleuth.trace.dataflow.observed_tensor import Key, ObservedTensor
+from tensorsleuth.trace.dataflow.unseen_writes import UnseenWrites
 
-_ASSIGNED = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*=[^=]")
+_ASSIGNMENT = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*=[^=]")
 
 
 @dataclass(frozen=True)
-class Write:
+class VariableWrite:
     """A variable was written: by an eager op, or by a node of a function."""
 
     call: int
@@ -31,13 +31,13 @@ class Write:
     node: Node | None = None
 
     @property
-    def values(self) -> list[Observed]:
+    def values(self) -> list[ObservedTensor]:
         """Return the inputs of a write, without the variable itself."""
         return [one for slot in self.slots[1:] for one in slot]
 
 
 @dataclass(frozen=True)
-class _Writer:
+class _WriterNode:
     """A node that writes a variable which its function got as an argument."""
 
     instance: Instance
@@ -46,32 +46,32 @@ class _Writer:
     argument: int
 
 
-class Variables:
+class VariableIndex:
     """The variables of a process, known by the uids of their handles."""
 
-    def __init__(self, moments: Moments) -> None:
-        self._moments = moments
-        self._catalogue = moments.process.catalogue
-        self._unseen = Unseen(self._catalogue)
+    def __init__(self, call_graphs: CallGraphs) -> None:
+        self._call_graphs = call_graphs
+        self._catalogue = call_graphs.process.catalogue
+        self._unseen = UnseenWrites(self._catalogue)
         self._bad_writes: dict[int, dict[Key, list[int]]] = {}
 
     @cached_property
-    def writers(self) -> dict[int, list[_Writer]]:
+    def writers(self) -> dict[int, list[_WriterNode]]:
         """By the instance that Python calls: the nodes in it that write variables."""
-        found: dict[int, list[_Writer]] = defaultdict(list)
-        for instance, function in self._catalogue.running():
+        found: dict[int, list[_WriterNode]] = defaultdict(list)
+        for instance, function in self._catalogue.called_functions():
             for number, node in enumerate(function.nodes):
                 for at in self._written_at(instance, number, node):
-                    sources = self._moments.flow.slots(instance, number)[at]
+                    sources = self._call_graphs.flow.input_sources(instance, number)[at]
                     root = self._root(instance)
-                    found[root.id] += [_Writer(instance, number, node, one.argument) for one in sources]
+                    found[root.id] += [_WriterNode(instance, number, node, one.argument) for one in sources]
         return found
 
     def _written_at(self, instance: Instance, number: int, node: Node) -> list[int]:
         """The inputs of a node that are variables which it writes, itself or in a function that was not looked into."""
         if writes_variables(node.type):
             return [0]
-        if node.type not in CALLS or self._moments.flow.looked_into(instance, number):
+        if node.type not in CALLS or self._call_graphs.flow.has_callees(instance, number):
             return []
         return [at for at in self._unseen.written_at(node) if at < len(node.inputs)]
 
@@ -88,83 +88,85 @@ class Variables:
             self._bad_writes[call] = known
         return known
 
-    def _each_iteration(self, call: int, value: Observed) -> list[Observed]:
+    def _each_iteration(self, call: int, value: ObservedTensor) -> list[ObservedTensor]:
         """A value that is written in a loop, as it was each time."""
         if value.row is None or value.call != call or value.tensor.eager is not None:
             return [value]
-        return self._moments.of_call(call).seen(int(value.row["tensor"]))
+        return self._call_graphs.of_call(call).observations(int(value.row["tensor"]))
 
-    def last_write(self, handle: int, before: int) -> Write | None:
+    def last_write(self, handle: int, before: int) -> VariableWrite | None:
         """The last call before that one which wrote a variable."""
-        calls = [call for call in self._moments.calls.consumers(handle) if call < before]
+        calls = [call for call in self._call_graphs.calls.consumers(handle) if call < before]
         for call in reversed(calls):
             write = next(self.writes(call, handle), None)
             if write is not None:
                 return write
         return None
 
-    def writes_of(self, handle: int) -> Iterator[Write]:
+    def writes_of(self, handle: int) -> Iterator[VariableWrite]:
         """All that wrote a variable, oldest first."""
-        for call in self._moments.calls.consumers(handle):
+        for call in self._call_graphs.calls.consumers(handle):
             yield from self.writes(call, handle)
 
-    def writes(self, call: int, handle: int | None = None, suspects: bool = False) -> Iterator[Write]:
+    def writes(self, call: int, handle: int | None = None, suspects: bool = False) -> Iterator[VariableWrite]:
         """Return the writes of a call to one variable, or to any; `suspects` may have written a bad value."""
-        op = self._moments.calls.op(call)
+        op = self._call_graphs.calls.op(call)
         if op is None:
             return
-        uids = self._moments.calls.inputs(call)
-        moment = self._moments.of_call(call)
+        uids = self._call_graphs.calls.inputs(call)
+        moment = self._call_graphs.of_call(call)
         if op.instance < 0 and writes_variables(op.type) and uids and handle in (None, uids[0]):
-            found = (self._moments.by_uid(uid) for uid in uids)
+            found = (self._call_graphs.by_uid(uid) for uid in uids)
             slots = [[one] if one is not None else [] for one in found]
-            yield Write(call, op.type, uids[0], self._catalogue.sites.get(op.site), slots)
+            yield VariableWrite(call, op.type, uids[0], self._catalogue.sites.get(op.site), slots)
         if op.instance < 0:
             yield from self._unseen_writes(call, op, uids, handle)
         for writer in self.writers.get(op.instance, []):
-            if (suspects and self._is_healthy(writer, moment)) or not self._ran(writer.instance, moment):
+            if (suspects and self._is_healthy(writer, moment)) or not self._did_run(writer.instance, moment):
                 continue
             target = uids[writer.argument] if 0 <= writer.argument < len(uids) else NO_UID
             if handle in (None, target):
-                slots = moment.slots_of(writer.instance, writer.number, None)
+                slots = moment.node_inputs(writer.instance, writer.number, None)
                 site = self._catalogue.sites.get(writer.node.site)
-                yield Write(call, writer.node.type, target, site, slots, writer.instance, writer.node)
+                yield VariableWrite(call, writer.node.type, target, site, slots, writer.instance, writer.node)
 
-    def _is_healthy(self, writer: _Writer, moment: Moment) -> bool:
+    def _is_healthy(self, writer_node: _WriterNode, call_graph: CallGraph) -> bool:
         """Return whether all that it may have written was seen, and was healthy: so it is of nearly every writer."""
-        values = self._moments.flow.slots(writer.instance, writer.number)[1:]
-        return all(source.tensor in moment.healthy for slot in values for source in slot)
+        values = self._call_graphs.flow.input_sources(writer_node.instance, writer_node.number)[1:]
+        return all(source.tensor in call_graph.healthy_tensors for slot in values for source in slot)
 
-    def _unseen_writes(self, call: int, op: EagerOp, uids: list[int], handle: int | None) -> Iterator[Write]:
+    def _unseen_writes(self, call: int, op: EagerOp, uids: list[int], handle: int | None) -> Iterator[VariableWrite]:
         """Return the writes of a function whose inside was not recorded."""
         for argument in self._unseen.written_by(op.type):
             target = uids[argument] if argument < len(uids) else NO_UID
             if handle in (None, target):
-                found = (self._moments.by_uid(uid) for uid in uids)
-                yield Write(call, op.type, target, self._catalogue.sites.get(op.site), [[one] for one in found if one])
+                found = (self._call_graphs.by_uid(uid) for uid in uids)
+                yield VariableWrite(
+                    call, op.type, target, self._catalogue.sites.get(op.site), [[one] for one in found if one]
+                )
 
-    def _ran(self, instance: Instance, moment: Moment) -> bool:
+    def _did_run(self, instance: Instance, call_graph: CallGraph) -> bool:
         """Was an instance run: in a branch, where anything of it was computed."""
         while instance.parent >= 0:
             parent = self._catalogue.instances[instance.parent]
             if self._catalogue.functions[parent.function].nodes[instance.node].type in BRANCHES:
                 size = self._catalogue.functions[instance.function].tensors
-                rows = moment.rows["tensor"]
-                return bool(((rows >= instance.first) & (rows < instance.first + size)).any())
+                rows = call_graph.rows["tensor"]
+                return bool(((rows >= instance.first_tensor) & (rows < instance.first_tensor + size)).any())
             instance = parent
         return True
 
-    def handle_of(self, observed: Observed) -> int | None:
+    def handle_of(self, observed_tensor: ObservedTensor) -> int | None:
         """The variable that a tensor was read from."""
-        tensor = observed.tensor
-        if observed.call < 0:
+        tensor = observed_tensor.tensor
+        if observed_tensor.call < 0:
             return None
-        uids = self._moments.calls.inputs(observed.call)
+        uids = self._call_graphs.calls.inputs(observed_tensor.call)
         if tensor.eager is not None:
             return uids[0] if uids else None
         if tensor.instance is None or tensor.function is None or tensor.node is None:
             return None
-        slots = self._moments.flow.slots(tensor.instance, tensor.function.number(tensor.node))
+        slots = self._call_graphs.flow.input_sources(tensor.instance, tensor.function.number(tensor.node))
         arguments = [source.argument for source in slots[0]] if slots else []
         return next((uids[at] for at in arguments if 0 <= at < len(uids)), None)
 
@@ -172,7 +174,7 @@ class Variables:
     def names(self) -> dict[int, str]:
         """Return the variables' names, as functions capture them and as Keras calls them."""
         keras = {uid: name for uid, (name, _) in self._catalogue.variables.items()}
-        left_out = {uid: name for one in self._catalogue.left_out for uid, name in one.names.items()}
+        left_out = {uid: name for one in self._catalogue.unused_tape_variables for uid, name in one.names.items()}
         return (
             left_out
             | {
@@ -185,14 +187,14 @@ class Variables:
         )
 
     @cached_property
-    def fixed(self) -> set[int]:
+    def untrainable(self) -> set[int]:
         """Return the variables that are known not to be trained: counters, metrics, learning rates."""
         captures = [captured for f in self._catalogue.functions.values() for captured in f.captures.values()]
         return {int(one["uid"]) for one in captures if one.get("trainable") is False and one.get("uid") is not None}
 
-    def made_at(self, handle: int) -> Frame | None:
+    def creation_line(self, handle: int) -> Frame | None:
         """The line that made a variable."""
-        made = self._moments.by_uid(handle)
+        made = self._call_graphs.by_uid(handle)
         return made.tensor.site.frame if made is not None and made.tensor.site is not None else None
 
     def name(self, handle: int) -> str:
@@ -200,14 +202,14 @@ class Variables:
         known = self.names.get(handle)
         if known and known != "Variable":
             return known
-        frame = self.made_at(handle)
+        frame = self.creation_line(handle)
         text = self._catalogue.sources.get(frame.file, "") if frame is not None else ""
         lines = text.splitlines()
         line = lines[frame.line - 1] if frame is not None and frame.line <= len(lines) else ""
-        found = _ASSIGNED.match(line)
+        found = _ASSIGNMENT.match(line)
         return found.group(1) if found else known or "a variable"
 
-    def called(self, name: str) -> Iterator[int]:
+    def find_by_name(self, name: str) -> Iterator[int]:
         """The variables whose name ends so."""
         yield from (handle for handle, known in self.names.items() if known.split("/")[-1].startswith(name))
 

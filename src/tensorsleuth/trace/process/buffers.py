@@ -7,7 +7,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import BUFFER, BufferKind, EventFlag, EventKind
 
-_SHARED = ("time", "step", "tensor", "shape", "iteration", "frame", "thread", "dtype", "flags")
+_SHARED_COLUMNS = ("time", "step", "tensor", "shape", "iteration", "frame", "thread", "dtype", "flags")
 
 
 def all_buffers(rows: Array, events: Array) -> Array:
@@ -24,7 +24,7 @@ def all_buffers(rows: Array, events: Array) -> Array:
 
 def _fill(made: Array, events: Array, told: Array) -> None:
     """Column by column: whole rows of events would be twice as much memory."""
-    for name in _SHARED:
+    for name in _SHARED_COLUMNS:
         made[name] = events[name][told]
     made["address"] = np.ascontiguousarray(events["mean"][told]).view(np.uint64)
     made["bytes"] = np.ascontiguousarray(events["std"][told]).view(np.uint64)

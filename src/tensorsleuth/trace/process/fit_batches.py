@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.fit_position import Batch, Phase
+from tensorsleuth.core.fit_position import FitPosition, Phase
 from tensorsleuth.core.layout.rows import CallKind
 
 
-class Batches:
+class BatchIndex:
     """The batches of a process, as its rows have them: a call belongs to the last that began before it."""
 
     def __init__(self, calls: Array) -> None:
@@ -30,10 +30,10 @@ class Batches:
         at = np.searchsorted(self._calls, calls, "right") - 1
         return np.where((at >= 0) & (calls >= 0), column[at], -1)
 
-    def of_call(self, call: int) -> Batch | None:
+    def of_call(self, call: int) -> FitPosition | None:
         """The batch of one call; None outside of Keras's loops."""
         at = int(np.searchsorted(self._calls, call, "right")) - 1
         if at < 0 or call < 0 or not self._phases[at]:
             return None
         epoch, batch = int(self.epochs[at]), int(self.batches[at])
-        return Batch(Phase(self._phases[at]), epoch if epoch >= 0 else None, batch if batch >= 0 else None)
+        return FitPosition(Phase(self._phases[at]), epoch if epoch >= 0 else None, batch if batch >= 0 else None)

@@ -7,7 +7,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 
 
-class LookUp:
+class KeyLookup:
     """The value of each key that is asked for, -1 where there is none; of equal keys the last counts."""
 
     def __init__(self, keys: Array, values: Array) -> None:
@@ -20,9 +20,9 @@ class LookUp:
             return np.full(len(asked), -1, np.int64)
         first = np.flatnonzero(np.concatenate([[True], asked[1:] != asked[:-1]]))
         if len(first) > len(asked) // 2:
-            return self._found(asked)
-        return np.repeat(self._found(asked[first]), np.diff(first, append=len(asked)))
+            return self._search(asked)
+        return np.repeat(self._search(asked[first]), np.diff(first, append=len(asked)))
 
-    def _found(self, asked: Array) -> Array:
+    def _search(self, asked: Array) -> Array:
         at = np.searchsorted(self._keys, asked, "right") - 1
         return np.where((at >= 0) & (self._keys[at] == asked), self.values[at], -1)

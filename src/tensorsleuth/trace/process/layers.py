@@ -6,10 +6,10 @@ from tensorsleuth.core.catalog import Catalogue, EagerOp, Function, Instance, No
 from tensorsleuth.core.ops.layer_names import layer_of
 
 MAX_NESTING = 100
-EAGER = -1  # in the place of the number of a graph
+EAGER_GRAPH = -1  # in the place of the number of a graph
 
 
-class Layers:
+class LayerLookup:
     """Asks names of nodes, and scopes of eager ops."""
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -26,9 +26,9 @@ class Layers:
         """The scope that Python was in."""
         forward = self._catalogue.eager.get(op.forward) if op.forward > 0 else None
         one = forward or op
-        return layer_of(one.scope + one.type, self._catalogue.scopes.get(EAGER)) if one.instance < 0 else None
+        return layer_of(one.scope + one.type, self._catalogue.scopes.get(EAGER_GRAPH)) if one.instance < 0 else None
 
-    def around(self, instance: Instance) -> str | None:
+    def enclosing_layer(self, instance: Instance) -> str | None:
         """Return the layer of the nearest calling node that has one."""
         for _ in range(MAX_NESTING):
             parent = self._catalogue.instances.get(instance.parent)

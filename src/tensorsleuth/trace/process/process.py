@@ -13,7 +13,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Catalogue, EagerOp, Function, Instance, Node, Site
-from tensorsleuth.core.errors import OtherVersion, TraceError
+from tensorsleuth.core.errors import TraceError, TraceVersionError
 from tensorsleuth.core.layout.rows import (
     BUFFER,
     CALL,
@@ -29,26 +29,26 @@ from tensorsleuth.core.layout.rows import (
 )
 from tensorsleuth.core.ops.kinds import is_dataset
 from tensorsleuth.trace.process.buffers import all_buffers
-from tensorsleuth.trace.process.fit_batches import Batches
-from tensorsleuth.trace.process.key_lookup import LookUp
-from tensorsleuth.trace.process.replays import has_replays, merge
+from tensorsleuth.trace.process.fit_batches import BatchIndex
+from tensorsleuth.trace.process.key_lookup import KeyLookup
+from tensorsleuth.trace.process.replays import has_replays, merge_replays
 from tensorsleuth.trace.storage.catalog_reader import read_catalogue, read_first_meta
 from tensorsleuth.trace.storage.files import Folder
-from tensorsleuth.trace.storage.ring_reader import RingFile, give_back
+from tensorsleuth.trace.storage.ring_reader import RingFile, release_pages
 from tensorsleuth.trace.storage.values import decode, read_bytes
-from tensorsleuth.trace.storage.versions import other_format, written_by_another
+from tensorsleuth.trace.storage.versions import format_mismatch, version_message
 
 MAX_NESTING = 100
-LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
-EARLY_EVENTS = 100_000
+MAX_LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
+MAX_EARLY_EVENTS = 100_000
 Made = TypeVar("Made")
-CATALOG = "catalog.journal"
+CATALOG_FILE = "catalog.journal"
 _FILES = {"events": EVENT, "calls": CALL, "shapes": SHAPE, "memory": MEMORY, "buffers": BUFFER, "passed": PASSED}
-_OPTIONAL = ("memory", "buffers", "passed")  # not in old traces, nor where there is no native library
+_OPTIONAL_FILES = ("memory", "buffers", "passed")  # not in old traces, nor where there is no native library
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class TensorInfo:
     """The meaning of a tensor id: an output or argument of a function's op, or an output of an eager op."""
 
     name: str
@@ -67,18 +67,18 @@ class ProcessTrace:
     def __init__(self, folder: Folder) -> None:
         self.folder = folder
         self._damage: list[str] = []
-        self._meta = read_first_meta(folder / CATALOG)
-        other = other_format(CATALOG, self._meta)
+        self._meta = read_first_meta(folder / CATALOG_FILE)
+        other = format_mismatch(CATALOG_FILE, self._meta)
         self._other_versions = [other] if other is not None else []
         self._is_refused = other is not None
         self._rings = {name: self._open(name, dtype) for name, dtype in _FILES.items()}
 
     def _open(self, name: str, dtype: np.dtype[Any]) -> RingFile | None:
-        if self._is_refused or (name in _OPTIONAL and not os.path.exists(self.folder / f"{name}.bin")):
+        if self._is_refused or (name in _OPTIONAL_FILES and not os.path.exists(self.folder / f"{name}.bin")):
             return None
         try:
             ring = RingFile(self.folder / f"{name}.bin", dtype)
-        except OtherVersion as error:
+        except TraceVersionError as error:
             self._other_versions.append(str(error))
             return None
         except TraceError as error:
@@ -92,7 +92,7 @@ class ProcessTrace:
         """Return the parts that are missing or damaged, in words."""
         catalogue, damage = self._catalogue_and_damage
         seen = self._other_versions
-        other = [written_by_another(str(self.folder), catalogue.meta, seen)] if seen else []
+        other = [version_message(str(self.folder), catalogue.meta, seen)] if seen else []
         return [*other, *self._damage, *damage]
 
     def _array(self, name: str) -> Array:
@@ -112,24 +112,24 @@ class ProcessTrace:
     @cached_property
     def _calls_and_events(self) -> tuple[Array, Array]:
         calls, events = self._array("calls"), self._array("events")
-        return merge(calls, events) if has_replays(calls) else (calls, events)
+        return merge_replays(calls, events) if has_replays(calls) else (calls, events)
 
     @cached_property
-    def _made(self) -> dict[Any, Any]:
+    def _cached_results(self) -> dict[Any, Any]:
         return {}
 
-    def once(self, make: Callable[[ProcessTrace], Made]) -> Made:
+    def cached(self, make: Callable[[ProcessTrace], Made]) -> Made:
         """Return an analysis of the process, computed once and shared until it rests."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        made: Made = self._made[make]
+        if make not in self._cached_results:
+            self._cached_results[make] = make(self)
+        made: Made = self._cached_results[make]
         return made
 
-    def rest(self) -> None:
+    def release_memory(self) -> None:
         """Nobody asks about it for a while: neither its rows nor what was made of them need be in memory."""
-        self._made.clear()
+        self._cached_results.clear()
         for rows in self._calls_and_events:
-            give_back(rows)
+            release_pages(rows)
 
     @cached_property
     def memory(self) -> Array:
@@ -143,7 +143,7 @@ class ProcessTrace:
         return all_buffers(rows, self._array("events")) if self._rings["buffers"] is not None else rows
 
     @cached_property
-    def passed(self) -> Array:
+    def op_ends(self) -> Array:
         """One row for each time that an op ended that puts nothing out; none in old traces."""
         return self._array("passed")
 
@@ -151,7 +151,7 @@ class ProcessTrace:
     def lost_buffers(self) -> int:
         """Rows of `buffers` that were written over, or never written."""
         rings = (self._rings["buffers"], self._rings["events"])
-        return sum(ring.lost for ring in rings if ring is not None) if rings[0] is not None else 0
+        return sum(ring.lost_rows for ring in rings if ring is not None) if rings[0] is not None else 0
 
     @cached_property
     def shapes(self) -> list[tuple[int, ...]]:
@@ -172,7 +172,7 @@ class ProcessTrace:
     def _read_catalogue(self) -> tuple[Catalogue, list[str]]:
         if self._is_refused:
             return Catalogue(meta=self._meta), []
-        return read_catalogue(self.folder / CATALOG)
+        return read_catalogue(self.folder / CATALOG_FILE)
 
     @property
     def event_count(self) -> int:
@@ -190,13 +190,13 @@ class ProcessTrace:
         return next((ring.epoch for ring in self._rings.values() if ring is not None), 0)
 
     @property
-    def lost(self) -> int:
+    def lost_events(self) -> int:
         """Events that were written over, or never written."""
         ring = self._rings["events"]
-        return ring.lost if ring is not None else 0
+        return ring.lost_rows if ring is not None else 0
 
     @property
-    def alarm(self) -> bool:
+    def has_bad(self) -> bool:
         """Was anything bad ever seen."""
         ring = self._rings["events"]
         return ring is not None and bool(ring.alarm)
@@ -209,7 +209,7 @@ class ProcessTrace:
         for block in [self.events] if has_replays(self._array("calls")) else ring.blocks():
             yield from block[(block["flags"] & EventFlag.BAD != 0) & (block["kind"] != 0)]
 
-    def early_events(self, most: int = EARLY_EVENTS) -> Array:
+    def early_events(self, most: int = MAX_EARLY_EVENTS) -> Array:
         """The first rows: what a program does in every step is in them, and they take no more memory for more steps."""
         ring = self._rings["events"]
         blocks, count = [np.empty(0, EVENT)], 0
@@ -226,41 +226,41 @@ class ProcessTrace:
             *self.catalogue.instances.values(),
             *self.catalogue.eager.values(),
         ]
-        owners = sorted((o for o in owners if not isinstance(o, EagerOp) or o.outputs), key=lambda o: o.first)
-        return [owner.first for owner in owners], owners
+        owners = sorted((o for o in owners if not isinstance(o, EagerOp) or o.outputs), key=lambda o: o.first_tensor)
+        return [owner.first_tensor for owner in owners], owners
 
-    def tensor(self, number: int) -> Tensor | None:
+    def tensor(self, number: int) -> TensorInfo | None:
         """Return the meaning of a tensor id; None if the catalogue does not say."""
         starts, owners = self._starts
         at = bisect_right(starts, int(number)) - 1
         if at < 0:
             return None
         owner = owners[at]
-        offset = int(number) - owner.first
-        return self._of_eager(owner, offset) if isinstance(owner, EagerOp) else self._of_instance(owner, offset)
+        offset = int(number) - owner.first_tensor
+        return self._eager_tensor(owner, offset) if isinstance(owner, EagerOp) else self._function_tensor(owner, offset)
 
-    def _of_eager(self, op: EagerOp, offset: int) -> Tensor | None:
+    def _eager_tensor(self, op: EagerOp, offset: int) -> TensorInfo | None:
         if offset >= op.outputs:
             return None
-        return Tensor(op.type, op.type, offset, self.catalogue.sites.get(op.site), eager=op)
+        return TensorInfo(op.type, op.type, offset, self.catalogue.sites.get(op.site), eager=op)
 
-    def _of_instance(self, instance: Instance, offset: int) -> Tensor | None:
+    def _function_tensor(self, instance: Instance, offset: int) -> TensorInfo | None:
         function = self.catalogue.functions.get(instance.function)
         if function is None or offset >= function.tensors:
             return None
         if offset < len(function.arguments):
             name = function.arguments[offset]
-            return Tensor(f"{function.name}/{name}", "Argument", 0, None, instance, function)
-        at = bisect_right(self._firsts(function), offset) - 1
-        if at < 0 or offset >= function.nodes[at].first + len(function.nodes[at].dtypes):
+            return TensorInfo(f"{function.name}/{name}", "Argument", 0, None, instance, function)
+        at = bisect_right(self._first_outputs(function), offset) - 1
+        if at < 0 or offset >= function.nodes[at].first_output + len(function.nodes[at].dtypes):
             return None
         node = function.nodes[at]
         site = self.catalogue.sites.get(node.site)
-        return Tensor(node.name, node.type, offset - node.first, site, instance, function, node)
+        return TensorInfo(node.name, node.type, offset - node.first_output, site, instance, function, node)
 
-    def _firsts(self, function: Function) -> list[int]:
+    def _first_outputs(self, function: Function) -> list[int]:
         if function.id not in self._first_cache:
-            self._first_cache[function.id] = [node.first for node in function.nodes]
+            self._first_cache[function.id] = [node.first_output for node in function.nodes]
         return self._first_cache[function.id]
 
     @cached_property
@@ -268,16 +268,16 @@ class ProcessTrace:
         return {}
 
     @cached_property
-    def call_of_step(self) -> dict[int, int]:
+    def call_of_tf_step(self) -> dict[int, int]:
         """TensorFlow's step id -> number of the call it ran for."""
         joins = self.calls[self.calls["kind"] == CallKind.JOIN]
         joined = dict(zip(joins["tf_step"].tolist(), joins["call"].tolist(), strict=True))
-        return joined | self._cut_short(joined) | self.dataset_steps
+        return joined | self._unfinished_steps(joined) | self.dataset_steps
 
     @cached_property
     def dataset_steps(self) -> dict[int, int]:
         """The step ids under which datasets of a function ran their functions -> the call of that function."""
-        nested = {one.id for one in self.catalogue.instances.values() if self.runs_on_elements(one)}
+        nested = {one.id for one in self.catalogue.instances.values() if self.is_run_by_dataset(one)}
         if not nested:
             return {}
         events = self.events[self.events["kind"] == EventKind.GRAPH]
@@ -300,12 +300,12 @@ class ProcessTrace:
         tensor = self.tensor(row["tensor"])
         instance = tensor.instance if tensor is not None else None
         for _ in range(MAX_NESTING):
-            if instance is None or self.runs_on_elements(instance):
+            if instance is None or self.is_run_by_dataset(instance):
                 break
             instance = self.catalogue.instances.get(instance.parent)
         return instance.id if instance is not None else None
 
-    def runs_on_elements(self, instance: Instance) -> bool:
+    def is_run_by_dataset(self, instance: Instance) -> bool:
         """Return whether a dataset inside of a function runs it."""
         parent = self.catalogue.instances.get(instance.parent)
         function = self.catalogue.functions.get(parent.function) if parent is not None else None
@@ -318,9 +318,9 @@ class ProcessTrace:
         wanted: Array = (self.calls["kind"] == CallKind.FUNCTION) & np.isin(self.calls["op"], ops)
         return np.asarray(self.calls[wanted])
 
-    def _cut_short(self, joined: dict[int, int]) -> dict[int, int]:
+    def _unfinished_steps(self, joined: dict[int, int]) -> dict[int, int]:
         """A call during which the program died may not have said its step id: it is the one that has none."""
-        last = self.events[-LAST_EVENTS:]
+        last = self.events[-MAX_LAST_EVENTS:]
         last = last[last["kind"] == EventKind.GRAPH]
         steps, first = np.unique(last["step"], return_index=True)
         open_steps = [(step, row) for step, row in zip(steps.tolist(), first) if step and step not in joined]
@@ -345,21 +345,21 @@ class ProcessTrace:
         return int(calls[-1]) if len(calls) and int(calls[-1]) not in joined.values() else None
 
     @cached_property
-    def steps_of_calls(self) -> LookUp:
+    def steps_of_calls(self) -> KeyLookup:
         """Number of a call -> training step."""
         kinds = self.calls["kind"]
         real = (kinds == CallKind.OP) | (kinds == CallKind.FUNCTION)
-        return LookUp(self.calls["call"][real].astype(np.int64), self.calls["step"][real])
+        return KeyLookup(self.calls["call"][real].astype(np.int64), self.calls["step"][real])
 
     @cached_property
-    def batches(self) -> Batches:
+    def batches(self) -> BatchIndex:
         """Return the epochs and batches of a Keras model that calls belong to."""
-        return Batches(self.calls)
+        return BatchIndex(self.calls)
 
     def call_of(self, row: Any) -> int | None:
         """The eager call that an event belongs to; None for what datasets compute by themselves."""
         step = int(row["step"])
-        return step if row["kind"] == EventKind.EAGER else self.call_of_step.get(step)
+        return step if row["kind"] == EventKind.EAGER else self.call_of_tf_step.get(step)
 
     def step_of(self, row: Any) -> int | None:
         """The training step that an event belongs to."""
@@ -377,7 +377,7 @@ class ProcessTrace:
         return self.shapes[number] if 0 < number < len(self.shapes) else None
 
     @cached_property
-    def _values(self) -> tuple[Array, LookUp]:
+    def _values(self) -> tuple[Array, KeyLookup]:
         """Rows of the values that have not been written over, and where to find that of an event by its number."""
         try:
             rows = RingFile(self.folder / "value_rows.bin", VALUE).array
@@ -385,7 +385,7 @@ class ProcessTrace:
             rows = np.empty(0, VALUE)
         end = int((rows["offset"] + rows["size"]).max(initial=0))
         kept = rows[rows["offset"] + np.uint64(self._value_bound) >= end]
-        return kept, LookUp(kept["event"].astype(np.int64), np.arange(len(kept)))
+        return kept, KeyLookup(kept["event"].astype(np.int64), np.arange(len(kept)))
 
     @property
     def _value_bound(self) -> int:

@@ -18,27 +18,27 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import DEVICE_SHIFT, EVENT, CallKind, EventFlag
 from tensorsleuth.trace.process.process import ProcessTrace
 
-SENDS = "sends"  # left by a process in its folder, once it has sent a watched function to another
-_SERVES = re.compile(r"serves-(\w+)-(\d+)")
+SENDS_FILE = "sends"  # left by a process in its folder, once it has sent a watched function to another
+_SERVES_FILE = re.compile(r"serves-(\w+)-(\d+)")
 
 
-def serves(job: str, index: int) -> str:
+def serves_file(job: str, index: int) -> str:
     """The name of the file that a process leaves in its folder, which runs functions for others."""
     return f"serves-{job}-{index}"
 
 
-def processes_of(folders: list[Path]) -> list[ProcessTrace]:
+def open_processes(folders: list[Path]) -> list[ProcessTrace]:
     """The processes of a run; those that worked for another are part of it."""
-    senders = [folder for folder in folders if (folder / SENDS).exists()]
+    senders = [folder for folder in folders if (folder / SENDS_FILE).exists()]
     if len(senders) != 1:
         return [ProcessTrace(folder) for folder in folders]
-    servers = [Server(folder) for folder in folders if folder not in senders and any(folder.glob("serves-*"))]
+    servers = [WorkerTrace(folder) for folder in folders if folder not in senders and any(folder.glob("serves-*"))]
     own = [server for server in servers if not server.has_functions]
     others = [folder for folder in folders if folder not in [*senders, *(server.folder for server in own)]]
-    return [Coordinator(senders[0], own), *(ProcessTrace(folder) for folder in others)]
+    return [CoordinatorTrace(senders[0], own), *(ProcessTrace(folder) for folder in others)]
 
 
-class Server(ProcessTrace):
+class WorkerTrace(ProcessTrace):
     """A process that runs functions for others."""
 
     @property
@@ -47,23 +47,23 @@ class Server(ProcessTrace):
         return bool(self.catalogue.instances)
 
     @property
-    def task(self) -> str:
+    def device_prefix(self) -> str:
         """Return the prefix of the names of its devices."""
         assert isinstance(self.folder, Path)
         for file in self.folder.glob("serves-*"):
-            found = _SERVES.fullmatch(file.name)
+            found = _SERVES_FILE.fullmatch(file.name)
             if found is not None:
                 return f"/job:{found.group(1)}/replica:0/task:{found.group(2)}/"
         return "/job:?/"
 
 
-class Coordinator(ProcessTrace):
+class CoordinatorTrace(ProcessTrace):
     """A process, with what others recorded for it."""
 
-    def __init__(self, folder: Path, servers: list[Server]) -> None:
+    def __init__(self, folder: Path, worker_traces: list[WorkerTrace]) -> None:
         super().__init__(folder)
-        self._servers = servers
-        self._parts = [ProcessTrace(folder), *servers]
+        self._workers = worker_traces
+        self._parts = [ProcessTrace(folder), *worker_traces]
 
     @property
     def trouble(self) -> list[str]:
@@ -83,26 +83,26 @@ class Coordinator(ProcessTrace):
         events = np.empty(len(self._order[0]), EVENT)
         for number, part in enumerate(self._parts):
             here = self._order[0] == number
-            events[here] = self._in_our_numbers(number, part)[self._order[1][here]]
+            events[here] = self._renumbered_events(number, part)[self._order[1][here]]
         return events
 
-    def _in_our_numbers(self, number: int, part: ProcessTrace) -> Array:
+    def _renumbered_events(self, number: int, part: ProcessTrace) -> Array:
         """A part's events, with our numbers for their shapes and for its device."""
-        if not isinstance(part, Server):
+        if not isinstance(part, WorkerTrace):
             return part.events
         events = np.array(part.events)
         events["shape"][events["shape"] > 0] += sum(len(other.shapes) - 1 for other in self._parts[:number])
         events["flags"] = events["flags"] & ((1 << DEVICE_SHIFT) - 1) | (self._device(part) << DEVICE_SHIFT)
         return events
 
-    def _device(self, server: Server) -> int:
+    def _device(self, worker_trace: WorkerTrace) -> int:
         devices = self.catalogue.meta.get("devices")
         names = [str(name) for name in devices] if isinstance(devices, list) else []
-        return next((number for number, name in enumerate(names, 1) if name.startswith(server.task)), 0)
+        return next((number for number, name in enumerate(names, 1) if name.startswith(worker_trace.device_prefix)), 0)
 
     @cached_property
     def calls(self) -> Array:
-        joins = [server.calls[server.calls["kind"] == CallKind.JOIN] for server in self._servers]
+        joins = [server.calls[server.calls["kind"] == CallKind.JOIN] for server in self._workers]
         return np.concatenate([self._parts[0].calls, *joins])
 
     @cached_property
@@ -114,12 +114,12 @@ class Coordinator(ProcessTrace):
         return sum(part.event_count for part in self._parts)
 
     @property
-    def lost(self) -> int:
-        return sum(part.lost for part in self._parts)
+    def lost_events(self) -> int:
+        return sum(part.lost_events for part in self._parts)
 
     @property
-    def alarm(self) -> bool:
-        return any(part.alarm for part in self._parts)
+    def has_bad(self) -> bool:
+        return any(part.has_bad for part in self._parts)
 
     def bad_rows(self) -> Iterator[Any]:
         yield from self.events[(self.events["flags"] & EventFlag.BAD != 0) & (self.events["kind"] != 0)]

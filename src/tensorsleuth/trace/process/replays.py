@@ -14,7 +14,7 @@ def has_replays(calls: Array) -> bool:
     return bool((calls["kind"] == CallKind.REPLAYING).any())
 
 
-def merge(calls: Array, events: Array) -> tuple[Array, Array]:
+def merge_replays(calls: Array, events: Array) -> tuple[Array, Array]:
     """The rows as if each call that was run again had been seen closely the first time."""
     calls, events = calls.copy(), events.copy()
     began = calls[calls["kind"] == CallKind.REPLAYING]

@@ -11,15 +11,15 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import CallKind
-from tensorsleuth.core.layout.thread_slots import HEADER, MAGIC, NESTING, ROWS_AT, SLOT, THREADS
+from tensorsleuth.core.layout.thread_slots import HEADER, MAGIC, MAX_BEGUN_OPS, SLOT, SLOTS_OFFSET, THREADS_FILE
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.storage.files import open_regular
 
-MOST_SLOTS = 1 << 14
+MAX_SLOTS = 1 << 14
 
 
 @dataclass(frozen=True)
-class Begun:
+class BegunOp:
     """An op, or a call of a function, that a thread began."""
 
     time: int  # nanoseconds, as in rows
@@ -34,25 +34,25 @@ class ThreadState:
 
     number: int  # as in rows
     main: bool
-    under_way: tuple[Begun, ...]  # outermost first
-    last: Begun | None  # what it began last, ended or not
+    running_ops: tuple[BegunOp, ...]  # outermost first
+    last_op: BegunOp | None  # what it began last, ended or not
 
 
 def threads_of(process: ProcessTrace) -> list[ThreadState]:
     """The threads that had begun anything, the main thread first; from the rows where there are no slots."""
-    found = _from_slots(process.folder / THREADS)
+    found = _from_slots(process.folder / THREADS_FILE)
     threads = found if found is not None else _from_calls(process)
-    threads = [thread for thread in threads if thread.last is not None]
-    return sorted(threads, key=lambda thread: (not thread.main, not thread.under_way, thread.number))
+    threads = [thread for thread in threads if thread.last_op is not None]
+    return sorted(threads, key=lambda thread: (not thread.main, not thread.running_ops, thread.number))
 
 
 def _from_slots(path: Path) -> list[ThreadState] | None:
     try:
         with open_regular(path) as file:
             magic, version, slots, size, pid = HEADER.unpack(file.read(HEADER.size))
-            if magic != MAGIC or version != 1 or size != SLOT.itemsize or slots > MOST_SLOTS:
+            if magic != MAGIC or version != 1 or size != SLOT.itemsize or slots > MAX_SLOTS:
                 return None
-            file.seek(ROWS_AT)
+            file.seek(SLOTS_OFFSET)
             data = file.read(slots * size)
     except (OSError, struct.error):
         return None
@@ -61,9 +61,9 @@ def _from_slots(path: Path) -> list[ThreadState] | None:
 
 
 def _thread(row: Any, pid: int) -> ThreadState:
-    begun = [Begun(int(one["time"]), int(one["op"]), int(one["call"]), int(one["step"])) for one in row["begun"]]
+    begun = [BegunOp(int(one["time"]), int(one["op"]), int(one["call"]), int(one["step"])) for one in row["begun"]]
     last = max((one for one in begun if one.time), key=lambda one: one.time, default=None)
-    under_way = tuple(one for one in begun[: min(int(row["depth"]), NESTING)] if one.time)
+    under_way = tuple(one for one in begun[: min(int(row["depth"]), MAX_BEGUN_OPS)] if one.time)
     return ThreadState(int(row["thread"]), int(row["id"]) == pid, under_way, last)
 
 
@@ -78,6 +78,6 @@ def _from_calls(process: ProcessTrace) -> list[ThreadState]:
 def _last_of(rows: Array, number: int, over: set[int]) -> ThreadState:
     row = rows[-1]
     is_function = row["kind"] == CallKind.FUNCTION
-    last = Begun(int(row["time"]), int(row["op"]), int(row["call"]) if is_function else 0, int(row["step"]))
+    last = BegunOp(int(row["time"]), int(row["op"]), int(row["call"]) if is_function else 0, int(row["step"]))
     open_now = is_function and int(row["call"]) not in over
     return ThreadState(number, number == 1, (last,) if open_now else (), last)

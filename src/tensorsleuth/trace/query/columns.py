@@ -14,7 +14,7 @@ from tensorsleuth.core.layout.rows import NO_INDEX, EventFlag, EventKind
 from tensorsleuth.trace.process.process import ProcessTrace
 
 _DTYPE_NAMES = np.array([dtype_of(number).name for number in range(256)], object)
-_MOST = (1 << 63) - 1
+_MAX_INT64 = (1 << 63) - 1
 
 
 class UnknownColumn(SleuthError, KeyError):
@@ -24,7 +24,7 @@ class UnknownColumn(SleuthError, KeyError):
         return str(self.args[0])
 
 
-class Health(Mapping[str, Array]):
+class HealthColumns(Mapping[str, Array]):
     """Columns by name, each made when it is asked for. What was not recorded is -1, or NaN in min, max, mean, std."""
 
     def __init__(self, makers: dict[str, Callable[[], Array]], rows: int) -> None:
@@ -61,13 +61,13 @@ def _statistic(name: str, needs: EventFlag) -> Callable[[ProcessTrace, Array], A
 
 
 def _elements(process: ProcessTrace, rows: Array) -> Array:
-    sizes = np.array([-1, *(min(math.prod(shape), _MOST) for shape in process.shapes[1:])], np.int64)
+    sizes = np.array([-1, *(min(math.prod(shape), _MAX_INT64) for shape in process.shapes[1:])], np.int64)
     known = np.where(rows["shape"] < len(sizes), rows["shape"], 0)
     return sizes[known]
 
 
 def _first_bad(_: ProcessTrace, rows: Array) -> Array:
-    return np.where(rows["first_bad"] < min(int(NO_INDEX), _MOST), rows["first_bad"], -1).astype(np.int64)
+    return np.where(rows["first_bad"] < min(int(NO_INDEX), _MAX_INT64), rows["first_bad"], -1).astype(np.int64)
 
 
 def _iteration(_: ProcessTrace, rows: Array) -> Array:

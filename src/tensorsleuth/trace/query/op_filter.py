@@ -14,18 +14,18 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.query.ops import Op
 
-Name = str | re.Pattern[str]
-Steps = SupportsIndex | range | slice
-Test = Callable[[Op], bool]
-_OUTPUT = re.compile(r"(.*):(\d+)")
-_LISTED = 5  # how many files an error message names
+NamePattern = str | re.Pattern[str]
+StepSelector = SupportsIndex | range | slice
+OpTest = Callable[[Op], bool]
+_OUTPUT_NAME = re.compile(r"(.*):(\d+)")
+_MAX_LISTED_FILES = 5  # how many files an error message names
 
 
 @dataclass(frozen=True)
-class Wanted:
+class OpFilter:
     """Tests that an op must pass, and the number of the output that is meant."""
 
-    tests: tuple[Test, ...]
+    tests: tuple[OpTest, ...]
     output: int | None = None
 
     def __call__(self, op: Op) -> bool:
@@ -33,7 +33,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class When:
+class TimeFilter:
     """The training steps, and the epochs and batches of a Keras model, that are meant; None for any."""
 
     steps: range | None = None
@@ -41,23 +41,23 @@ class When:
     batches: range | None = None
 
 
-def wanted(
-    type: Name | None = None,
-    name: Name | None = None,
-    layer: Name | None = None,
+def make_op_filter(
+    type: NamePattern | None = None,
+    name_pattern: NamePattern | None = None,
+    layer: NamePattern | None = None,
     file: str | None = None,
     line: int | None = None,
     op: Op | None = None,
-) -> Wanted:
+) -> OpFilter:
     """The ops for which all of these hold."""
-    tests: list[Test] = []
+    tests: list[OpTest] = []
     output = None
     if type is not None:
         tests.append(_matching("type", type))
-    if isinstance(name, str) and (numbered := _OUTPUT.fullmatch(name)):
-        name, output = numbered[1], int(numbered[2])
-    if name is not None:
-        tests.append(_matching("name", name))
+    if isinstance(name_pattern, str) and (numbered := _OUTPUT_NAME.fullmatch(name_pattern)):
+        name_pattern, output = numbered[1], int(numbered[2])
+    if name_pattern is not None:
+        tests.append(_matching("name", name_pattern))
     if layer is not None:
         tests.append(_in_layer(layer))
     if file is not None:
@@ -66,24 +66,24 @@ def wanted(
         tests.append(lambda op: op.line == line)
     if op is not None:
         tests.append(lambda other: other is op or other == op)
-    return Wanted(tuple(tests), output)
+    return OpFilter(tuple(tests), output)
 
 
-def _matching(field: str, text: Name) -> Test:
+def _matching(field: str, text: NamePattern) -> OpTest:
     """The whole field must match: a plain name is itself, a regular expression may say more."""
     pattern = _pattern(field, text)
     get = operator.attrgetter(field)
     return lambda op: pattern.fullmatch(get(op)) is not None
 
 
-def _in_layer(layer: Name) -> Test:
+def _in_layer(layer: NamePattern) -> OpTest:
     """Some scopes in a row must match: `dense_1` is in `model/dense_1/sub`."""
     asked = _pattern("layer", layer)
     pattern = re.compile(f"(?:.*/)?(?:{asked.pattern.strip('/')})(?:/.*)?", asked.flags)
     return lambda op: op.layer is not None and pattern.fullmatch(op.layer) is not None
 
 
-def _pattern(field: str, text: Name) -> re.Pattern[str]:
+def _pattern(field: str, text: NamePattern) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
@@ -103,12 +103,14 @@ def find_file(paths: Iterable[str], asked: str) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise SleuthError(f"{asked!r} could be {len(found)} files: {', '.join(found[:_LISTED])}. Say more of the path.")
-    named = ", ".join(paths[:_LISTED]) or "none"
+        raise SleuthError(
+            f"{asked!r} could be {len(found)} files: {', '.join(found[:_MAX_LISTED_FILES])}. Say more of the path."
+        )
+    named = ", ".join(paths[:_MAX_LISTED_FILES]) or "none"
     raise SleuthError(f"the run has no source of {asked!r}. It kept {len(paths)} files: {named}. Ask for one of them.")
 
 
-def step_range(asked: Steps, recorded: Array) -> range:
+def step_range(asked: StepSelector, recorded: Array) -> range:
     """The training steps that are asked for; `recorded` has all of the run, in order."""
     end = int(recorded[-1]) + 1 if len(recorded) else 0
     if isinstance(asked, slice):

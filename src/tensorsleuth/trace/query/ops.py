@@ -10,13 +10,13 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import EagerOp, Function, Instance, Node, Site
-from tensorsleuth.trace.process.layers import Layers
-from tensorsleuth.trace.process.process import ProcessTrace, Tensor
+from tensorsleuth.trace.process.layers import LayerLookup
+from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 
 ARGUMENT = "Argument"  # the type of what is passed to a function
-_MOST_TENSORS = 1 << 32  # ids have 32 bits
-_MOST_LISTED = 1 << 20  # ids whose ops are written down one by one: few programs have more
-_FEW = 1000  # ids that are looked for, each by itself
+_TENSOR_ID_LIMIT = 1 << 32  # ids have 32 bits
+_MAX_TABLE_IDS = 1 << 20  # ids whose ops are written down one by one: few programs have more
+_MIN_IDS_FOR_TABLE = 1000  # ids that are looked for, each by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Op:
     outputs: int
     graph: str | None = None  # the traced function that it is in; None for an eager op
     differentiates: str | None = None  # the type of the op that it is the gradient of
-    first: int = field(default=-1, repr=False)  # id of its first output
+    first_tensor: int = field(default=-1, repr=False)  # id of its first output
     process: int = field(default=0, repr=False)  # which of `trace.processes`
     instance: int = field(default=-1, repr=False)  # the function at one place that calls it, in the catalogue
     node: int = field(default=-1, repr=False)  # its number in that function
@@ -49,36 +49,39 @@ class OpIndex:
         self.process = process
         self._number = number
         self._catalogue = process.catalogue
-        self._layers = Layers(process.catalogue)
+        self._layers = LayerLookup(process.catalogue)
 
     @cached_property
     def ops(self) -> list[Op]:
         """All of them, and what is passed to functions."""
         ops = [op for instance in self._catalogue.instances.values() for op in self._of_instance(instance)]
         ops += [self._eager(op) for op in self._catalogue.eager.values()]
-        return sorted((op for op in ops if 0 <= op.first < _MOST_TENSORS and op.outputs >= 0), key=lambda op: op.first)
+        return sorted(
+            (op for op in ops if 0 <= op.first_tensor < _TENSOR_ID_LIMIT and op.outputs >= 0),
+            key=lambda op: op.first_tensor,
+        )
 
     @cached_property
     def _makers(self) -> tuple[Array, Array, Array]:
         """Return the ops that have outputs: their numbers in `ops`, first and last ids."""
         places = [place for place, op in enumerate(self.ops) if op.outputs]
-        firsts = [self.ops[place].first for place in places]
-        lasts = [min(self.ops[place].first + self.ops[place].outputs, _MOST_TENSORS) - 1 for place in places]
+        firsts = [self.ops[place].first_tensor for place in places]
+        lasts = [min(self.ops[place].first_tensor + self.ops[place].outputs, _TENSOR_ID_LIMIT) - 1 for place in places]
         return np.array(places, np.int64), np.array(firsts, np.int64), np.array(lasts, np.int64)
 
-    def places(self, tensors: Array) -> Array:
+    def op_numbers(self, tensors: Array) -> Array:
         """For each tensor id the number in `ops` of the op that computes it, -1 where the catalogue does not say."""
-        if len(tensors) < _FEW or int(tensors.max()) >= len(self._listed):
-            return self._searched(tensors)
-        return self._listed[tensors]
+        if len(tensors) < _MIN_IDS_FOR_TABLE or int(tensors.max()) >= len(self._number_table):
+            return self._search(tensors)
+        return self._number_table[tensors]
 
     @cached_property
-    def _listed(self) -> Array:
+    def _number_table(self) -> Array:
         """Return the makers as a table by id. Reading a million rows is ten times faster than searching for them."""
         lasts = self._makers[2]
-        return self._searched(np.arange(min(int(lasts.max(initial=-1)) + 1, _MOST_LISTED)))
+        return self._search(np.arange(min(int(lasts.max(initial=-1)) + 1, _MAX_TABLE_IDS)))
 
-    def _searched(self, tensors: Array) -> Array:
+    def _search(self, tensors: Array) -> Array:
         places, firsts, lasts = self._makers
         if not len(places):
             return np.full(len(tensors), -1, np.int64)
@@ -87,16 +90,16 @@ class OpIndex:
 
     def node(self, instance: int, node: int) -> Op | None:
         """The op that is node number `node` of an instance."""
-        place = self.place(instance, node)
+        place = self.op_number(instance, node)
         return self.ops[place] if place >= 0 else None
 
     @cached_property
-    def _places(self) -> dict[tuple[int, int], int]:
+    def _op_numbers(self) -> dict[tuple[int, int], int]:
         return {(op.instance, op.node): place for place, op in enumerate(self.ops) if op.node >= 0}
 
-    def place(self, instance: int, node: int) -> int:
+    def op_number(self, instance: int, node: int) -> int:
         """The number in `ops` of the same, -1 where there is none."""
-        return self._places.get((instance, node), -1)
+        return self._op_numbers.get((instance, node), -1)
 
     @cached_property
     def _by_eager(self) -> dict[int, Op]:
@@ -106,16 +109,17 @@ class OpIndex:
         """The eager op of that number in the catalogue."""
         return self._by_eager.get(number)
 
-    def of(self, tensor: Tensor) -> Op | None:
+    def op_of(self, tensor_info: TensorInfo) -> Op | None:
         """The op that computes a tensor of the catalogue."""
-        if tensor.eager is not None:
-            return self.eager(tensor.eager.id)
-        if tensor.instance is None or tensor.function is None:
+        if tensor_info.eager is not None:
+            return self.eager(tensor_info.eager.id)
+        if tensor_info.instance is None or tensor_info.function is None:
             return None
-        if tensor.node is not None:
-            return self.node(tensor.instance.id, tensor.function.number(tensor.node))
+        if tensor_info.node is not None:
+            return self.node(tensor_info.instance.id, tensor_info.function.number(tensor_info.node))
         return next(
-            (op for op in self._arguments if op.instance == tensor.instance.id and op.name == tensor.name), None
+            (op for op in self._arguments if op.instance == tensor_info.instance.id and op.name == tensor_info.name),
+            None,
         )
 
     @cached_property
@@ -128,9 +132,9 @@ class OpIndex:
         function = self._catalogue.functions.get(instance.function)
         if function is None:
             return
-        around = self._layers.around(instance)
+        around = self._layers.enclosing_layer(instance)
         for number, argument in enumerate(function.arguments):
-            name, first = f"{function.name}/{argument}", instance.first + number
+            name, first = f"{function.name}/{argument}", instance.first_tensor + number
             place = (function.name, None, first, self._number, instance.id)
             yield Op(ARGUMENT, name, None, None, None, around, 1, *place)
         for number, node in enumerate(function.nodes):
@@ -147,7 +151,7 @@ class OpIndex:
             len(node.dtypes),
             function.name,
             forward.type if forward else None,
-            instance.first + node.first,
+            instance.first_tensor + node.first_output,
             self._number,
             instance.id,
             number,
@@ -157,7 +161,7 @@ class OpIndex:
         forward = self._catalogue.eager.get(op.forward) if op.forward > 0 else None
         site = self._site(op.site, forward.site if forward else -1)
         kind = forward.type if forward else None
-        layer, place = self._layers.of_eager(op), (op.first, self._number, op.instance, -1, op.id)
+        layer, place = self._layers.of_eager(op), (op.first_tensor, self._number, op.instance, -1, op.id)
         return Op(op.type, op.type, *_line(site), layer, op.outputs, None, kind, *place)
 
     def _site(self, own: int, forward: int) -> Site | None:

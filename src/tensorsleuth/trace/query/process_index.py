@@ -8,25 +8,25 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import EventKind
-from tensorsleuth.trace.dataflow.call_graph import Moments
-from tensorsleuth.trace.process.key_lookup import LookUp
+from tensorsleuth.trace.dataflow.call_graph import CallGraphs
+from tensorsleuth.trace.process.key_lookup import KeyLookup
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.query.consumers import Takers
+from tensorsleuth.trace.query.consumers import ConsumerIndex
 from tensorsleuth.trace.query.ops import OpIndex
 
 
-class Asked:
+class ProcessIndex:
     """The tables that queries of one process share. Each is built when it is first needed."""
 
     def __init__(self, process: ProcessTrace, number: int) -> None:
         self.process = process
         self.number = number
-        self.index = OpIndex(process, number)
+        self.op_index = OpIndex(process, number)
 
     @cached_property
-    def places(self) -> Array:
+    def op_numbers(self) -> Array:
         """For each event the number in `index.ops` of its op, -1 where it is not known."""
-        return self.index.places(self.process.events["tensor"])
+        return self.op_index.op_numbers(self.process.events["tensor"])
 
     @cached_property
     def calls(self) -> Array:
@@ -35,14 +35,16 @@ class Asked:
 
     def calls_of(self, rows: Array) -> Array:
         """Return the calls of some of the events."""
-        return np.where(rows["kind"] == EventKind.GRAPH, self.joined(rows["step"]), rows["step"].astype(np.int64))
+        return np.where(
+            rows["kind"] == EventKind.GRAPH, self.calls_of_tf_steps(rows["step"]), rows["step"].astype(np.int64)
+        )
 
     @cached_property
-    def joined(self) -> LookUp:
+    def calls_of_tf_steps(self) -> KeyLookup:
         """TensorFlow's step id -> the call that it ran for."""
-        joined = self.process.call_of_step
+        joined = self.process.call_of_tf_step
         keys = np.fromiter(joined.keys(), np.uint64, len(joined))
-        return LookUp(keys, np.fromiter(joined.values(), np.int64, len(joined)))
+        return KeyLookup(keys, np.fromiter(joined.values(), np.int64, len(joined)))
 
     @cached_property
     def steps(self) -> Array:
@@ -70,9 +72,9 @@ class Asked:
         return steps[steps >= 0]
 
     @cached_property
-    def moments(self) -> Moments:
-        return Moments(self.process)
+    def call_graphs(self) -> CallGraphs:
+        return CallGraphs(self.process)
 
     @cached_property
-    def takers(self) -> Takers:
-        return Takers(self.moments, self.index)
+    def consumers(self) -> ConsumerIndex:
+        return ConsumerIndex(self.call_graphs, self.op_index)

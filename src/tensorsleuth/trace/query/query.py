@@ -11,19 +11,19 @@ from tensorsleuth.core.layout.rows import EventFlag
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.query.op_filter import (
-    Name,
-    Steps,
-    Wanted,
-    When,
+    NamePattern,
+    OpFilter,
+    StepSelector,
+    TimeFilter,
     find_file,
     in_steps,
+    make_op_filter,
     number_range,
     step_range,
-    wanted,
 )
 from tensorsleuth.trace.query.ops import ARGUMENT, Op
-from tensorsleuth.trace.query.process_index import Asked
-from tensorsleuth.trace.query.tensors import Part, Tensors
+from tensorsleuth.trace.query.process_index import ProcessIndex
+from tensorsleuth.trace.query.tensors import ProcessSelection, Tensors
 from tensorsleuth.trace.query.variable_use import Variable, variables_of
 
 
@@ -33,8 +33,8 @@ class Queries:
     processes: list[ProcessTrace]
 
     @cached_property
-    def _asked(self) -> list[Asked]:
-        return [Asked(process, number) for number, process in enumerate(self.processes)]
+    def _process_indexes(self) -> list[ProcessIndex]:
+        return [ProcessIndex(process, number) for number, process in enumerate(self.processes)]
 
     @property
     def steps(self) -> list[int]:
@@ -43,28 +43,30 @@ class Queries:
 
     @cached_property
     def _recorded_steps(self) -> Array:
-        return np.unique(np.concatenate([np.empty(0, np.int64), *(asked.recorded_steps for asked in self._asked)]))
+        return np.unique(
+            np.concatenate([np.empty(0, np.int64), *(asked.recorded_steps for asked in self._process_indexes)])
+        )
 
     def ops(
         self,
-        type: Name | None = None,
-        name: Name | None = None,
+        type: NamePattern | None = None,
+        name: NamePattern | None = None,
         *,
-        layer: Name | None = None,
+        layer: NamePattern | None = None,
         file: str | None = None,
         line: int | None = None,
     ) -> list[Op]:
         """The ops of the program: nodes of the functions that it called, and eager ops."""
-        wants = wanted(type, name, layer, file, line)
-        return [op for asked in self._asked for op in asked.index.ops if op.type != ARGUMENT and wants(op)]
+        wants = make_op_filter(type, name, layer, file, line)
+        return [op for asked in self._process_indexes for op in asked.op_index.ops if op.type != ARGUMENT and wants(op)]
 
     def tensors(
         self,
-        name: Name | None = None,
+        name: NamePattern | None = None,
         *,
-        layer: Name | None = None,
-        op: Name | Op | None = None,
-        step: Steps | None = None,
+        layer: NamePattern | None = None,
+        op: NamePattern | Op | None = None,
+        step: StepSelector | None = None,
         epoch: int | range | None = None,
         batch: int | range | None = None,
         bad: bool | None = None,
@@ -79,14 +81,19 @@ class Queries:
         without. file: a path, or the end of one.
         """
         one, type = (op, None) if isinstance(op, Op) else (None, op)
-        wants = wanted(type, name, layer, file, line, one)
+        wants = make_op_filter(type, name, layer, file, line, one)
         steps = step_range(step, self._recorded_steps) if step is not None else None
-        when = When(steps, number_range("epoch", epoch), number_range("batch", batch))
-        return Tensors([Part(asked, _numbers(asked, wants, when, bad)) for asked in self._asked])
+        time_filter = TimeFilter(steps, number_range("epoch", epoch), number_range("batch", batch))
+        return Tensors(
+            [
+                ProcessSelection(asked, _selected_events(asked, wants, time_filter, bad))
+                for asked in self._process_indexes
+            ]
+        )
 
     def variables(self) -> list[Variable]:
         """The variables that the program's functions use, with the ops that read and write them."""
-        return [variable for asked in self._asked for variable in variables_of(asked)]
+        return [variable for asked in self._process_indexes for variable in variables_of(asked)]
 
     @property
     def violations(self) -> list[Violation]:
@@ -99,27 +106,27 @@ class Queries:
         return texts[find_file(texts, file)]
 
 
-def asked_of(trace: Queries) -> list[Asked]:
+def process_indexes(trace: Queries) -> list[ProcessIndex]:
     """The processes of a trace, made ready for questions."""
-    return trace._asked
+    return trace._process_indexes
 
 
-def _numbers(asked: Asked, wants: Wanted, when: When, bad: bool | None) -> Array:
+def _selected_events(process_index: ProcessIndex, wants: OpFilter, time_filter: TimeFilter, bad: bool | None) -> Array:
     """The numbers of the events that pass every test."""
-    events = asked.process.events
+    events = process_index.process.events
     keep = np.ones(len(events), bool)
     if wants.tests:
-        passing = np.array([*map(wants, asked.index.ops), False], bool)  # the last is also number -1
-        keep &= passing[asked.places]
+        passing = np.array([*map(wants, process_index.op_index.ops), False], bool)  # the last is also number -1
+        keep &= passing[process_index.op_numbers]
     if wants.output is not None:
-        firsts = np.array([*(op.first for op in asked.index.ops), 0], np.int64)
-        keep &= events["tensor"] - firsts[asked.places] == wants.output
-    if when.steps is not None:
-        keep &= in_steps(asked.steps, when.steps)
-    if when.epochs is not None:
-        keep &= in_steps(asked.epochs, when.epochs)
-    if when.batches is not None:
-        keep &= in_steps(asked.batches, when.batches)
+        firsts = np.array([*(op.first_tensor for op in process_index.op_index.ops), 0], np.int64)
+        keep &= events["tensor"] - firsts[process_index.op_numbers] == wants.output
+    if time_filter.steps is not None:
+        keep &= in_steps(process_index.steps, time_filter.steps)
+    if time_filter.epochs is not None:
+        keep &= in_steps(process_index.epochs, time_filter.epochs)
+    if time_filter.batches is not None:
+        keep &= in_steps(process_index.batches, time_filter.batches)
     if bad is not None:
         keep &= events["flags"] & (EventFlag.BAD | EventFlag.LOOKED) == EventFlag.LOOKED | EventFlag.BAD * bad
     return np.flatnonzero(keep)

@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.fit_position import Batch
+from tensorsleuth.core.fit_position import FitPosition
 from tensorsleuth.core.layout.rows import EventFlag, EventKind
-from tensorsleuth.trace.dataflow.call_graph import Moment
-from tensorsleuth.trace.dataflow.observed import Observed, Row
-from tensorsleuth.trace.process.process import Tensor
+from tensorsleuth.trace.dataflow.call_graph import CallGraph
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor, Row
+from tensorsleuth.trace.process.process import TensorInfo
 from tensorsleuth.trace.query.columns import COLUMNS
 from tensorsleuth.trace.query.ops import ARGUMENT, Op
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
-CONSUMERS = 20
+MAX_CONSUMERS = 20
 
 
 class SourceLine(NamedTuple):
@@ -36,21 +36,21 @@ class TensorEvent:
 
     def __init__(
         self,
-        asked: Asked,
+        process_index: ProcessIndex,
         op: Op,
         output: int,
         row: Row | None,
-        moment: Moment | None = None,
+        call_graph: CallGraph | None = None,
         constant: Any = None,
         number: int | None = None,
     ) -> None:
         self.op = op
         self.output = output
         self.row = row  # of trace.events; None where the tensor was not seen
-        self._asked = asked
-        self._given_moment = moment
+        self._index = process_index
+        self._known_call_graph = call_graph
         self._constant = constant
-        self._given_number = number
+        self._known_number = number
 
     def __repr__(self) -> str:
         where = f" {self.op.file.rsplit('/', 1)[-1]}:{self.op.line}" if self.op.file else ""
@@ -72,9 +72,9 @@ class TensorEvent:
     def step(self) -> int | None:
         """The training step that it was computed in."""
         if self.row is None:
-            step: int | None = int(self._asked.steps_of(np.array([self._moment.call]))[0])
+            step: int | None = int(self._index.steps_of(np.array([self._call_graph.call]))[0])
         else:
-            step = self._asked.process.step_of(self.row)
+            step = self._index.process.step_of(self.row)
         return step if step is not None and step >= 0 else None
 
     @property
@@ -88,9 +88,9 @@ class TensorEvent:
         return self._batch.batch if self._batch is not None else None
 
     @property
-    def _batch(self) -> Batch | None:
-        process = self._asked.process
-        call = process.call_of(self.row) if self.row is not None else self._moment.call
+    def _batch(self) -> FitPosition | None:
+        process = self._index.process
+        call = process.call_of(self.row) if self.row is not None else self._call_graph.call
         return process.batches.of_call(call) if call is not None else None
 
     @property
@@ -106,7 +106,7 @@ class TensorEvent:
     @property
     def shape(self) -> tuple[int, ...] | None:
         """Its shape, where the mode recorded it."""
-        return self._asked.process.shape_of(self.row) if self.row is not None else None
+        return self._index.process.shape_of(self.row) if self.row is not None else None
 
     @property
     def bad(self) -> bool:
@@ -120,10 +120,10 @@ class TensorEvent:
         """The columns of `Tensors.health` for this one; empty where there is no row."""
         if self.row is None:
             return {}
-        rows = np.array([self.row], self._asked.process.events.dtype)
+        rows = np.array([self.row], self._index.process.events.dtype)
         when = {name: -1 if (at := getattr(self, name)) is None else at for name in ("step", "epoch", "batch")}
-        made = {name: make(self._asked.process, rows).tolist()[0] for name, make in COLUMNS.items()}
-        return {"process": self._asked.number, **when, **made}
+        made = {name: make(self._index.process, rows).tolist()[0] for name, make in COLUMNS.items()}
+        return {"process": self._index.number, **when, **made}
 
     @property
     def source(self) -> SourceLine | None:
@@ -131,7 +131,7 @@ class TensorEvent:
         op = self.op
         if op.file is None or op.line is None:
             return None
-        lines = self._asked.process.catalogue.sources.get(op.file, "").splitlines()
+        lines = self._index.process.catalogue.sources.get(op.file, "").splitlines()
         code = lines[op.line - 1].strip() if 0 < op.line <= len(lines) else None
         return SourceLine(op.file, op.line, op.function or "", code)
 
@@ -142,78 +142,78 @@ class TensorEvent:
             return np.array(self._constant) if len(self._constant) else None
         if self.row is None or not self.row["flags"] & EventFlag.VALUE:
             return None
-        return self._asked.process.value(self.number)
+        return self._index.process.value(self.number)
 
     @cached_property
     def number(self) -> int:
         """Its place among the events of its process; -1 where it has no row."""
-        if self._given_number is not None or self.row is None:
-            return self._given_number if self._given_number is not None else -1
-        number = self._moment.number(self.row)
+        if self._known_number is not None or self.row is None:
+            return self._known_number if self._known_number is not None else -1
+        number = self._call_graph.event_number(self.row)
         return number if number is not None else -1
 
     # ---- around it
 
     @cached_property
-    def _moment(self) -> Moment:
-        if self._given_moment is not None:
-            return self._given_moment
+    def _call_graph(self) -> CallGraph:
+        if self._known_call_graph is not None:
+            return self._known_call_graph
         assert self.row is not None
-        call = self._asked.process.call_of(self.row)
-        moments = self._asked.moments
+        call = self._index.process.call_of(self.row)
+        moments = self._index.call_graphs
         return moments.of_call(call) if call is not None else moments.of_dataset(int(self.row["step"]))
 
     def inputs(self) -> list[TensorEvent]:
         """Return the inputs of its op, seen through views and calls, as far as they were recorded."""
-        if self.op.first < 0:  # the catalogue does not say what it is
+        if self.op.first_tensor < 0:  # the catalogue does not say what it is
             return []
         if self.op.type == ARGUMENT:
-            found = self._passed()
+            found = self._passed_tensors()
         else:
-            slots = self._moment.slots(Observed(self._asked.process, self._tensor(), self.row))
+            slots = self._call_graph.inputs_of(ObservedTensor(self._index.process, self._tensor(), self.row))
             found = [one for slot in slots for one in slot]
         return [event for one in found for event in self._event(one)]
 
-    def _passed(self) -> list[Observed]:
+    def _passed_tensors(self) -> list[ObservedTensor]:
         """Return the value that Python passed as this argument."""
-        moments = self._asked.moments
-        uids = moments.calls.inputs(self._moment.call)
-        number = self.op.first - moments.process.catalogue.instances[self.op.instance].first
+        moments = self._index.call_graphs
+        uids = moments.calls.inputs(self._call_graph.call)
+        number = self.op.first_tensor - moments.process.catalogue.instances[self.op.instance].first_tensor
         found = moments.by_uid(uids[number]) if number < len(uids) else None
         return [found] if found is not None else []
 
-    def _tensor(self) -> Tensor:
-        catalogue, op = self._asked.process.catalogue, self.op
+    def _tensor(self) -> TensorInfo:
+        catalogue, op = self._index.process.catalogue, self.op
         if op.eager >= 0:
-            return Tensor(op.name, op.type, self.output, None, eager=catalogue.eager[op.eager])
+            return TensorInfo(op.name, op.type, self.output, None, eager=catalogue.eager[op.eager])
         instance = catalogue.instances[op.instance]
         function = catalogue.functions[instance.function]
-        return Tensor(op.name, op.type, self.output, None, instance, function, function.nodes[op.node])
+        return TensorInfo(op.name, op.type, self.output, None, instance, function, function.nodes[op.node])
 
-    def _event(self, one: Observed) -> Iterator[TensorEvent]:
-        op = self._asked.index.of(one.tensor)
+    def _event(self, one: ObservedTensor) -> Iterator[TensorEvent]:
+        op = self._index.op_index.op_of(one.tensor)
         if op is not None:
-            moment = self._moment if one.row is None else None
-            yield TensorEvent(self._asked, op, one.tensor.output, one.row, moment, one.constant)
+            moment = self._call_graph if one.row is None else None
+            yield TensorEvent(self._index, op, one.tensor.output, one.row, moment, one.constant)
 
-    def consumers(self, limit: int = CONSUMERS) -> list[TensorEvent]:
+    def consumers(self, limit: int = MAX_CONSUMERS) -> list[TensorEvent]:
         """The outputs of the ops that took it, at most so many; an op that was not seen, or has none, is one too."""
-        tensor = self.op.first + self.output
-        takers = self._asked.takers.of(tensor, self.row, self._moment)
+        tensor = self.op.first_tensor + self.output
+        takers = self._index.consumers.consumers_of(tensor, self.row, self._call_graph)
         return list(islice((event for op, moment in takers for event in self._outputs(op, moment)), limit))
 
-    def _outputs(self, op: Op, moment: Moment) -> Iterator[TensorEvent]:
-        tensors = moment.rows["tensor"].astype(np.int64) - op.first
-        rows = moment.rows[(tensors >= 0) & (tensors < op.outputs)]
-        if self.iteration is not None and moment is self._moment:
+    def _outputs(self, op: Op, call_graph: CallGraph) -> Iterator[TensorEvent]:
+        tensors = call_graph.rows["tensor"].astype(np.int64) - op.first_tensor
+        rows = call_graph.rows[(tensors >= 0) & (tensors < op.outputs)]
+        if self.iteration is not None and call_graph is self._call_graph:
             near = rows[(rows["frame"] == self.row["frame"]) & (rows["iteration"] == self.iteration)]  # type: ignore[index]
             rows = near if len(near) else rows[-op.outputs :]
         if not len(rows):
-            yield TensorEvent(self._asked, op, 0, None, moment)
+            yield TensorEvent(self._index, op, 0, None, call_graph)
         for row in rows:
-            yield TensorEvent(self._asked, op, int(row["tensor"]) - op.first, row)
+            yield TensorEvent(self._index, op, int(row["tensor"]) - op.first_tensor, row)
 
 
-def moment_of(event: TensorEvent) -> Moment:
+def call_graph_of(event: TensorEvent) -> CallGraph:
     """The call, or the run of a dataset's function, that a tensor was computed in."""
-    return event._moment
+    return event._call_graph

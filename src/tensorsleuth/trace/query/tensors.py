@@ -10,56 +10,58 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import EVENT, EventFlag
-from tensorsleuth.trace.query.columns import COLUMNS, Health, UnknownColumn
+from tensorsleuth.trace.query.columns import COLUMNS, HealthColumns, UnknownColumn
 from tensorsleuth.trace.query.ops import Op
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 from tensorsleuth.trace.query.tensor_event import TensorEvent
 
-_UNKNOWN = Op("?", "?", None, None, None, None, 0)
+_UNKNOWN_OP = Op("?", "?", None, None, None, None, 0)
 
 
-class Part:
+class ProcessSelection:
     """The selected events of one process, by their numbers."""
 
-    def __init__(self, asked: Asked, numbers: Array) -> None:
-        self.asked = asked
+    def __init__(self, process_index: ProcessIndex, numbers: Array) -> None:
+        self.index = process_index
         self.numbers = numbers
 
     @cached_property
     def rows(self) -> Array:
-        events = self.asked.process.events
+        events = self.index.process.events
         return events if len(self.numbers) == len(events) else events[self.numbers]
 
     def column(self, name: str) -> Array:
         if name == "process":
-            return np.full(len(self.numbers), self.asked.number)
-        if name in _WHEN:
-            whole: Array = _WHEN[name](self.asked)
+            return np.full(len(self.numbers), self.index.number)
+        if name in _TIME_COLUMNS:
+            whole: Array = _TIME_COLUMNS[name](self.index)
             return whole[self.numbers]
-        return COLUMNS[name](self.asked.process, self.rows)
+        return COLUMNS[name](self.index.process, self.rows)
 
-    def told(self, tell: Callable[[Op], Any]) -> Array:
+    def op_column(self, tell: Callable[[Op], Any]) -> Array:
         """Something of each event's op."""
-        words = np.empty(len(self.asked.index.ops) + 1, object)
-        words[:] = [*map(tell, self.asked.index.ops), tell(_UNKNOWN)]  # the last is also number -1
-        return words[self.asked.places[self.numbers]]
+        words = np.empty(len(self.index.op_index.ops) + 1, object)
+        words[:] = [*map(tell, self.index.op_index.ops), tell(_UNKNOWN_OP)]  # the last is also number -1
+        return words[self.index.op_numbers[self.numbers]]
 
     def event(self, at: int) -> TensorEvent:
         number = int(self.numbers[at])
-        place = int(self.asked.places[number])
-        op = self.asked.index.ops[place] if place >= 0 else _UNKNOWN
-        row = self.asked.process.events[number]
-        return TensorEvent(self.asked, op, int(row["tensor"]) - op.first if place >= 0 else 0, row, number=number)
+        place = int(self.index.op_numbers[number])
+        op = self.index.op_index.ops[place] if place >= 0 else _UNKNOWN_OP
+        row = self.index.process.events[number]
+        return TensorEvent(
+            self.index, op, int(row["tensor"]) - op.first_tensor if place >= 0 else 0, row, number=number
+        )
 
 
 # What the process's calls tell of each event.
-_WHEN: dict[str, Callable[[Asked], Array]] = {
+_TIME_COLUMNS: dict[str, Callable[[ProcessIndex], Array]] = {
     "step": lambda asked: asked.steps,
     "epoch": lambda asked: asked.epochs,
     "batch": lambda asked: asked.batches,
 }
 
-_WORDS: dict[str, Callable[[Op], Any]] = {
+_OP_COLUMNS: dict[str, Callable[[Op], Any]] = {
     "name": lambda op: op.name,
     "op": lambda op: op.type,
     "layer": lambda op: op.layer,
@@ -67,14 +69,14 @@ _WORDS: dict[str, Callable[[Op], Any]] = {
     "line": lambda op: op.line,
     "differentiates": lambda op: op.differentiates,
 }
-_IN_DICT = ("name", "op", "layer", "file", "line")
+_OP_COLUMNS_IN_DICT = ("name", "op", "layer", "file", "line")
 
 
 class Tensors(Sequence[TensorEvent]):
     """A selection, oldest first: `len`, indices, slices, iteration; `health` has its columns."""
 
-    def __init__(self, parts: list[Part]) -> None:
-        self._parts = parts
+    def __init__(self, process_selections: list[ProcessSelection]) -> None:
+        self._parts = process_selections
 
     def __len__(self) -> int:
         return sum(len(part.numbers) for part in self._parts)
@@ -93,10 +95,13 @@ class Tensors(Sequence[TensorEvent]):
         places = range(len(self))[at]  # raises IndexError as a list does
         if isinstance(places, int):
             return next(part.event(int(inside[0])) for part, inside in self._split(np.array([places])) if len(inside))
-        parts = [Part(part.asked, part.numbers[inside]) for part, inside in self._split(np.array(places, np.int64))]
+        parts = [
+            ProcessSelection(part.index, part.numbers[inside])
+            for part, inside in self._split(np.array(places, np.int64))
+        ]
         return Tensors(parts if places.step > 0 else parts[::-1])
 
-    def _split(self, places: Array) -> Iterator[tuple[Part, Array]]:
+    def _split(self, places: Array) -> Iterator[tuple[ProcessSelection, Array]]:
         """Places in the selection as places in each of its parts."""
         begin = 0
         for part in self._parts:
@@ -105,24 +110,24 @@ class Tensors(Sequence[TensorEvent]):
             begin = end
 
     @cached_property
-    def health(self) -> Health:
+    def health(self) -> HealthColumns:
         """NumPy columns: process, step, epoch, batch, iteration, counts, range, mean, std, dtype, elements, bad, …"""
-        names = ("process", *_WHEN, *COLUMNS)
-        return Health({name: self._maker(name) for name in names}, len(self))
+        names = ("process", *_TIME_COLUMNS, *COLUMNS)
+        return HealthColumns({name: self._maker(name) for name in names}, len(self))
 
     def _maker(self, name: str) -> Callable[[], Array]:
         return lambda: _joined([part.column(name) for part in self._parts])
 
     def to_dict(self) -> dict[str, Array]:
         """Every column and name, op, layer, file, line: `pandas.DataFrame(tensors.to_dict())`."""
-        return {**{name: self.words(name) for name in _IN_DICT}, **self.health}
+        return {**{name: self.words(name) for name in _OP_COLUMNS_IN_DICT}, **self.health}
 
     def words(self, tell: str | Callable[[Op], Any]) -> Array:
         """Return a field of each tensor's op (name, op, layer, file, line, differentiates) or any function of it."""
-        if isinstance(tell, str) and tell not in _WORDS:
-            raise UnknownColumn(f"there is no {tell!r}. Take one of {', '.join(_WORDS)}.")
-        told = _WORDS[tell] if isinstance(tell, str) else tell
-        return _joined([part.told(told) for part in self._parts])
+        if isinstance(tell, str) and tell not in _OP_COLUMNS:
+            raise UnknownColumn(f"there is no {tell!r}. Take one of {', '.join(_OP_COLUMNS)}.")
+        told = _OP_COLUMNS[tell] if isinstance(tell, str) else tell
+        return _joined([part.op_column(told) for part in self._parts])
 
     @property
     def rows(self) -> Array:
@@ -135,8 +140,8 @@ class Tensors(Sequence[TensorEvent]):
         return min(found, key=lambda pair: int(pair[0]))[1] if found else None
 
 
-def _bad(part: Part) -> Array:
-    return np.flatnonzero(part.rows["flags"] & EventFlag.BAD)
+def _bad(process_selection: ProcessSelection) -> Array:
+    return np.flatnonzero(process_selection.rows["flags"] & EventFlag.BAD)
 
 
 def _joined(columns: list[Array]) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tensorsleuth.core.ops.kinds import writes_variables
 from tensorsleuth.trace.query.ops import Op
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,13 @@ class Variable:
     writes: tuple[Op, ...]
 
 
-def variables_of(asked: Asked) -> Iterator[Variable]:
+def variables_of(process_index: ProcessIndex) -> Iterator[Variable]:
     """Return the variables of one process, in the order in which functions came to use them."""
     known: dict[tuple[str, Any], tuple[dict[str, Any], dict[Op, None]]] = {}
-    for tensor, captured in _captured(asked):
+    for tensor, captured in _captured(process_index):
         _, ops = known.setdefault((str(captured["variable"]), captured.get("uid")), (captured, {}))
-        ops.update(dict.fromkeys(asked.takers.nodes(tensor)))
-    names = asked.process.catalogue.variables
+        ops.update(dict.fromkeys(process_index.consumers.node_consumers(tensor)))
+    names = process_index.process.catalogue.variables
     for (name, uid), (captured, ops) in known.items():
         writes = tuple(op for op in ops if writes_variables(op.type))
         reads = tuple(op for op in ops if not writes_variables(op.type))
@@ -36,15 +36,15 @@ def variables_of(asked: Asked) -> Iterator[Variable]:
         yield Variable(name, _shape(captured.get("shape")), bool(captured.get("trainable")), reads, writes)
 
 
-def _captured(asked: Asked) -> Iterator[tuple[int, dict[str, Any]]]:
+def _captured(process_index: ProcessIndex) -> Iterator[tuple[int, dict[str, Any]]]:
     """Return the captures of functions that Python calls: the tensor id there, and the variable."""
-    catalogue = asked.process.catalogue
+    catalogue = process_index.process.catalogue
     for instance in catalogue.instances.values():
         function = catalogue.functions.get(instance.function)
         if function is not None and instance.parent < 0:
             for number, captured in function.captures.items():
                 if captured.get("variable"):
-                    yield instance.first + number, captured
+                    yield instance.first_tensor + number, captured
 
 
 def _shape(dims: Any) -> tuple[int | None, ...] | None:

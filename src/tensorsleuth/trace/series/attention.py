@@ -11,11 +11,11 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import TraceError
-from tensorsleuth.core.layout.rows import What
+from tensorsleuth.core.layout.rows import MeasureFlag
 from tensorsleuth.trace.series.watched import WatchedSeries
 
 # Each over all rows of the batch that have weights, a number a head.
-STATISTICS = (
+HEAD_STATISTICS = (
     "entropy",  # mean of the rows' entropies, as a share of what all keys alike would have
     "distance",  # mean |query - key|; NaN where queries and keys are not the same
     "sink",  # mean weight on the first key
@@ -25,15 +25,15 @@ STATISTICS = (
     "nan_rows",  # how many rows are not finite
     "zero_rows",  # how many rows are zero
 )
-_SIZES = ("version", "numbers", "samples", "heads", "heads_kept", "rows", "columns", "kept_rows", "kept_columns")
+_HEADER_SIZES = ("version", "numbers", "samples", "heads", "heads_kept", "rows", "columns", "kept_rows", "kept_columns")
 # How weights are kept: 0 is none at all, 1 next to nothing, then integers of shades; the last one is not finite.
 SHADES, NO_SHADE = 65533, 65535
-TINY = np.float32(0.25 / SHADES)
-HEADER = np.dtype([(name, "<u4") for name in (*_SIZES, "row_block", "column_block", "batch")])
+TINY_WEIGHT = np.float32(0.25 / SHADES)
+HEADER = np.dtype([(name, "<u4") for name in (*_HEADER_SIZES, "row_block", "column_block", "batch")])
 
 
 @dataclass(frozen=True)
-class Kept:
+class AttentionSample:
     """One look at one attention."""
 
     heads: int
@@ -45,7 +45,7 @@ class Kept:
     weights: Array  # float32 [samples, heads, rows, columns]
 
 
-def read_kept(data: bytes) -> Kept:
+def read_sample(data: bytes) -> AttentionSample:
     """Understand what lies beside a row."""
     try:
         header = np.frombuffer(data, HEADER, 1)[0]
@@ -57,17 +57,19 @@ def read_kept(data: bytes) -> Kept:
         raise TraceError(f"what was kept of an attention cannot be read: {error}.") from None
     rows, columns, batch = (int(header[name]) for name in ("rows", "columns", "batch"))
     scale = int(header["row_block"]), int(header["column_block"])
-    return Kept(heads, rows, columns, batch, scale, dict(zip(STATISTICS, numbers, strict=False)), _weights(shades))
+    return AttentionSample(
+        heads, rows, columns, batch, scale, dict(zip(HEAD_STATISTICS, numbers, strict=False)), _weights(shades)
+    )
 
 
 def _weights(shades: Array) -> Array:
     weights = np.maximum(shades.astype(np.float32) - 1, 0) / np.float32(SHADES)
-    weights[shades == 1] = TINY
+    weights[shades == 1] = TINY_WEIGHT
     weights[shades == NO_SHADE] = np.nan
     return weights
 
 
-class Attention:
+class AttentionSeries:
     """One attention over the steps: its numbers a head, and its weights."""
 
     def __init__(self, series: WatchedSeries) -> None:
@@ -76,7 +78,7 @@ class Attention:
         self.file, self.line = series.file, series.line
         self.by = series.by  # "probe", or "replay" where a call was run again to see it
         self.trains = series.trains
-        self._read: dict[int, Kept | None] = {}
+        self._samples: dict[int, AttentionSample | None] = {}
 
     def __len__(self) -> int:
         return len(self._series)
@@ -124,13 +126,13 @@ class Attention:
         kept = self.kept(look)
         return kept.scale if kept is not None else (1, 1)
 
-    def kept(self, look: int = -1) -> Kept | None:
+    def kept(self, look: int = -1) -> AttentionSample | None:
         """All that there is of a look."""
         at = range(len(self))[look]
-        if at not in self._read:
-            data = self._series.kept(at, What.ATTENTION)
-            self._read[at] = read_kept(data) if data else None
-        return self._read[at]
+        if at not in self._samples:
+            data = self._series.kept(at, MeasureFlag.ATTENTION)
+            self._samples[at] = read_sample(data) if data else None
+        return self._samples[at]
 
     def _latest(self, name: str) -> int:
         looks = (self.kept(look) for look in range(len(self) - 1, -1, -1))

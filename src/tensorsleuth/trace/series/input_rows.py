@@ -9,13 +9,13 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import TraceError
-from tensorsleuth.core.layout.rows import INPUT_ROW, Long
+from tensorsleuth.core.layout.rows import INPUT_ROW, LongRowFlag
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.storage.ring_reader import RingFile
 
 ROWS_FILE = "inside_row_hashes.bin"
 Padding = int | None  # the id of padding, where it is known
-_APART = np.uint64(0x9E3779B97F4A7C15)  # so that the same text in two inputs is not nothing
+_HASH_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # so that the same text in two inputs is not nothing
 
 
 class InputRows:
@@ -54,7 +54,11 @@ def _hashes(rows: Array, padding: Padding) -> tuple[Array, Array]:
     ends, begins = ((rows[edge] == pad) & (padding is not None) for edge in ("last", "first"))
     names = np.select([ends, begins], [1, 2], 0)
     hashes = np.choose(names, [rows["whole"], rows["tailless"], rows["headless"]])
-    is_long = rows["flags"] & np.choose(names, np.array([Long.WHOLE, Long.TAILLESS, Long.HEADLESS], np.uint8)) != 0
+    is_long = (
+        rows["flags"]
+        & np.choose(names, np.array([LongRowFlag.WHOLE, LongRowFlag.TAILLESS, LongRowFlag.HEADLESS], np.uint8))
+        != 0
+    )
     return hashes, is_long
 
 
@@ -67,7 +71,7 @@ def _joined(parts: list[tuple[Array, Padding]]) -> tuple[Array, Array]:
     hashes, is_long = np.zeros(len(places), np.uint64), np.zeros(len(places), bool)
     for known, parts_of, long in keyed:
         at = np.searchsorted(known, places)
-        hashes = hashes * _APART + parts_of[at]
+        hashes = hashes * _HASH_FACTOR + parts_of[at]
         is_long |= long[at]
     return hashes, is_long
 

@@ -9,16 +9,16 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import TraceError
 from tensorsleuth.core.layout.rows import INSIDE_ROW
-from tensorsleuth.core.series import INSIDE
+from tensorsleuth.core.series import OF_LAYER_STATS
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.series.attention import Attention
+from tensorsleuth.trace.series.attention import AttentionSeries
 from tensorsleuth.trace.series.watched import WatchedRows, WatchedSeries, last_of_steps
-from tensorsleuth.trace.storage.size_plan import INSIDE_VALUE_BYTES
+from tensorsleuth.trace.storage.size_plan import LAYER_STATS_VALUE_BYTES
 
-INSIDE_KINDS = ("attention", "output", "gradient", "variable", "update", "input")
+LAYER_STATS_KINDS = ("attention", "output", "gradient", "variable", "update", "input")
 
 
-class Inside:
+class LayerStatistics:
     """The statistics of one process. If anything trains, the lists hold only what trains."""
 
     def __init__(self, process: ProcessTrace | None, trains: bool | None = None) -> None:
@@ -29,14 +29,14 @@ class Inside:
         return bool(self._all)
 
     @property
-    def evaluation(self) -> Inside:
+    def evaluation(self) -> LayerStatistics:
         """Return the statistics of functions that do not train."""
-        return Inside(self.process, False)
+        return LayerStatistics(self.process, False)
 
     @cached_property
-    def attention(self) -> list[Attention]:
+    def attention(self) -> list[AttentionSeries]:
         """Attention, in the order of the graph."""
-        return [Attention(series) for series in self.of("attention")]
+        return [AttentionSeries(series) for series in self.of("attention")]
 
     @property
     def layers(self) -> list[WatchedSeries]:
@@ -73,7 +73,7 @@ class Inside:
         if self.process is None or not (self.process.folder / "inside.bin").exists():
             return []
         try:
-            return WatchedRows(self.process.folder, "inside", INSIDE_VALUE_BYTES, INSIDE_ROW).damage
+            return WatchedRows(self.process.folder, "inside", LAYER_STATS_VALUE_BYTES, INSIDE_ROW).damage
         except TraceError as error:
             return [str(error)]
 
@@ -88,7 +88,7 @@ class Inside:
         if process is None:
             return []
         try:
-            rows = WatchedRows(process.folder, "inside", INSIDE_VALUE_BYTES, INSIDE_ROW)
+            rows = WatchedRows(process.folder, "inside", LAYER_STATS_VALUE_BYTES, INSIDE_ROW)
         except TraceError:
             return []  # nothing was seen; or `trouble` says why it cannot be read
         places = _by_series(rows)
@@ -96,7 +96,7 @@ class Inside:
         return [
             WatchedSeries(process, one, rows, last_of_steps(places[one.number], rows, one.kind))
             for one in known
-            if one.of == INSIDE
+            if one.owner == OF_LAYER_STATS
         ]
 
 

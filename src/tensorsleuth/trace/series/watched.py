@@ -12,15 +12,28 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError, TraceError
 from tensorsleuth.core.layout.histogram_bins import BINS, bin_edges
-from tensorsleuth.core.layout.rows import QUANTILES, VALUE, WATCHED, What
-from tensorsleuth.core.ops.activations import STEEPEST, slope
-from tensorsleuth.core.series import KINDS, Series
+from tensorsleuth.core.layout.rows import QUANTILES, VALUE, WATCHED, MeasureFlag
+from tensorsleuth.core.ops.activations import MAX_SLOPES, relative_slope
+from tensorsleuth.core.series import SERIES_KINDS, Series
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.storage.ring_reader import RingFile
 from tensorsleuth.trace.storage.size_plan import WATCHED_VALUE_BYTES
 from tensorsleuth.trace.storage.values import decode, read_bytes
 
-COLUMNS = ("step", "time", "iteration", "elements", "nan", "neg_inf", "pos_inf", "zero", "min", "max", "sum", "norm")
+DICT_COLUMNS = (
+    "step",
+    "time",
+    "iteration",
+    "elements",
+    "nan",
+    "neg_inf",
+    "pos_inf",
+    "zero",
+    "min",
+    "max",
+    "sum",
+    "norm",
+)
 
 
 class WatchedRows:
@@ -51,7 +64,7 @@ class WatchedRows:
         places = zip(kept["offset"].tolist(), kept["size"].tolist(), strict=True)
         return dict(zip(kept["event"].tolist(), places, strict=True))
 
-    def kept(self, at: int) -> bytes | None:
+    def kept_bytes(self, at: int) -> bytes | None:
         """Return the bytes that were kept of the tensor of a row."""
         place = self._places.get(int(self.numbers[at]))
         if place is None:
@@ -89,7 +102,7 @@ class WatchedSeries:
     def what(self) -> tuple[str, ...]:
         """Return the measures that it has: scalar, norm, histogram, quantiles, image, text, value."""
         flags = int(np.bitwise_or.reduce(self.rows["flags"], initial=0))
-        return tuple(str(one.name).lower() for one in What if one & flags and one < What.EXACT)
+        return tuple(str(one.name).lower() for one in MeasureFlag if one & flags and one < MeasureFlag.EXACT)
 
     @property
     def steps(self) -> Array:
@@ -127,19 +140,19 @@ class WatchedSeries:
     @property
     def dead(self) -> Array:
         """Return the number of a ReLU's units, along the last axis, that are zero for all samples; else NaN."""
-        return np.where(self.rows["flags"] & What.UNITS != 0, self.rows["before"], np.nan)
+        return np.where(self.rows["flags"] & MeasureFlag.UNITS != 0, self.rows["before"], np.nan)
 
     @property
     def units(self) -> Array:
         """Return the number of units that `dead` counts among."""
-        return np.where(self.rows["flags"] & What.UNITS != 0, self.rows["change"], np.nan)
+        return np.where(self.rows["flags"] & MeasureFlag.UNITS != 0, self.rows["change"], np.nan)
 
     @property
     def saturated(self) -> Array:
         """Return the share of a tanh's or sigmoid's slope that is lost, 0 … 1; NaN of other ops."""
-        if self.activation not in STEEPEST:
+        if self.activation not in MAX_SLOPES:
             return np.full(len(self), np.nan)
-        return np.asarray(1.0 - slope(self.activation, self.mean, self.mean**2 + self.std**2))
+        return np.asarray(1.0 - relative_slope(self.activation, self.mean, self.mean**2 + self.std**2))
 
     def shape(self, look: int = -1) -> tuple[int, ...]:
         """The shape of the tensor at a look."""
@@ -149,7 +162,7 @@ class WatchedSeries:
     def ratio(self) -> Array:
         """Return ‖change in the step‖ / ‖value before it‖ of a variable or an update; NaN if that is not known."""
         rows = self.rows
-        known = (rows["flags"] & What.COMPARED != 0) & (rows["before"] > 0)
+        known = (rows["flags"] & MeasureFlag.COMPARED != 0) & (rows["before"] > 0)
         return np.asarray(np.divide(rows["change"], rows["before"], out=np.full(len(rows), np.nan), where=known))
 
     @property
@@ -171,11 +184,11 @@ class WatchedSeries:
 
     def value(self, look: int = -1) -> Array | None:
         """The whole tensor, where it was kept."""
-        return self._array(look, What.VALUE)
+        return self._array(look, MeasureFlag.VALUE)
 
     def image(self, look: int = -1) -> Array | None:
         """Images as [N, H, W, C], at most four of a batch, where they were kept."""
-        array = self._array(look, What.IMAGE)
+        array = self._array(look, MeasureFlag.IMAGE)
         if array is None or not 2 <= array.ndim <= 4:
             return None
         several = array.ndim == 4 or (array.ndim == 3 and array.shape[2] > 4)
@@ -184,31 +197,31 @@ class WatchedSeries:
 
     def texts(self, look: int = -1) -> list[str]:
         """The texts of a tensor of strings, at most 64, each of at most 4096 bytes."""
-        data, texts, at = self.kept(look, What.TEXT) or b"", [], 0
+        data, texts, at = self.kept(look, MeasureFlag.TEXT) or b"", [], 0
         while at + 4 <= len(data):
             size = int.from_bytes(data[at : at + 4], "little")
             texts.append(data[at + 4 : at + 4 + size].decode(errors="replace"))
             at += 4 + size
         return texts
 
-    def kept(self, look: int, what: What) -> bytes | None:
+    def kept(self, look: int, measure_flag: MeasureFlag) -> bytes | None:
         """Return the bytes that were kept of the tensor at a sample, if that measure was requested."""
         if not -len(self) <= look < len(self):
             raise SleuthError(f"{self.name} has {len(self):,} samples: there is no sample {look}.")
-        return self._source.kept(int(self._at[look])) if self.rows["flags"][look] & what else None
+        return self._source.kept_bytes(int(self._at[look])) if self.rows["flags"][look] & measure_flag else None
 
-    def _array(self, look: int, what: What) -> Array | None:
-        data = self.kept(look, what)
+    def _array(self, look: int, measure_flag: MeasureFlag) -> Array | None:
+        data = self.kept(look, measure_flag)
         shape = self._process.shape_of(self.rows[look])
         if data is None or shape is None:
             return None
-        some = _several(shape, self.rows["flags"][look]) or (self.kind == "input" and shape)
+        some = _is_image_batch(shape, self.rows["flags"][look]) or (self.kind == "input" and shape)
         part = (int(self.rows["kept"][look]), *shape[1:]) if some else shape
         return decode(data, int(self.rows["dtype"][look]), part)
 
     def to_dict(self) -> dict[str, Any]:
         """Columns, for pandas: pandas.DataFrame(series.to_dict())."""
-        columns = {name: self.rows[name] for name in COLUMNS}
+        columns = {name: self.rows[name] for name in DICT_COLUMNS}
         columns["time"] = (self.rows["time"].astype(np.int64) + self._source.epoch) / 1e9
         return {"name": np.full(len(self), self.name), "kind": np.full(len(self), self.kind), **columns} | {
             "mean": self.mean,
@@ -217,9 +230,9 @@ class WatchedSeries:
         }
 
 
-def _several(shape: tuple[int, ...], flags: int) -> bool:
+def _is_image_batch(shape: tuple[int, ...], flags: int) -> bool:
     """Were only the first images of a batch kept; native/src/observers/watches.cc."""
-    return not flags & What.VALUE and (len(shape) == 4 or (len(shape) == 3 and shape[2] > 4))
+    return not flags & MeasureFlag.VALUE and (len(shape) == 4 or (len(shape) == 3 and shape[2] > 4))
 
 
 def trouble_in(process: ProcessTrace) -> list[str]:
@@ -244,16 +257,16 @@ def watched_in(process: ProcessTrace) -> Iterator[WatchedSeries]:
             yield WatchedSeries(process, series, rows, at)
 
 
-def select(processes: list[ProcessTrace], name: str | None, kind: str | None) -> list[WatchedSeries]:
+def select_series(processes: list[ProcessTrace], name: str | None, kind: str | None) -> list[WatchedSeries]:
     """Return the series of that kind and name, a regular expression for the whole name or from scope to scope."""
-    if kind is not None and kind not in KINDS:
-        raise SleuthError(f"There is no kind {kind!r} of watched things; the kinds are {', '.join(KINDS)}.")
-    is_named = named(name)
+    if kind is not None and kind not in SERIES_KINDS:
+        raise SleuthError(f"There is no kind {kind!r} of watched things; the kinds are {', '.join(SERIES_KINDS)}.")
+    is_named = name_matcher(name)
     found = (series for process in processes for series in watched_in(process))
     return [one for one in found if is_named(one.name) and (kind is None or one.kind == kind)]
 
 
-def named(name: str | None) -> Callable[[str], bool]:
+def name_matcher(name: str | None) -> Callable[[str], bool]:
     """Return whether a name matches a regular expression, in whole or from scope to scope; None matches all."""
     try:
         pattern = re.compile(f"(?:.*/)?(?:{name})(?:/.*)?") if name is not None else None

@@ -10,26 +10,26 @@ from typing import Any
 from tensorsleuth.core.catalog import (
     Catalogue,
     EagerOp,
-    Failure,
-    Forward,
+    FailedCall,
+    ForwardOp,
     Frame,
     Function,
+    FunctionTrace,
     Instance,
-    LeftOut,
     Node,
     Site,
-    Traced,
+    UnusedTapeVariables,
 )
-from tensorsleuth.core.replay_outcome import Outcome, Replay
+from tensorsleuth.core.replay_outcome import Replay, ReplayOutcome
 from tensorsleuth.core.series import LogMessage, Series
-from tensorsleuth.core.texts import TextsSeen
+from tensorsleuth.core.texts import TextSummary
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.trace.storage import journal
 from tensorsleuth.trace.storage.files import open_regular
 
-_FIRST_RECORD = 1 << 20  # bytes; the first record of a catalogue of ours is shorter
+_MAX_FIRST_RECORD_BYTES = 1 << 20  # bytes; the first record of a catalogue of ours is shorter
 # What a record may raise that does not hold what its kind says.
-_NONSENSE = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
+_RECORD_ERRORS = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, RecursionError)
 
 
 def read_catalogue(path: Path) -> tuple[Catalogue, list[str]]:
@@ -49,7 +49,7 @@ def read_first_meta(path: Path) -> dict[str, Any]:
     """Return what the catalogue says of itself in its first record, before anything else in it is believed."""
     try:
         with open_regular(path) as file:
-            first = next(journal.read(file.read(_FIRST_RECORD)), None)
+            first = next(journal.read_records(file.read(_MAX_FIRST_RECORD_BYTES)), None)
     except OSError:
         return {}
     return first[1] if isinstance(first, tuple) and first[0] == "meta" else {}
@@ -58,14 +58,14 @@ def read_first_meta(path: Path) -> dict[str, Any]:
 def _read(name: str, data: mmap.mmap) -> tuple[Catalogue, list[str]]:
     catalogue, files = Catalogue(), dict[int, str]()
     lost = left_out = unknown = 0
-    for record in journal.read(data):
+    for record in journal.read_records(data):
         if isinstance(record, journal.Damage):
             lost += 0 if record.torn_end or record.too_large else record.bytes
             left_out += record.bytes if record.too_large else 0
             continue
         try:
-            _take(catalogue, files, *record)
-        except _NONSENSE:
+            _add_record(catalogue, files, *record)
+        except _RECORD_ERRORS:
             unknown += 1
     unknown += _drop_strays(catalogue)
     catalogue.not_covered = list({tuple(entry.values()): entry for entry in catalogue.not_covered}.values())
@@ -77,7 +77,7 @@ def _read(name: str, data: mmap.mmap) -> tuple[Catalogue, list[str]]:
     return catalogue, [line for line, count in said.items() if count]
 
 
-def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[str, Any]) -> None:
+def _add_record(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[str, Any]) -> None:
     if kind == "meta":
         catalogue.meta |= fields
     elif kind == "file":
@@ -88,7 +88,7 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         site = _site(fields, files)
         catalogue.sites[site.id] = site
     elif kind == "function":
-        function = _check(_function(fields))
+        function = _check_references(_function(fields))
         catalogue.functions[function.id] = function
     elif kind == "instance":
         instance = Instance(*_ints(fields, "id", "function", "parent", "node", "first"))
@@ -102,8 +102,8 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
     elif kind in ("failure", "hidden"):
         call, op = _ints(fields, "call", "op")
         inputs = tuple(str(text) for text in fields["inputs"])
-        failed = Failure(call, op, str(fields["type"]), str(fields["message"]), inputs)
-        (catalogue.failures if kind == "failure" else catalogue.hidden).append(failed)
+        failed = FailedCall(call, op, str(fields["type"]), str(fields["message"]), inputs)
+        (catalogue.failures if kind == "failure" else catalogue.hidden_failures).append(failed)
     elif kind == "violation":
         catalogue.violations.append(Violation.from_json(fields))
     elif kind == "dataset":
@@ -111,14 +111,14 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
     elif kind == "replay":
         why = str(fields["why"]) if fields["why"] is not None else None
         call = int(fields["call"])
-        catalogue.replays[call] = Replay(call, Outcome(fields["outcome"]), str(fields["function"]), why)
+        catalogue.replays[call] = Replay(call, ReplayOutcome(fields["outcome"]), str(fields["function"]), why)
     elif kind == "scopes":
         paths = {str(scope): str(path) for scope, path in fields["paths"].items()}
         catalogue.scopes.setdefault(int(fields["graph"]), {}).update(paths)
     elif kind == "variable":
         catalogue.variables[int(fields["uid"])] = str(fields["name"]), str(fields["role"])
     elif kind == "left_out":
-        catalogue.left_out.append(_left_out(fields))
+        catalogue.unused_tape_variables.append(_unused_tape_variables(fields))
     elif kind == "series":
         place = _place(fields)
         number, of, trains = int(fields["id"]), _text(fields, "of"), bool(fields.get("trains", True))
@@ -130,23 +130,23 @@ def _take(catalogue: Catalogue, files: dict[int, str], kind: str, fields: dict[s
         clock = int(fields["clock"]) if "clock" in fields else None
         catalogue.logs.append(LogMessage(*message, *_place(fields), clock))
     elif kind == "texts":
-        catalogue.texts[int(fields["id"])] = TextsSeen.from_json(fields)
+        catalogue.texts[int(fields["id"])] = TextSummary.from_json(fields)
     elif kind == "pattern":
         catalogue.patterns.add(str(fields["text"]))
     elif kind == "trace":
         arguments = tuple((str(name), str(text)) for name, text in fields["arguments"])
         traced = str(fields["name"]), int(fields["call"]), arguments
-        catalogue.traces.append(Traced(*traced, *_place(fields), str(fields["function"]), int(fields["owner"])))
+        catalogue.traces.append(FunctionTrace(*traced, *_place(fields), str(fields["function"]), int(fields["owner"])))
     elif kind == "not_covered":
         entry = {"what": str(fields["what"]), "why": str(fields["why"]), "site": int(fields["site"])}
         catalogue.not_covered.append(entry)
 
 
-def _left_out(fields: dict[str, Any]) -> LeftOut:
+def _unused_tape_variables(fields: dict[str, Any]) -> UnusedTapeVariables:
     said = fields["variables"]
     shapes = {int(one["uid"]): tuple(int(size) for size in one["shape"]) for one in said}
     names = {int(one["uid"]): str(one["name"]) for one in said}
-    return LeftOut(shapes, names, tuple(int(uid) for uid in fields["asked"]))
+    return UnusedTapeVariables(shapes, names, tuple(int(uid) for uid in fields["asked"]))
 
 
 def _text(fields: dict[str, Any], name: str) -> str | None:
@@ -171,7 +171,7 @@ def _drop_strays(catalogue: Catalogue) -> int:
     return strays
 
 
-def _check(function: Function) -> Function:
+def _check_references(function: Function) -> Function:
     """Raise where a node or a result refers to what is not there."""
     sources = [source for node in function.nodes for source in node.inputs]
     for node, output in (*sources, *function.returns):
@@ -228,7 +228,7 @@ def _node(described: list[Any], first: int) -> Node:
         tuple(int(control) for control in controls),
         dict(attrs),
         int(site),
-        Forward(int(forward[0]), str(forward[1]), str(forward[2]), int(forward[3])) if forward else None,
+        ForwardOp(int(forward[0]), str(forward[1]), str(forward[2]), int(forward[3])) if forward else None,
         tuple(int(dtype) for dtype in dtypes),
         first,
     )

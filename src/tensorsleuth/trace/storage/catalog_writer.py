@@ -6,12 +6,12 @@ import linecache
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tensorsleuth.core.gc_pause import CalmLock
+from tensorsleuth.core.gc_pause import GcPauseLock
 from tensorsleuth.trace.storage.files import Folder
 from tensorsleuth.trace.storage.journal import Journal
 from tensorsleuth.trace.storage.size_plan import CATALOG_BYTES
 
-MAX_SOURCE = 4 << 20
+MAX_SOURCE_LENGTH = 4 << 20
 
 FrameKey = tuple[str, int, str]
 
@@ -22,7 +22,7 @@ class CatalogWriter:
     def __init__(self, folder: Folder, is_user: Callable[[str], bool], bound: int = CATALOG_BYTES) -> None:
         self._journal = Journal(folder / "catalog.journal", bound)
         self._is_user = is_user
-        self._lock = CalmLock()
+        self._lock = GcPauseLock()
         self._files: dict[str, int] = {}
         self._sites: dict[tuple[FrameKey, ...], int] = {}
         self._next: dict[str, int] = {}
@@ -38,7 +38,7 @@ class CatalogWriter:
             known = self._sites.get(key)
             if known is None:
                 numbered = [[self._file(file), line, name] for file, line, name in key]
-                known = self._sites[key] = self._take("site")
+                known = self._sites[key] = self._next_number("site")
                 self._write("site", {"id": known, "frames": numbered, "user": self._user_frame(key)})
             return known
 
@@ -47,7 +47,7 @@ class CatalogWriter:
         with self._lock:
             return next((frames for frames, known in self._sites.items() if known == site), ())
 
-    def texts(self, files: Iterable[str]) -> dict[str, str]:
+    def source_texts(self, files: Iterable[str]) -> dict[str, str]:
         """The sources of the program's own among these files."""
         texts = {file: _source(file) for file in files if self._is_user(file)}
         return {file: text for file, text in texts.items() if text is not None}
@@ -68,12 +68,12 @@ class CatalogWriter:
             return self._numbered("eager", fields | {"first": first, "outputs": outputs}), first
 
     def take_tensors(self, count: int) -> int:
-        return self._take("tensor", count)
+        return self._next_number("tensor", count)
 
     def failure(self, fields: dict[str, Any]) -> None:
         self._write("failure", fields)
 
-    def hidden(self, fields: dict[str, Any]) -> None:
+    def hidden_failure(self, fields: dict[str, Any]) -> None:
         """A compiled call that went well, and raised when it was run again uncompiled."""
         self._write("hidden", fields)
 
@@ -96,7 +96,7 @@ class CatalogWriter:
         """Write a variable's name, if its own does not say; `role` is `optimizer`, `metric` or empty."""
         self._write("variable", {"uid": uid, "name": name, "role": role})
 
-    def left_out(self, fields: dict[str, Any]) -> None:
+    def unused_tape_variables(self, fields: dict[str, Any]) -> None:
         """Variables that tapes watched and were not asked about, and those that they were."""
         self._write("left_out", fields)
 
@@ -108,7 +108,7 @@ class CatalogWriter:
         """Write a message that the program logged."""
         self._write("log", fields)
 
-    def incoming(self, fields: dict[str, Any]) -> None:
+    def text_summary(self, fields: dict[str, Any]) -> None:
         """Write a summary of the texts that come in at a line; the latest one counts."""
         self._write("texts", fields)
 
@@ -141,11 +141,11 @@ class CatalogWriter:
 
     def _numbered(self, kind: str, fields: dict[str, Any]) -> int:
         with self._lock:
-            number = self._take(kind)
+            number = self._next_number(kind)
             self._write(kind, fields | {"id": number})
             return number
 
-    def _take(self, kind: str, count: int = 1) -> int:
+    def _next_number(self, kind: str, count: int = 1) -> int:
         with self._lock:
             first = self._next.get(kind, 1)
             self._next[kind] = first + count
@@ -154,7 +154,7 @@ class CatalogWriter:
     def _file(self, path: str) -> int:
         known = self._files.get(path)
         if known is None:
-            known = self._files[path] = self._take("file")
+            known = self._files[path] = self._next_number("file")
             text = _source(path) if self._is_user(path) else None
             self._write("file", {"id": known, "path": path, "text": text})
         return known
@@ -178,4 +178,4 @@ def _source(path: str) -> str | None:
     """The file as Python has it now; also for notebooks, whose cells live in linecache."""
     linecache.checkcache(path)
     text = "".join(linecache.getlines(path))
-    return text if text and len(text) <= MAX_SOURCE else None
+    return text if text and len(text) <= MAX_SOURCE_LENGTH else None

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.core.last_moments import ThreadStack
+from tensorsleuth.core.run_end import ThreadStack
 from tensorsleuth.trace.storage.files import open_regular
-from tensorsleuth.trace.storage.run_folder import FAULTS
+from tensorsleuth.trace.storage.run_folder import FAULTS_FOLDER
 
-LONGEST = 1 << 20
+MAX_DUMP_BYTES = 1 << 20
 _NOT_OWN = re.compile(r"/(site|dist)-packages/|/lib(64)?/python\d|^<(frozen|__array_function)|__autograph_generated")
 _OURS = re.compile(r"/tensorsleuth/(?!demo/)")
 _THREAD = re.compile(r"(Current thread|Thread|Stack) ?(0x[0-9a-f]+)?.*\(most recent call first\):")
@@ -21,8 +21,8 @@ _FATAL = re.compile(r"Fatal Python error: (.+)")
 def stacks_of(run: Path, pid: int) -> tuple[list[ThreadStack], str | None]:
     """The stacks that were written last, that of the crashed thread first; and Python's name of the error."""
     try:
-        with open_regular(run / FAULTS / str(pid)) as file:
-            text = file.read(LONGEST).decode(errors="replace")
+        with open_regular(run / FAULTS_FOLDER / str(pid)) as file:
+            text = file.read(MAX_DUMP_BYTES).decode(errors="replace")
     except OSError:
         return [], None
     return read_stacks(text)

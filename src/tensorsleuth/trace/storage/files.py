@@ -24,7 +24,7 @@ def open_regular(path: Path) -> BinaryIO:
     return open(descriptor, "rb", buffering=0)
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write a file so that nobody who reads it meanwhile finds a part of it."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.write_text(text, encoding="utf-8")

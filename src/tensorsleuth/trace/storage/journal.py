@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MARK = b"SLJ1"
+RECORD_MARK = b"SLJ1"
 HEADER = struct.Struct("<4sII")
 # What a reader takes in, in bytes of memory: a record, and all of them. A hostile file may ask for any amount.
-MAX_RECORD = 128 << 20
-MAX_MEMORY = 256 << 20
-MAX_RATIO = 200  # what a byte on disk may inflate to; ours stay under 50
+MAX_RECORD_BYTES = 128 << 20
+MAX_MEMORY_BYTES = 256 << 20
+MAX_INFLATION = 200  # what a byte on disk may inflate to; ours stay under 50
 # What JSON becomes in memory: roughly the bytes that each of these stands for.
-WEIGHTS = {b"[": 64, b"{": 96, b",": 24, b'"': 30}
+MEMORY_PER_SIGN = {b"[": 64, b"{": 96, b",": 24, b'"': 30}
 
 Record = tuple[str, dict[str, Any]]
 
@@ -36,16 +36,16 @@ class Journal:
 
     def __init__(self, path: Path, bound: int) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self._room = bound
+        self._bytes_left = bound
 
     def append(self, kind: str, fields: dict[str, Any]) -> bool:
         """Write one record; False where the bound is reached."""
         text = json.dumps([kind, fields], separators=(",", ":"), default=str).encode()
         body = zlib.compress(text, 1)
-        frame = HEADER.pack(MARK, len(body), zlib.crc32(body)) + body
-        if len(frame) > self._room:
+        frame = HEADER.pack(RECORD_MARK, len(body), zlib.crc32(body)) + body
+        if len(frame) > self._bytes_left:
             return False
-        self._room -= len(frame)
+        self._bytes_left -= len(frame)
         if os.write(self._file, frame) < len(frame):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return True
@@ -63,49 +63,49 @@ class Damage:
     too_large: bool = False  # more than a reader takes in
 
 
-def read(data: bytes | mmap.mmap) -> Iterator[Record | Damage]:
+def read_records(data: bytes | mmap.mmap) -> Iterator[Record | Damage]:
     """The records of a journal, in order; what is damaged is counted and stepped over."""
-    at, reader = 0, _Reader(data)
+    at, reader = 0, _JournalReader(data)
     while at < len(data):
         found, after = reader.record_at(at)
         yield found
         at = after
 
 
-class _Reader:
+class _JournalReader:
     """Reads records until it has used up its memory, or its patience with sums that do not match."""
 
     def __init__(self, data: bytes | mmap.mmap) -> None:
         self._data = data
-        self._memory = MAX_MEMORY
-        self._patience = 8 * len(data) + (1 << 20)
+        self._memory_left = MAX_MEMORY_BYTES
+        self._checksum_budget = 8 * len(data) + (1 << 20)
 
     def record_at(self, at: int) -> tuple[Record | Damage, int]:
         """Return the record there, and the position where the next may begin."""
         size = len(self._data)
-        if self._memory <= 0 or self._patience <= 0:
+        if self._memory_left <= 0 or self._checksum_budget <= 0:
             return Damage(size - at, too_large=True), size
         body_at = at + HEADER.size
         if body_at > size:
-            return Damage(size - at, torn_end=MARK.startswith(self._data[at : at + len(MARK)])), size
+            return Damage(size - at, torn_end=RECORD_MARK.startswith(self._data[at : at + len(RECORD_MARK)])), size
         mark, length, crc = HEADER.unpack(self._data[at:body_at])
         end = body_at + length
-        if mark == MARK and end <= size and length <= MAX_RECORD:
+        if mark == RECORD_MARK and end <= size and length <= MAX_RECORD_BYTES:
             body = self._data[body_at:end]
             if zlib.crc32(body) == crc:
                 return self._parse(body), end
-            self._patience -= length
+            self._checksum_budget -= length
         after = _next_mark(self._data, at + 1)
-        return Damage(after - at, torn_end=mark == MARK and after == size < end), after
+        return Damage(after - at, torn_end=mark == RECORD_MARK and after == size < end), after
 
     def _parse(self, body: bytes) -> Record | Damage:
         """The record; a frame may be whole and yet hold no record of ours (a hostile or foreign file)."""
         try:
             inflater = zlib.decompressobj()
-            text = inflater.decompress(body, min(MAX_RECORD, MAX_RATIO * len(body) + (1 << 20)))
-            weight = len(text) + sum(text.count(sign) * cost for sign, cost in WEIGHTS.items())
-            self._memory -= weight
-            if inflater.unconsumed_tail or weight > MAX_RECORD:
+            text = inflater.decompress(body, min(MAX_RECORD_BYTES, MAX_INFLATION * len(body) + (1 << 20)))
+            weight = len(text) + sum(text.count(sign) * cost for sign, cost in MEMORY_PER_SIGN.items())
+            self._memory_left -= weight
+            if inflater.unconsumed_tail or weight > MAX_RECORD_BYTES:
                 return Damage(len(body), too_large=True)
             kind, fields = json.loads(text)
         except (ValueError, TypeError, zlib.error, RecursionError):
@@ -114,5 +114,5 @@ class _Reader:
 
 
 def _next_mark(data: bytes | mmap.mmap, start: int) -> int:
-    found = data.find(MARK, start)
+    found = data.find(RECORD_MARK, start)
     return len(data) if found < 0 else found

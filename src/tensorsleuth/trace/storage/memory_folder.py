@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-PREFIX = "/proc/self/fd/"  # native/src/files/ring.cc knows by it that the file is there already
+DESCRIPTOR_PREFIX = "/proc/self/fd/"  # native/src/files/ring.cc knows by it that the file is there already
 
 
 class MemoryFolder:
@@ -20,7 +20,7 @@ class MemoryFolder:
     def __truediv__(self, name: str) -> Path:
         if name not in self._files:
             self._files[name] = os.memfd_create(f"tensorsleuth-{name}", os.MFD_CLOEXEC)
-        return Path(f"{PREFIX}{self._files[name]}")
+        return Path(f"{DESCRIPTOR_PREFIX}{self._files[name]}")
 
     def close(self) -> None:
         files, self._files = self._files, {}
@@ -44,4 +44,4 @@ class PrivateFolder:
 
 def memory_folder() -> MemoryFolder | PrivateFolder:
     """The best that this system has."""
-    return MemoryFolder() if hasattr(os, "memfd_create") and os.path.isdir(PREFIX) else PrivateFolder()
+    return MemoryFolder() if hasattr(os, "memfd_create") and os.path.isdir(DESCRIPTOR_PREFIX) else PrivateFolder()

@@ -12,22 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.errors import OtherVersion, TraceError
+from tensorsleuth.core.errors import TraceError, TraceVersionError
 from tensorsleuth.core.layout.ring_header import HEADER, MAGIC, RingHeader
 from tensorsleuth.core.version import TRACE_FORMAT
 from tensorsleuth.trace.storage.files import open_regular
 
 PINNED = 1 << 63
-_TAIL = 8192  # rows at the end that a killed process may have left unfinished
-_ROWS = range(8, 1025, 8)  # bytes of a row, in any version
-_CHUNKS = range(1, (1 << 20) + 1)  # rows of a chunk
-_MOST_CHUNKS = 1 << 20
-_MOST_ROWS = 1 << 56  # nobody counts further
-_ACTIVE = 8  # chunks that may have been begun since the header was read
-_LARGE, _HOLES = 1 << 30, 64  # a file over so many bytes must have a 64th of them on disk
+_TAIL_ROWS = 8192  # rows at the end that a killed process may have left unfinished
+_ROW_SIZES = range(8, 1025, 8)  # bytes of a row, in any version
+_CHUNK_SIZES = range(1, (1 << 20) + 1)  # rows of a chunk
+_MAX_CHUNKS = 1 << 20
+_MAX_ROWS = 1 << 56  # nobody counts further
+_MAX_NEW_CHUNKS = 8  # chunks that may have been begun since the header was read
+_LARGE_FILE_BYTES, _MAX_SPARSENESS = 1 << 30, 64  # a file over so many bytes must have a 64th of them on disk
 
 
-def give_back(rows: Array) -> None:
+def release_pages(rows: Array) -> None:
     """Let the system have the memory that mapped rows were read into: what is asked for again is read again."""
     base: Any = rows
     while isinstance(base, np.ndarray):
@@ -36,7 +36,7 @@ def give_back(rows: Array) -> None:
         base.madvise(mmap.MADV_DONTNEED)
 
 
-class _Span(NamedTuple):
+class _ChunkSpan(NamedTuple):
     """The rows of one chunk."""
 
     number: int  # of its first row, counted from the start of the recording
@@ -53,64 +53,64 @@ class RingFile:
         self.damage: list[str] = []
         self._size, self._header, table = _read_head(path, dtype)
         self.pid, self.epoch, self.alarm = self._header.pid, self._header.epoch, self._header.alarm
-        self._stored = (self._size - self._header.offset) // dtype.itemsize
+        self._stored_rows = (self._size - self._header.offset) // dtype.itemsize
         order = self._chunk_order(table)
         self.claimed = self._believable_claim(order)
-        self._spans = list(self._held(order))
+        self._spans = list(self._stored_spans(order))
         self._length = sum(span.rows for span in self._spans)
-        self._say_what_is_lost()
+        self._report_losses()
 
     def _chunk_order(self, table: Array) -> list[tuple[int, int]]:
         """(logical, physical) numbers of the chunks that hold rows, oldest first."""
         entries = (int(entry) & ~PINNED for entry in table.tolist())
         held = {entry - 1: chunk for chunk, entry in enumerate(entries) if entry}
         twice = int(np.count_nonzero(table)) - len(held)
-        furthest = self._header.claimed // self._header.chunk_rows + _ACTIVE
+        furthest = self._header.claimed // self._header.chunk_rows + _MAX_NEW_CHUNKS
         order = sorted(item for item in held.items() if item[0] <= furthest)
         if twice or len(order) < len(held):
             self.damage.append(f"{self.path.name} has {twice + len(held) - len(order):,} chunks that make no sense")
         return order
 
     def _believable_claim(self, order: list[tuple[int, int]]) -> int:
-        if self._header.claimed <= _MOST_ROWS:
+        if self._header.claimed <= _MAX_ROWS:
             return self._header.claimed
         self.damage.append(f"{self.path.name} does not say how many rows it has")
         return (order[-1][0] + 1) * self._header.chunk_rows if order else 0
 
-    def _held(self, order: list[tuple[int, int]]) -> Iterator[_Span]:
+    def _stored_spans(self, order: list[tuple[int, int]]) -> Iterator[_ChunkSpan]:
         chunk_rows, missing = self._header.chunk_rows, 0
         for logical, chunk in order:
             number, start = logical * chunk_rows, chunk * chunk_rows
             written = max(0, min(chunk_rows, self.claimed - number))
-            stored = max(0, min(written, self._stored - start))
+            stored = max(0, min(written, self._stored_rows - start))
             missing += written - stored
             if stored:
-                yield _Span(number, start, stored)
+                yield _ChunkSpan(number, start, stored)
         if missing:
             self.damage.append(f"{self.path.name} is cut short: {missing:,} rows are missing")
 
-    def _say_what_is_lost(self) -> None:
+    def _report_losses(self) -> None:
         header, name = self._header, self.path.name
         if header.chunks > header.max_chunks:
             self.damage.append(f"{name} says it has {header.chunks:,} chunks, of at most {header.max_chunks:,}")
-        elif header.closed and not self.damage and not self._fits():
+        elif header.closed and not self.damage and not self._has_expected_length():
             self.damage.append(f"{name} is not as long as its header says: rows may be missing")
         if header.trouble:
             reason = os.strerror(header.trouble) if header.trouble < 4096 else "for an unknown reason"
-            self.damage.append(f"{name} could not grow while recording ({reason}): {self.lost:,} rows are lost")
-        elif header.dropped and self.lost <= header.dropped:  # else they would have been written over
+            self.damage.append(f"{name} could not grow while recording ({reason}): {self.lost_rows:,} rows are lost")
+        elif header.dropped and self.lost_rows <= header.dropped:  # else they would have been written over
             self.damage.append(f"{header.dropped:,} rows of {name} could not be written while recording")
 
-    def _fits(self) -> bool:
+    def _has_expected_length(self) -> bool:
         """Return whether a closed file ends where its newest row does, or its last chunk."""
         ends = max((span.start + span.rows for span in self._spans), default=0)
-        return self._stored in (ends, self._header.chunks * self._header.chunk_rows)
+        return self._stored_rows in (ends, self._header.chunks * self._header.chunk_rows)
 
     def __len__(self) -> int:
         return self._length
 
     @property
-    def lost(self) -> int:
+    def lost_rows(self) -> int:
         """Rows that were written over, or never written."""
         return max(0, self.claimed - len(self))
 
@@ -118,14 +118,14 @@ class RingFile:
     def array(self) -> Array:
         """All rows as one array: the file itself where nothing was written over, else a copy in order."""
         whole = np.asarray(self._whole())  # each row of a memmap is asked for in Python
-        return whole[_finished(whole)]
+        return whole[_finished_rows(whole)]
 
     def numbers(self) -> Array:
         """The number that each row of `array` was given when it was written."""
         if not self._spans:
             return np.empty(0, np.int64)
         numbers = np.concatenate([np.arange(span.number, span.number + span.rows) for span in self._spans])
-        return numbers[_finished(self._whole())]
+        return numbers[_finished_rows(self._whole())]
 
     def blocks(self) -> Iterator[Array]:
         """The rows a chunk at a time, read into memory and forgotten: what it takes does not grow with the file."""
@@ -142,7 +142,7 @@ class RingFile:
         if not self._spans:
             return np.empty(0, self.dtype)
         try:
-            rows = np.memmap(self.path, self.dtype, "r", self._header.offset, (self._stored,))
+            rows = np.memmap(self.path, self.dtype, "r", self._header.offset, (self._stored_rows,))
         except (OSError, ValueError) as error:
             raise _unreadable(self.path, error) from error
         chunk_rows = self._header.chunk_rows
@@ -151,9 +151,9 @@ class RingFile:
         return np.concatenate([rows[span.start : span.start + span.rows] for span in self._spans])
 
 
-def _finished(rows: Array) -> slice | Array:
+def _finished_rows(rows: Array) -> slice | Array:
     """Selects the rows less those at the end that were never finished."""
-    tail = _TAIL
+    tail = _TAIL_ROWS
     while tail < len(rows) and not rows["kind"][-tail:].any():
         tail *= 2
     finished = rows["kind"][-tail:] != 0
@@ -182,15 +182,15 @@ def _check(path: Path, status: os.stat_result, header: RingHeader, dtype: np.dty
     if header.magic != MAGIC:
         raise TraceError(f"{path} is not a trace of tensorsleuth: it starts with {header.magic!r}, not {MAGIC!r}.")
     if header.version != TRACE_FORMAT:
-        raise OtherVersion(f"{path.name} has format {header.version}, not {TRACE_FORMAT}")
-    if header.row_size != dtype.itemsize and header.row_size in _ROWS and header.chunk_rows in _CHUNKS:
-        raise OtherVersion(f"{path.name} has rows of {header.row_size} bytes, not {dtype.itemsize}")
-    if header.row_size != dtype.itemsize or header.chunk_rows not in _CHUNKS:
+        raise TraceVersionError(f"{path.name} has format {header.version}, not {TRACE_FORMAT}")
+    if header.row_size != dtype.itemsize and header.row_size in _ROW_SIZES and header.chunk_rows in _CHUNK_SIZES:
+        raise TraceVersionError(f"{path.name} has rows of {header.row_size} bytes, not {dtype.itemsize}")
+    if header.row_size != dtype.itemsize or header.chunk_rows not in _CHUNK_SIZES:
         rows = f"{header.row_size} bytes, in chunks of {header.chunk_rows}"
         raise TraceError(f"{path} is damaged: its rows are said to be {rows}.")
-    if header.max_chunks > _MOST_CHUNKS or not 4096 + 8 * header.max_chunks <= header.offset <= size:
+    if header.max_chunks > _MAX_CHUNKS or not 4096 + 8 * header.max_chunks <= header.offset <= size:
         raise TraceError(f"{path} is damaged: its rows are said to start at byte {header.offset:,} of {size:,}.")
-    if size > _LARGE and on_disk < size // _HOLES:
+    if size > _LARGE_FILE_BYTES and on_disk < size // _MAX_SPARSENESS:
         raise TraceError(f"{path} is damaged: of its {size:,} bytes, only {on_disk:,} are on disk.")
 
 

@@ -18,15 +18,15 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.ring_header import HEADER, MAGIC
-from tensorsleuth.trace.storage.memory_folder import PREFIX
+from tensorsleuth.trace.storage.memory_folder import DESCRIPTOR_PREFIX
 from tensorsleuth.trace.storage.ring_reader import PINNED
 from tensorsleuth.trace.storage.size_plan import RingPlan
 
 EXTENT_BYTES = 8 << 20  # how far ahead the file is allocated
-TABLE = 4096  # where the table of chunks begins
+TABLE_OFFSET = 4096  # where the table of chunks begins
 _HEAD, _CHUNKS, _DROPPED, _ALARM, _TROUBLE, _CLOSED = range(6)  # the header's last words, from byte 48 on
 
-Fill = Callable[[int], tuple[Any, ...]]
+RowMaker = Callable[[int], tuple[Any, ...]]
 
 
 class RingWriter:
@@ -42,9 +42,9 @@ class RingWriter:
     ) -> None:
         self._path, self._dtype, self._plan, self._say = path, dtype, plan, say
         self._keep_all = keep_all  # at the bound, drop the newest rows and not the oldest
-        self._limit = plan.chunks
+        self._max_chunks = plan.chunks
         self._chunk_bytes = plan.row_size * plan.chunk_rows
-        self._offset = -(-(TABLE + 8 * plan.chunks) // 4096) * 4096
+        self._offset = -(-(TABLE_OFFSET + 8 * plan.chunks) // 4096) * 4096
         self._lock = threading.RLock()
         self._extents: list[Array] = []  # what has been allocated, mapped, as chunks of rows
         self._current = (
@@ -52,7 +52,7 @@ class RingWriter:
             np.empty(0, dtype),
         )  # the chunk that is being filled: its logical number, its rows
         self._next_victim = 0
-        new = 0 if str(path).startswith(PREFIX) else os.O_CREAT | os.O_EXCL
+        new = 0 if str(path).startswith(DESCRIPTOR_PREFIX) else os.O_CREAT | os.O_EXCL
         self._file = os.open(path, os.O_RDWR | os.O_CLOEXEC | new, 0o644)
         self._write_header()
 
@@ -66,7 +66,7 @@ class RingWriter:
         plan, epoch = self._plan, time.time_ns() - time.monotonic_ns()
         fields = (1, plan.row_size, plan.chunk_rows, os.getpid(), self._offset, plan.chunks, epoch)
         self._words = np.frombuffer(head, "<u8", 6, HEADER.size - 48)
-        self._table = np.frombuffer(head, "<u8", plan.chunks, TABLE)
+        self._table = np.frombuffer(head, "<u8", plan.chunks, TABLE_OFFSET)
         HEADER.pack_into(head, 0, MAGIC, *fields, *[0] * 6)
 
     def _map(self, offset: int, size: int) -> mmap.mmap:
@@ -83,7 +83,7 @@ class RingWriter:
         """1 + the first row that raised the alarm, 0 where none did."""
         return int(self._words[_ALARM])
 
-    def append(self, fill: Fill) -> int | None:
+    def append(self, row_maker: RowMaker) -> int | None:
         """Write the row that `fill` makes for its number; the number, or None where it had to be given up.
 
         A row's `kind` is written last: without it, it was never finished.
@@ -97,7 +97,7 @@ class RingWriter:
             if rows is None:
                 self._words[_DROPPED] += 1
                 return None
-            self._finish(rows[number % self._plan.chunk_rows :][:1], fill(number))
+            self._finish(rows[number % self._plan.chunk_rows :][:1], row_maker(number))
             return number
 
     def _finish(self, place: Array, values: tuple[Any, ...]) -> None:
@@ -134,7 +134,7 @@ class RingWriter:
 
     def _take_chunk(self) -> int | None:
         have = int(self._words[_CHUNKS])
-        if have < self._limit and (have < self._allocated or self._grow()):
+        if have < self._max_chunks and (have < self._allocated or self._grow()):
             self._words[_CHUNKS] = have + 1
             return have
         return None if self._keep_all else self._take_oldest(have)
@@ -155,11 +155,11 @@ class RingWriter:
 
     def _grow(self) -> bool:
         first = self._allocated
-        count = min(max(1, min(EXTENT_BYTES // self._chunk_bytes, first)), self._limit - first)
+        count = min(max(1, min(EXTENT_BYTES // self._chunk_bytes, first)), self._max_chunks - first)
         try:
             data = self._map(self._offset + first * self._chunk_bytes, count * self._chunk_bytes)
         except OSError as error:
-            self._limit = first
+            self._max_chunks = first
             self._stop_growing(error)
             return False
         self._extents.append(np.frombuffer(data, self._dtype).reshape(count, self._plan.chunk_rows))

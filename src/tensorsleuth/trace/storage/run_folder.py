@@ -17,21 +17,21 @@ from typing import Any
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.core.version import TRACE_FORMAT, VERSION
-from tensorsleuth.trace.storage.files import open_regular, write_whole
+from tensorsleuth.trace.storage.files import open_regular, write_atomically
 
 DEFAULT_LOGDIR = "sleuth_runs"
-META = "run.json"
-TENSORFLOW_SEEN = "tensorflow.seen"  # left by live/startup/autostart.py once TensorFlow was imported
-TENSORBOARD = "tensorboard"  # a folder: what is watched, as event files
-FAULTS = "faults"  # a folder: where each thread was when a process crashed or hung, by live/startup/autostart.py
-PAUSED = "paused"  # in a process's folder while it waits at a break point
-HANG = "hang.json"  # that nothing happened for a time, by `sleuth run`
-SHARED = "shared"  # a folder: what processes of the run have to tell each other
-_LONGEST_META = 4_000_000  # bytes; a longer run.json is not ours
-_LATEST = 1e11  # seconds; a run that started later did not
-_LISTED = 5  # how many runs an error message names
+META_FILE = "run.json"
+TENSORFLOW_SEEN_FILE = "tensorflow.seen"  # left by live/startup/autostart.py once TensorFlow was imported
+TENSORBOARD_FOLDER = "tensorboard"  # a folder: what is watched, as event files
+FAULTS_FOLDER = "faults"  # a folder: where each thread was when a process crashed or hung, by live/startup/autostart.py
+PAUSED_FILE = "paused"  # in a process's folder while it waits at a break point
+HANG_FILE = "hang.json"  # that nothing happened for a time, by `sleuth run`
+SHARED_FOLDER = "shared"  # a folder: what processes of the run have to tell each other
+_MAX_META_BYTES = 4_000_000  # bytes; a longer run.json is not ours
+_MAX_START_TIME = 1e11  # seconds; a run that started later did not
+_MAX_LISTED_RUNS = 5  # how many runs an error message names
 
-_FIELDS: dict[str, type | tuple[type, ...]] = {
+_META_FIELDS: dict[str, type | tuple[type, ...]] = {
     "version": int,
     "tensorsleuth": str,
     "program": list,
@@ -53,7 +53,7 @@ def create(logdir: Path, program: Sequence[str]) -> Path:
     """Make the folder of a new run of `program` (its argv); the calling process counts as the program."""
     started = time.time()
     stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(started))
-    run = _new_folder(logdir.absolute(), f"{stamp}-{stem(program)}")
+    run = _new_folder(logdir.absolute(), f"{stamp}-{program_stem(program)}")
     _describe(run, program, started)
     return run
 
@@ -84,7 +84,7 @@ def write_end(
 ) -> None:
     """Say how the program ended: with an exit code, or by a signal; and what else is known of its end."""
     ended = {"time": time.time(), "exit": exit_code, "signal": signal_name, **(facts or {})}
-    with _only_one(run):
+    with _exclusive(run):
         meta = read_meta(run)
         earlier = meta.get("ended", {})
         if earlier.get("exit") or earlier.get("signal"):
@@ -95,37 +95,37 @@ def write_end(
 def read_meta(run: Path) -> dict[str, Any]:
     """Return the content of run.json, without what is missing, corrupt or of another type."""
     try:
-        with open_regular(run / META) as file:
-            meta = json.loads(file.read(_LONGEST_META))
+        with open_regular(run / META_FILE) as file:
+            meta = json.loads(file.read(_MAX_META_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(meta, dict):
         return {}
-    known = {key: meta[key] for key, kind in _FIELDS.items() if isinstance(meta.get(key), kind)}
+    known = {key: meta[key] for key, kind in _META_FIELDS.items() if isinstance(meta.get(key), kind)}
     if not all(isinstance(word, str) for word in known.get("program", ())):
         del known["program"]
-    if not 0 <= known.get("started", 0) < _LATEST:
+    if not 0 <= known.get("started", 0) < _MAX_START_TIME:
         del known["started"]
     return known
 
 
 def is_run(folder: Path) -> bool:
     """Return whether a folder holds a run: its run.json, or what a process recorded."""
-    return (folder / META).is_file() or any(path.is_dir() for path in folder.glob("p-*"))
+    return (folder / META_FILE).is_file() or any(path.is_dir() for path in folder.glob("p-*"))
 
 
 def foreign_files(run: Path) -> list[str]:
     """Return the files in a run folder that do not belong to a run."""
-    ours = (META, TENSORFLOW_SEEN, SHARED, TENSORBOARD, FAULTS, HANG)
+    ours = (META_FILE, TENSORFLOW_SEEN_FILE, SHARED_FOLDER, TENSORBOARD_FOLDER, FAULTS_FOLDER, HANG_FILE)
     names = [path.name for path in run.iterdir()]
-    return sorted(name for name in names if name not in ours and not name.startswith(("p-", f".{META}.")))
+    return sorted(name for name in names if name not in ours and not name.startswith(("p-", f".{META_FILE}.")))
 
 
 def is_alive(run: Path) -> bool:
     """Return whether the program of this run is still going, as far as this machine can tell."""
     meta = read_meta(run)
     if meta.get("joined"):
-        return any(is_running(*found) for found in _recorded(run))
+        return any(is_running(*found) for found in _recording_processes(run))
     pid = meta.get("pid")
     return pid is not None and "ended" not in meta and is_running(pid, meta.get("started", time.time()))
 
@@ -143,7 +143,7 @@ def is_running(pid: int, started: float) -> bool:
     return _process_start(pid) <= started + 60  # else the number was given out again
 
 
-def _recorded(run: Path) -> Iterator[tuple[int, float]]:
+def _recording_processes(run: Path) -> Iterator[tuple[int, float]]:
     """The pid of each process that recorded into a run, and since when: its folder is named after them."""
     for folder in run.glob("p-*"):
         found = re.fullmatch(r"p-(\d+)-(\d+)", folder.name)
@@ -176,7 +176,7 @@ def find(logdir: Path, query: str | None) -> Path:
     raise SleuthError(_not_found(logdir, query, runs, matches))
 
 
-def stem(program: Sequence[str]) -> str:
+def program_stem(program: Sequence[str]) -> str:
     """A short name for a program, fit for a folder: train for train.py, pkg.mod for -m pkg.mod."""
     first = program[0] if program else ""
     if first == "-m" and len(program) > 1:
@@ -210,7 +210,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _only_one(run: Path) -> Iterator[None]:
+def _exclusive(run: Path) -> Iterator[None]:
     """Until this is left, no other process writes how a program of the run ended."""
     folder = os.open(run, os.O_RDONLY)
     try:
@@ -222,7 +222,7 @@ def _only_one(run: Path) -> Iterator[None]:
 
 
 def _write_meta(run: Path, meta: dict[str, Any]) -> None:
-    write_whole(run / META, json.dumps(meta, indent=1) + "\n")
+    write_atomically(run / META_FILE, json.dumps(meta, indent=1) + "\n")
 
 
 def _cwd() -> str:
@@ -262,18 +262,21 @@ def _not_found(logdir: Path, query: str, runs: list[Path], matches: list[Path]) 
     if matches:
         return f"{query!r} could be {len(matches)} runs in {where}: {_names(matches)}. Type more of the name."
     if Path(query).is_dir():
-        return f"{query!r} is a folder but not a run: it has no {META} and no p-* folder. See them: {_listing(logdir)}"
+        return (
+            f"{query!r} is a folder but not a run: it has no {META_FILE} and no p-* folder. See them: "
+            f"{_list_command(logdir)}"
+        )
     if not runs:
         return f"no run {query!r}: there is no run in {where} yet. Make one: sleuth run program.py"
-    return f"no run {query!r} in {where}; there is {_names(runs)}. See them all: {_listing(logdir)}"
+    return f"no run {query!r} in {where}; there is {_names(runs)}. See them all: {_list_command(logdir)}"
 
 
-def _listing(where: Path) -> str:
+def _list_command(where: Path) -> str:
     """The command that lists them, from where the user stands."""
     is_usual = where.absolute() == logdir(None).absolute()
     return "sleuth runs" if is_usual else f"sleuth runs --logdir {shlex.quote(os.path.relpath(where))}"
 
 
 def _names(runs: list[Path]) -> str:
-    more = f" and {len(runs) - _LISTED} more" if len(runs) > _LISTED else ""
-    return ", ".join(run.name for run in runs[:_LISTED]) + more
+    more = f" and {len(runs) - _MAX_LISTED_RUNS} more" if len(runs) > _MAX_LISTED_RUNS else ""
+    return ", ".join(run.name for run in runs[:_MAX_LISTED_RUNS]) + more

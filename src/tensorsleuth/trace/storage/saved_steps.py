@@ -9,9 +9,9 @@ from typing import Any
 
 from tensorsleuth.core.errors import SleuthError
 
-STEPS = "steps"
-FORMAT = 1
-DESCRIPTION = "step.json"
+STEPS_FOLDER = "steps"
+STEP_FORMAT = 1
+DESCRIPTION_FILE = "step.json"
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class SavedStep:
 def read_step(folder: Path) -> SavedStep:
     """The step that lies in a folder; an error that says what is wrong with it."""
     try:
-        described = json.loads((folder / DESCRIPTION).read_text())
-        if described["format"] != FORMAT:
+        described = json.loads((folder / DESCRIPTION_FILE).read_text())
+        if described["format"] != STEP_FORMAT:
             raise SleuthError(
-                f"{folder} has format {described['format']}, and this sleuth reads {FORMAT}: use a newer one."
+                f"{folder} has format {described['format']}, and this sleuth reads {STEP_FORMAT}: use a newer one."
             )
         return SavedStep(folder, int(described["step"]), str(described["function"]), described)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -39,8 +39,8 @@ def read_step(folder: Path) -> SavedStep:
         ) from error
 
 
-def steps_of(run: Path) -> list[SavedStep]:
+def saved_steps_of(run: Path) -> list[SavedStep]:
     """The complete steps that were saved with a run, in the order in which they happened."""
-    folders = [path.parent for path in run.glob(f"p-*/{STEPS}/*/{DESCRIPTION}")]
+    folders = [path.parent for path in run.glob(f"p-*/{STEPS_FOLDER}/*/{DESCRIPTION_FILE}")]
     steps = [read_step(folder) for folder in folders]
     return sorted(steps, key=lambda step: (step.step, int(step.folder.name) if step.folder.name.isdigit() else 0))

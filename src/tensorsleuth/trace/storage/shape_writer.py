@@ -10,14 +10,14 @@ from tensorsleuth.trace.storage.files import Folder
 from tensorsleuth.trace.storage.ring_writer import RingWriter
 from tensorsleuth.trace.storage.size_plan import RingPlan
 
-PLAN = RingPlan(SHAPE.itemsize, 2048, 512)  # a million shapes, and a table of one page
+SHAPE_PLAN = RingPlan(SHAPE.itemsize, 2048, 512)  # a million shapes, and a table of one page
 
 
 class ShapeWriter:
     """Hands out the numbers of shapes, from 1 on; 0 once the table is full."""
 
     def __init__(self, folder: Folder, say: Callable[[str], None]) -> None:
-        self._ring = RingWriter(folder / "shapes.bin", SHAPE, PLAN, say, keep_all=True)
+        self._ring = RingWriter(folder / "shapes.bin", SHAPE, SHAPE_PLAN, say, keep_all=True)
         self._lock = threading.Lock()
         self._known: dict[tuple[int, ...], int] = {}
         self.close = self._ring.close
@@ -32,7 +32,7 @@ class ShapeWriter:
             return known
 
     def _write(self, shape: tuple[int, ...]) -> int:
-        if len(self._known) >= PLAN.chunk_rows * PLAN.chunks:
+        if len(self._known) >= SHAPE_PLAN.chunk_rows * SHAPE_PLAN.chunks:
             return 0
         dims = (*shape[:8], *[0] * (8 - len(shape)))
         row = self._ring.append(lambda _: (len(shape), dims, 1))

@@ -11,7 +11,7 @@ CALL_BYTES = 256 << 20
 VALUE_BYTES = 1 << 30
 SAMPLE_BYTES = 64 << 20  # of memory.bin: half a day where something changes all the time
 BUFFER_BYTES = 128 << 20
-PASSED_BYTES = 64 << 20
+OP_END_BYTES = 64 << 20
 CATALOG_BYTES = 1 << 30
 MEMORY_CATALOG_BYTES = 128 << 20
 MEMORY_EVENT_BYTES = 24 << 20  # a quarter of a million tensors
@@ -21,8 +21,8 @@ CHUNK_ROWS = 4096
 SMALL_CHUNK_ROWS = 512  # both make chunks of whole pages
 WATCHED_CHUNK_ROWS, WATCHED_CHUNKS = 512, 606  # of what is watched: 128 MiB, 310,000 rows
 WATCHED_VALUE_BYTES = 256 << 20
-INSIDE_CHUNK_ROWS, INSIDE_CHUNKS = 512, 512  # of what is seen inside of the model: 34 MiB, 260,000 rows
-INSIDE_VALUE_BYTES = 256 << 20
+LAYER_STATS_CHUNK_ROWS, LAYER_STATS_CHUNKS = 512, 512  # of what is seen inside of the model: 34 MiB, 260,000 rows
+LAYER_STATS_VALUE_BYTES = 256 << 20
 INPUT_ROW_CHUNK_ROWS, INPUT_ROW_CHUNKS = 512, 585  # of rows of ids that the model was given: 16 MiB, 299,520 rows
 UNBOUNDED_CHUNKS = 1 << 17  # half a billion rows
 
@@ -47,7 +47,7 @@ class TracePlan:
     catalog_bytes: int = CATALOG_BYTES
     samples: RingPlan | None = None  # these three, or none: nobody asks about memory and time
     buffers: RingPlan | None = None
-    passed: RingPlan | None = None
+    op_ends: RingPlan | None = None
 
 
 def make_plan(circular_buffer_size: int | None, keep_values: bool) -> TracePlan:
@@ -58,7 +58,7 @@ def make_plan(circular_buffer_size: int | None, keep_values: bool) -> TracePlan:
         VALUE_BYTES if keep_values else 0,
         samples=_chunks(MEMORY.itemsize, SAMPLE_BYTES, CHUNK_ROWS),
         buffers=_chunks(BUFFER.itemsize, BUFFER_BYTES, CHUNK_ROWS),
-        passed=_chunks(PASSED.itemsize, PASSED_BYTES, CHUNK_ROWS),
+        op_ends=_chunks(PASSED.itemsize, OP_END_BYTES, CHUNK_ROWS),
     )
 
 

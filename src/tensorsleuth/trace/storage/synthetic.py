@@ -33,7 +33,7 @@ def write(path: Path, events: int, bad: int = 100) -> Path:
     folder.mkdir(parents=True)
     meta = {"version": 1, "program": ["synthetic.py"], "cwd": "/", "python": "python3", "started": 1.7e9}
     ended = {"time": 1.7e9 + events / NODES * STEP_NS / 1e9, "exit": 0, "signal": None}
-    (path / run_folder.META).write_text(json.dumps(meta | {"pid": PID, "ended": ended}))
+    (path / run_folder.META_FILE).write_text(json.dumps(meta | {"pid": PID, "ended": ended}))
     steps = -(-events // NODES)
     op, first = _write_catalogue(folder, steps)
     bad_rows = np.unique(np.linspace(events // 2, events - 1, min(bad, events)).astype(np.int64))

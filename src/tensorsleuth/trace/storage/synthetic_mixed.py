@@ -24,7 +24,9 @@ def write(path: Path, events: int, processes: int = 2) -> Path:
     """A run of so many events in all; one in 1000 is bad from the middle on, and goes on to Python."""
     path.mkdir(parents=True)
     meta = {"version": 1, "program": ["mixed.py"], "cwd": "/", "python": "python3", "started": 1.7e9, "pid": PID}
-    (path / run_folder.META).write_text(json.dumps(meta | {"ended": {"time": 1.7e9 + 60, "exit": 0, "signal": None}}))
+    (path / run_folder.META_FILE).write_text(
+        json.dumps(meta | {"ended": {"time": 1.7e9 + 60, "exit": 0, "signal": None}})
+    )
     for number in range(processes):
         _process(path / f"p-{number + 1}-{PID + number}", events // processes, PID + number)
     return path

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.dtypes import Kind, dtype_of
+from tensorsleuth.core.dtypes import DTypeKind, dtype_of
 from tensorsleuth.trace.storage.files import open_regular
 
 BFLOAT16 = 14
@@ -25,7 +25,7 @@ def read_bytes(path: Path, offset: int, size: int) -> bytes:
 def decode(data: bytes, dtype: int, shape: tuple[int, ...]) -> Array | None:
     """The value; bfloat16 as float32, float8 as its bits; None where the bytes do not make up the shape."""
     known = dtype_of(dtype)
-    if known.kind is Kind.OTHER or not data or len(data) != known.itemsize * math.prod(shape):
+    if known.kind is DTypeKind.OTHER or not data or len(data) != known.itemsize * math.prod(shape):
         return None
     if dtype == BFLOAT16:
         return (np.frombuffer(data, "<u2").astype("<u4") << 16).view("<f4").reshape(shape)

@@ -9,14 +9,14 @@ from typing import Any
 from tensorsleuth.core.version import TRACE_FORMAT, VERSION
 
 
-def other_format(name: str, meta: Mapping[str, Any]) -> str | None:
+def format_mismatch(name: str, meta: Mapping[str, Any]) -> str | None:
     """Say that the file `name` has another format than this version reads; None if it has the same or names none."""
     number = meta.get("version", TRACE_FORMAT)
     is_known = number == TRACE_FORMAT or not isinstance(number, int)
     return None if is_known else f"{name} has format {number}, not {TRACE_FORMAT}"
 
 
-def written_by_another(folder: str, meta: Mapping[str, Any], seen: Sequence[str]) -> str:
+def version_message(folder: str, meta: Mapping[str, Any], seen: Sequence[str]) -> str:
     """Return one sentence for all files of a process or a run; `seen` is what differs."""
     version = meta.get("tensorsleuth")
     return (

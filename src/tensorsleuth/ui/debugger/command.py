@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.ui.debugger.result import Result
+from tensorsleuth.ui.debugger.result import CommandResult
 
 if TYPE_CHECKING:
     from tensorsleuth.ui.debugger.debugger import Debugger
 
 Arguments = argparse.Namespace
-Action = Callable[["Debugger", Arguments], Result]
+Action = Callable[["Debugger", Arguments], CommandResult]
 
 
 @dataclass(frozen=True)

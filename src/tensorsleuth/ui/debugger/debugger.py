@@ -14,36 +14,36 @@ from tensorsleuth.trace.query.tensor_event import TensorEvent
 from tensorsleuth.trace.query.tensors import Tensors
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.ui.debugger.command import Command
-from tensorsleuth.ui.debugger.listing import Listing, Wish, make
-from tensorsleuth.ui.debugger.live_program import Live
-from tensorsleuth.ui.debugger.margins import Margins
-from tensorsleuth.ui.debugger.result import Result, Text
+from tensorsleuth.ui.debugger.listing import Listing, ListOptions, make_listing
+from tensorsleuth.ui.debugger.live_program import LiveConnection
+from tensorsleuth.ui.debugger.margins import LineHealthIndex
+from tensorsleuth.ui.debugger.result import CommandResult, TextBlock
 
-ALERTS = Wish(filter="has_inf_or_nan")
-PATIENCE = 30.0  # seconds that a command waits for a live program to pause again
-MOST_BACK = 1000  # tensors to go back to
+ALERTS = ListOptions(filter="has_inf_or_nan")
+SECONDS_TO_PAUSE = 30.0  # seconds that a command waits for a live program to pause again
+MAX_HISTORY = 1000  # tensors to go back to
 
 
 class Debugger:
     """Commands change it and answer; it prints nothing."""
 
-    def __init__(self, trace: Trace, live: Live | None = None) -> None:
+    def __init__(self, trace: Trace, live_connection: LiveConnection | None = None) -> None:
         self.trace = trace
-        self.live = live
-        self.patience = PATIENCE
+        self.live = live_connection
+        self.seconds_to_pause = SECONDS_TO_PAUSE
         self.focus: TensorEvent | None = None
-        self.listing: Listing = make(self.everything, Wish())
-        self._back: list[TensorEvent] = []
+        self.listing: Listing = make_listing(self.everything, ListOptions())
+        self._history: list[TensorEvent] = []
 
-    def do(self, line: str) -> Result:
+    def run_line(self, line: str) -> CommandResult:
         """Run a line that was typed. What is wrong with it is raised as a SleuthError."""
-        from tensorsleuth.ui.debugger.line import parse
+        from tensorsleuth.ui.debugger.line_parser import parse_line
 
-        command, arguments = parse(line)
+        command, arguments = parse_line(line)
         return self._help(command) if arguments is None else command.action(self, arguments)
 
-    def _help(self, command: Command) -> Result:
-        return Result((Text(command.help),))
+    def _help(self, command: Command) -> CommandResult:
+        return CommandResult((TextBlock(command.help),))
 
     # ---- the run
 
@@ -62,43 +62,43 @@ class Debugger:
         return np.flatnonzero(self.everything.health["bad"])
 
     @cached_property
-    def margins(self) -> Margins:
-        return Margins(self.everything)
+    def margins(self) -> LineHealthIndex:
+        return LineHealthIndex(self.everything)
 
-    def replace(self, trace: Trace) -> None:
+    def reload(self, trace: Trace) -> None:
         """Go on with the same run, read again: it has grown."""
         self.trace = trace
         for made in ("everything", "diagnosis", "alerts", "margins"):
             vars(self).pop(made, None)
-        self.listing = make(self.everything, self.listing.wish)
+        self.listing = make_listing(self.everything, self.listing.options)
 
-    def ask(self, wish: Wish) -> Listing:
+    def show_list(self, list_options: ListOptions) -> Listing:
         """Make a list, and keep it as the one that is shown."""
-        self.listing = make(self.everything, wish)
+        self.listing = make_listing(self.everything, list_options)
         return self.listing
 
     # ---- the tensor that is looked at
 
-    def go(self, event: TensorEvent) -> None:
+    def select(self, event: TensorEvent) -> None:
         """Look at another tensor; `back` returns."""
         if self.focus is not None:
-            self._back = [*self._back, self.focus][-MOST_BACK:]
+            self._history = [*self._history, self.focus][-MAX_HISTORY:]
         self.focus = event
 
-    def look(self, event: TensorEvent) -> None:
+    def preview(self, event: TensorEvent) -> None:
         """Look at another tensor in passing: `back` does not return here."""
         self.focus = event
 
     def back(self) -> bool:
         """Look at the one before again; whether there was one."""
-        if not self._back:
+        if not self._history:
             return False
-        self.focus = self._back.pop()
+        self.focus = self._history.pop()
         return True
 
-    def go_to_place(self, place: int) -> TensorEvent:
+    def select_place(self, place: int) -> TensorEvent:
         event = self.everything[place]
-        self.go(event)
+        self.select(event)
         return event
 
     def place(self, event: TensorEvent | None = None) -> int:
@@ -113,15 +113,15 @@ class Debugger:
         """Go to the bad tensor after the one that is looked at, or before it."""
         here = self.place()
         found = self.alerts[self.alerts > here] if towards > 0 else self.alerts[self.alerts < here][::-1]
-        return self.go_to_place(int(found[0])) if len(found) else None
+        return self.select_place(int(found[0])) if len(found) else None
 
-    def birth(self, finding: Finding | None = None) -> TensorEvent | None:
+    def origin(self, finding: Finding | None = None) -> TensorEvent | None:
         """The tensor that a finding is about, of the first where none is given; else the first bad one."""
         finding = finding or next(iter(self.diagnosis.findings), None)
-        born = self._told(finding) if finding is not None else None
+        born = self._tensor_of(finding) if finding is not None else None
         return born if born is not None else self.everything.first_bad()
 
-    def _told(self, finding: Finding) -> TensorEvent | None:
+    def _tensor_of(self, finding: Finding) -> TensorEvent | None:
         name, bad = finding.name.rpartition(":")[0] or finding.name, self.everything.health["bad"]
         same = self.everything.words(lambda op: op.name in (finding.name, name) and op.type == finding.op).astype(bool)
         if finding.step is not None:
@@ -131,7 +131,7 @@ class Debugger:
         found = np.flatnonzero(same & bad) if (same & bad).any() else np.flatnonzero(same)
         return self.everything[int(found[0])] if len(found) else None
 
-    def attached(self) -> Live:
+    def require_live(self) -> LiveConnection:
         """The live program, or a sentence on how to get one."""
         if self.live is None:
             raise SleuthError("no program is attached. Start it with sleuth run --break …, then: sleuth debug --attach")

@@ -16,13 +16,13 @@ import numpy as np
 
 from tensorsleuth.core.errors import SleuthError
 
-_QUOTED = re.compile(r"`([^`]+)`")
-_FILES = re.compile(
+_BACKQUOTED = re.compile(r"`([^`]+)`")
+_FORBIDDEN_NAMES = re.compile(
     r"^_|^(load|save|open|from(file|regex)|genfromtxt|tofile|dump|memmap|ctypes|format|DataSource|get_include|show_|info$)"
 )
-_PLAIN = {"abs": abs, "min": min, "max": max, "sum": sum, "len": len, "round": round, "int": int, "float": float,
+_BUILTINS = {"abs": abs, "min": min, "max": max, "sum": sum, "len": len, "round": round, "int": int, "float": float,
           "bool": bool, "True": True, "False": False}  # fmt: skip
-_NODES = (
+_ALLOWED_NODES = (
     ast.Expression, ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop, ast.BinOp, ast.UnaryOp,
     ast.BoolOp, ast.Compare, ast.Call, ast.keyword, ast.Attribute, ast.Subscript, ast.Slice, ast.Name, ast.Constant,
     ast.Tuple, ast.List, ast.IfExp, ast.Starred,
@@ -31,7 +31,7 @@ _NODES = (
 
 def _without_files(module: Any) -> SimpleNamespace:
     """A part of NumPy, less what reads and writes files, and less its modules."""
-    kept = {name: getattr(module, name) for name in module.__all__ if not _FILES.match(name)}
+    kept = {name: getattr(module, name) for name in module.__all__ if not _FORBIDDEN_NAMES.match(name)}
     return SimpleNamespace(**{name: value for name, value in kept.items() if not hasattr(value, "__path__")})
 
 
@@ -46,11 +46,11 @@ def _numpy() -> SimpleNamespace:
 def evaluate(expression: str, value_of: Callable[[str], Any]) -> Any:
     """Compute an expression; `value_of` finds the value of a name in backquotes."""
     names: dict[str, str] = {}
-    text = _QUOTED.sub(lambda found: names.setdefault(found[1], f"tensor{len(names)}"), expression)
-    tree = _checked(text, expression, {*names.values()})
+    text = _BACKQUOTED.sub(lambda found: names.setdefault(found[1], f"tensor{len(names)}"), expression)
+    tree = _parse_checked(text, expression, {*names.values()})
     values = {placeholder: value_of(name) for name, placeholder in names.items()}
     builtins = {"__import__": __import__}  # for NumPy, which imports parts of itself late; no expression can name it
-    scope = {"__builtins__": builtins, "np": _numpy(), **_PLAIN, **values}
+    scope = {"__builtins__": builtins, "np": _numpy(), **_BUILTINS, **values}
     try:
         with np.errstate(all="ignore"):
             return eval(compile(tree, "<eval>", "eval"), scope)
@@ -58,29 +58,31 @@ def evaluate(expression: str, value_of: Callable[[str], Any]) -> Any:
         raise SleuthError(f"{expression} failed: {type(error).__name__}: {error}") from error
 
 
-def in_its_words(expression: str) -> str:
+def live_expression(expression: str) -> str:
     """For a live program, where the paused tensor is `x`, and another one `value("name")`."""
-    return _QUOTED.sub(lambda found: f"value({found[1]!r})", expression)
+    return _BACKQUOTED.sub(lambda found: f"value({found[1]!r})", expression)
 
 
-def _checked(text: str, expression: str, placeholders: set[str]) -> ast.Expression:
+def _parse_checked(text: str, expression: str, placeholders: set[str]) -> ast.Expression:
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError) as error:
         hint = "Tensors stand in backquotes: np.max(`Log:0`)"
         raise SleuthError(f"{expression!r} cannot be read: {error.args[0]}. {hint}") from error
     for node in ast.walk(tree):
-        wrong = _wrong(node, placeholders)
+        wrong = _refusal(node, placeholders)
         if wrong:
-            raise SleuthError(f"{expression!r}: {wrong}. There is np, {', '.join(_PLAIN)}, and tensors in backquotes.")
+            raise SleuthError(
+                f"{expression!r}: {wrong}. There is np, {', '.join(_BUILTINS)}, and tensors in backquotes."
+            )
     return tree
 
 
-def _wrong(node: ast.AST, placeholders: set[str]) -> str | None:
-    if not isinstance(node, _NODES):
+def _refusal(node: ast.AST, placeholders: set[str]) -> str | None:
+    if not isinstance(node, _ALLOWED_NODES):
         return f"{type(node).__name__} is not for here"
-    if isinstance(node, ast.Name) and node.id not in {"np", *_PLAIN, *placeholders}:
+    if isinstance(node, ast.Name) and node.id not in {"np", *_BUILTINS, *placeholders}:
         return f"there is no {node.id!r}"
-    if isinstance(node, ast.Attribute) and _FILES.match(node.attr):
+    if isinstance(node, ast.Attribute) and _FORBIDDEN_NAMES.match(node.attr):
         return f".{node.attr} is not for here"
     return None

@@ -16,10 +16,10 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.query.tensors import Tensors
 
-LONGEST = 1000  # characters of an expression: deeper ones would exhaust the stack
+MAX_FILTER_LENGTH = 1000  # characters of an expression: deeper ones would exhaust the stack
 
 
-def _count(name: str) -> Callable[[Tensors], Array]:
+def _count_column(name: str) -> Callable[[Tensors], Array]:
     """Counts as floats: NaN where the mode did not count, so that no comparison holds."""
 
     def column(tensors: Tensors) -> Array:
@@ -29,7 +29,7 @@ def _count(name: str) -> Callable[[Tensors], Array]:
     return column
 
 
-def _plain(name: str) -> Callable[[Tensors], Array]:
+def _health_column(name: str) -> Callable[[Tensors], Array]:
     return lambda tensors: tensors.health[name]
 
 
@@ -40,17 +40,17 @@ def _norm(tensors: Tensors) -> Array:
     return np.asarray(np.sqrt(finite * (health["mean"] ** 2 + health["std"] ** 2)))
 
 
-NAMES: dict[str, Callable[[Tensors], Array]] = {
+FILTER_COLUMNS: dict[str, Callable[[Tensors], Array]] = {
     "has_inf_or_nan": lambda tensors: tensors.health["bad"],
     "bad": lambda tensors: tensors.health["bad"],
-    **{name: _count(name) for name in ("nan", "neg_inf", "pos_inf", "neg", "zero", "pos")},
-    "inf": lambda tensors: _count("neg_inf")(tensors) + _count("pos_inf")(tensors),
-    **{name: _plain(name) for name in ("min", "max", "mean", "std", "step", "iteration", "dtype")},
+    **{name: _count_column(name) for name in ("nan", "neg_inf", "pos_inf", "neg", "zero", "pos")},
+    "inf": lambda tensors: _count_column("neg_inf")(tensors) + _count_column("pos_inf")(tensors),
+    **{name: _health_column(name) for name in ("min", "max", "mean", "std", "step", "iteration", "dtype")},
     "abs_max": lambda tensors: np.maximum(np.abs(tensors.health["min"]), np.abs(tensors.health["max"])),
     "norm": _norm,
     "gradient": lambda tensors: tensors.words(lambda op: op.differentiates is not None).astype(bool),
-    "grad_norm": lambda tensors: np.where(NAMES["gradient"](tensors), _norm(tensors), np.nan),
-    "size": _count("elements"),
+    "grad_norm": lambda tensors: np.where(FILTER_COLUMNS["gradient"](tensors), _norm(tensors), np.nan),
+    "size": _count_column("elements"),
     "op": lambda tensors: tensors.words("op"),
     "name": lambda tensors: tensors.words("name"),
     "layer": lambda tensors: tensors.words("layer"),
@@ -73,32 +73,32 @@ _COMBINE: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 
-def joined(words: list[str] | None) -> str | None:
+def join_words(words: list[str] | None) -> str | None:
     """A filter that was typed in one word, in quotes, or in several: then quotes in it are its own."""
     if not words:
         return None
     return words[0] if len(words) == 1 else " ".join(getattr(word, "raw", word) for word in words)
 
 
-def parse(text: str) -> ast.expr:
+def parse_filter(text: str) -> ast.expr:
     """An expression that may be asked, or a sentence on why not."""
     try:
-        if len(text) > LONGEST:
-            raise SyntaxError(f"longer than {LONGEST} characters")
+        if len(text) > MAX_FILTER_LENGTH:
+            raise SyntaxError(f"longer than {MAX_FILTER_LENGTH} characters")
         tree = ast.parse(text.strip(), mode="eval").body
         if isinstance(tree, ast.Constant) and isinstance(tree.value, str):  # quoted as a whole
             tree = ast.parse(tree.value.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
         raise SleuthError(f"filter {text!r} cannot be read: {error.args[0]}. For example: nan > 0") from error
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id not in NAMES:
-            raise SleuthError(f"filter {text!r}: there is no {node.id!r}. There is {', '.join(NAMES)}.")
+        if isinstance(node, ast.Name) and node.id not in FILTER_COLUMNS:
+            raise SleuthError(f"filter {text!r}: there is no {node.id!r}. There is {', '.join(FILTER_COLUMNS)}.")
     return tree
 
 
-def passing(text: str, tensors: Tensors) -> Array:
+def evaluate_filter(text: str, tensors: Tensors) -> Array:
     """For each tensor of a selection, whether an expression holds."""
-    tree = parse(text)
+    tree = parse_filter(text)
     try:
         with np.errstate(all="ignore"):
             found = np.asarray(_value(tree, tensors))
@@ -112,7 +112,7 @@ def _value(node: ast.expr, tensors: Tensors) -> Any:
         case ast.Constant(value=bool() | int() | float() | str() as value):
             return value
         case ast.Name(id=name):
-            return NAMES[name](tensors)
+            return FILTER_COLUMNS[name](tensors)
         case ast.BoolOp(op=kind, values=values):
             combine = np.logical_and if isinstance(kind, ast.And) else np.logical_or
             return combine.reduce([_truth(value, tensors) for value in values])
@@ -135,11 +135,11 @@ def _truth(node: ast.expr, tensors: Tensors) -> Array:
 def _compared(parts: list[ast.expr], kinds: list[ast.cmpop], tensors: Tensors) -> Array:
     """`0 < max < 1`; and `'dense' in name`, a part of a text."""
     values = [_value(part, tensors) for part in parts]
-    found = [_pair(kind, left, right) for kind, left, right in zip(kinds, values, values[1:])]
+    found = [_compare_pair(kind, left, right) for kind, left, right in zip(kinds, values, values[1:])]
     return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*found)))
 
 
-def _pair(kind: ast.cmpop, left: Any, right: Any) -> Any:
+def _compare_pair(kind: ast.cmpop, left: Any, right: Any) -> Any:
     if isinstance(kind, ast.In | ast.NotIn):
         if not isinstance(left, str):
             raise TypeError("'in' looks for a text, as in 'dense' in name")

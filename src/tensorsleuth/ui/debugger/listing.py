@@ -20,7 +20,7 @@ SORTS = ("time", "name", "op", "step", "size", "nan", "inf", "zero", "min", "max
 
 
 @dataclass(frozen=True)
-class Wish:
+class ListOptions:
     """A request for tensors in some order, which can be repeated on a longer trace."""
 
     filter: str | None = None
@@ -32,7 +32,7 @@ class Wish:
     reverse: bool = False
 
     @property
-    def in_time(self) -> bool:
+    def is_by_time(self) -> bool:
         """Return whether the order is that of time."""
         return self.sort == "time" and not self.reverse
 
@@ -49,10 +49,10 @@ class Wish:
 class Listing:
     """Places in all tensors of a run, in the order in which they are shown."""
 
-    def __init__(self, everything: Tensors, places: Array, wish: Wish) -> None:
+    def __init__(self, everything: Tensors, places: Array, list_options: ListOptions) -> None:
         self.everything = everything
         self.places = places
-        self.wish = wish
+        self.options = list_options
 
     def __len__(self) -> int:
         return len(self.places)
@@ -65,33 +65,33 @@ class Listing:
         at = np.flatnonzero(self.places == place)
         return int(at[0]) if len(at) else None
 
-    def near(self, place: int) -> int:
+    def nearest_by_time(self, place: int) -> int:
         """Return the position of the first tensor, in a list by time, that is not before another."""
         return min(int(np.searchsorted(self.places, place)), max(len(self) - 1, 0))
 
 
-def make(everything: Tensors, wish: Wish) -> Listing:
+def make_listing(everything: Tensors, list_options: ListOptions) -> Listing:
     """The tensors that a wish asks for."""
     keep = np.ones(len(everything), bool)
-    if wish.step is not None:
-        keep &= everything.health["step"] == wish.step
-    for test in _tests(wish):
+    if list_options.step is not None:
+        keep &= everything.health["step"] == list_options.step
+    for test in _tests(list_options):
         keep &= everything.words(test).astype(bool)
-    if wish.filter:
-        keep &= filters.passing(wish.filter, everything)
-    return Listing(everything, _sorted(everything, np.flatnonzero(keep), wish), wish)
+    if list_options.filter:
+        keep &= filters.evaluate_filter(list_options.filter, everything)
+    return Listing(everything, _sorted(everything, np.flatnonzero(keep), list_options), list_options)
 
 
-def _tests(wish: Wish) -> Iterator[Callable[[Op], object]]:
+def _tests(list_options: ListOptions) -> Iterator[Callable[[Op], object]]:
     """Yield the conditions on a tensor's op."""
-    if wish.name:
-        by_name = _pattern(re.sub(r":\d+$", "", wish.name))
+    if list_options.name:
+        by_name = _pattern(re.sub(r":\d+$", "", list_options.name))
         yield lambda op: by_name.match(op.name)
-    if wish.type:
-        by_type = _pattern(wish.type)
+    if list_options.type:
+        by_type = _pattern(list_options.type)
         yield lambda op: by_type.match(op.type)
-    if wish.text:
-        text = wish.text.lower()
+    if list_options.text:
+        text = list_options.text.lower()
         yield lambda op: text in f"{op.name} {op.type} {op.layer} {op.file}:{op.line}".lower()
 
 
@@ -111,17 +111,17 @@ def _alphabetical(everything: Tensors, field: str) -> Array:
     return everything.words(lambda op: ranks[get(op)]).astype(np.int64)
 
 
-def _sorted(everything: Tensors, places: Array, wish: Wish) -> Array:
-    if wish.sort not in SORTS:
-        raise SleuthError(f"tensors cannot be sorted by {wish.sort!r}. Take one of {', '.join(SORTS)}.")
-    if wish.sort != "time":
+def _sorted(everything: Tensors, places: Array, list_options: ListOptions) -> Array:
+    if list_options.sort not in SORTS:
+        raise SleuthError(f"tensors cannot be sorted by {list_options.sort!r}. Take one of {', '.join(SORTS)}.")
+    if list_options.sort != "time":
         keys = (
-            _alphabetical(everything, wish.sort)
-            if wish.sort in ("name", "op")
-            else filters.NAMES[wish.sort](everything)
+            _alphabetical(everything, list_options.sort)
+            if list_options.sort in ("name", "op")
+            else filters.FILTER_COLUMNS[list_options.sort](everything)
         )
         keys = keys[places]
-        if wish.reverse and keys.dtype.kind == "f":
+        if list_options.reverse and keys.dtype.kind == "f":
             keys = np.where(np.isnan(keys), -np.inf, keys)  # what is not known stays last
         places = places[np.argsort(keys, kind="stable")]
-    return places[::-1] if wish.reverse else places
+    return places[::-1] if list_options.reverse else places

@@ -15,39 +15,44 @@ from typing import Any, Protocol
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.storage.files import open_regular
 
-ADDRESS = "debug.json"  # in the folder of a process: {"socket": path, "pid": number}
-FOLDER, SOCKET = "sleuth-debug-", "socket"  # how the folder of a program's socket begins, and what that is called there
-TIMEOUT = 10.0  # seconds for an answer
-LONGEST = 64 << 20  # bytes of an answer
-POLL = 0.05
+ADDRESS_FILE = "debug.json"  # in the folder of a process: {"socket": path, "pid": number}
+SOCKET_FOLDER_PREFIX, SOCKET_NAME = (
+    "sleuth-debug-",
+    "socket",
+)  # how the folder of a program's socket begins, and what that is called there
+SECONDS_TO_ANSWER = 10.0  # seconds for an answer
+MAX_ANSWER_BYTES = 64 << 20  # bytes of an answer
+SECONDS_BETWEEN_POLLS = 0.05
 
 
-class Gone(SleuthError):
+class ProgramGone(SleuthError):
     """The program is no longer there."""
 
 
-class Live(Protocol):
+class LiveConnection(Protocol):
     """A connection to a live program. Answers are the protocol's own dictionaries."""
 
     def ask(self, do: str, **more: Any) -> dict[str, Any]: ...
 
-    def settled(self, seconds: float) -> dict[str, Any]: ...
+    def wait_for_pause(self, seconds: float) -> dict[str, Any]: ...
 
 
 class LiveProgram:
     """The client's end of the socket."""
 
-    def __init__(self, path: Path, pid: int | None, timeout: float = TIMEOUT) -> None:
+    def __init__(self, path: Path, pid: int | None, timeout: float = SECONDS_TO_ANSWER) -> None:
         self.pid = pid
         self._one_at_a_time = Lock()
-        self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._line.settimeout(timeout)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(timeout)
         try:
-            self._line.connect(str(_checked(path)))
+            self._socket.connect(str(_own_socket(path)))
         except OSError as error:
-            self._line.close()
-            raise SleuthError(f"{self._who} does not answer at {path}: {error.strerror or error}. {_AGAIN}") from error
-        self._answers = self._line.makefile("rb")
+            self._socket.close()
+            raise SleuthError(
+                f"{self._who} does not answer at {path}: {error.strerror or error}. {_STILL_RUNNING_HINT}"
+            ) from error
+        self._answers = self._socket.makefile("rb")
 
     @property
     def _who(self) -> str:
@@ -57,18 +62,18 @@ class LiveProgram:
         """Send a request, and return its answer; an error that it tells is raised."""
         try:
             with self._one_at_a_time:
-                self._line.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
-                line = self._answers.readline(LONGEST)
+                self._socket.sendall(json.dumps({"do": do, **more}).encode() + b"\n")
+                line = self._answers.readline(MAX_ANSWER_BYTES)
         except TimeoutError as error:
-            took = f"{self._line.gettimeout():g} s"
+            took = f"{self._socket.gettimeout():g} s"
             raise SleuthError(f"{self._who} has not answered {do!r} for {took}. It may be busy: try again.") from error
         except OSError as error:
-            raise Gone(f"{self._who} has gone: {error.strerror}. {_RECORDED}") from error
-        return self._understood(do, line)
+            raise ProgramGone(f"{self._who} has gone: {error.strerror}. {_RECORDED_HINT}") from error
+        return self._parse_answer(do, line)
 
-    def _understood(self, do: str, line: bytes) -> dict[str, Any]:
+    def _parse_answer(self, do: str, line: bytes) -> dict[str, Any]:
         if not line:
-            raise Gone(f"{self._who} has gone: it closed the connection. {_RECORDED}")
+            raise ProgramGone(f"{self._who} has gone: it closed the connection. {_RECORDED_HINT}")
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
@@ -79,25 +84,25 @@ class LiveProgram:
             raise SleuthError(f"{self._who} says: {answer['error']}")
         return answer
 
-    def settled(self, seconds: float) -> dict[str, Any]:
+    def wait_for_pause(self, seconds: float) -> dict[str, Any]:
         """The status as soon as it is paused, or after so many seconds."""
         end = time.monotonic() + seconds
         status = self.ask("status")
         while status.get("state") != "paused" and time.monotonic() < end:
-            time.sleep(POLL)
+            time.sleep(SECONDS_BETWEEN_POLLS)
             status = self.ask("status")
         return status
 
     def close(self) -> None:
         self._answers.close()
-        self._line.close()
+        self._socket.close()
 
 
-_AGAIN = "Is it still running? See: sleuth runs"
-_RECORDED = "What was recorded is still there: sleuth debug"
+_STILL_RUNNING_HINT = "Is it still running? See: sleuth runs"
+_RECORDED_HINT = "What was recorded is still there: sleuth debug"
 
 
-def connect(run: Path, timeout: float = TIMEOUT) -> LiveProgram:
+def connect(run: Path, timeout: float = SECONDS_TO_ANSWER) -> LiveProgram:
     """The process of a run that is paused; where none is, the first that can be talked to."""
     troubles: list[str] = []
     lines: list[LiveProgram] = []
@@ -109,11 +114,11 @@ def connect(run: Path, timeout: float = TIMEOUT) -> LiveProgram:
             troubles.append(str(error))
             continue
         if len(addresses) == 1 or _is_paused(line):
-            _leave(lines)
+            _close_all(lines)
             return line
         lines.append(line)
     if lines:
-        _leave(lines[1:])
+        _close_all(lines[1:])
         return lines[0]
     if troubles:
         raise SleuthError(troubles[0])
@@ -129,28 +134,28 @@ def _is_paused(line: LiveProgram) -> bool:
         return False
 
 
-def _leave(lines: list[LiveProgram]) -> None:
+def _close_all(lines: list[LiveProgram]) -> None:
     for line in lines:
         line.close()
 
 
-def announced(run: Path) -> int:
+def announced_count(run: Path) -> int:
     """Return the number of processes that announced an address. One that ends withdraws it; a killed one cannot."""
     return sum(1 for _ in _addresses(run))
 
 
 def holds_address(folder: Path) -> bool:
     """Return whether a program that records no run left its address in a folder."""
-    return (folder / ADDRESS).is_file()
+    return (folder / ADDRESS_FILE).is_file()
 
 
-def is_waiting(run: Path) -> bool:
+def has_socket(run: Path) -> bool:
     """Return whether a process of a run can be talked to, as far as its files say."""
     return any(path.is_socket() for path, _ in _addresses(run))
 
 
 def _addresses(run: Path) -> Iterator[tuple[Path, int | None]]:
-    for file in [run / ADDRESS, *sorted(run.glob(f"p-*/{ADDRESS}"))]:
+    for file in [run / ADDRESS_FILE, *sorted(run.glob(f"p-*/{ADDRESS_FILE}"))]:
         try:
             with open_regular(file) as opened:
                 said = json.loads(opened.read(1 << 16))
@@ -161,7 +166,7 @@ def _addresses(run: Path) -> Iterator[tuple[Path, int | None]]:
             yield file.parent / said["socket"], pid if isinstance(pid, int) else None
 
 
-def _checked(path: Path) -> Path:
+def _own_socket(path: Path) -> Path:
     """A run may come from elsewhere, and name anything: talk only to a socket of ours, of this user's own."""
     real = path.resolve(strict=True)
     status = os.stat(real)
@@ -169,6 +174,6 @@ def _checked(path: Path) -> Path:
         raise OSError("it is not a socket")
     if status.st_uid != os.getuid():
         raise OSError("it belongs to another user")
-    if real.name != SOCKET or not real.parent.name.startswith(FOLDER):
+    if real.name != SOCKET_NAME or not real.parent.name.startswith(SOCKET_FOLDER_PREFIX):
         raise OSError("it is no socket of tensorsleuth's")
     return real

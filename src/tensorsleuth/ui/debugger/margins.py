@@ -14,13 +14,13 @@ from tensorsleuth.ui.debugger.result import Tone
 
 
 @dataclass
-class Mark:
+class LineHealth:
     """The health of a line."""
 
     tensors: int = 0
     bad: int = 0
     nan: int = 0
-    first: int | None = None  # the place of its first bad tensor
+    first_bad: int | None = None  # the place of its first bad tensor
 
     @property
     def text(self) -> str:
@@ -34,14 +34,14 @@ class Mark:
         return Tone.BAD if self.bad else Tone.GOOD
 
 
-class Margins:
+class LineHealthIndex:
     """Marks by file and line."""
 
     def __init__(self, everything: Tensors) -> None:
         self._everything = everything
 
     @cached_property
-    def _marks(self) -> dict[str, dict[int, Mark]]:
+    def _marks(self) -> dict[str, dict[int, LineHealth]]:
         keys: dict[tuple[str, int], int] = {}
         which = self._everything.words(lambda op: _number(keys, op)).astype(np.int64)
         bad = self._everything.health["bad"] & (which >= 0)
@@ -49,13 +49,13 @@ class Margins:
         counts = [np.bincount(which[mask], minlength=len(keys)) for mask in (which >= 0, bad, nan)]
         places = np.flatnonzero(bad)[::-1]
         firsts = dict(zip(which[places].tolist(), places.tolist()))  # what is written last is the first
-        marks: dict[str, dict[int, Mark]] = defaultdict(dict)
+        marks: dict[str, dict[int, LineHealth]] = defaultdict(dict)
         for (file, line), at in keys.items():
             tensors, worse, worst = (int(count[at]) for count in counts)
-            marks[file][line] = Mark(tensors, worse, worst, firsts.get(at))
+            marks[file][line] = LineHealth(tensors, worse, worst, firsts.get(at))
         return marks
 
-    def of(self, file: str) -> dict[int, Mark]:
+    def of_file(self, file: str) -> dict[int, LineHealth]:
         """The marks of a file, by line."""
         return self._marks.get(file, {})
 

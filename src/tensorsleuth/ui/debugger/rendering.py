@@ -7,7 +7,16 @@ from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from tensorsleuth.core.formatting import printable
-from tensorsleuth.ui.debugger.result import Block, Code, CodeLine, Result, Table, Text, Tone, Verdict
+from tensorsleuth.ui.debugger.result import (
+    Block,
+    CodeBlock,
+    CodeLine,
+    CommandResult,
+    TableBlock,
+    TextBlock,
+    Tone,
+    VerdictBlock,
+)
 from tensorsleuth.ui.terminal.verdict import verdict
 
 STYLES = {
@@ -18,37 +27,37 @@ STYLES = {
     Tone.BAD: "red",
     Tone.HINT: "cyan",
 }
-MARGIN = 8  # columns for the health of a line
+MARGIN_WIDTH = 8  # columns for the health of a line
 
 
-def answer(result: Result) -> RenderableType:
+def render_result(command_result: CommandResult) -> RenderableType:
     """All of its blocks."""
     parts: list[RenderableType] = []
-    for before, block in zip((None, *result.blocks), result.blocks):
-        parts += [RichText()] if isinstance(before, Table) else []
+    for before, block in zip((None, *command_result.blocks), command_result.blocks):
+        parts += [RichText()] if isinstance(before, TableBlock) else []
         parts.append(_block(block))
     return Group(*parts)
 
 
 def _block(block: Block) -> RenderableType:
     match block:
-        case Text():
-            return text(block)
-        case Table():
+        case TextBlock():
+            return render_text(block)
+        case TableBlock():
             return _table(block)
-        case Code():
-            return Group(*(code_line(line) for line in block.lines))
-        case Verdict():
+        case CodeBlock():
+            return Group(*(render_code_line(line) for line in block.lines))
+        case VerdictBlock():
             return verdict(block.diagnosis)
 
 
-def text(block: Text) -> RichText:
+def render_text(block: TextBlock) -> RichText:
     """Lines; no escape sequence of a trace reaches the terminal."""
     lines = (printable(line) for line in block.text.splitlines())
     return RichText("\n".join(lines), style=STYLES[block.tone])
 
 
-def _table(block: Table) -> RichTable:
+def _table(block: TableBlock) -> RichTable:
     table = RichTable(
         box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=any(block.columns), header_style="dim"
     )
@@ -60,9 +69,9 @@ def _table(block: Table) -> RichTable:
     return table
 
 
-def code_line(line: CodeLine, digits: int = 4) -> RichText:
+def render_code_line(line: CodeLine, digits: int = 4) -> RichText:
     """NaN ×12 ▶ 18 │ the code"""
-    said = RichText(f"{line.margin:>{MARGIN}} ", no_wrap=True, overflow="ellipsis")
+    said = RichText(f"{line.margin:>{MARGIN_WIDTH}} ", no_wrap=True, overflow="ellipsis")
     said.stylize(STYLES[line.tone])
     said.append(f"{'▶' if line.here else ' '}{line.number:>{digits}} │ ", style="bold" if line.here else "dim")
     return said.append(printable(line.text.expandtabs(4)), style="bold" if line.here else "")

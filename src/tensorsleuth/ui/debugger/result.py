@@ -23,7 +23,7 @@ class Tone(Enum):
 
 
 @dataclass(frozen=True)
-class Text:
+class TextBlock:
     """Lines that are all meant alike."""
 
     text: str
@@ -31,7 +31,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """Rows under headings; a row may have a tone of its own."""
 
     columns: tuple[str, ...]
@@ -51,7 +51,7 @@ class CodeLine:
 
 
 @dataclass(frozen=True)
-class Code:
+class CodeBlock:
     """Some lines of a file."""
 
     file: str
@@ -59,17 +59,17 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VerdictBlock:
     """The verdict of `sleuth why`."""
 
     diagnosis: Diagnosis
 
 
-Block = Text | Table | Code | Verdict
+Block = TextBlock | TableBlock | CodeBlock | VerdictBlock
 
 
 @dataclass(frozen=True)
-class Result:
+class CommandResult:
     """Blocks to show one under the other. A listing is also what a list of tensors on the screen should now hold."""
 
     blocks: tuple[Block, ...] = ()
@@ -78,6 +78,6 @@ class Result:
     quit: bool = False
 
 
-def say(text: str, tone: Tone = Tone.PLAIN) -> Result:
+def message_result(text: str, tone: Tone = Tone.PLAIN) -> CommandResult:
     """An answer of one sentence."""
-    return Result((Text(text, tone),))
+    return CommandResult((TextBlock(text, tone),))

@@ -28,13 +28,13 @@ def split_slice(text: str) -> tuple[str, str]:
     return found["name"].strip(), found["slice"] or ""
 
 
-def find(debugger: Debugger, name: str | None, step: int | None = None, nth: int | None = None) -> TensorEvent:
+def find_tensor(debugger: Debugger, name: str | None, step: int | None = None, nth: int | None = None) -> TensorEvent:
     """The tensor of a name: at that step, else the step looked at, else the first bad one, else the last."""
     if not name:
-        return _looked_at(debugger)
+        return _selected(debugger)
     if name.startswith("#"):
         return debugger.everything[_number(debugger, name)]
-    places = _named(debugger, name)
+    places = _places_named(debugger, name)
     if step is not None:
         places = _at_step(debugger, places, step, name)
     if nth is not None:
@@ -42,7 +42,7 @@ def find(debugger: Debugger, name: str | None, step: int | None = None, nth: int
     return debugger.everything[_likeliest(debugger, places)]
 
 
-def _looked_at(debugger: Debugger) -> TensorEvent:
+def _selected(debugger: Debugger) -> TensorEvent:
     if debugger.focus is None:
         raise SleuthError("no tensor is selected yet. Name one, or go to one: next, step, find TEXT")
     return debugger.focus
@@ -57,7 +57,7 @@ def _number(debugger: Debugger, name: str) -> int:
     return int(name[1:])
 
 
-def _named(debugger: Debugger, name: str) -> Array:
+def _places_named(debugger: Debugger, name: str) -> Array:
     """The places of all tensors of that name; of a part of one, where there is no such name."""
     numbered = _OUTPUT.fullmatch(name)
     bare, output = (numbered[1], int(numbered[2])) if numbered else (name, None)
@@ -75,7 +75,7 @@ def _ends(op: Op, name: str) -> bool:
 
 
 def _of_output(debugger: Debugger, places: Array, output: int | None, name: str) -> Array:
-    firsts = debugger.everything.words(lambda op: op.first).astype(np.int64)[places]
+    firsts = debugger.everything.words(lambda op: op.first_tensor).astype(np.int64)[places]
     outputs = debugger.everything.rows["tensor"][places].astype(np.int64) - firsts
     found = places[outputs == output] if output is not None else places
     if not len(found):

@@ -11,9 +11,9 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
 
-SHOWN = 1000  # elements that are printed in full; of more, the edges
-ALL = 200_000  # elements that --all prints
-MARK = "*"  # behind a value that is in a range that was asked for
+MAX_PRINTED = 1000  # elements that are printed in full; of more, the edges
+MAX_PRINTED_ALL = 200_000  # elements that --all prints
+IN_RANGE_MARK = "*"  # behind a value that is in a range that was asked for
 
 
 def parse_slice(text: str) -> tuple[int | slice, ...]:
@@ -37,7 +37,7 @@ def _part(node: ast.expr) -> Any:
     return value
 
 
-def sliced(value: Array, text: str) -> Array:
+def take_slice(value: Array, text: str) -> Array:
     """A part of a value."""
     if not text:
         return value
@@ -62,7 +62,7 @@ def parse_ranges(text: str | None) -> list[tuple[float, float]]:
         ) from error
 
 
-def inside(value: Array, ranges: list[tuple[float, float]]) -> Array:
+def in_ranges(value: Array, ranges: list[tuple[float, float]]) -> Array:
     """Return which elements are in one of the ranges."""
     found = np.zeros(value.shape, bool)
     for low, high in ranges:
@@ -70,11 +70,13 @@ def inside(value: Array, ranges: list[tuple[float, float]]) -> Array:
     return found
 
 
-def as_text(value: Array, ranges: list[tuple[float, float]], everything: bool, width: int) -> str:
+def format_array(value: Array, ranges: list[tuple[float, float]], everything: bool, width: int) -> str:
     """An array as NumPy prints it; values in a range are marked."""
-    if everything and value.size > ALL:
-        raise SleuthError(f"--all prints at most {ALL:,} values, and there are {value.size:,}. Take a slice: [0:10]")
-    threshold = ALL + 1 if everything else SHOWN
+    if everything and value.size > MAX_PRINTED_ALL:
+        raise SleuthError(
+            f"--all prints at most {MAX_PRINTED_ALL:,} values, and there are {value.size:,}. Take a slice: [0:10]"
+        )
+    threshold = MAX_PRINTED_ALL + 1 if everything else MAX_PRINTED
     return np.array2string(
         value, max_line_width=width, threshold=threshold, separator=", ", formatter=_marked(value, ranges)
     )
@@ -84,4 +86,4 @@ def _marked(value: Array, ranges: list[tuple[float, float]]) -> Any:
     if not ranges or value.dtype.kind not in "fiu":
         return None
     plain: Callable[[Any], str] = (lambda x: f"{x:.6g}") if value.dtype.kind == "f" else str
-    return {"all": lambda x: plain(x) + (MARK if any(low <= x <= high for low, high in ranges) else "")}
+    return {"all": lambda x: plain(x) + (IN_RANGE_MARK if any(low <= x <= high for low, high in ranges) else "")}

@@ -25,16 +25,16 @@ def note(line: str) -> None:
     click.echo(line, err=True)
 
 
-def fail(sentence: str) -> None:
+def print_error(sentence: str) -> None:
     """Return why a command did not do what was asked; folded between words where a person reads it."""
     lines = sentence.splitlines() or [""]
     if sys.stderr.isatty():
-        lines = [line for one in lines for line in _folded(one)]
+        lines = [line for one in lines for line in _fold_line(one)]
     said = "\n".join(lines)
     click.echo(f"{click.style('sleuth:', fg='red', bold=True)} {said}", err=True)
 
 
-def _folded(line: str) -> list[str]:
+def _fold_line(line: str) -> list[str]:
     """Never inside of a word: it may be a path."""
     room = max(width() - len("sleuth: "), 20)
     return textwrap.wrap(line, room, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) or [""]
@@ -47,7 +47,7 @@ def show(renderable: RenderableType) -> None:
     _print(Console(highlight=False, width=width()), renderable)
 
 
-def remark(renderable: RenderableType) -> None:
+def show_on_stderr(renderable: RenderableType) -> None:
     """Print on stderr, beside a program that owns stdout."""
     from rich.console import Console
 
@@ -69,12 +69,12 @@ def width() -> int:
     return shutil.get_terminal_size().columns
 
 
-def data(value: object) -> None:
+def print_json(value: object) -> None:
     """An answer for other programs."""
     click.echo(json.dumps(value, indent=2))
 
 
-def never_fail_on_characters() -> None:
+def replace_unencodable() -> None:
     """In a locale without ⋅ or –, print a replacement rather than a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -8,11 +8,11 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-PATIENCE = 0.5  # seconds before a bar is shown
-OFTEN = 0.1  # seconds between changes
+SECONDS_BEFORE_BAR = 0.5  # seconds before a bar is shown
+SECONDS_BETWEEN_UPDATES = 0.1  # seconds between changes
 
 
-class Bar:
+class ProgressBar:
     """A bar for each thing that is read, which goes when the work is done."""
 
     def __init__(self, console: Console) -> None:
@@ -26,7 +26,7 @@ class Bar:
         self._tasks: dict[str, TaskID] = {}
         self._began = self._last = time.monotonic()
 
-    def __enter__(self) -> Bar:
+    def __enter__(self) -> ProgressBar:
         return self
 
     def __exit__(
@@ -36,7 +36,7 @@ class Bar:
 
     def show(self, title: str, rows: int, total: int | None) -> None:
         now = time.monotonic()
-        if now - self._began < PATIENCE or now - self._last < OFTEN:
+        if now - self._began < SECONDS_BEFORE_BAR or now - self._last < SECONDS_BETWEEN_UPDATES:
             return
         self._last = now
         if not self._tasks:

@@ -7,45 +7,46 @@ from collections.abc import Mapping
 from rich.table import Table
 from rich.text import Text
 
-from tensorsleuth.core.formatting import age, count, duration, moment, of, printable, size
-from tensorsleuth.ui.terminal.runs_table import values
-from tensorsleuth.ui.terminal.summary import Summary
+from tensorsleuth.core.formatting import age, count, duration, local_time, plural, printable, size
+from tensorsleuth.ui.terminal.run_statistics import RunStatistics
+from tensorsleuth.ui.terminal.runs_table import value_health
 
-MOST_NOT_COVERED = 3  # sleuth why has all
+MAX_NOT_COVERED = 3  # sleuth why has all
 
 
-def run_info(summary: Summary, meta: Mapping[str, object], now: float) -> Table:
+def run_info(run_statistics: RunStatistics, meta: Mapping[str, object], now: float) -> Table:
     """A line for each thing known; `meta` is what run.json says."""
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    table.title, table.title_justify, table.title_style = printable(summary.name), "left", "bold"
-    for name, text in _lines(summary, meta, now).items():
+    table.title, table.title_justify, table.title_style = printable(run_statistics.name), "left", "bold"
+    for name, text in _lines(run_statistics, meta, now).items():
         table.add_row(f" {name}", Text(printable(text)))
-    table.add_row(" values", values(summary))
+    table.add_row(" values", value_health(run_statistics))
     return table
 
 
-def _lines(summary: Summary, meta: Mapping[str, object], now: float) -> dict[str, str]:
+def _lines(run_statistics: RunStatistics, meta: Mapping[str, object], now: float) -> dict[str, str]:
     lines = {
-        "program": summary.program,
+        "program": run_statistics.program,
         "in": str(meta.get("cwd", "")),
         "python": str(meta.get("python", "")),
-        "started": f"{moment(summary.started)} ({age(summary.started, now)} ago)",
-        "ended": summary.ended + (f" after {duration(summary.seconds)}" if summary.seconds is not None else ""),
-        "steps": count(summary.steps),
-        "tensors": count(summary.events),
-        "bad": count(summary.bad),
-        **({"violations": count(summary.violations)} if summary.violations else {}),
-        "calls": count(summary.calls),
-        "processes": count(summary.processes),
-        "size": size(summary.bytes),
-        "folder": str(summary.path),
+        "started": f"{local_time(run_statistics.started)} ({age(run_statistics.started, now)} ago)",
+        "ended": run_statistics.ended
+        + (f" after {duration(run_statistics.seconds)}" if run_statistics.seconds is not None else ""),
+        "steps": count(run_statistics.steps),
+        "tensors": count(run_statistics.events),
+        "bad": count(run_statistics.bad),
+        **({"violations": count(run_statistics.violations)} if run_statistics.violations else {}),
+        "calls": count(run_statistics.calls),
+        "processes": count(run_statistics.processes),
+        "size": size(run_statistics.bytes),
+        "folder": str(run_statistics.path),
     }
-    if summary.watched:
-        lines["watched"] = f"{summary.watched:,} series, {of(summary.looks, 'sample')}"
-    if summary.logged:
-        lines["logged"] = of(summary.logged, "message")
-    if summary.not_covered:
-        lines["not covered"] = "; ".join(summary.not_covered[:MOST_NOT_COVERED])
+    if run_statistics.watched:
+        lines["watched"] = f"{run_statistics.watched:,} series, {plural(run_statistics.looks, 'sample')}"
+    if run_statistics.logged:
+        lines["logged"] = plural(run_statistics.logged, "message")
+    if run_statistics.not_covered:
+        lines["not covered"] = "; ".join(run_statistics.not_covered[:MAX_NOT_COVERED])
     return lines

@@ -10,14 +10,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tensorsleuth.core.confidence import checks, confidence_words, healthy_words
+from tensorsleuth.core.confidence import checked_problems, confidence_words, healthy_words
 from tensorsleuth.core.error_text import first_line
 from tensorsleuth.core.finding import Diagnosis, Evidence, Finding
-from tensorsleuth.core.formatting import of, printable
-from tensorsleuth.core.last_moments import LastMoments
-from tensorsleuth.ui.terminal.ending import LABEL, at_the_end, ended
+from tensorsleuth.core.formatting import plural, printable
+from tensorsleuth.core.run_end import RunEnd
+from tensorsleuth.ui.terminal.end_report import LABEL_WIDTH, harmless_end, last_activity
 
-NAME = 28  # columns for a tensor's name
+NAME_WIDTH = 28  # columns for a tensor's name
 
 
 def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
@@ -34,18 +34,18 @@ def verdict(diagnosis: Diagnosis, everything: bool = False) -> RenderableType:
     return Group(*parts, *_caveats(diagnosis))
 
 
-def elsewhere(findings: Sequence[Finding]) -> list[RenderableType]:
+def more_findings(findings: Sequence[Finding]) -> list[RenderableType]:
     """Below something else of the run: that there is more to know, and the first of it."""
     if not findings:
         return []
     table = Table.grid(padding=(0, 1, 0, 0))
-    more = f" ({of(len(findings) - 1, 'other')} as well)" if len(findings) > 1 else ""
+    more = f" ({plural(len(findings) - 1, 'other')} as well)" if len(findings) > 1 else ""
     said = Text.assemble(("sleuth why", "bold"), f" has more{more}: ", printable(headline(findings[0])))
     table.add_row(Text(" →", "bold yellow"), said)
     return [table, Text()]
 
 
-def unseen(functions: Sequence[str]) -> list[RenderableType]:
+def unseen_functions(functions: Sequence[str]) -> list[RenderableType]:
     """Return the functions whose inside was not recorded, folded."""
     said = [Padding(Text(printable(f"{one[:1].upper()}{one[1:]}"), "dim"), (0, 0, 0, 1)) for one in functions[:3]]
     return [*said, Text()] if said else []
@@ -62,12 +62,12 @@ def _healthy(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         yield text
     else:
         mark = Text(" HEALTHY", style="bold green")
-        mark.append(f", {of(len(diagnosis.notes), 'note')}" if diagnosis.notes else "", style="bold yellow")
+        mark.append(f", {plural(len(diagnosis.notes), 'note')}" if diagnosis.notes else "", style="bold yellow")
         title = Table.grid(padding=(0, 2, 0, 0))
         title.add_column(no_wrap=True)
-        title.add_row(mark, Text(f"{healthy_words(diagnosis)} ({checks(diagnosis)} checked)"))
+        title.add_row(mark, Text(f"{healthy_words(diagnosis)} ({checked_problems(diagnosis)} checked)"))
         yield title
-    how = ended(diagnosis.end) if diagnosis.end is not None else None
+    how = harmless_end(diagnosis.end) if diagnosis.end is not None else None
     if how is not None and not diagnosis.unjudged:  # which says so
         yield Text(printable(f"   Ended {how}"), style="dim")
     yield from _caveats(diagnosis)
@@ -90,7 +90,7 @@ def _caveats(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         yield Text(printable(f"   Not read: {line}"), style="yellow")
 
 
-def _problem(finding: Finding, end: LastMoments | None = None) -> Iterator[RenderableType]:
+def _problem(finding: Finding, end: RunEnd | None = None) -> Iterator[RenderableType]:
     title = Table.grid(padding=(0, 1))
     title.add_row(Text(" PROBLEM", style="bold red"), Text(printable(headline(finding)), style="bold"))
     yield title
@@ -98,11 +98,11 @@ def _problem(finding: Finding, end: LastMoments | None = None) -> Iterator[Rende
     yield Padding(Text(printable(_place(finding)), style="cyan"), (0, 0, 0, 3))
     yield from _source(finding)
     yield Text()
-    yield from (_piece(piece, finding) for piece in finding.evidence)
+    yield from (_evidence_row(piece, finding) for piece in finding.evidence)
     if finding.evidence:
         yield Text()
     if end is not None:
-        yield from at_the_end(end)
+        yield from last_activity(end)
     if finding.chain:
         yield _labelled("Path", " → ".join(finding.chain))
     if finding.seen:
@@ -113,22 +113,22 @@ def _problem(finding: Finding, end: LastMoments | None = None) -> Iterator[Rende
         yield _labelled("" if number else "Logged", said.words)
     yield _labelled("Confidence", confidence_words(finding, is_end=end is not None))
     if finding.fix:
-        yield _labelled("Fix", _named_shortly(finding.fix, finding))
+        yield _labelled("Fix", _with_file_name(finding.fix, finding))
 
 
 def _labelled(label: str, text: str) -> Table:
     table = Table.grid(padding=(0, 1, 0, 0))
-    table.add_column(width=LABEL)
+    table.add_column(width=LABEL_WIDTH)
     table.add_row(Text(f"   {label}", style="bold"), Text(printable(text)))
     return table
 
 
 def headline(finding: Finding) -> str:
     """The summary, with the name of the file only."""
-    return _named_shortly(finding.summary, finding)
+    return _with_file_name(finding.summary, finding)
 
 
-def _named_shortly(text: str, finding: Finding) -> str:
+def _with_file_name(text: str, finding: Finding) -> str:
     return text.replace(finding.file, os.path.basename(finding.file)) if finding.file else text
 
 
@@ -136,13 +136,13 @@ def _place(finding: Finding) -> str:
     if finding.file is None:
         where = f"{finding.name} ({finding.op}), from an unknown line"
     else:
-        where = f"{_near(finding.file)}:{finding.line}, in {finding.function}"
+        where = f"{_relative_path(finding.file)}:{finding.line}, in {finding.function}"
     iteration = f"iteration {finding.iteration} of its loop" if finding.iteration else None
     layer = f"layer {finding.layer}" if finding.layer else None
     return " · ".join(part for part in (where, layer, finding.when, iteration, finding.replica, finding.worker) if part)
 
 
-def _near(path: str) -> str:
+def _relative_path(path: str) -> str:
     """The path as a person here would type it."""
     near = os.path.relpath(path)
     return path if near.startswith("..") else near
@@ -152,14 +152,14 @@ def _source(finding: Finding) -> Iterator[RenderableType]:
     """The line itself whole, be it folded; those around it are cut where the terminal ends."""
     for number, text in finding.source:
         if number == finding.line:
-            yield _guilty(number, printable(text))
+            yield _marked_line(number, printable(text))
             continue
         line = Text(f"     {number:>4} │ {printable(text)}", style="dim")
         line.no_wrap, line.overflow = True, "ellipsis"
         yield line
 
 
-def _guilty(number: int, text: str) -> Table:
+def _marked_line(number: int, text: str) -> Table:
     code = text.lstrip()
     table = Table.grid()
     mark = Text(f"   ▶ {number:>4} │ {' ' * (len(text) - len(code))}", style="bold red")
@@ -167,7 +167,7 @@ def _guilty(number: int, text: str) -> Table:
     return table
 
 
-def _piece(piece: Evidence, finding: Finding) -> Table:
+def _evidence_row(piece: Evidence, finding: Finding) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(width=7)
     kind = f"{piece.dtype} {list(piece.shape)}" if piece.shape is not None else piece.dtype
@@ -181,7 +181,7 @@ def _piece(piece: Evidence, finding: Finding) -> Table:
 
 def _short(name: str) -> str:
     """The end of a long name: what tells it from the others."""
-    return name if len(name) <= NAME else f"…{name[-NAME + 1 :]}"
+    return name if len(name) <= NAME_WIDTH else f"…{name[-NAME_WIDTH + 1 :]}"
 
 
 def _line(piece: Evidence, finding: Finding) -> str:

@@ -16,27 +16,27 @@ from textual.widgets import ContentSwitcher, RichLog, Static
 from tensorsleuth.core.formatting import printable
 from tensorsleuth.ui.debugger.commands.sources import code_of
 from tensorsleuth.ui.debugger.debugger import ALERTS, Debugger
-from tensorsleuth.ui.debugger.listing import Wish
-from tensorsleuth.ui.debugger.live_program import is_waiting
-from tensorsleuth.ui.debugger.portrait import portrait
+from tensorsleuth.ui.debugger.listing import ListOptions
+from tensorsleuth.ui.debugger.live_program import has_socket
+from tensorsleuth.ui.debugger.tensor_description import describe_tensor
 from tensorsleuth.ui.tui import keys, style
+from tensorsleuth.ui.tui.background_app import SECONDS_BETWEEN_STATUS
+from tensorsleuth.ui.tui.command_app import CommandApp
 from tensorsleuth.ui.tui.command_line import CommandLine
-from tensorsleuth.ui.tui.commanding import Commanding
 from tensorsleuth.ui.tui.details import Details
 from tensorsleuth.ui.tui.headline import headline, live_line
 from tensorsleuth.ui.tui.help_screen import HelpScreen
-from tensorsleuth.ui.tui.lines import Choice
-from tensorsleuth.ui.tui.refreshing import STATUS
+from tensorsleuth.ui.tui.lines import SelectableLines
+from tensorsleuth.ui.tui.neighbour_list import NeighbourList
 from tensorsleuth.ui.tui.source_view import SourceView
 from tensorsleuth.ui.tui.tensor_list import TensorList
-from tensorsleuth.ui.tui.walk import Walk
 
-SETTLE = 0.05  # seconds that the cursor rests before the slower panes follow it
-ANSI = "ansi-dark"  # of Textual 8
+SECONDS_TO_SETTLE = 0.05  # seconds that the cursor rests before the slower panes follow it
+ANSI_THEME = "ansi-dark"  # of Textual 8
 PANES = ("list", "walk", "source")
 
 
-class DebuggerApp(Commanding):
+class DebuggerApp(CommandApp):
     """Everything by keyboard; what is shown follows `debugger.focus`."""
 
     CSS = style.CSS
@@ -47,10 +47,10 @@ class DebuggerApp(Commanding):
     def __init__(self, debugger: Debugger) -> None:
         super().__init__()
         self.debugger = debugger
-        debugger.patience = STATUS  # it is asked how it does all the time
-        self._around: list[Any] = []  # the tensors that the walk shows
-        self._settling: Any = None
-        self._first: Any = None
+        debugger.seconds_to_pause = SECONDS_BETWEEN_STATUS  # it is asked how it does all the time
+        self._neighbour_events: list[Any] = []  # the tensors that the walk shows
+        self._settle_timer: Any = None
+        self._initial_focus: Any = None
         self._small = False
 
     def compose(self) -> ComposeResult:
@@ -60,7 +60,7 @@ class DebuggerApp(Commanding):
                 yield TensorList(self.debugger.listing, id="list")
                 with Vertical(id="right"):
                     yield Details(id="details")
-                    yield Walk(id="walk")
+                    yield NeighbourList(id="walk")
                     yield SourceView(id="source")
             yield RichLog(id="output", wrap=True, min_width=20)
         yield CommandLine(self._names, id="command")
@@ -73,17 +73,17 @@ class DebuggerApp(Commanding):
         if first is None and len(self.debugger.everything):
             first = self.debugger.everything[0]
         if first is not None:
-            self.debugger.look(first)
-        self._first = self.debugger.focus
+            self.debugger.preview(first)
+        self._initial_focus = self.debugger.focus
         self.show_focus()
         self.start_refreshing()
-        if self.debugger.live is None and is_waiting(self.debugger.trace.path):
+        if self.debugger.live is None and has_socket(self.debugger.trace.path):
             self.say("the program waits to be talked to: quit, then sleuth debug --attach")
 
     @property
     def untouched(self) -> bool:
         """Return whether the user has not yet gone anywhere."""
-        return self.debugger.focus is self._first
+        return self.debugger.focus is self._initial_focus
 
     def _names(self) -> Iterable[str]:
         return dict.fromkeys(f"{op.name}:0" for op in self.debugger.trace.ops())
@@ -99,7 +99,7 @@ class DebuggerApp(Commanding):
     def show_headline(self) -> None:
         """The verdict, under where a live program stands."""
         lines = [live_line(self.status)] if self.status is not None else []
-        lines.append(headline(self.found))
+        lines.append(headline(self.diagnosis))
         self.query_one("#verdict", Static).update(Text("\n").join(lines))
 
     def show_focus(self, in_list: bool = True) -> None:
@@ -109,33 +109,37 @@ class DebuggerApp(Commanding):
             return
         if in_list:
             self.query_one(TensorList).show(self.debugger.listing, self.debugger.place())
-        self.query_one(Details).show(portrait(event))
-        if self._settling is not None:
-            self._settling.stop()
-        self._settling = self.set_timer(SETTLE, self._settle)
+        self.query_one(Details).show(describe_tensor(event))
+        if self._settle_timer is not None:
+            self._settle_timer.stop()
+        self._settle_timer = self.set_timer(SECONDS_TO_SETTLE, self._settle)
 
     def show_grown(self) -> None:
         """There are more tensors: the list is longer, the rest stays as the user left it."""
         if self.debugger.focus is None and len(self.debugger.everything):
-            self.debugger.look(self.debugger.everything[0])
+            self.debugger.preview(self.debugger.everything[0])
             self.show_focus()
         self.query_one(TensorList).show(self.debugger.listing, self.debugger.place())
 
     def _settle(self) -> None:
         """Show what is around the tensor, where that has not been done yet."""
-        if self._settling is not None:
-            self._settling.stop()
-            self._settling = None
-            self._show_around()
+        if self._settle_timer is not None:
+            self._settle_timer.stop()
+            self._settle_timer = None
+            self._show_neighbours()
 
-    def _show_around(self) -> None:
+    def _show_neighbours(self) -> None:
         event = self.debugger.focus
         if event is None:
             return
         inputs, consumers = _neighbours(event)
-        self._around = [*inputs, event, *consumers]
-        walk = self.query_one(Walk)
-        walk.show([portrait(one) for one in inputs], portrait(event), [portrait(one) for one in consumers])
+        self._neighbour_events = [*inputs, event, *consumers]
+        walk = self.query_one(NeighbourList)
+        walk.show(
+            [describe_tensor(one) for one in inputs],
+            describe_tensor(event),
+            [describe_tensor(one) for one in consumers],
+        )
         source = event.source
         code = (
             code_of(self.debugger, source.file, source.line) if source is not None and source.code is not None else None
@@ -144,20 +148,20 @@ class DebuggerApp(Commanding):
 
     # ---- what panes say
 
-    @on(Choice.Moved, "#list")
-    def look_at_it(self) -> None:
+    @on(SelectableLines.Moved, "#list")
+    def preview_tensor(self) -> None:
         tensors = self.query_one(TensorList)
-        self.debugger.look(tensors.listing.event(tensors.cursor))
+        self.debugger.preview(tensors.listing.event(tensors.cursor))
         self.show_focus(in_list=False)
 
-    @on(Choice.Chosen, "#list")
-    def walk_from_it(self) -> None:
+    @on(SelectableLines.Chosen, "#list")
+    def open_neighbours(self) -> None:
         self.action_pane("walk")
 
-    @on(Choice.Chosen, "#walk")
-    def go_there(self, message: Choice.Chosen) -> None:
-        if message.list.cursor < len(self._around):
-            self.debugger.go(self._around[message.list.cursor])
+    @on(SelectableLines.Chosen, "#walk")
+    def select_neighbour(self, message: SelectableLines.Chosen) -> None:
+        if message.list.cursor < len(self._neighbour_events):
+            self.debugger.select(self._neighbour_events[message.list.cursor])
             self.show_focus()
             self._settle()
 
@@ -209,7 +213,7 @@ class DebuggerApp(Commanding):
 
     def action_panes(self) -> None:
         self.say(keys.HINT)
-        if self.query_one(ContentSwitcher).current == "panes" and self.debugger.listing.wish != Wish():
+        if self.query_one(ContentSwitcher).current == "panes" and self.debugger.listing.options != ListOptions():
             self.action_list("all")
         self.action_pane("list")
 
@@ -226,7 +230,7 @@ class DebuggerApp(Commanding):
             self.say("there is nothing to go back to")
 
     def action_list(self, which: str) -> None:
-        self.debugger.ask(ALERTS if which == "alerts" else Wish())
+        self.debugger.show_list(ALERTS if which == "alerts" else ListOptions())
         self.show_focus()
         self.action_pane("list")
 
@@ -251,5 +255,7 @@ def open_debugger(debugger: Debugger) -> None:
     """Take the terminal until the user quits."""
     app = DebuggerApp(debugger)
     if app.console.color_system == "standard":
-        app.theme = ANSI if ANSI in app.available_themes else app.theme  # the terminal's own, not the nearest to ours
+        app.theme = (
+            ANSI_THEME if ANSI_THEME in app.available_themes else app.theme
+        )  # the terminal's own, not the nearest to ours
     app.run()

@@ -11,9 +11,9 @@ from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
 
-from tensorsleuth.ui.debugger.line import complete
+from tensorsleuth.ui.debugger.line_parser import complete_line
 
-MOST = 500  # lines of history
+MAX_HISTORY = 500  # lines of history
 PLACEHOLDER = ": for commands, among them lt  pt  ni  li  lo  ps  eval  run -f"
 
 
@@ -25,7 +25,7 @@ class Completion(Suggester):
         self._names = names
 
     async def get_suggestion(self, value: str) -> str | None:
-        return complete(value, self._names())
+        return complete_line(value, self._names())
 
 
 class CommandLine(Input):
@@ -77,7 +77,7 @@ class CommandLine(Input):
 
     def remember(self, line: str) -> None:
         if not self.history or self.history[-1] != line:
-            self.history = [*self.history, line][-MOST:]
+            self.history = [*self.history, line][-MAX_HISTORY:]
         self._at = len(self.history)
 
     def action_history(self, by: int) -> None:

@@ -6,10 +6,10 @@ from rich.text import Text
 from textual.widgets import Static
 
 from tensorsleuth.core.formatting import printable, short_count
-from tensorsleuth.ui.debugger.portrait import PARTS, Portrait
+from tensorsleuth.ui.debugger.tensor_description import VALUE_KINDS, TensorDescription
 
 # Each has a letter, too: colours are not all that tells them apart.
-BAR = {
+BAR_CELLS = {
     "neg": ("−", "blue"),
     "zero": ("0", "bright_black"),
     "pos": ("+", "green"),
@@ -17,30 +17,30 @@ BAR = {
     "pos_inf": ("▶", "yellow"),
     "nan": ("N", "red"),
 }
-WORDS = {"neg": "−", "zero": "0", "pos": "+", "neg_inf": "−∞", "pos_inf": "+∞", "nan": "NaN"}
+COUNT_LABELS = {"neg": "−", "zero": "0", "pos": "+", "neg_inf": "−∞", "pos_inf": "+∞", "nan": "NaN"}
 
 
-def details(one: Portrait, width: int) -> Text:
+def details(one: TensorDescription, width: int) -> Text:
     """The lines of the pane."""
     lines = [_title(one), _kind(one)]
     if one.counts is None:
-        return Text("\n").join([*lines, Text(printable(one.words), style="bold red" if one.bad else "")])
-    return Text("\n").join([*lines, _legend(one.counts), bar(one.counts, width), _range(one, width)])
+        return Text("\n").join([*lines, Text(printable(one.health), style="bold red" if one.bad else "")])
+    return Text("\n").join([*lines, _legend(one.counts), health_bar(one.counts, width), _range(one, width)])
 
 
-def _title(one: Portrait) -> Text:
+def _title(one: TensorDescription) -> Text:
     said = Text(printable(one.op), style="bold")
     grad = f"  gradient of {one.differentiates}" if one.differentiates else ""
     layer = f"  in {one.layer}" if one.layer else ""
     return said.append(printable(grad + layer), style="not bold")
 
 
-def _kind(one: Portrait) -> Text:
+def _kind(one: TensorDescription) -> Text:
     parts = (one.kind, one.when, one.line)
     return Text(printable(" · ".join(part for part in parts if part)), style="cyan")
 
 
-def _range(one: Portrait, width: int) -> Text:
+def _range(one: TensorDescription, width: int) -> Text:
     """finite -87.13 … -5.96e-08, mean -22.6  std 27, first bad: row 10"""
     known = dict(one.statistics)
     said = Text("none is finite")
@@ -51,16 +51,16 @@ def _range(one: Portrait, width: int) -> Text:
     return said.append(f"\nfirst bad: {one.first_bad}" if one.first_bad else "", style="bold red")
 
 
-def bar(counts: tuple[int, ...], width: int) -> Text:
+def health_bar(counts: tuple[int, ...], width: int) -> Text:
     """As many cells of each kind as it has of the elements; at least one where there is any."""
     said = Text()
-    for name, cells in zip(PARTS, shares(counts, width)):
-        letter, colour = BAR[name]
+    for name, cells in zip(VALUE_KINDS, cells_per_count(counts, width)):
+        letter, colour = BAR_CELLS[name]
         said.append(letter * cells, style=f"bold white on {colour}")
     return said
 
 
-def shares(counts: tuple[int, ...], width: int) -> list[int]:
+def cells_per_count(counts: tuple[int, ...], width: int) -> list[int]:
     """Cells for each count: in proportion, none lost, `width` in all."""
     total = sum(counts)
     present = [at for at, count in enumerate(counts) if count]
@@ -75,20 +75,22 @@ def shares(counts: tuple[int, ...], width: int) -> list[int]:
 
 def _legend(counts: tuple[int, ...]) -> Text:
     said = Text()
-    for name, count in zip(PARTS, counts):
-        _, colour = BAR[name]
+    for name, count in zip(VALUE_KINDS, counts):
+        _, colour = BAR_CELLS[name]
         style = f"bold {colour}" if count else "dim"
-        said.append(f"{WORDS[name]} ", style=style).append(f"{short_count(count)}  ", style="" if count else "dim")
+        said.append(f"{COUNT_LABELS[name]} ", style=style).append(
+            f"{short_count(count)}  ", style="" if count else "dim"
+        )
     return said
 
 
 class Details(Static):
     """The pane."""
 
-    one: Portrait | None = None
+    described: TensorDescription | None = None
 
-    def show(self, one: Portrait) -> None:
-        self.one = one
+    def show(self, one: TensorDescription) -> None:
+        self.described = one
         self.border_title = printable(one.name).replace("[", r"\[")
         self._draw()
 
@@ -96,5 +98,5 @@ class Details(Static):
         self._draw()
 
     def _draw(self) -> None:
-        if self.one is not None:
-            self.update(details(self.one, max(10, self.content_size.width)))
+        if self.described is not None:
+            self.update(details(self.described, max(10, self.content_size.width)))

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from tensorsleuth.core.confidence import healthy_words
 from tensorsleuth.core.finding import Diagnosis
-from tensorsleuth.core.formatting import of, printable
+from tensorsleuth.core.formatting import plural, printable
 
 
 def headline(found: Diagnosis | str | None) -> Text:
@@ -27,7 +27,7 @@ def headline(found: Diagnosis | str | None) -> Text:
         return Text.assemble(("UNKNOWN ", "bold yellow"), printable(found.unjudged))
     if found.blind:
         return Text.assemble(("UNKNOWN ", "bold yellow"), f"mode {found.blind} records no values")
-    notes = f", {of(len(found.notes), 'note')}" if found.notes else ""
+    notes = f", {plural(len(found.notes), 'note')}" if found.notes else ""
     return Text.assemble(("HEALTHY", "bold green"), (notes, "bold yellow"), f" {healthy_words(found)}")
 
 

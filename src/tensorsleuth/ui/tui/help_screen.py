@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tensorsleuth.ui.debugger.commands import all_commands
-from tensorsleuth.ui.tui.keys import KEYS, OF_PANES
+from tensorsleuth.ui.tui.keys import KEYS, PANE_KEYS
 
 
 class HelpScreen(ModalScreen[None]):
@@ -33,7 +33,7 @@ class HelpScreen(ModalScreen[None]):
 
 def _keys() -> Table:
     table = _table()
-    for key in (*OF_PANES, *KEYS):
+    for key in (*PANE_KEYS, *KEYS):
         table.add_row(key.shown, key.text)
     return table
 

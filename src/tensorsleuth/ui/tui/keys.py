@@ -39,7 +39,7 @@ KEYS = (
 )
 
 # Those that a pane has by itself.
-OF_PANES = (
+PANE_KEYS = (
     Key("up,down", "", "↑ ↓", "another tensor, neighbour or line"),
     Key("pageup,pagedown", "", "PgUp PgDn", "a page on"),
     Key("home,end", "", "Home End", "the first, the last"),

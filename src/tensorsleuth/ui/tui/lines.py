@@ -29,7 +29,7 @@ class Lines(ScrollView, can_focus=True):
         """The style under a line."""
         return self.rich_style
 
-    def changed(self) -> None:
+    def reset_lines(self) -> None:
         """There are other lines now."""
         self.virtual_size = Size(0, self.count())
         self.refresh()
@@ -54,7 +54,7 @@ class Lines(ScrollView, can_focus=True):
             self.scroll_to(y=at - height + 1, animate=False, force=True)
 
 
-class Choice(Lines):
+class SelectableLines(Lines):
     """Lines with a cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -70,12 +70,12 @@ class Choice(Lines):
     class Said(Message):
         """The title of a list."""
 
-        def __init__(self, list: Choice) -> None:
+        def __init__(self, list: SelectableLines) -> None:
             super().__init__()
             self.list = list
 
         @property
-        def control(self) -> Choice:
+        def control(self) -> SelectableLines:
             return self.list
 
     class Moved(Said):
@@ -97,7 +97,7 @@ class Choice(Lines):
     def on_blur(self) -> None:
         self.refresh()
 
-    def put(self, at: int) -> None:
+    def move_cursor(self, at: int) -> None:
         """Put the cursor on a line, or on the nearest that there is."""
         self.cursor = max(0, min(at, self.count() - 1))
         self.bring_into_view(self.cursor)
@@ -105,7 +105,7 @@ class Choice(Lines):
 
     def action_move(self, by: int) -> None:
         if self.count():
-            self.put(self.cursor + by)
+            self.move_cursor(self.cursor + by)
             self.post_message(self.Moved(self))
 
     def action_page(self, by: int) -> None:

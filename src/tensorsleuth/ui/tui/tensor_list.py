@@ -6,15 +6,15 @@ from rich.text import Text
 
 from tensorsleuth.core.formatting import printable
 from tensorsleuth.ui.debugger.listing import Listing
-from tensorsleuth.ui.debugger.portrait import state
-from tensorsleuth.ui.tui.lines import Choice
+from tensorsleuth.ui.debugger.tensor_description import health_word
+from tensorsleuth.ui.tui.lines import SelectableLines
 
-STATE = 4  # columns for NaN, −∞, ok
-STEP = 4
+STATE_WIDTH = 4  # columns for NaN, −∞, ok
+STEP_WIDTH = 4
 STYLES = {"ok": "green", "?": "dim"}  # all others are bad
 
 
-class TensorList(Choice):
+class TensorList(SelectableLines):
     """A cursor on a listing."""
 
     def __init__(self, listing: Listing, id: str) -> None:
@@ -29,24 +29,24 @@ class TensorList(Choice):
         self.listing = listing
         at = listing.find(place) if place is not None and place >= 0 else None
         far = at is not None and not self._in_view(at)
-        self.changed()
-        self.put(at if at is not None else self.cursor)
+        self.reset_lines()
+        self.move_cursor(at if at is not None else self.cursor)
         self.call_after_refresh(self.bring_into_view, self.cursor, far)
 
-    def put(self, at: int) -> None:
-        super().put(at)
+    def move_cursor(self, at: int) -> None:
+        super().move_cursor(at)
         here = f"{self.cursor + 1:,}/" if len(self.listing) else ""
-        self.border_title = printable(f"{self.listing.wish.title} {here}{len(self.listing):,}").replace("[", r"\[")
+        self.border_title = printable(f"{self.listing.options.title} {here}{len(self.listing):,}").replace("[", r"\[")
 
     def _in_view(self, at: int) -> bool:
         return 0 <= at - self.scroll_offset.y < self.scrollable_content_region.height
 
     def line(self, at: int, width: int) -> Text:
         event = self.listing.event(at)
-        word = state(event)
+        word = health_word(event)
         step = int(self.listing.everything.health["step"][self.listing.places[at]])
-        said = Text.assemble((f"{word:>{STATE}} ", STYLES.get(word, "bold red")))
-        said.append(f"{step if step >= 0 else '–':>{STEP}} ", style="dim")
+        said = Text.assemble((f"{word:>{STATE_WIDTH}} ", STYLES.get(word, "bold red")))
+        said.append(f"{step if step >= 0 else '–':>{STEP_WIDTH}} ", style="dim")
         return said.append(_end(printable(event.name), width - said.cell_len))
 
 

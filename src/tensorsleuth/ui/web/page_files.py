@@ -10,7 +10,7 @@ from tensorsleuth.core.errors import SleuthError
 
 STATIC = Path(__file__).absolute().parent / "static"
 INDEX = "index.html"
-HASHED = "assets/"  # Vite puts a hash into the names of what is there
+HASHED_FOLDER = "assets/"  # Vite puts a hash into the names of what is there
 
 
 class PageFile(NamedTuple):

@@ -8,16 +8,24 @@ from functools import cached_property
 
 import numpy as np
 
-from tensorsleuth.analyze.memory.batch_size.fit import Fit
-from tensorsleuth.analyze.memory.labels import ACTIVATIONS, GRADIENTS, INPUTS, OPTIMIZER, TEMPORARIES, WEIGHTS, Label
+from tensorsleuth.analyze.memory.batch_size.peak_model import PeakModel
+from tensorsleuth.analyze.memory.labels import (
+    ACTIVATIONS,
+    GRADIENTS,
+    INPUTS,
+    OPTIMIZER,
+    TEMPORARIES,
+    WEIGHTS,
+    MemoryLabel,
+)
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.dtypes import dtype_of
 
-OUTSIZED = 10  # times its neighbours
-LOOKED_AT = 20  # of the largest tensors at the peak
-WORTH = 0.02  # of the peak: what saves less is not said
-DOMINANT = 0.3  # of the tensors at the peak: optimizer state that is worth another optimizer
-_HALVED = ("float32", "float64")
+OUTSIZED_FACTOR = 10  # times its neighbours
+MAX_OUTSIZED_CANDIDATES = 20  # of the largest tensors at the peak
+MIN_SAVED_SHARE = 0.02  # of the peak: what saves less is not said
+MIN_OPTIMIZER_SHARE = 0.3  # of the tensors at the peak: optimizer state that is worth another optimizer
+_HALVABLE_DTYPES = ("float32", "float64")
 
 
 @dataclass(frozen=True)
@@ -35,12 +43,12 @@ class Advice:
 class Advisor:
     """Tries each on the model, at one batch and sequence."""
 
-    def __init__(self, fit: Fit, batch: int, sequence: int | None, limit: int) -> None:
-        self.fit = fit
+    def __init__(self, peak_model: PeakModel, batch: int, sequence: int | None, limit: int) -> None:
+        self.fit = peak_model
         self.batch = batch
         self.sequence = sequence
         self.limit = limit
-        self.peak = fit.peak(batch, sequence)
+        self.peak = peak_model.peak(batch, sequence)
 
     def all(self) -> list[Advice]:
         """Return the advice that is worth it, the largest saving first."""
@@ -52,10 +60,10 @@ class Advisor:
             *self._optimizer(),
             *self._outsized(),
         ]
-        return sorted((one for one in found if one.saves >= WORTH * self.peak), key=lambda one: -one.saves)
+        return sorted((one for one in found if one.saves >= MIN_SAVED_SHARE * self.peak), key=lambda one: -one.saves)
 
-    def _advice(self, name: str, text: str, peak: int, label: Label | None = None) -> Advice:
-        file, line = (label.file, label.line) if label is not None else (None, None)
+    def _advice(self, name: str, text: str, peak: int, memory_label: MemoryLabel | None = None) -> Advice:
+        file, line = (memory_label.file, memory_label.line) if memory_label is not None else (None, None)
         return Advice(name, text, self.peak - peak, peak, file, line)
 
     @cached_property
@@ -85,9 +93,9 @@ class Advisor:
     def _half_precision(self) -> Iterator[Advice]:
         """Only what grows with the batch is halved: weights, their gradients and optimizer state stay."""
         kinds = (ACTIVATIONS, GRADIENTS, TEMPORARIES)
-        halved = self.fit.grows & np.isin(self._kinds, kinds) & np.isin(self._dtypes, _HALVED)
+        halved = self.fit.grows_with_batch & np.isin(self._kinds, kinds) & np.isin(self._dtypes, _HALVABLE_DTYPES)
         text = "mixed precision: activations as bfloat16"
-        yield self._advice("precision", text, self.fit.with_sizes(np.where(halved, self._sizes / 2, self._sizes)))
+        yield self._advice("precision", text, self.fit.peak_with_sizes(np.where(halved, self._sizes / 2, self._sizes)))
 
     def _recompute(self) -> Iterator[Advice]:
         """Return the saving of recomputation in the backward pass: each layer keeps its last activation."""
@@ -100,37 +108,39 @@ class Advisor:
             sizes = np.where(np.isin(self._tensors, self._tensors[dropped]), 0, self._sizes)  # in every step
             again = max(self._sizes[lives].sum() for lives in inner.values())
             text = f"recomputation (tf.recompute_grad) in {len(inner)} parts"
-            yield self._advice("recomputation", text, self.fit.with_sizes(sizes) + int(again))
+            yield self._advice("recomputation", text, self.fit.peak_with_sizes(sizes) + int(again))
 
     def _optimizer(self) -> Iterator[Advice]:
         state = self.of_kind(OPTIMIZER)[0]
-        if state >= DOMINANT * self._sizes[self._alive].sum():
+        if state >= MIN_OPTIMIZER_SHARE * self._sizes[self._alive].sum():
             yield self._advice("optimizer", "an optimizer without state (plain SGD)", self.peak - state)
 
     def _outsized(self) -> Iterator[Advice]:
         """A tensor that is far larger than what it is made of, and than what is made of it."""
-        order = np.argsort(np.where(self._alive, -self._sizes, 0))[:LOOKED_AT].tolist()
+        order = np.argsort(np.where(self._alive, -self._sizes, 0))[:MAX_OUTSIZED_CANDIDATES].tolist()
         for life in order:
             if self._alive[life] and self._kinds[life] not in (WEIGHTS, OPTIMIZER, INPUTS) and self._is_outsized(life):
                 label = self._label(life)
                 what = f"{label.op} {label.dtype} {'×'.join(map(str, label.shape or ()))}"
                 sizes = np.where(self._tensors == self._tensors[life], 0, self._sizes)
-                yield self._advice("tensor", f"without one outsized tensor: {what}", self.fit.with_sizes(sizes), label)
+                yield self._advice(
+                    "tensor", f"without one outsized tensor: {what}", self.fit.peak_with_sizes(sizes), label
+                )
                 return
 
     def _is_outsized(self, life: int) -> bool:
-        lives, asked = self.fit.account.lives, self.fit.account.asked
+        lives, asked = self.fit.account.lifetimes, self.fit.account.process_index
         tensor = int(self._tensors[life])
-        made = [op.first for op in asked.takers.nodes(tensor)]
-        around = [int(self._bytes.get(one, 0)) for one in (*lives.ends.sources(tensor), *made)]
-        return bool(made) and float(self.fit.sizes[life]) >= OUTSIZED * max(around, default=0)
+        made = [op.first_tensor for op in asked.consumers.node_consumers(tensor)]
+        around = [int(self._bytes.get(one, 0)) for one in (*lives.last_uses.sources(tensor), *made)]
+        return bool(made) and float(self.fit.sizes[life]) >= OUTSIZED_FACTOR * max(around, default=0)
 
     # ---- the lives
 
     def of_kind(self, kind: str) -> tuple[int, int]:
         """Bytes of one kind at the peak; and of these, what grows with the batch."""
         these = self._alive & (self._kinds == kind)
-        return int(self._sizes[these].sum()), int(self._sizes[these & self.fit.grows].sum())
+        return int(self._sizes[these].sum()), int(self._sizes[these & self.fit.grows_with_batch].sum())
 
     @cached_property
     def _sizes(self) -> Array:
@@ -138,16 +148,16 @@ class Advisor:
 
     @cached_property
     def _alive(self) -> Array:
-        time = self.fit.demand.fullest(self._sizes)
-        return np.array([life.born <= time < life.died for life in self.fit.account.lives.all], bool)
+        time = self.fit.demand.peak_time(self._sizes)
+        return np.array([life.born <= time < life.died for life in self.fit.account.lifetimes.all], bool)
 
     @cached_property
     def _kinds(self) -> Array:
-        return np.array([self.fit.account.labels.kind(life) for life in self.fit.account.lives.all], object)
+        return np.array([self.fit.account.labels.kind(life) for life in self.fit.account.lifetimes.all], object)
 
     @cached_property
     def _rows(self) -> Array:
-        return self.fit.account.process.buffers[[life.row for life in self.fit.account.lives.all]]
+        return self.fit.account.process.buffers[[life.row for life in self.fit.account.lifetimes.all]]
 
     @property
     def _dtypes(self) -> Array:
@@ -163,8 +173,8 @@ class Advisor:
         """The size that each tensor was seen with."""
         return dict(zip(self._tensors.tolist(), self.fit.sizes.astype(np.int64).tolist(), strict=True))
 
-    def _label(self, life: int) -> Label:
-        return self.fit.account.labels.of(self.fit.account.lives.all[life])
+    def _label(self, life: int) -> MemoryLabel:
+        return self.fit.account.labels.label_of(self.fit.account.lifetimes.all[life])
 
     def _born(self, life: int) -> int:
-        return self.fit.account.lives.all[life].born
+        return self.fit.account.lifetimes.all[life].born

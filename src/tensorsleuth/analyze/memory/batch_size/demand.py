@@ -6,20 +6,20 @@ from functools import cached_property
 
 import numpy as np
 
-from tensorsleuth.analyze.memory.lifetimes import Life
+from tensorsleuth.analyze.memory.lifetimes import BufferLifetime
 from tensorsleuth.core.array import Array
 
 # glibc takes blocks of this size and more from the system one by one, and gives them back when they are freed.
 # Smaller ones come from heaps, which do not shrink while something lies at their end.
-MAPPED = 32 << 20
+MAPPED_BLOCK_BYTES = 32 << 20
 
 
-class Demand:
+class MemoryDemand:
     """The lives of one process; sizes are given for each of them."""
 
-    def __init__(self, lives: list[Life], pooled: bool = False) -> None:
+    def __init__(self, lives: list[BufferLifetime], pooled: bool = False) -> None:
         """`pooled`: what is freed stays in a pool, of any size."""
-        self._mapped = np.inf if pooled else MAPPED
+        self._mapped = np.inf if pooled else MAPPED_BLOCK_BYTES
         self._born = np.array([life.born for life in lives], np.int64)
         self._died = np.array([life.died for life in lives], np.int64)
         self._times = np.unique(self._born)
@@ -37,17 +37,17 @@ class Demand:
         (begun, upto), (ended, gone) = self._begins, self._ends
         return _sums(sizes[begun])[upto] - _sums(sizes[ended])[gone]
 
-    def heap(self, sizes: Array) -> float:
+    def heap_peak(self, sizes: Array) -> float:
         """The most that small blocks took at once."""
         return float(self._alive(np.where(sizes < self._mapped, sizes, 0)).max(initial=0))
 
-    def most(self, sizes: Array) -> float:
+    def peak(self, sizes: Array) -> float:
         """The most that all took: of small blocks what they ever took, with large blocks as long as they live."""
         small = self._alive(np.where(sizes < self._mapped, sizes, 0))
         large = self._alive(np.where(sizes >= self._mapped, sizes, 0))
         return float((np.maximum.accumulate(small) + large).max(initial=0))
 
-    def fullest(self, sizes: Array) -> int:
+    def peak_time(self, sizes: Array) -> int:
         """When most was alive."""
         return int(self._times[int(self._alive(sizes).argmax())]) if len(self._times) else 0
 

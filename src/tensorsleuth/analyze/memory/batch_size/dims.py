@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import gcd, prod
 
-BATCH, SEQUENCE, STAYS = "batch", "sequence", ""
+BATCH, SEQUENCE, CONSTANT = "batch", "sequence", ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +15,7 @@ class Factor:
     """A part of a dimension: `[batch * sequence, 256]` has two in its first."""
 
     size: int
-    symbol: str = STAYS
+    symbol: str = CONSTANT
 
 
 @dataclass(frozen=True)
@@ -42,27 +42,27 @@ class Dim:
             return self
         grown = [one for one in self.factors if one.symbol]
         if size <= 1 or not grown:
-            return stays(size)
+            return fixed_dim(size)
         return Dim((Factor(size, grown[0].symbol), *(Factor(1, one.symbol) for one in grown[1:])))
 
 
 Dims = tuple[Dim, ...]
 
 
-def stays(size: int) -> Dim:
+def fixed_dim(size: int) -> Dim:
     return Dim((Factor(size),))
 
 
-def fixed(shape: Iterable[int]) -> Dims:
+def fixed_dims(shape: Iterable[int]) -> Dims:
     """A shape of which nothing grows."""
-    return tuple(map(stays, shape))
+    return tuple(map(fixed_dim, shape))
 
 
 def shape_of(dims: Dims) -> tuple[int, ...]:
     return tuple(one.size for one in dims)
 
 
-def power(dims: Dims, symbol: str) -> int:
+def growth_power(dims: Dims, symbol: str) -> int:
     """Return the number of dimensions that grow with it: attention scores grow twice with the sequence."""
     return sum(one.power(symbol) for one in dims)
 
@@ -74,14 +74,14 @@ def reshaped(dims: Dims, shape: tuple[int, ...]) -> Dims | None:
         return None
     found = []
     for size in shape:
-        taken = list(_taken(left, size))
+        taken = list(_take_factors(left, size))
         if prod(factor.size for factor in taken) != size:
             return None
         found.append(Dim(tuple(taken) or (Factor(1),)))
     return tuple(found)
 
 
-def _taken(left: list[Factor], size: int) -> Iterator[Factor]:
+def _take_factors(left: list[Factor], size: int) -> Iterator[Factor]:
     """As many factors from the front as make up a size; one that is too large is cut, and grows in its first part."""
     while size > 1 and left:
         factor = left.pop(0)
@@ -99,7 +99,7 @@ def broadcast(inputs: Iterable[Dims]) -> Dims | None:
     """Return the result of an elementwise op; None if the shapes do not broadcast."""
     given = list(inputs)
     rank = max(map(len, given), default=0)
-    padded = [(*fixed([1] * (rank - len(one))), *one) for one in given]
+    padded = [(*fixed_dims([1] * (rank - len(one))), *one) for one in given]
     found = tuple(max(column, key=lambda one: (one.size, one.grows)) for column in zip(*padded, strict=True))
     fits = all(one.size in (1, most.size) for row in padded for one, most in zip(row, found, strict=True))
     return found if fits else None

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.analyze.memory.account import Account
+from tensorsleuth.analyze.memory.account import MemoryAccount
 from tensorsleuth.analyze.memory.batch_size.advice import Advice, Advisor
-from tensorsleuth.analyze.memory.batch_size.fit import Fit
+from tensorsleuth.analyze.memory.batch_size.peak_model import PeakModel
 from tensorsleuth.analyze.memory.labels import KINDS
 from tensorsleuth.analyze.memory.report import accounts_of
 from tensorsleuth.core.errors import SleuthError
@@ -19,11 +19,11 @@ from tensorsleuth.trace.reader import Trace
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 _UNITS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-GIVEN, GROUP, MACHINE = "as asked for", "of the container (cgroup)", "of the machine"
+LIMIT_GIVEN, LIMIT_OF_CGROUP, LIMIT_OF_MACHINE = "as asked for", "of the container (cgroup)", "of the machine"
 
 
 @dataclass(frozen=True)
-class Grows:
+class KindGrowth:
     """The memory of one kind of tensors at the peak, and the part of it that grows with the batch."""
 
     kind: str
@@ -32,14 +32,14 @@ class Grows:
 
 
 @dataclass(frozen=True)
-class Fitting:
+class FitReport:
     """The model of one process, asked about a limit."""
 
     run: str
     pid: int
-    fit: Fit
+    fit: PeakModel
     limit: int
-    whose: str  # GIVEN, GROUP or MACHINE
+    limit_source: str  # GIVEN, GROUP or MACHINE
     batch: int  # asked about
     sequence: int | None
 
@@ -69,29 +69,29 @@ class Fitting:
         return self.advisor.all()
 
     @cached_property
-    def kinds(self) -> list[Grows]:
+    def kinds(self) -> list[KindGrowth]:
         """The largest first."""
-        found = [Grows(kind, *self.advisor.of_kind(kind)) for kind in KINDS]
+        found = [KindGrowth(kind, *self.advisor.of_kind(kind)) for kind in KINDS]
         return sorted((one for one in found if one.bytes), key=lambda one: -one.bytes)
 
     @property
-    def elsewhere(self) -> int:
+    def bytes_outside_tensors(self) -> int:
         """Bytes of the peak that are in no tensor."""
         return max(self.peak - sum(one.bytes for one in self.kinds), 0)
 
     @cached_property
-    def a_sample(self) -> int:
+    def bytes_per_sample(self) -> int:
         """Bytes that one more sample takes, on average between the batch that was seen and the other that is told."""
         other = self.other_batch
-        return (self.fit.peak(other, self.sequence) - self._seen) // (other - self.fit.batch)
+        return (self.fit.peak(other, self.sequence) - self._measured_peak) // (other - self.fit.batch)
 
     @property
-    def fixed(self) -> int:
+    def fixed_bytes(self) -> int:
         """Bytes that do not depend on the batch: with `a_sample`, both peaks come out."""
-        return max(self._seen - self.a_sample * self.fit.batch, 0)
+        return max(self._measured_peak - self.bytes_per_sample * self.fit.batch, 0)
 
     @cached_property
-    def _seen(self) -> int:
+    def _measured_peak(self) -> int:
         return self.fit.peak(self.fit.batch, self.sequence)
 
     @property
@@ -118,57 +118,59 @@ class Fitting:
         return {
             "run": self.run,
             "pid": self.pid,
-            "seen": {"peak": self.fit.seen, "batch": self.fit.batch, "sequence": self.fit.sequence},
-            "model": {"fixed": self.fixed, "a_sample": self.a_sample},
-            "limit": {"bytes": self.limit, "of": self.whose},
+            "seen": {"peak": self.fit.measured_peak, "batch": self.fit.batch, "sequence": self.fit.sequence},
+            "model": {"fixed": self.fixed_bytes, "a_sample": self.bytes_per_sample},
+            "limit": {"bytes": self.limit, "of": self.limit_source},
             "asked": {"batch": self.batch, "sequence": self.sequence, "peak": self.peak, "fits": self.fits},
             "largest": {"batch": self.largest_batch, "sequence": self.largest_sequence},
             "sentence": self.sentence,
             "kinds": [asdict(one) for one in self.kinds],
-            "elsewhere": self.elsewhere,
+            "elsewhere": self.bytes_outside_tensors,
             "advice": [asdict(one) for one in self.advice],
         }
 
 
-def fittings(trace: Trace, limit: int | None, batch: int | None, sequence: int | None) -> list[Fitting]:
+def fit_reports(trace: Trace, limit: int | None, batch: int | None, sequence: int | None) -> list[FitReport]:
     """Return the fit of each process that trains, the largest first; raise if nothing is known of any."""
     found, why = [], None
     for account in accounts_of(trace):
-        fit = Fit(account)
+        peak_model = PeakModel(account)
         try:
-            fit.check()
+            peak_model.check()
         except SleuthError as error:
             why = why or error
             continue
-        found.append(_fitting(trace, fit, limit, batch, sequence))
+        found.append(_fit_report(trace, peak_model, limit, batch, sequence))
     if not found and why is not None:
         raise why
-    return sorted(found, key=lambda one: -one.fit.seen)
+    return sorted(found, key=lambda one: -one.fit.measured_peak)
 
 
-def _fitting(trace: Trace, fit: Fit, limit: int | None, batch: int | None, sequence: int | None) -> Fitting:
-    if sequence is not None and fit.sequence is None:
+def _fit_report(
+    trace: Trace, peak_model: PeakModel, limit: int | None, batch: int | None, sequence: int | None
+) -> FitReport:
+    if sequence is not None and peak_model.sequence is None:
         raise SleuthError(
             "--sequence: no sequence was found.\n"
             "  No input has the shape [batch, sequence] of integers, or\n"
             "  [batch, sequence, features]; or weights are as long as it is.\n"
             "  Leave --sequence out."
         )
-    bytes_, whose = (limit, GIVEN) if limit is not None else limit_of(fit.account)
-    pid = fit.account.process.catalogue.meta.get("pid")
+    bytes_, whose = (limit, LIMIT_GIVEN) if limit is not None else memory_limit(peak_model.account)
+    pid = peak_model.account.process.catalogue.meta.get("pid")
     place = trace.path.name, pid if isinstance(pid, int) else 0
-    return Fitting(*place, fit, bytes_, whose, batch or fit.batch, sequence or fit.sequence)
+    return FitReport(*place, peak_model, bytes_, whose, batch or peak_model.batch, sequence or peak_model.sequence)
 
 
-def limit_of(account: Account) -> tuple[int, str]:
+def memory_limit(memory_account: MemoryAccount) -> tuple[int, str]:
     """The smaller of what the container may have and what the machine had for this program when it began."""
-    first = account.samples[0]
+    first = memory_account.samples[0]
     machine = int(first["available"]) + int(first["resident"])
-    group = int(account.samples["group_limit"][-1])
-    return (group, GROUP) if 0 < group <= machine else (machine, MACHINE)
+    group = int(memory_account.samples["group_limit"][-1])
+    return (group, LIMIT_OF_CGROUP) if 0 < group <= machine else (machine, LIMIT_OF_MACHINE)
 
 
-def bytes_of(text: str) -> int:
+def parse_bytes(text: str) -> int:
     """`12GB`, `800 MB`, `2GiB`; a number alone is in bytes."""
     found = _AMOUNT.fullmatch(text.strip())
     amount = (

@@ -9,36 +9,36 @@ from functools import cached_property
 
 import numpy as np
 
-from tensorsleuth.analyze.memory.batch_size.dims import BATCH, SEQUENCE, Dim, Dims, Factor, fixed
-from tensorsleuth.analyze.memory.batch_size.observed_shapes import SeenShapes, Shape
-from tensorsleuth.analyze.memory.batch_size.producers import EAGER, Key, Wiring
+from tensorsleuth.analyze.memory.batch_size.dims import BATCH, SEQUENCE, Dim, Dims, Factor, fixed_dims
+from tensorsleuth.analyze.memory.batch_size.observed_shapes import ObservedShapes, Shape
+from tensorsleuth.analyze.memory.batch_size.producers import EAGER, ProducerGraph, TensorKey
 from tensorsleuth.core.catalog import Function, Instance
 from tensorsleuth.core.dtypes import RESOURCE, dtype_of
 from tensorsleuth.core.layout.rows import CallKind
 from tensorsleuth.core.ops.kinds import FEED
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
-ITERATORS = frozenset(["IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue"])
-MOST_CALLS = 20  # of a function whose arguments are looked at
-TRAINS = ("train", "backward")
+ITERATOR_OPS = frozenset(["IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue"])
+MAX_SAMPLED_CALLS = 20  # of a function whose arguments are looked at
+TRAINING_KINDS = ("train", "backward")
 
 
 @dataclass(frozen=True)
-class Delivery:
+class BatchInput:
     """A tensor that comes from outside: from a dataset, or from Python."""
 
     shape: Shape
-    whole: bool  # integers: tokens, labels
+    is_integer: bool  # integers: tokens, labels
     varying: frozenset[int]  # dimensions that were seen with more than one size
 
 
-class Deliveries:
+class BatchInputs:
     """Finds them, of one process."""
 
-    def __init__(self, asked: Asked, wiring: Wiring, shapes: SeenShapes) -> None:
-        self._asked = asked
-        self._catalogue = asked.process.catalogue
-        self._wiring = wiring
+    def __init__(self, process_index: ProcessIndex, producer_graph: ProducerGraph, shapes: ObservedShapes) -> None:
+        self._process_index = process_index
+        self._catalogue = process_index.process.catalogue
+        self._wiring = producer_graph
         self._shapes = shapes
 
     @cached_property
@@ -53,115 +53,119 @@ class Deliveries:
         sizes = [one.shape[1] for one in self.all if self._is_sequence(one)]
         return max(sizes, default=None)
 
-    def _is_sequence(self, one: Delivery) -> bool:
+    def _is_sequence(self, one: BatchInput) -> bool:
         if len(one.shape) < 2 or one.shape[0] != self.batch or one.shape[1] < 2:
             return False
-        return 1 in one.varying or (one.whole and len(one.shape) == 2) or (not one.whole and len(one.shape) == 3)
+        return (
+            1 in one.varying or (one.is_integer and len(one.shape) == 2) or (not one.is_integer and len(one.shape) == 3)
+        )
 
-    def dims(self, key: Key) -> Dims | None:
+    def dims(self, tensor_key: TensorKey) -> Dims | None:
         """The dimensions of something delivered."""
-        one = self.of(key)
+        one = self.input_at(tensor_key)
         if one is None or not one.shape or one.shape[0] != self.batch:
-            return fixed(one.shape) if one is not None else None
+            return fixed_dims(one.shape) if one is not None else None
         names = (BATCH, SEQUENCE) if self._is_sequence(one) else (BATCH,)
         grown = (Dim((Factor(size, name),)) for size, name in zip(one.shape, names, strict=False))
-        return (*grown, *fixed(one.shape[len(names) :]))
+        return (*grown, *fixed_dims(one.shape[len(names) :]))
 
     @cached_property
-    def all(self) -> list[Delivery]:
+    def all(self) -> list[BatchInput]:
         """Return the inputs from datasets; else function arguments, else captures; else inputs of eager ops."""
-        for found in (self._of_datasets(), self._passed(), self._captured(), self._fed()):
+        for found in (self._from_datasets(), self._passed(), self._captured(), self._fed()):
             known = [one for one in found if one.shape]
             if known:
                 return known
         return []
 
-    def of(self, key: Key) -> Delivery | None:
+    def input_at(self, tensor_key: TensorKey) -> BatchInput | None:
         """Return the input there, if its shape is known: recorded, else as the function was traced."""
-        tensor, declared = self._wiring.tensor(key), self._declared(key)
-        shape, varying = self._shapes.of(tensor), self._shapes.varying(tensor)
-        if key[0] != EAGER and key[1] < 0:
-            passed = self.argument(self._catalogue.instances[key[0]], -1 - key[1])
+        tensor, declared = self._wiring.tensor(tensor_key), self._declared(tensor_key)
+        shape, varying = self._shapes.largest(tensor), self._shapes.varying_dims(tensor)
+        if tensor_key[0] != EAGER and tensor_key[1] < 0:
+            passed = self.argument(self._catalogue.instances[tensor_key[0]], -1 - tensor_key[1])
             seen = self._wiring.tensor(passed) if passed is not None else -1
-            shape, varying = self._shapes.of(seen), self._shapes.varying(seen)
+            shape, varying = self._shapes.largest(seen), self._shapes.varying_dims(seen)
         if shape is None and declared is not None and -1 not in declared:
             shape = declared
         if shape is None or len(shape) != len(declared or shape):
             return None
         unknown = {at for at, size in enumerate(declared or ()) if size < 0}
-        return Delivery(shape, self._is_whole(key), varying | unknown)
+        return BatchInput(shape, self._is_whole(tensor_key), varying | unknown)
 
-    def _declared(self, key: Key) -> Shape | None:
+    def _declared(self, tensor_key: TensorKey) -> Shape | None:
         """The shape in the graph; -1 for any size."""
-        node = self._wiring.node(key)
+        node = self._wiring.node(tensor_key)
         if node is not None:
             shapes = node.attrs.get("output_shapes")
-            known = shapes[key[2]] if isinstance(shapes, list) and key[2] < len(shapes) else None
+            known = shapes[tensor_key[2]] if isinstance(shapes, list) and tensor_key[2] < len(shapes) else None
             return tuple(map(int, known)) if known is not None else None
-        shapes = self._wiring.function(key).argument_shapes if key[0] != EAGER else ()
-        return shapes[-1 - key[1]] if -1 - key[1] < len(shapes) and key[0] != EAGER else None
+        shapes = self._wiring.function(tensor_key).argument_shapes if tensor_key[0] != EAGER else ()
+        return shapes[-1 - tensor_key[1]] if -1 - tensor_key[1] < len(shapes) and tensor_key[0] != EAGER else None
 
-    def _is_whole(self, key: Key) -> bool:
-        node = self._wiring.node(key)
+    def _is_whole(self, tensor_key: TensorKey) -> bool:
+        node = self._wiring.node(tensor_key)
         if node is not None:
-            return is_whole(node.dtypes[key[2]])
-        if key[0] == EAGER:
-            return is_whole(int(self._asked.process.events["dtype"][key[1]]))
-        return is_whole(self._wiring.function(key).argument_dtypes[-1 - key[1]])
+            return is_integer_dtype(node.dtypes[tensor_key[2]])
+        if tensor_key[0] == EAGER:
+            return is_integer_dtype(int(self._process_index.process.events["dtype"][tensor_key[1]]))
+        return is_integer_dtype(self._wiring.function(tensor_key).argument_dtypes[-1 - tensor_key[1]])
 
-    def _of_datasets(self) -> Iterator[Delivery]:
-        for instance, function in self._catalogue.running():
+    def _from_datasets(self) -> Iterator[BatchInput]:
+        for instance, function in self._catalogue.called_functions():
             for number, node in enumerate(function.nodes):
-                if node.type in ITERATORS and instance.id not in self._catalogue.datasets:
+                if node.type in ITERATOR_OPS and instance.id not in self._catalogue.datasets:
                     keys = ((instance.id, number, output) for output in range(len(node.dtypes)))
-                    yield from filter(None, map(self.of, keys))
-        yield from self._of_eager(ITERATORS)
+                    yield from filter(None, map(self.input_at, keys))
+        yield from self._from_eager_ops(ITERATOR_OPS)
 
-    def _of_eager(self, types: frozenset[str]) -> Iterator[Delivery]:
+    def _from_eager_ops(self, types: frozenset[str]) -> Iterator[BatchInput]:
         """The first of each place in the program."""
         ops = [op for op in self._catalogue.eager.values() if op.type in types]
-        events = self._asked.process.events
+        events = self._process_index.process.events
         for op in ops:
-            for tensor in range(op.first, op.first + op.outputs):
+            for tensor in range(op.first_tensor, op.first_tensor + op.outputs):
                 places = np.flatnonzero(events["tensor"] == tensor)[:1].tolist()
-                yield from filter(None, (self.of((EAGER, place, 0)) for place in places))
+                yield from filter(None, (self.input_at((EAGER, place, 0)) for place in places))
 
     def _trained(self) -> Iterator[tuple[Instance, Function]]:
-        for instance, function in self._catalogue.running():
-            if instance.parent < 0 and function.kind in TRAINS:
+        for instance, function in self._catalogue.called_functions():
+            if instance.parent < 0 and function.kind in TRAINING_KINDS:
                 yield instance, function
 
-    def _passed(self) -> Iterator[Delivery]:
+    def _passed(self) -> Iterator[BatchInput]:
         for instance, function in self._trained():
             for number in range(len(function.arguments)):
                 if number not in function.captures and function.argument_dtypes[number] != RESOURCE:
-                    yield from filter(None, [self.of((instance.id, -1 - number, 0))])
+                    yield from filter(None, [self.input_at((instance.id, -1 - number, 0))])
 
-    def _captured(self) -> Iterator[Delivery]:
+    def _captured(self) -> Iterator[BatchInput]:
         for instance, function in self._trained():
             for number, captured in function.captures.items():
                 if "variable" not in captured and function.argument_dtypes[number] != RESOURCE:
-                    yield from filter(None, [self.of((instance.id, -1 - number, 0))])
+                    yield from filter(None, [self.input_at((instance.id, -1 - number, 0))])
 
-    def _fed(self) -> Iterator[Delivery]:
-        return self._of_eager(frozenset([FEED]))
+    def _fed(self) -> Iterator[BatchInput]:
+        return self._from_eager_ops(frozenset([FEED]))
 
-    def argument(self, instance: Instance, number: int) -> Key | None:
+    def argument(self, instance: Instance, number: int) -> TensorKey | None:
         """The eager tensor that a function was called with: of several calls, the largest."""
         captured = self._catalogue.functions[instance.function].captures.get(number)
         uid = captured.get("uid") if captured is not None else None
         uids = [uid] if isinstance(uid, int) else self._uids(instance, number)
-        keys = [key for key in map(self._wiring.eager, uids) if key is not None]
-        return max(keys, key=lambda key: int(np.prod(self._shapes.of(self._wiring.tensor(key)) or (0,))), default=None)
+        keys = [key for key in map(self._wiring.key_of_eager, uids) if key is not None]
+        return max(
+            keys, key=lambda key: int(np.prod(self._shapes.largest(self._wiring.tensor(key)) or (0,))), default=None
+        )
 
     def _uids(self, instance: Instance, number: int) -> list[int]:
         ops = [op.id for op in self._catalogue.eager.values() if op.instance == instance.id]
-        calls = self._asked.process.calls
+        calls = self._process_index.process.calls
         made = calls["call"][(calls["kind"] == CallKind.FUNCTION) & np.isin(calls["op"], ops)]
-        given = [self._asked.moments.calls.inputs(int(call)) for call in made[:MOST_CALLS]]
+        given = [self._process_index.call_graphs.calls.inputs(int(call)) for call in made[:MAX_SAMPLED_CALLS]]
         return [uids[number] for uids in given if number < len(uids)]
 
 
-def is_whole(dtype: int) -> bool:
+def is_integer_dtype(dtype: int) -> bool:
     """Tokens or labels; not text, resources or booleans."""
     return dtype_of(dtype).name.startswith(("int", "uint"))

@@ -14,7 +14,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 Shape = tuple[int, ...]
 
 
-class SeenShapes:
+class ObservedShapes:
     """By the ids of tensors, of one process."""
 
     def __init__(self, process: ProcessTrace) -> None:
@@ -38,11 +38,11 @@ class SeenShapes:
                 found.setdefault(pair >> 32, []).append(self._process.shapes[number])
         return {tensor: sorted(shapes, key=prod, reverse=True) for tensor, shapes in found.items()}
 
-    def of(self, tensor: int) -> Shape | None:
+    def largest(self, tensor: int) -> Shape | None:
         """The largest."""
         return next(iter(self._by_tensor.get(tensor, ())), None)
 
-    def varying(self, tensor: int) -> frozenset[int]:
+    def varying_dims(self, tensor: int) -> frozenset[int]:
         """Return which of its dimensions had more than one size."""
         shapes = self._by_tensor.get(tensor, [])
         same = [shape for shape in shapes if len(shape) == len(shapes[0])]

@@ -5,76 +5,78 @@ from __future__ import annotations
 from tensorsleuth.core.catalog import Function, Instance, Node
 from tensorsleuth.core.ops.kinds import BRANCHES, LOOPS
 from tensorsleuth.trace.query.ops import Op
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 
-MOST_STEPS = 10_000
+MAX_RESOLVE_STEPS = 10_000
 EAGER = -1
 
 # (instance, node, output); a node below 0 is an argument of a function that Python called, -1 - its number.
 # Of an eager tensor: (EAGER, number of its event, 0).
-Key = tuple[int, int, int]
+TensorKey = tuple[int, int, int]
 
 
-class Wiring:
+class ProducerGraph:
     """The recorded graph and the eager ops of one process, asked backwards."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._catalogue = asked.process.catalogue
-        self._flow = asked.moments.flow
-        self._calls = asked.moments.calls
+    def __init__(self, process_index: ProcessIndex) -> None:
+        self._process_index = process_index
+        self._catalogue = process_index.process.catalogue
+        self._flow = process_index.call_graphs.flow
+        self._calls = process_index.call_graphs.calls
 
-    def function(self, key: Key) -> Function:
-        return self._catalogue.functions[self._catalogue.instances[key[0]].function]
+    def function(self, tensor_key: TensorKey) -> Function:
+        return self._catalogue.functions[self._catalogue.instances[tensor_key[0]].function]
 
-    def node(self, key: Key) -> Node | None:
+    def node(self, tensor_key: TensorKey) -> Node | None:
         """The op in a function that a key means."""
-        return self.function(key).nodes[key[1]] if key[0] != EAGER and key[1] >= 0 else None
+        return self.function(tensor_key).nodes[tensor_key[1]] if tensor_key[0] != EAGER and tensor_key[1] >= 0 else None
 
-    def tensor(self, key: Key) -> int:
+    def tensor(self, tensor_key: TensorKey) -> int:
         """Its id."""
-        if key[0] == EAGER:
-            return int(self._asked.process.events["tensor"][key[1]])
-        first = self._catalogue.instances[key[0]].first
-        node = self.node(key)
-        return first + node.first + key[2] if node is not None else first - 1 - key[1]
+        if tensor_key[0] == EAGER:
+            return int(self._process_index.process.events["tensor"][tensor_key[1]])
+        first = self._catalogue.instances[tensor_key[0]].first_tensor
+        node = self.node(tensor_key)
+        return first + node.first_output + tensor_key[2] if node is not None else first - 1 - tensor_key[1]
 
-    def made(self, op: Op, tensor: int) -> Key | None:
+    def key_of_output(self, op: Op, tensor: int) -> TensorKey | None:
         """The key of what an op in a function puts out."""
         instance = self._catalogue.instances.get(op.instance)
-        return self.resolve(instance, op.node, tensor - op.first) if instance is not None and op.node >= 0 else None
+        return (
+            self.resolve(instance, op.node, tensor - op.first_tensor) if instance is not None and op.node >= 0 else None
+        )
 
-    def eager(self, uid: int) -> Key | None:
+    def key_of_eager(self, uid: int) -> TensorKey | None:
         """The key of an eager tensor; what a function returned was made inside of it."""
         place = self._calls.event_of(uid)
         if place is None:
             return None
-        described = self._asked.process.tensor(int(self._asked.process.events["tensor"][place]))
+        described = self._process_index.process.tensor(int(self._process_index.process.events["tensor"][place]))
         op = described.eager if described is not None else None
         inside = self._catalogue.instances.get(op.instance) if op is not None else None
         if inside is None or described is None:
             return EAGER, place, 0
         return self._returned(inside, described.output)
 
-    def inputs(self, key: Key) -> list[Key | None]:
+    def inputs(self, tensor_key: TensorKey) -> list[TensorKey | None]:
         """Return the inputs of the op that made it, in order."""
-        if key[0] == EAGER:
-            call = int(self._asked.process.events["step"][key[1]])
-            return [self.eager(uid) for uid in self._calls.inputs(call)]
-        node = self.node(key)
-        instance = self._catalogue.instances[key[0]]
+        if tensor_key[0] == EAGER:
+            call = int(self._process_index.process.events["step"][tensor_key[1]])
+            return [self.key_of_eager(uid) for uid in self._calls.inputs(call)]
+        node = self.node(tensor_key)
+        instance = self._catalogue.instances[tensor_key[0]]
         return [self.resolve(instance, *source) for source in node.inputs] if node is not None else []
 
-    def _returned(self, instance: Instance, output: int) -> Key | None:
+    def _returned(self, instance: Instance, output: int) -> TensorKey | None:
         returns = self._catalogue.functions[instance.function].returns
         return self.resolve(instance, *returns[output]) if 0 <= output < len(returns) else None
 
-    def resolve(self, instance: Instance, node: int, output: int) -> Key | None:
+    def resolve(self, instance: Instance, node: int, output: int) -> TensorKey | None:
         """The op behind an output of a node: a call's is found inside, an argument outside, where the loop begins."""
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_RESOLVE_STEPS):
             described = self._catalogue.functions[instance.function]
             if node >= 0:
-                called = self._flow.called(instance, node)
+                called = self._flow.callees(instance, node)
                 if not called:
                     return instance.id, node, output
                 instance = called[-1] if described.nodes[node].type in LOOPS else called[0]

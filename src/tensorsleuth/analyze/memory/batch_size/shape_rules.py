@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from tensorsleuth.analyze.memory.batch_size.dims import Dim, Dims, broadcast, fixed, reshaped, shape_of, stays
+from tensorsleuth.analyze.memory.batch_size.dims import Dim, Dims, broadcast, fixed_dim, fixed_dims, reshaped, shape_of
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Step:
+class OpApplication:
     """One op that was run: what it was given, and the shape that was seen of an output, where one was."""
 
     type: str
@@ -24,20 +24,20 @@ class Step:
     constants: Sequence[tuple[int, ...] | None] = ()  # what inputs are, where the graph has them written down
     shape_like: Dims | None = None  # of the tensor whose shape an op is told to make
 
-    def given(self, number: int) -> Dims | None:
+    def input_dims(self, number: int) -> Dims | None:
         return self.inputs[number] if number < len(self.inputs) else None
 
     def constant(self, number: int) -> tuple[int, ...] | None:
         return self.constants[number] if number < len(self.constants) else None
 
 
-Rule = Callable[[Step], Dims | None]
+ShapeRule = Callable[[OpApplication], Dims | None]
 
 
-def dims_of(step: Step) -> Dims | None:
+def dims_of(op_application: OpApplication) -> Dims | None:
     """By the op's own rule; else element by element; else by sizes that are the same. None where nothing is known."""
-    for rule in (_RULES.get(step.type, _elementwise), _told, _regrouped, _by_sizes):
-        found = _as_seen(rule(step), step.shape)
+    for rule in (_RULES.get(op_application.type, _elementwise), _requested_shape, _regrouped, _by_sizes):
+        found = _as_seen(rule(op_application), op_application.shape)
         if found is not None:
             return found
     return None
@@ -55,96 +55,102 @@ def _as_seen(dims: Dims | None, shape: Shape | None) -> Dims | None:
 # ---- rules
 
 
-def _elementwise(step: Step) -> Dims | None:
-    known = [dims for dims in step.inputs if dims is not None]
+def _elementwise(op_application: OpApplication) -> Dims | None:
+    known = [dims for dims in op_application.inputs if dims is not None]
     found = broadcast(known) if known else None
-    return found if found is not None and step.shape in (None, shape_of(found)) else None
+    return found if found is not None and op_application.shape in (None, shape_of(found)) else None
 
 
-def _told(step: Step) -> Dims | None:
+def _requested_shape(op_application: OpApplication) -> Dims | None:
     """The op was told to make the shape of another tensor."""
-    like = step.shape_like
-    return like if like is not None and step.shape in (None, shape_of(like)) else None
+    like = op_application.shape_like
+    return like if like is not None and op_application.shape in (None, shape_of(like)) else None
 
 
-def _regrouped(step: Step) -> Dims | None:
+def _regrouped(op_application: OpApplication) -> Dims | None:
     """As many elements as one of the inputs has: the same in another shape."""
-    found = (reshaped(dims, step.shape) for dims in step.inputs if dims and step.shape is not None)
+    found = (
+        reshaped(dims, op_application.shape)
+        for dims in op_application.inputs
+        if dims and op_application.shape is not None
+    )
     return next((dims for dims in found if dims is not None and any(one.grows for one in dims)), None)
 
 
-def _by_sizes(step: Step) -> Dims | None:
+def _by_sizes(op_application: OpApplication) -> Dims | None:
     """Each dimension is one of the same size among those that grow: at the same place, else anywhere, once."""
-    known = [dims for dims in step.inputs if dims is not None]
-    if step.shape is None or not any(known):
+    known = [dims for dims in op_application.inputs if dims is not None]
+    if op_application.shape is None or not any(known):
         return None
     left = [one for dims in known for one in dims if one.grows]
     found = []
-    for place, size in enumerate(step.shape):
-        here = [dims[place] for dims in known if len(dims) == len(step.shape or ()) and dims[place].size == size]
+    for place, size in enumerate(op_application.shape):
+        here = [
+            dims[place] for dims in known if len(dims) == len(op_application.shape or ()) and dims[place].size == size
+        ]
         same = [one for one in here if one.grows] or [one for one in left if one.size == size and not here]
         if same and same[0] in left:
             left.remove(same[0])
-        found.append(same[0] if same else stays(size))
+        found.append(same[0] if same else fixed_dim(size))
     return tuple(found)
 
 
-def _first(step: Step) -> Dims | None:
-    return step.given(0)
+def _first(op_application: OpApplication) -> Dims | None:
+    return op_application.input_dims(0)
 
 
-def _like(number: int) -> Rule:
-    return lambda step: step.given(number)
+def _like(number: int) -> ShapeRule:
+    return lambda step: step.input_dims(number)
 
 
-def _nothing_grows(step: Step) -> Dims | None:
-    return fixed(step.shape) if step.shape is not None else None
+def _nothing_grows(op_application: OpApplication) -> Dims | None:
+    return fixed_dims(op_application.shape) if op_application.shape is not None else None
 
 
-def _matmul(step: Step) -> Dims | None:
+def _matmul(op_application: OpApplication) -> Dims | None:
     """Also of batches; which side was transposed an eager op does not say: what fits the shape that was seen."""
-    a, b = step.given(0), step.given(1)
+    a, b = op_application.input_dims(0), op_application.input_dims(1)
     if a is None or b is None or len(a) < 2 or len(b) < 2:
         return None
-    for flip_a, flip_b in _flips(step):
+    for flip_a, flip_b in _flips(op_application):
         rows, inner = (a[-1], a[-2]) if flip_a else (a[-2], a[-1])
         other, columns = (b[-1], b[-2]) if flip_b else (b[-2], b[-1])
         outer = broadcast([a[:-2], b[:-2]])
         if outer is None or inner.size != other.size:
             continue
         found = (*outer, rows, columns)
-        if step.shape in (None, shape_of(found)):
+        if op_application.shape in (None, shape_of(found)):
             return found
     return None
 
 
-def _flips(step: Step) -> Sequence[tuple[bool, bool]]:
+def _flips(op_application: OpApplication) -> Sequence[tuple[bool, bool]]:
     for names in (("transpose_a", "transpose_b"), ("adj_x", "adj_y")):
-        if names[0] in step.attrs:
-            return [(bool(step.attrs[names[0]]), bool(step.attrs.get(names[1])))]
+        if names[0] in op_application.attrs:
+            return [(bool(op_application.attrs[names[0]]), bool(op_application.attrs.get(names[1])))]
     return [(False, False), (False, True), (True, False), (True, True)]
 
 
-def _einsum(step: Step) -> Dims | None:
-    equation = step.attrs.get("equation")
+def _einsum(op_application: OpApplication) -> Dims | None:
+    equation = op_application.attrs.get("equation")
     if not isinstance(equation, str) or "." in equation or "->" not in equation:
         return None
     takes, makes = equation.replace(" ", "").split("->")
     known: dict[str, Dim] = {}
-    for labels, dims in zip(takes.split(","), step.inputs, strict=False):
+    for labels, dims in zip(takes.split(","), op_application.inputs, strict=False):
         for label, one in zip(labels, dims or (), strict=False):
             if label not in known or one.grows:
                 known[label] = one
     return tuple(known[label] for label in makes) if all(label in known for label in makes) else None
 
 
-def _reshape(step: Step) -> Dims | None:
-    dims, like = step.given(0), step.shape_like
-    if like is not None and step.shape in (None, shape_of(like)):
+def _reshape(op_application: OpApplication) -> Dims | None:
+    dims, like = op_application.input_dims(0), op_application.shape_like
+    if like is not None and op_application.shape in (None, shape_of(like)):
         return like
     if dims is None:
         return None
-    shape = step.shape or _filled(step.constant(1), dims)
+    shape = op_application.shape or _filled(op_application.constant(1), dims)
     return reshaped(dims, shape if shape is not None else (prod(shape_of(dims)),))  # as one row, where nobody says
 
 
@@ -157,22 +163,22 @@ def _filled(shape: Shape | None, dims: Dims) -> Shape | None:
     return tuple(rest if size == -1 else size for size in shape)
 
 
-def _transpose(step: Step) -> Dims | None:
-    dims, order = step.given(0), step.constant(1)
+def _transpose(op_application: OpApplication) -> Dims | None:
+    dims, order = op_application.input_dims(0), op_application.constant(1)
     if dims is None or order is None or sorted(order) != list(range(len(dims))):
         return None
     return tuple(dims[place] for place in order)
 
 
-def _reduce(step: Step) -> Dims | None:
-    dims, axes = step.given(0), step.constant(1)
+def _reduce(op_application: OpApplication) -> Dims | None:
+    dims, axes = op_application.input_dims(0), op_application.constant(1)
     if dims is None:
         return None
     if axes is None:
-        return _kept(dims, step.shape)
+        return _kept(dims, op_application.shape)
     gone = {axis % len(dims) for axis in axes} if dims else set()
-    keeps = bool(step.attrs.get("keep_dims"))
-    return tuple(stays(1) if place in gone else one for place, one in enumerate(dims) if keeps or place not in gone)
+    keeps = bool(op_application.attrs.get("keep_dims"))
+    return tuple(fixed_dim(1) if place in gone else one for place, one in enumerate(dims) if keeps or place not in gone)
 
 
 def _kept(dims: Dims, shape: Shape | None) -> Dims | None:
@@ -180,87 +186,95 @@ def _kept(dims: Dims, shape: Shape | None) -> Dims | None:
     if shape is None:
         return None
     if len(shape) == len(dims):
-        return tuple(one if one.size == size else stays(size) for one, size in zip(dims, shape, strict=True))
+        return tuple(one if one.size == size else fixed_dim(size) for one, size in zip(dims, shape, strict=True))
     found, rest = [], list(dims)
     for size in shape:
         while rest and rest[0].size != size:
             rest.pop(0)
-        found.append(rest.pop(0) if rest else stays(size))
+        found.append(rest.pop(0) if rest else fixed_dim(size))
     return tuple(found)
 
 
-def _convolution(data: int) -> Rule:
+def _convolution(data: int) -> ShapeRule:
     """Pictures in, pictures out: all but the channels, whose number the filter says, come from the data."""
 
-    def rule(step: Step) -> Dims | None:
-        dims, shape = step.given(data), step.shape
+    def rule(op_application: OpApplication) -> Dims | None:
+        dims, shape = op_application.input_dims(data), op_application.shape
         if dims is None or shape is None or len(dims) != len(shape):
             return None
-        channels = 1 if str(step.attrs.get("data_format", "")).startswith("NC") else len(shape) - 1
-        return tuple(stays(shape[at]) if at == channels else one for at, one in enumerate(dims))
+        channels = 1 if str(op_application.attrs.get("data_format", "")).startswith("NC") else len(shape) - 1
+        return tuple(fixed_dim(shape[at]) if at == channels else one for at, one in enumerate(dims))
 
     return rule
 
 
-def _gather(step: Step) -> Dims | None:
+def _gather(op_application: OpApplication) -> Dims | None:
     """Rows of a table: the dimensions of the numbers, then those of a row."""
-    table, numbers = step.given(0), step.given(1)
+    table, numbers = op_application.input_dims(0), op_application.input_dims(1)
     if numbers is None:
         return None
-    if table is not None and (step.constant(2) or (0,)) == (0,):
+    if table is not None and (op_application.constant(2) or (0,)) == (0,):
         return (*numbers, *table[1:])
-    return (*numbers, *fixed(step.shape[len(numbers) :])) if step.shape is not None else None
+    return (*numbers, *fixed_dims(op_application.shape[len(numbers) :])) if op_application.shape is not None else None
 
 
-def _one_hot(step: Step) -> Dims | None:
-    dims, shape = step.given(0), step.shape
-    return (*dims, stays(shape[-1])) if dims is not None and shape else None
+def _one_hot(op_application: OpApplication) -> Dims | None:
+    dims, shape = op_application.input_dims(0), op_application.shape
+    return (*dims, fixed_dim(shape[-1])) if dims is not None and shape else None
 
 
-def _pack(step: Step) -> Dims | None:
-    dims = step.given(0)
+def _pack(op_application: OpApplication) -> Dims | None:
+    dims = op_application.input_dims(0)
     if dims is None:
         return None
-    at = int(step.attrs.get("axis", 0)) % (len(dims) + 1)
-    return (*dims[:at], stays(len(step.inputs)), *dims[at:])
+    at = int(op_application.attrs.get("axis", 0)) % (len(dims) + 1)
+    return (*dims[:at], fixed_dim(len(op_application.inputs)), *dims[at:])
 
 
-def _unpack(step: Step) -> Dims | None:
-    dims = step.given(0)
+def _unpack(op_application: OpApplication) -> Dims | None:
+    dims = op_application.input_dims(0)
     if not dims:
         return None
-    at = int(step.attrs.get("axis", 0)) % len(dims)
+    at = int(op_application.attrs.get("axis", 0)) % len(dims)
     return (*dims[:at], *dims[at + 1 :])
 
 
-def _slice(step: Step) -> Dims | None:
+def _slice(op_application: OpApplication) -> Dims | None:
     """Return the dimensions after a slice; indices remove some, `None` adds some."""
-    dims = step.given(0)
-    masks = [int(step.attrs.get(name, 0)) for name in ("shrink_axis_mask", "new_axis_mask", "ellipsis_mask")]
+    dims = op_application.input_dims(0)
+    masks = [int(op_application.attrs.get(name, 0)) for name in ("shrink_axis_mask", "new_axis_mask", "ellipsis_mask")]
     if dims is None:
         return None
     if not any(masks[1:]):
         found = tuple(one for place, one in enumerate(dims) if not masks[0] >> place & 1)
-        if step.shape is None or len(found) == len(step.shape):
+        if op_application.shape is None or len(found) == len(op_application.shape):
             return found
-    return _kept(dims, step.shape)
+    return _kept(dims, op_application.shape)
 
 
-def _concatenate(step: Step) -> Dims | None:
-    known = [dims for dims in step.inputs if dims and step.shape is not None and len(dims) == len(step.shape)]
+def _concatenate(op_application: OpApplication) -> Dims | None:
+    known = [
+        dims
+        for dims in op_application.inputs
+        if dims and op_application.shape is not None and len(dims) == len(op_application.shape)
+    ]
     return tuple(max(column, key=lambda one: one.grows) for column in zip(*known, strict=True)) if known else None
 
 
-def _cross_entropy(step: Step) -> Dims | None:
-    dims = step.given(0)
-    return dims if dims is None or step.output else dims[:1]
+def _cross_entropy(op_application: OpApplication) -> Dims | None:
+    dims = op_application.input_dims(0)
+    return dims if dims is None or op_application.output else dims[:1]
 
 
-def _normalized(step: Step) -> Dims | None:
-    return (step.given(0) or step.given(1)) if step.output == 0 else _nothing_grows(step)
+def _normalized(op_application: OpApplication) -> Dims | None:
+    return (
+        (op_application.input_dims(0) or op_application.input_dims(1))
+        if op_application.output == 0
+        else _nothing_grows(op_application)
+    )
 
 
-def _rules(*groups: tuple[str, Rule]) -> dict[str, Rule]:
+def _rules(*groups: tuple[str, ShapeRule]) -> dict[str, ShapeRule]:
     return {name: rule for names, rule in groups for name in names.split()}
 
 

@@ -6,9 +6,9 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from tensorsleuth.data.tokens.check import Check
+from tensorsleuth.data.tokens.check import TokenCheck
 
 
 @cache
-def checks() -> tuple[type[Check], ...]:
+def checks() -> tuple[type[TokenCheck], ...]:
     return tuple(import_module(f"{__name__}.{module.name}").CHECK for module in iter_modules(__path__))

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.data.tokens.batch import Stream
-from tensorsleuth.data.tokens.check import Found, StreamCheck
-from tensorsleuth.data.tokens.wording import row_begins
+from tensorsleuth.data.tokens.batch import TokenStream
+from tensorsleuth.data.tokens.check import StreamCheck, TokenTally
+from tensorsleuth.data.tokens.token_texts import row_start_text
 
 
-class AllPadding(StreamCheck):
-    def look(self, found: Found, stream: Stream) -> None:
-        empty = stream.there.any(axis=1) & (stream.padding == stream.there).all(axis=1)
-        if stream.weights is not None:
-            empty &= stream.counted.any(axis=1)  # rows that fill up the last batch weigh nothing
-        found.rows_where(stream, empty, row_begins)
+class AllPaddingCheck(StreamCheck):
+    def inspect(self, token_tally: TokenTally, token_stream: TokenStream) -> None:
+        empty = token_stream.present.any(axis=1) & (token_stream.padding == token_stream.present).all(axis=1)
+        if token_stream.weights is not None:
+            empty &= token_stream.counted.any(axis=1)  # rows that fill up the last batch weigh nothing
+        token_tally.rows_where(token_stream, empty, row_start_text)
 
-    def judge(self, name: str, found: Found) -> Iterator[Violation]:
-        if found.broken:
+    def judge(self, name: str, token_tally: TokenTally) -> Iterator[Violation]:
+        if token_tally.broken:
             yield Violation(
                 "all-padding", name, "a token in every row", f"rows of nothing but padding (id {self.setting.pad})",
                 change="Drop these rows, or give them sample_weight 0: attention over nothing is NaN or an even mean.",
-                severity=self.setting.of_padding, **found.told(),
+                severity=self.setting.padding_severity, **token_tally.violation_fields(),
             )  # fmt: skip
 
 
-CHECK = AllPadding
+CHECK = AllPaddingCheck

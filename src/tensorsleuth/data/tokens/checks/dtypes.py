@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.data.tokens.batch import ADDED, Batch, Named
+from tensorsleuth.data.tokens.batch import MAX_ADDITIVE_MASK, NamedGrid, TokenBatch
 from tensorsleuth.data.tokens.check import FormCheck
 
-BFLOAT16 = 256  # integers up to here are exact; NumPy itself does not know it
+MAX_EXACT_BFLOAT16 = 256  # integers up to here are exact; NumPy itself does not know it
 
 
-class Dtypes(FormCheck):
-    def told(self, batch: Batch) -> Iterator[Violation | None]:
-        for stream in batch.streams:
-            yield self._of_ids(stream.given)
+class TokenDtypesCheck(FormCheck):
+    def violations_in(self, token_batch: TokenBatch) -> Iterator[Violation | None]:
+        for stream in token_batch.streams:
+            yield self._of_ids(stream.named_ids)
             yield self._of_mask(stream.mask) if stream.mask is not None else None
 
-    def _of_ids(self, ids: Named) -> Violation | None:
+    def _of_ids(self, ids: NamedGrid) -> Violation | None:
         dtype, values = ids.values.dtype, ids.values
         size = self.setting.vocabulary.size
         if dtype.kind == "b":
@@ -34,8 +34,8 @@ class Dtypes(FormCheck):
             return _wrong(ids, "a type that holds every id", found, "Larger ids have become others: use int32.")
         return self._of_floats(ids, values, size)
 
-    def _of_floats(self, ids: Named, values: Any, size: int | None) -> Violation | None:
-        exact = 2 ** (np.finfo(values.dtype).nmant + 1) if values.dtype.kind == "f" else BFLOAT16
+    def _of_floats(self, ids: NamedGrid, values: Any, size: int | None) -> Violation | None:
+        exact = 2 ** (np.finfo(values.dtype).nmant + 1) if values.dtype.kind == "f" else MAX_EXACT_BFLOAT16
         numbers = values.astype(np.float64)
         if not np.isfinite(numbers).all() or (numbers != np.round(numbers)).any():
             change = "These are no ids: are they embedded already?"
@@ -47,7 +47,7 @@ class Dtypes(FormCheck):
         change = "Convert them: ids.astype('int32'); Keras's Input takes dtype='int32'."
         return replace(_wrong(ids, "integers", str(values.dtype), change), severity="warning")
 
-    def _of_mask(self, mask: Named) -> Violation | None:
+    def _of_mask(self, mask: NamedGrid) -> Violation | None:
         values = mask.values
         if values.dtype.kind == "u":
             change = "Unsigned numbers wrap: mask - 1 is 255, not -1. Cast it to bool, int32 or float32."
@@ -55,13 +55,13 @@ class Dtypes(FormCheck):
         return _of_mask_values(mask) if values.dtype.kind in "if" and values.size else None
 
 
-def _of_mask_values(mask: Named) -> Violation | None:
+def _of_mask_values(mask: NamedGrid) -> Violation | None:
     """0 and 1; or 0 and far below, which is added to scores; or the numbers of texts that were packed: 1, 2, 3."""
     values = mask.values[mask.grid.marks()] if mask.grid.ragged else mask.values
     if ((values == 0) | (values == 1)).all():
         return None
     there = np.unique(values)
-    if there[-1] <= 0 and there[0] <= ADDED:
+    if there[-1] <= 0 and there[0] <= MAX_ADDITIVE_MASK:
         return None
     packed = (
         there[0] >= 0
@@ -74,8 +74,8 @@ def _of_mask_values(mask: Named) -> Violation | None:
     return _wrong(mask, "0 and 1", f"{listed} ({mask.values.dtype})", "Make it of the ids: ids != pad.")
 
 
-def _wrong(one: Named, expected: str, found: str, change: str) -> Violation:
+def _wrong(one: NamedGrid, expected: str, found: str, change: str) -> Violation:
     return Violation("token-dtype", one.name, expected, found, change=change)
 
 
-CHECK = Dtypes
+CHECK = TokenDtypesCheck

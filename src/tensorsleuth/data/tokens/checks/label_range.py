@@ -7,39 +7,45 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.data.tokens.batch import Stream
-from tensorsleuth.data.tokens.check import Found, LabelCheck
-from tensorsleuth.data.tokens.wording import in_rows
+from tensorsleuth.data.tokens.batch import TokenStream
+from tensorsleuth.data.tokens.check import LabelCheck, TokenTally
+from tensorsleuth.data.tokens.token_texts import rows_text
 
 
-class LabelRange(LabelCheck):
+class LabelRangeCheck(LabelCheck):
     """The range check of labels for each position; the classes are not known."""
 
-    def wants(self, stream: Stream) -> bool:
-        labels = stream.ids_of_labels
-        return super().wants(stream) and labels is not None and labels.dtype.kind in "iu"
+    def wants(self, token_stream: TokenStream) -> bool:
+        labels = token_stream.label_ids
+        return super().wants(token_stream) and labels is not None and labels.dtype.kind in "iu"
 
-    def look(self, found: Found, stream: Stream) -> None:
-        labels, size = stream.ids_of_labels, self.setting.vocabulary.size
+    def inspect(self, token_tally: TokenTally, token_stream: TokenStream) -> None:
+        labels, size = token_stream.label_ids, self.setting.vocabulary.size
         assert labels is not None
-        wrong = stream.counted & ((labels < 0) if size is None else (labels < 0) | (labels >= size))
+        wrong = token_stream.counted & ((labels < 0) if size is None else (labels < 0) | (labels >= size))
         if wrong.any():
-            wrong &= ~np.isin(labels, stream.ids[stream.there & (stream.ids >= (size or np.inf))])  # told of the ids
-        found.total += int(np.count_nonzero(stream.there))
-        found.notes.setdefault("seen", set()).update(np.unique(labels[wrong])[:2].tolist())
-        found.positions_where(stream, wrong, lambda _, row, column: int(labels[row, column]))
+            wrong &= ~np.isin(
+                labels, token_stream.ids[token_stream.present & (token_stream.ids >= (size or np.inf))]
+            )  # told of the ids
+        token_tally.total += int(np.count_nonzero(token_stream.present))
+        token_tally.notes.setdefault("seen", set()).update(np.unique(labels[wrong])[:2].tolist())
+        token_tally.positions_where(token_stream, wrong, lambda _, row, column: int(labels[row, column]))
 
-    def judge(self, name: str, found: Found) -> Iterator[Violation]:
-        if found.broken:
-            size, seen = self.setting.vocabulary.size, sorted(found.notes["seen"])
+    def judge(self, name: str, token_tally: TokenTally) -> Iterator[Violation]:
+        if token_tally.broken:
+            size, seen = self.setting.vocabulary.size, sorted(token_tally.notes["seen"])
             expected = f"labels from 0 to {size - 1:,}" if size is not None else "labels of 0 or more"
             change = "Use the ids of the tokenizer that the model was made for."
             if len(seen) == 1 and seen[0] < 0:
                 change = f"Where {seen[0]} is the label that does not count, say ignore={seen[0]}, and tell the loss."
             yield Violation(
-                "label-range", name, f"{expected}, or {self.setting.ignore}",
-                f"others, such as {seen[0]}, {in_rows(found.rows, found.of_rows)}", change=change, **found.told(),
-            )  # fmt: skip
+                "label-range",
+                name,
+                f"{expected}, or {self.setting.ignore}",
+                f"others, such as {seen[0]}, {rows_text(token_tally.rows, token_tally.of_rows)}",
+                change=change,
+                **token_tally.violation_fields(),
+            )
 
 
-CHECK = LabelRange
+CHECK = LabelRangeCheck

@@ -7,35 +7,35 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.data.tokens.batch import Stream
-from tensorsleuth.data.tokens.check import Found, MaskCheck
+from tensorsleuth.data.tokens.batch import TokenStream
+from tensorsleuth.data.tokens.check import MaskCheck, TokenTally
 from tensorsleuth.data.tokens.checks.mask_inverted import is_inverted, mask_counts
-from tensorsleuth.data.tokens.wording import in_rows, one_token
+from tensorsleuth.data.tokens.token_texts import rows_text, token_text
 
 
-class MaskCovers(MaskCheck):
-    def look(self, found: Found, stream: Stream) -> None:
-        assert stream.kept is not None
-        wrong = stream.tokens & ~stream.kept
-        found.total += int(np.count_nonzero(stream.tokens))
-        if wrong.any() and is_inverted(*mask_counts(stream)):
+class MaskCoversCheck(MaskCheck):
+    def inspect(self, token_tally: TokenTally, token_stream: TokenStream) -> None:
+        assert token_stream.kept_by_mask is not None
+        wrong = token_stream.tokens & ~token_stream.kept_by_mask
+        token_tally.total += int(np.count_nonzero(token_stream.tokens))
+        if wrong.any() and is_inverted(*mask_counts(token_stream)):
             wrong[:] = False  # that is told once
-        found.notes["kept"] = found.notes.get("kept", 0) + int(np.count_nonzero(stream.kept))
-        found.positions_where(stream, wrong, one_token)
+        token_tally.notes["kept"] = token_tally.notes.get("kept", 0) + int(np.count_nonzero(token_stream.kept_by_mask))
+        token_tally.positions_where(token_stream, wrong, token_text)
 
-    def judge(self, name: str, found: Found) -> Iterator[Violation]:
-        if not found.broken:
+    def judge(self, name: str, token_tally: TokenTally) -> Iterator[Violation]:
+        if not token_tally.broken:
             return
-        everything = not found.notes["kept"]
+        everything = not token_tally.notes["kept"]
         sure = everything or self.setting.pad_by in ("given", "tokenizer", "mask")
         yield Violation(
             "mask-covers", name, "1 where there is a token",
-            "0 everywhere" if everything else f"tokens with 0, {in_rows(found.rows, found.of_rows)}",
+            "0 everywhere" if everything else f"tokens with 0, {rows_text(token_tally.rows, token_tally.of_rows)}",
             severity="error" if sure else "warning",
             change="Nothing is left to read: was the mask made of another array?" if everything
             else "Make the mask of the same ids, after truncation; where these are padding as well, say pad=ID.",
-            **found.told(),
+            **token_tally.violation_fields(),
         )  # fmt: skip
 
 
-CHECK = MaskCovers
+CHECK = MaskCoversCheck

@@ -7,32 +7,34 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.violation import Violation
-from tensorsleuth.data.tokens.batch import Stream
-from tensorsleuth.data.tokens.check import Found, StreamCheck
-from tensorsleuth.data.tokens.wording import in_its_row, in_rows
+from tensorsleuth.data.tokens.batch import TokenStream
+from tensorsleuth.data.tokens.check import StreamCheck, TokenTally
+from tensorsleuth.data.tokens.token_texts import rows_text, token_in_row
 
 
-class Outside(StreamCheck):
-    def look(self, found: Found, stream: Stream) -> None:
+class VocabularyCheck(StreamCheck):
+    def inspect(self, token_tally: TokenTally, token_stream: TokenStream) -> None:
         size = self.setting.vocabulary.size
-        wrong = stream.there & (stream.ids < 0)
+        wrong = token_stream.present & (token_stream.ids < 0)
         if size is not None:
-            wrong |= stream.there & (stream.ids >= size)
-        found.total += int(np.count_nonzero(stream.there))
+            wrong |= token_stream.present & (token_stream.ids >= size)
+        token_tally.total += int(np.count_nonzero(token_stream.present))
         if wrong.any():
-            ids = stream.ids[wrong]
-            low, high = found.notes.get("range", (0, 0))
-            found.notes["range"] = min(low, int(ids.min())), max(high, int(ids.max()))
-            found.notes["ignore"] = bool((ids == self.setting.ignore).all()) and found.notes.get("ignore", True)
-            found.positions_where(stream, wrong, in_its_row)
+            ids = token_stream.ids[wrong]
+            low, high = token_tally.notes.get("range", (0, 0))
+            token_tally.notes["range"] = min(low, int(ids.min())), max(high, int(ids.max()))
+            token_tally.notes["ignore"] = bool((ids == self.setting.ignore).all()) and token_tally.notes.get(
+                "ignore", True
+            )
+            token_tally.positions_where(token_stream, wrong, token_in_row)
         else:
-            found.of_rows += len(wrong)
+            token_tally.of_rows += len(wrong)
 
-    def judge(self, name: str, found: Found) -> Iterator[Violation]:
-        if found.broken:
+    def judge(self, name: str, token_tally: TokenTally) -> Iterator[Violation]:
+        if token_tally.broken:
             size = self.setting.vocabulary.size
             expected = f"ids from 0 to {size - 1:,}" if size is not None else "ids of 0 or more"
-            low, high = found.notes["range"]
+            low, high = token_tally.notes["range"]
             span = (
                 f"ids down to {low}"
                 if high <= 0
@@ -41,8 +43,8 @@ class Outside(StreamCheck):
                 else f"ids from {low} to {high:,}"
             )
             yield Violation(
-                "vocabulary", name, expected, f"{span}, {in_rows(found.rows, found.of_rows)}",
-                change=self._change(low, high, bool(found.notes["ignore"])), **found.told(),
+                "vocabulary", name, expected, f"{span}, {rows_text(token_tally.rows, token_tally.of_rows)}",
+                change=self._change(low, high, bool(token_tally.notes["ignore"])), **token_tally.violation_fields(),
             )  # fmt: skip
 
     def _change(self, low: int, high: int, ignore: bool) -> str:
@@ -56,4 +58,4 @@ class Outside(StreamCheck):
         return "Use the tokenizer that the model was made for; after adding tokens, resize the embedding."
 
 
-CHECK = Outside
+CHECK = VocabularyCheck

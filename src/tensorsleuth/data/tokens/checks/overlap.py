@@ -11,49 +11,51 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.block import row_hashes
 from tensorsleuth.data.check import DATA, VALIDATION
-from tensorsleuth.data.checks.overlap import overlapping
-from tensorsleuth.data.hash_sample import HashSample, shared
-from tensorsleuth.data.tally import KEPT
-from tensorsleuth.data.tokens.batch import Batch, Stream
-from tensorsleuth.data.tokens.check import Check
+from tensorsleuth.data.checks.overlap import overlap_violation
+from tensorsleuth.data.hash_sample import HashSample, shared_rows
+from tensorsleuth.data.tally import MAX_EXAMPLES
+from tensorsleuth.data.tokens.batch import TokenBatch, TokenStream
+from tensorsleuth.data.tokens.check import TokenCheck
 from tensorsleuth.data.tokens.padding import Marks
-from tensorsleuth.data.tokens.setting import Setting
+from tensorsleuth.data.tokens.settings import TokenSettings
 
 Hashes = npt.NDArray[np.uint64]
 
-SHORTEST = 4  # tokens: shorter ones are the same by chance
-LETTERS = 12  # of a text, likewise
+MIN_TOKENS = 4  # tokens: shorter ones are the same by chance
+MIN_TEXT_CHARS = 12  # of a text, likewise
 
 
-class Overlap(Check):
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
+class TokenOverlapCheck(TokenCheck):
+    def __init__(self, token_settings: TokenSettings) -> None:
+        super().__init__(token_settings)
         self._samples: dict[str, dict[str, HashSample]] = {DATA: {}, VALIDATION: {}}
         self._weights = np.zeros(0, np.uint64)
 
-    def see(self, batch: Batch) -> None:
+    def see(self, token_batch: TokenBatch) -> None:
         if not self.setting.compared:
             return
-        for stream in batch.streams[:1]:
-            self._add(batch, stream.name, *self._of_ids(stream))
-        for text in batch.texts:
+        for stream in token_batch.streams[:1]:
+            self._add(token_batch, stream.name, *self._id_hashes(stream))
+        for text in token_batch.texts:
             if text.values.ndim == 1 and len(text.values):
-                self._add(batch, text.name, *_of_text(text.values))
+                self._add(token_batch, text.name, *_text_hashes(text.values))
 
-    def _add(self, batch: Batch, name: str, hashes: Hashes, long: Marks) -> None:
+    def _add(self, token_batch: TokenBatch, name: str, hashes: Hashes, long: Marks) -> None:
         """Rows that are too short are the same as no other."""
-        own = np.arange(batch.start, batch.start + len(hashes), dtype=np.uint64)
-        alone = row_hashes([own, np.full(len(hashes), batch.part == DATA)])
-        self._samples[batch.part].setdefault(name, HashSample()).add(np.where(long, hashes, alone), batch.start)
+        own = np.arange(token_batch.start, token_batch.start + len(hashes), dtype=np.uint64)
+        alone = row_hashes([own, np.full(len(hashes), token_batch.part == DATA)])
+        self._samples[token_batch.part].setdefault(name, HashSample()).add(
+            np.where(long, hashes, alone), token_batch.start
+        )
 
-    def _of_ids(self, stream: Stream) -> tuple[Hashes, Marks]:
+    def _id_hashes(self, token_stream: TokenStream) -> tuple[Hashes, Marks]:
         """The sum over a row's tokens of each times a number for its place among them, padding left out."""
-        real = stream.tokens
+        real = token_stream.tokens
         places = np.maximum(np.cumsum(real, axis=1) - 1, 0)
         weights = self._weights_to(real.shape[1])
-        ids = np.where(real, stream.ids.astype(np.int64) + 1, 0).astype(np.uint64)
+        ids = np.where(real, token_stream.ids.astype(np.int64) + 1, 0).astype(np.uint64)
         sums = (ids * weights[places]).sum(axis=1, dtype=np.uint64)
-        return row_hashes([sums]), real.sum(axis=1) >= SHORTEST
+        return row_hashes([sums]), real.sum(axis=1) >= MIN_TOKENS
 
     def _weights_to(self, width: int) -> Hashes:
         if len(self._weights) < width:  # the same numbers again, and more of them
@@ -64,14 +66,14 @@ class Overlap(Check):
     def end(self) -> Iterator[Violation]:
         for name, asked in self._samples[VALIDATION].items():
             known = self._samples[DATA].get(name)
-            found = shared(known, asked, KEPT) if known is not None else None
+            found = shared_rows(known, asked, MAX_EXAMPLES) if known is not None else None
             if found is not None and found.broken:
-                yield overlapping(name, found, asked.rows)
+                yield overlap_violation(name, found, asked.rows)
 
 
-def _of_text(texts: Array) -> tuple[Hashes, Marks]:
+def _text_hashes(texts: Array) -> tuple[Hashes, Marks]:
     stripped = np.array([one.strip() if isinstance(one, (str, bytes)) else "" for one in texts.tolist()], object)
-    return row_hashes([stripped]), np.array([len(one) >= LETTERS for one in stripped.tolist()], bool)
+    return row_hashes([stripped]), np.array([len(one) >= MIN_TEXT_CHARS for one in stripped.tolist()], bool)
 
 
-CHECK = Overlap
+CHECK = TokenOverlapCheck

@@ -4,38 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tensorsleuth.core.violation import Remark, Violation
-from tensorsleuth.data.tokens.batch import Stream
-from tensorsleuth.data.tokens.check import Found, LabelCheck
-from tensorsleuth.data.tokens.shift import Agreement
-from tensorsleuth.data.tokens.wording import row_begins
+from tensorsleuth.core.violation import ValueNote, Violation
+from tensorsleuth.data.tokens.batch import TokenStream
+from tensorsleuth.data.tokens.check import LabelCheck, TokenTally
+from tensorsleuth.data.tokens.shift import ShiftAgreement
+from tensorsleuth.data.tokens.token_texts import row_start_text
 
-IS_ONE = "label t is token t + 1"
-WORDS = {0: "label t is token t", 1: IS_ONE, 2: "label t is token t + 2", -1: "label t is token t - 1"}
+SHIFTED_BY_ONE = "label t is token t + 1"
+OFFSET_TEXTS = {0: "label t is token t", 1: SHIFTED_BY_ONE, 2: "label t is token t + 2", -1: "label t is token t - 1"}
 
 
-class Shifted(LabelCheck):
-    def wants(self, stream: Stream) -> bool:
-        return super().wants(stream) and self.setting.causal is not False and stream.ids_of_labels is not None
+class LabelShiftCheck(LabelCheck):
+    def wants(self, token_stream: TokenStream) -> bool:
+        return super().wants(token_stream) and self.setting.causal is not False and token_stream.label_ids is not None
 
-    def look(self, found: Found, stream: Stream) -> None:
-        assert stream.ids_of_labels is not None
-        agreement = found.notes.setdefault("agreement", Agreement())
-        agreement.add(stream.ids, stream.ids_of_labels, stream.tokens, stream.counted)
-        found.notes.setdefault("first", row_begins(stream, 0) if len(stream.ids) else Remark(""))
+    def inspect(self, token_tally: TokenTally, token_stream: TokenStream) -> None:
+        assert token_stream.label_ids is not None
+        agreement = token_tally.notes.setdefault("agreement", ShiftAgreement())
+        agreement.add(token_stream.ids, token_stream.label_ids, token_stream.tokens, token_stream.counted)
+        token_tally.notes.setdefault(
+            "first", row_start_text(token_stream, 0) if len(token_stream.ids) else ValueNote("")
+        )
 
-    def judge(self, name: str, found: Found) -> Iterator[Violation]:
-        agreement: Agreement = found.notes["agreement"]
+    def judge(self, name: str, token_tally: TokenTally) -> Iterator[Violation]:
+        agreement: ShiftAgreement = token_tally.notes["agreement"]
         offset = agreement.offset
-        if offset is None or agreement.unclear:
+        if offset is None or agreement.is_ambiguous:
             return
-        told = self._told(offset)
+        told = self._judge_offset(offset)
         if told is not None:
             severity, expected, change = told
-            share = f"{WORDS[offset]}, in {agreement.same[offset]:,} of {agreement.total[offset]:,} positions"
+            share = f"{OFFSET_TEXTS[offset]}, in {agreement.same[offset]:,} of {agreement.total[offset]:,} positions"
             yield Violation("labels-shift", name, expected, share, change=change, severity=severity)
 
-    def _told(self, offset: int) -> tuple[str, str, str] | None:
+    def _judge_offset(self, offset: int) -> tuple[str, str, str] | None:
         by = self.setting.shifted_by
         sure = "error" if by is not None or self.setting.causal else "warning"
         if offset == 0:
@@ -43,26 +45,30 @@ class Shifted(LabelCheck):
         if offset == 1:
             return self._moved() if by != "data" else None
         if offset == 2:
-            return sure, IS_ONE, "The labels are shifted twice: remove one ids[:, 1:]."
-        return sure, IS_ONE, "The labels are shifted the wrong way: use labels = ids[:, 1:] and inputs = ids[:, :-1]."
+            return sure, SHIFTED_BY_ONE, "The labels are shifted twice: remove one ids[:, 1:]."
+        return (
+            sure,
+            SHIFTED_BY_ONE,
+            "The labels are shifted the wrong way: use labels = ids[:, 1:] and inputs = ids[:, :-1].",
+        )
 
     def _not_moved(self) -> tuple[str, str, str] | None:
         if self.setting.shifted_by == "data":
             change = "The model sees the answer: give it ids[:, :-1], with the labels ids[:, 1:]."
-            return "error", IS_ONE, change
+            return "error", SHIFTED_BY_ONE, change
         change = (
             'Correct if the model shifts the labels (Hugging Face: shifted_by="model"); otherwise it sees the answer.'
         )
-        return "note", f"{IS_ONE}, or a model that shifts the labels", change
+        return "note", f"{SHIFTED_BY_ONE}, or a model that shifts the labels", change
 
     def _moved(self) -> tuple[str, str, str] | None:
         if self.setting.shifted_by == "model":
             change = "The model shifts them again, and learns to predict two tokens ahead: give it labels = ids."
-            return "error", f"{WORDS[0]}: the model shifts them", change
+            return "error", f"{OFFSET_TEXTS[0]}: the model shifts them", change
         if self.setting.together:
             change = 'Correct if the loss is your own (shifted_by="data"); Hugging Face models shift the labels again.'
-            return "note", f"{WORDS[0]}, beside input_ids", change
+            return "note", f"{OFFSET_TEXTS[0]}, beside input_ids", change
         return None
 
 
-CHECK = Shifted
+CHECK = LabelShiftCheck

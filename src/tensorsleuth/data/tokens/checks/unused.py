@@ -8,26 +8,26 @@ import numpy as np
 
 from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.check import DATA
-from tensorsleuth.data.tokens.batch import Batch
-from tensorsleuth.data.tokens.check import Check
-from tensorsleuth.data.tokens.setting import Setting
+from tensorsleuth.data.tokens.batch import TokenBatch
+from tensorsleuth.data.tokens.check import TokenCheck
+from tensorsleuth.data.tokens.settings import TokenSettings
 
-ENOUGH = 20  # tokens for each id of the vocabulary
-SHARE = 0.5  # of the ids that may be unused: words are rare, most of them
-MOST = 1 << 24  # ids of a vocabulary that is counted
+MIN_TOKENS_PER_ID = 20  # tokens for each id of the vocabulary
+MAX_UNUSED_SHARE = 0.5  # of the ids that may be unused: words are rare, most of them
+MAX_VOCABULARY = 1 << 24  # ids of a vocabulary that is counted
 
 
-class Unused(Check):
-    def __init__(self, setting: Setting) -> None:
-        super().__init__(setting)
-        size = setting.vocabulary.size or 0
-        self._used = np.zeros(size if size <= MOST else 0, bool)
+class UnusedIdsCheck(TokenCheck):
+    def __init__(self, token_settings: TokenSettings) -> None:
+        super().__init__(token_settings)
+        size = token_settings.vocabulary.size or 0
+        self._used = np.zeros(size if size <= MAX_VOCABULARY else 0, bool)
         self._seen, self._name = 0, ""
 
-    def see(self, batch: Batch) -> None:
-        if batch.part != DATA or not self._used.size:
+    def see(self, token_batch: TokenBatch) -> None:
+        if token_batch.part != DATA or not self._used.size:
             return
-        for stream in batch.streams:
+        for stream in token_batch.streams:
             ids = stream.ids[stream.tokens]
             self._used[ids[(ids >= 0) & (ids < self._used.size)]] = True
             self._seen += len(ids)
@@ -36,7 +36,7 @@ class Unused(Check):
     def end(self) -> Iterator[Violation]:
         size = self._used.size
         unused = np.flatnonzero(~self._used)
-        if size and self._seen >= ENOUGH * size and len(unused) > SHARE * size:
+        if size and self._seen >= MIN_TOKENS_PER_ID * size and len(unused) > MAX_UNUSED_SHARE * size:
             words = tuple(self.setting.vocabulary.word(int(one)) for one in unused[:3])
             last = int(np.flatnonzero(self._used).max(initial=0))
             found = f"{len(unused) / size:.0%} never come in {self._seen:,} tokens; the largest id is {last:,}"
@@ -47,4 +47,4 @@ class Unused(Check):
             )  # fmt: skip
 
 
-CHECK = Unused
+CHECK = UnusedIdsCheck

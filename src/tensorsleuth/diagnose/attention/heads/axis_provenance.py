@@ -8,42 +8,42 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Grain:
+class AxisPart:
     """A part of one of the axes that a tensor had at first; of several, if they are indistinguishable."""
 
     origins: frozenset[int]
     size: int
 
 
-Axis = tuple[Grain, ...]  # the slowest first
+Axis = tuple[AxisPart, ...]  # the slowest first
 
 
-def whole(shape: Sequence[int]) -> list[Axis]:
+def initial_axes(shape: Sequence[int]) -> list[Axis]:
     """Every axis is itself."""
-    return [(Grain(frozenset([at]), size),) if size > 1 else () for at, size in enumerate(shape)]
+    return [(AxisPart(frozenset([at]), size),) if size > 1 else () for at, size in enumerate(shape)]
 
 
-def transposed(axes: Sequence[Axis], order: Sequence[int]) -> list[Axis] | None:
+def transpose_axes(axes: Sequence[Axis], order: Sequence[int]) -> list[Axis] | None:
     return [axes[at] for at in order] if sorted(order) == list(range(len(axes))) else None
 
 
-def reshaped(axes: Sequence[Axis], shape: Sequence[int]) -> list[Axis] | None:
+def reshape_axes(axes: Sequence[Axis], shape: Sequence[int]) -> list[Axis] | None:
     """The order of the elements stays: grains are dealt out anew, and split where a size asks for it."""
     left = [grain for axis in axes for grain in axis]
     if math.prod(grain.size for grain in left) != math.prod(shape):
         return None
     found: list[Axis] = []
     for at, size in enumerate(shape):
-        axis = _taken(left, size)
+        axis = _take_parts(left, size)
         if axis is None:
-            return [*found, *_tangled(left, shape[at:])]
+            return [*found, *_tangled_axes(left, shape[at:])]
         found.append(axis)
     return found
 
 
-def _taken(left: list[Grain], size: int) -> Axis | None:
+def _take_parts(left: list[AxisPart], size: int) -> Axis | None:
     """Takes as many grains from the front as a size needs; None, and nothing is taken, where they do not add up."""
-    taken: list[Grain] = []
+    taken: list[AxisPart] = []
     rest = list(left)
     while size > 1:
         grain = rest.pop(0)
@@ -51,8 +51,8 @@ def _taken(left: list[Grain], size: int) -> Axis | None:
             taken.append(grain)
             size //= grain.size
         elif grain.size % size == 0:
-            taken.append(Grain(grain.origins, size))
-            rest.insert(0, Grain(grain.origins, grain.size // size))
+            taken.append(AxisPart(grain.origins, size))
+            rest.insert(0, AxisPart(grain.origins, grain.size // size))
             size = 1
         else:
             return None
@@ -60,16 +60,16 @@ def _taken(left: list[Grain], size: int) -> Axis | None:
     return tuple(taken)
 
 
-def _tangled(left: list[Grain], shape: Sequence[int]) -> list[Axis]:
+def _tangled_axes(left: list[AxisPart], shape: Sequence[int]) -> list[Axis]:
     """Sizes that do not divide each other: every axis has something of every grain."""
     origins = frozenset(origin for grain in left for origin in grain.origins)
-    return [(Grain(origins, size),) if size > 1 else () for size in shape]
+    return [(AxisPart(origins, size),) if size > 1 else () for size in shape]
 
 
-def has(axis: Axis, origin: int) -> bool:
+def has_origin(axis: Axis, origin: int) -> bool:
     return any(origin in grain.origins for grain in axis)
 
 
-def share(axis: Axis, origin: int) -> int:
+def size_of_origin(axis: Axis, origin: int) -> int:
     """Return the share of a first tensor's axis that is in this one and distinguishable."""
     return math.prod(grain.size for grain in axis if grain.origins == {origin})

@@ -6,91 +6,107 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tensorsleuth.core.catalog import Node
-from tensorsleuth.diagnose.attention.attention_graph import Attending
-from tensorsleuth.diagnose.attention.heads.axis_provenance import Axis, has, reshaped, share, transposed, whole
-from tensorsleuth.diagnose.attention.heads.op_axes import (
-    SPLITS,
-    contracted,
-    key_axis,
-    parted,
-    roles,
-    row_axis,
-    sliced,
-    source_of,
+from tensorsleuth.diagnose.attention.attention_graph import AttentionOps
+from tensorsleuth.diagnose.attention.heads.axis_provenance import (
+    Axis,
+    has_origin,
+    initial_axes,
+    reshape_axes,
+    size_of_origin,
+    transpose_axes,
 )
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.shapes import Shape, SizesOf
-from tensorsleuth.diagnose.graph.training import PRODUCTS, Training
+from tensorsleuth.diagnose.attention.heads.op_axes import (
+    SPLIT_OPS,
+    contracted_axis,
+    data_slot,
+    head_and_query_axes,
+    key_axis,
+    row_axis,
+    slice_axes,
+    split_axes,
+)
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.shapes import ProcessShapes, Shape
+from tensorsleuth.diagnose.graph.training_graph import LAYER_PRODUCTS, TrainingGraph
 
-FAR = 16  # ops
-ONE_BY_ONE = frozenset(["AddV2", "Add", "Sub", "Mul", "RealDiv"])
-SAME = frozenset(["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot"]) | ONE_BY_ONE
-MOVES = SAME | SPLITS | {"Reshape", "Transpose", "Unpack", "StridedSlice"}
+MAX_HOPS_TO_PROJECTION = 16  # ops
+ELEMENTWISE_OPS = frozenset(["AddV2", "Add", "Sub", "Mul", "RealDiv"])
+SHAPE_PRESERVING = (
+    frozenset(["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot"]) | ELEMENTWISE_OPS
+)
+AXIS_OPS = SHAPE_PRESERVING | SPLIT_OPS | {"Reshape", "Transpose", "Unpack", "StridedSlice"}
 BATCH, TIME, FEATURES = range(3)  # axes of what a projection makes
 
 
 @dataclass(frozen=True)
-class Mixed:
+class MixingReshape:
     """A reshape that mixes positions with heads."""
 
-    reshape: Spot
+    reshape: OpNode
     before: Shape
     after: Shape
     is_merge: bool
-    also: tuple[Spot, ...] = ()  # reshapes of keys and values that do the same
+    also: tuple[OpNode, ...] = ()  # reshapes of keys and values that do the same
 
 
 class HeadAxes:
     """The axes of one attention."""
 
-    def __init__(self, training: Training, one: Attending) -> None:
+    def __init__(self, training_graph: TrainingGraph, one: AttentionOps) -> None:
         assert one.softmax.function is not None
         assert one.softmax.instance is not None
-        self._training, self._one, self._function = training, one, one.softmax.function
+        self._training, self._attention, self._function = training_graph, one, one.softmax.function
         self._instance = one.softmax.instance
-        self._sizes = training.process.once(SizesOf).at(one.softmax)
+        self._shapes = training_graph.process.cached(ProcessShapes).around_op(one.softmax)
 
-    def mixed(self) -> Iterator[Mixed]:
+    def mixing_reshapes(self) -> Iterator[MixingReshape]:
         """Yield the places where heads are split wrongly, or merged wrongly."""
         splits = [one for one in self._splits() if one is not None]
         if splits:
             yield replace(splits[0], also=tuple(one.reshape for one in splits[1:]))
-        yield from self._merged(self._one.products[0].spot)
+        yield from self._merges(self._attention.weighted_sums[0].op_node)
 
     # ---- from the projections to the scores
 
-    def _splits(self) -> Iterator[Mixed | None]:
+    def _splits(self) -> Iterator[MixingReshape | None]:
         """Yield the splits of queries, keys and values."""
-        scores, product = self._function.nodes[self._one.scores.node], self._one.products[0].spot
+        scores, product = (
+            self._function.nodes[self._attention.scores.node_index],
+            self._attention.weighted_sums[0].op_node,
+        )
         for slot in (0, 1):
             yield self._split(scores.inputs[slot][0], row_axis(scores, slot))
-        taking, weights = self._function.nodes[product.node], self._weights(product)
+        taking, weights = self._function.nodes[product.node_index], self._weights_slot(product)
         if weights >= 0:
             yield self._split(taking.inputs[1 - weights][0], key_axis(taking, 1 - weights))
 
-    def _split(self, operand: int, row: int | None) -> Mixed | None:
-        way = self._back(operand) if row is not None else None
-        start = self._first(way) if way else None
+    def _split(self, operand: int, row: int | None) -> MixingReshape | None:
+        way = self._path_from_projection(operand) if row is not None else None
+        start = self._path_start(way) if way else None
         if start is None or way is None or row is None:
             return None
         at, shape = start
-        axes: list[Axis] | None = whole(shape)
-        culprit: Mixed | None = None
+        axes: list[Axis] | None = initial_axes(shape)
+        culprit: MixingReshape | None = None
         for number in way[at + 1 :]:
             before = tuple(_size(axis) for axis in axes or ())
-            axes = self._moved(axes, number) if axes is not None else None
+            axes = self._axes_after(axes, number) if axes is not None else None
             if axes is not None and culprit is None and any(_is_mixed(axis) for axis in axes):
                 after = tuple(_size(axis) for axis in axes)
-                culprit = Mixed(self._spot(number), before, after, False)
+                culprit = MixingReshape(self._spot(number), before, after, False)
         if axes is None or culprit is None or not -len(axes) <= row < len(axes):
             return None
         rows = axes[row]
-        is_wrong = has(rows, FEATURES) and share(rows, TIME) != shape[TIME] and culprit.reshape.type == "Reshape"
+        is_wrong = (
+            has_origin(rows, FEATURES)
+            and size_of_origin(rows, TIME) != shape[TIME]
+            and culprit.reshape.type == "Reshape"
+        )
         return culprit if is_wrong else None
 
-    def _first(self, way: list[int]) -> tuple[int, Shape] | None:
+    def _path_start(self, way: list[int]) -> tuple[int, Shape] | None:
         """Return where [batch, time, features] begins on the path: a matrix product has its rows split again."""
-        shapes = [self._sizes.of(number) for number in way[:2]]
+        shapes = [self._shapes.shape_of(number) for number in way[:2]]
         if not shapes or shapes[0] is None:
             return None
         again = len(shapes) == 2 and len(shapes[0]) == 2 and self._function.nodes[way[1]].type == "Reshape"
@@ -98,92 +114,97 @@ class HeadAxes:
             return 1, shapes[1]
         return (0, shapes[0]) if len(shapes[0]) == 3 else None
 
-    def _back(self, node: int, depth: int = 0) -> list[int] | None:
+    def _path_from_projection(self, node: int, depth: int = 0) -> list[int] | None:
         """The nodes from the projection to this one."""
-        if node < 0 or depth > FAR:
+        if node < 0 or depth > MAX_HOPS_TO_PROJECTION:
             return None
         described = self._function.nodes[node]
-        if described.type in PRODUCTS and self._training.takes_weights(self._spot(node)):
+        if described.type in LAYER_PRODUCTS and self._training.takes_weights(self._spot(node)):
             return [node]
-        if described.type not in MOVES:
+        if described.type not in AXIS_OPS:
             return None
-        sources = described.inputs if described.type in ONE_BY_ONE else [described.inputs[source_of(described)]]
-        ways = (self._back(source, depth + 1) for source, _ in sources)
+        sources = described.inputs if described.type in ELEMENTWISE_OPS else [described.inputs[data_slot(described)]]
+        ways = (self._path_from_projection(source, depth + 1) for source, _ in sources)
         found = next((way for way in ways if way is not None), None)
         return [*found, node] if found is not None else None
 
     # ---- from the values to the projection behind them
 
-    def _merged(self, product: Spot) -> Iterator[Mixed]:
-        shape, places = self._sizes.of(product.node), roles(self._function.nodes[product.node], self._weights(product))
+    def _merges(self, product: OpNode) -> Iterator[MixingReshape]:
+        shape, places = (
+            self._shapes.shape_of(product.node_index),
+            head_and_query_axes(self._function.nodes[product.node_index], self._weights_slot(product)),
+        )
         if shape is None or places is None or len(shape) < 4:  # [batch, heads, time, depth]: of three, none is of heads
             return
         heads, time = (at % len(shape) for at in places)
-        for way in self._on(product.node):
-            axes: list[Axis] | None = whole(shape)
+        for way in self._paths_to_projection(product.node_index):
+            axes: list[Axis] | None = initial_axes(shape)
             for number in way[:-1]:
-                axes = self._moved(axes, number) if axes is not None else None
-            inner = contracted(self._function.nodes[way[-1]], axes) if axes is not None else None
+                axes = self._axes_after(axes, number) if axes is not None else None
+            inner = contracted_axis(self._function.nodes[way[-1]], axes) if axes is not None else None
             if inner is not None and _is_torn(inner, (heads, shape[heads]), (time, shape[time])):
                 reshape = next((at for at in way if self._function.nodes[at].type == "Reshape"), None)
-                after = self._sizes.of(reshape) if reshape is not None else None
+                after = self._shapes.shape_of(reshape) if reshape is not None else None
                 if reshape is not None and after is not None:
-                    yield Mixed(self._spot(reshape), shape, after, True)
+                    yield MixingReshape(self._spot(reshape), shape, after, True)
             return
 
-    def _weights(self, product: Spot) -> int:
+    def _weights_slot(self, product: OpNode) -> int:
         """Return which operand holds the weights: the one that comes from the softmax."""
         nodes = self._function.nodes
-        for slot, (source, _) in enumerate(nodes[product.node].inputs):
-            for _ in range(FAR):
-                if source == self._one.softmax.node:
+        for slot, (source, _) in enumerate(nodes[product.node_index].inputs):
+            for _ in range(MAX_HOPS_TO_PROJECTION):
+                if source == self._attention.softmax.node_index:
                     return slot
-                if source < 0 or not nodes[source].inputs or nodes[source].type in PRODUCTS:
+                if source < 0 or not nodes[source].inputs or nodes[source].type in LAYER_PRODUCTS:
                     break
                 source = nodes[source].inputs[0][0]
         return -1
 
-    def _on(self, node: int, depth: int = 0) -> Iterator[list[int]]:
+    def _paths_to_projection(self, node: int, depth: int = 0) -> Iterator[list[int]]:
         """The nodes after this one, to a projection."""
-        for number in self._training.moments.flow.users(self._function, node) if depth <= FAR else ():
+        for number in (
+            self._training.call_graphs.flow.consumers(self._function, node) if depth <= MAX_HOPS_TO_PROJECTION else ()
+        ):
             user = self._spot(number)
             if user.is_gradient:
                 continue
-            if user.type in PRODUCTS and self._training.takes_weights(user):
+            if user.type in LAYER_PRODUCTS and self._training.takes_weights(user):
                 yield [number]
-            elif user.type in MOVES - SPLITS:
-                yield from ([number, *rest] for rest in self._on(number, depth + 1))
+            elif user.type in AXIS_OPS - SPLIT_OPS:
+                yield from ([number, *rest] for rest in self._paths_to_projection(number, depth + 1))
 
     # ---- one op
 
-    def _moved(self, axes: list[Axis], number: int) -> list[Axis] | None:
+    def _axes_after(self, axes: list[Axis], number: int) -> list[Axis] | None:
         """Return the axes after an op; None if that is not known."""
         node = self._function.nodes[number]
-        if node.type in SAME:
-            return axes if self._sizes.of(number) in (None, tuple(_size(axis) for axis in axes)) else None
+        if node.type in SHAPE_PRESERVING:
+            return axes if self._shapes.shape_of(number) in (None, tuple(_size(axis) for axis in axes)) else None
         if node.type == "Reshape":
-            shape = self._sizes.of(number) or self._whole_shape(axes, node)
-            return reshaped(axes, shape) if shape is not None else None
+            shape = self._shapes.shape_of(number) or self._whole_shape(axes, node)
+            return reshape_axes(axes, shape) if shape is not None else None
         if node.type == "Transpose":
-            order = self._sizes.numbers(node.inputs[1][0])
-            return transposed(axes, order) if order is not None else None
+            order = self._shapes.integers(node.inputs[1][0])
+            return transpose_axes(axes, order) if order is not None else None
         if node.type == "Unpack":
             at = int(node.attrs.get("axis") or 0) % len(axes)
             return axes[:at] + axes[at + 1 :]
-        if node.type in SPLITS:
+        if node.type in SPLIT_OPS:
             axis, parts = self._parts(node)
-            return parted(axes, axis, parts, FEATURES) if parts else None
-        return sliced(node, axes)
+            return split_axes(axes, axis, parts, FEATURES) if parts else None
+        return slice_axes(node, axes)
 
     def _parts(self, node: Node) -> tuple[int, int]:
         """Return the axis of a split and the number of equal parts; 0 if they are not equal."""
-        axis = self._sizes.numbers(node.inputs[0 if node.type == "Split" else 2][0])
-        sizes = self._sizes.numbers(node.inputs[1][0]) if node.type == "SplitV" else None
+        axis = self._shapes.integers(node.inputs[0 if node.type == "Split" else 2][0])
+        sizes = self._shapes.integers(node.inputs[1][0]) if node.type == "SplitV" else None
         same = node.type == "Split" or (sizes is not None and len(set(sizes)) == 1)
         return (axis[0], len(node.dtypes)) if axis and same else (0, 0)
 
     def _whole_shape(self, axes: list[Axis], node: Node) -> Shape | None:
-        target, total = self._sizes.numbers(node.inputs[1][0]), 1
+        target, total = self._shapes.integers(node.inputs[1][0]), 1
         for axis in axes:
             total *= _size(axis)
         if target is None or target.count(-1) > 1:
@@ -193,8 +214,8 @@ class HeadAxes:
             rest *= size if size > 0 else 1
         return tuple(size if size > 0 else total // rest for size in target) if rest and total % rest == 0 else None
 
-    def _spot(self, number: int) -> Spot:
-        return Spot(self._function.nodes[number].type, self._instance, self._function, number)
+    def _spot(self, number: int) -> OpNode:
+        return OpNode(self._function.nodes[number].type, self._instance, self._function, number)
 
 
 def _size(axis: Axis) -> int:
@@ -206,11 +227,11 @@ def _size(axis: Axis) -> int:
 
 def _is_mixed(axis: Axis) -> bool:
     """Are positions and features in one axis, within a sample."""
-    return has(axis, TIME) and has(axis, FEATURES) and not has(axis, BATCH)
+    return has_origin(axis, TIME) and has_origin(axis, FEATURES) and not has_origin(axis, BATCH)
 
 
 def _is_torn(inner: Axis, heads: tuple[int, int], time: tuple[int, int]) -> bool:
     """Does a projection sum over some positions of some heads, which is neither all heads nor all of a head."""
-    all_heads = share(inner, heads[0]) == heads[1]
-    a_head = share(inner, time[0]) == time[1] and not has(inner, heads[0])
-    return has(inner, time[0]) and not all_heads and not a_head
+    all_heads = size_of_origin(inner, heads[0]) == heads[1]
+    a_head = size_of_origin(inner, time[0]) == time[1] and not has_origin(inner, heads[0])
+    return has_origin(inner, time[0]) and not all_heads and not a_head

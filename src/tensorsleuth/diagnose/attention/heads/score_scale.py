@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tensorsleuth.core.ops.kinds import VIEWS
-from tensorsleuth.diagnose.attention.attention_graph import MASKS, SCALES, Attending
-from tensorsleuth.diagnose.attention.heads.head_axes import MOVES
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.shapes import BATCHED, SizesOf, letters_of
-from tensorsleuth.diagnose.graph.training import PRODUCTS, Training
+from tensorsleuth.diagnose.attention.attention_graph import MASKING_OPS, SCALING_OPS, AttentionOps
+from tensorsleuth.diagnose.attention.heads.head_axes import AXIS_OPS
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.shapes import BATCH_MATMULS, ProcessShapes, einsum_letters
+from tensorsleuth.diagnose.graph.training_graph import LAYER_PRODUCTS, TrainingGraph
 
-FAR = 16  # ops
-DIVIDES = SCALES - {"Mul"}
+MAX_HOPS = 16  # ops
+DIVISIONS = SCALING_OPS - {"Mul"}
 
 
 @dataclass(frozen=True)
-class Scaling:
+class ScalingOp:
     """An op that multiplies by one number, or divides by it."""
 
-    spot: Spot
+    op_node: OpNode
     number: float
     factor: float  # what it multiplies by
     is_after: bool  # after the product of queries with keys
@@ -30,86 +30,89 @@ class Scaling:
 class ScoreScale:
     """The scale of one attention's scores."""
 
-    def __init__(self, training: Training, one: Attending) -> None:
+    def __init__(self, training_graph: TrainingGraph, one: AttentionOps) -> None:
         assert one.softmax.function is not None
         assert one.softmax.instance is not None
-        self._training, self._one, self._function = training, one, one.softmax.function
+        self._training, self._attention, self._function = training_graph, one, one.softmax.function
         self._instance = one.softmax.instance
-        self._sizes = training.process.once(SizesOf).at(one.softmax)
+        self._shapes = training_graph.process.cached(ProcessShapes).around_op(one.softmax)
 
     @property
     def depth(self) -> int | None:
         """Return the number of products that a score is the sum of."""
-        node = self._function.nodes[self._one.scores.node]
-        shape = self._sizes.of(node.inputs[0][0]) or ()
-        if node.type in BATCHED:
+        node = self._function.nodes[self._attention.scores.node_index]
+        shape = self._shapes.shape_of(node.inputs[0][0]) or ()
+        if node.type in BATCH_MATMULS:
             return shape[-2 if node.attrs.get("adj_x") else -1] if len(shape) > 1 else None
-        taken, made = letters_of(node)
+        taken, made = einsum_letters(node)
         pairs = zip(taken[0], shape, strict=False)
         summed = [size for letter, size in pairs if letter in taken[1] and letter not in made]
         return math.prod(summed) if summed and len(shape) == len(taken[0]) else None
 
-    def scalings(self) -> list[Scaling] | None:
+    def scalings(self) -> list[ScalingOp] | None:
         """All of them; None where something else multiplies, as a norm or a temperature that is learned."""
-        nodes, scores = self._function.nodes, self._one.scores.node
-        after = self._way(nodes[self._one.softmax.node].inputs[0][0], lambda node: node == scores)
-        sides = [self._way(source, self._is_projection) for source, _ in nodes[scores].inputs]
+        nodes, scores = self._function.nodes, self._attention.scores.node_index
+        after = self._path(nodes[self._attention.softmax.node_index].inputs[0][0], lambda node: node == scores)
+        sides = [self._path(source, self._is_projection) for source, _ in nodes[scores].inputs]
         if after is None or any(side is None for side in sides):
             return None
-        found = [*self._along(after, True), *(one for side in sides for one in self._along(side or [], False))]
+        found = [
+            *self._scalings_on(after, True),
+            *(one for side in sides for one in self._scalings_on(side or [], False)),
+        ]
         known = [one for one in found if one is not None]
         return known if len(known) == len(found) else None
 
     def _is_projection(self, node: int) -> bool:
         spot = self._spot(node)
-        return spot.type in PRODUCTS and self._training.takes_weights(spot)
+        return spot.type in LAYER_PRODUCTS and self._training.takes_weights(spot)
 
-    def _way(self, node: int, is_end: Callable[[int], bool], depth: int = 0) -> list[tuple[int, int]] | None:
+    def _path(self, node: int, is_end: Callable[[int], bool], depth: int = 0) -> list[tuple[int, int]] | None:
         """The nodes from here back to the end, and which input of each the way goes on with."""
-        if node < 0 or depth > FAR:
+        if node < 0 or depth > MAX_HOPS:
             return None
         if is_end(node):
             return []
         described = self._function.nodes[node]
-        if described.type not in MASKS | SCALES | VIEWS | MOVES | {"Split", "SplitV"}:
+        if described.type not in MASKING_OPS | SCALING_OPS | VIEWS | AXIS_OPS | {"Split", "SplitV"}:
             return None
         for slot, (source, _) in enumerate(described.inputs):
-            way = self._way(source, is_end, depth + 1)
+            way = self._path(source, is_end, depth + 1)
             if way is not None:
                 return [(node, slot), *way]
         return None
 
-    def _along(self, way: list[tuple[int, int]], is_after: bool) -> Iterator[Scaling | None]:
+    def _scalings_on(self, way: list[tuple[int, int]], is_after: bool) -> Iterator[ScalingOp | None]:
         for node, slot in way:
             described = self._function.nodes[node]
-            if described.type in SCALES:
-                number = self._number(described.inputs[1 - slot][0])
-                divides = described.type in DIVIDES
+            if described.type in SCALING_OPS:
+                number = self._constant_number(described.inputs[1 - slot][0])
+                divides = described.type in DIVISIONS
                 if number is None or not math.isfinite(number) or (divides and (slot == 1 or not number)):
                     yield None
                 else:
-                    yield Scaling(self._spot(node), number, 1 / number if divides else number, is_after)
+                    yield ScalingOp(self._spot(node), number, 1 / number if divides else number, is_after)
 
-    def _number(self, node: int, depth: int = 0) -> float | None:
+    def _constant_number(self, node: int, depth: int = 0) -> float | None:
         """Return the output of a node that is one number, computed from constants and sizes."""
-        if node < 0 or depth > FAR:
+        if node < 0 or depth > MAX_HOPS:
             return None
         described = self._function.nodes[node]
         if described.type == "Const":
             return _constant(described.attrs.get("value"))
-        compute = _OPS.get(described.type)
+        compute = _SCALAR_OPS.get(described.type)
         if compute is None:
-            whole = self._sizes.numbers(node)
+            whole = self._shapes.integers(node)
             return float(whole[0]) if whole is not None and len(whole) == 1 else None
-        given = [self._number(source, depth + 1) for source, _ in described.inputs]
+        given = [self._constant_number(source, depth + 1) for source, _ in described.inputs]
         known = [one for one in given if one is not None]
         try:
             return compute(*known) if len(known) == len(given) else None
         except (ArithmeticError, ValueError, TypeError):  # a root of what is negative, another count of inputs
             return None
 
-    def _spot(self, node: int) -> Spot:
-        return Spot(self._function.nodes[node].type, self._instance, self._function, node)
+    def _spot(self, node: int) -> OpNode:
+        return OpNode(self._function.nodes[node].type, self._instance, self._function, node)
 
 
 def _constant(value: object) -> float | None:
@@ -119,7 +122,7 @@ def _constant(value: object) -> float | None:
         return None
 
 
-_OPS: dict[str, Callable[..., float]] = {
+_SCALAR_OPS: dict[str, Callable[..., float]] = {
     "Cast": lambda a: a,
     "Identity": lambda a: a,
     "Sqrt": math.sqrt,

@@ -10,13 +10,13 @@ import numpy as np
 
 from tensorsleuth.core.dtypes import is_float
 from tensorsleuth.core.layout.rows import CallKind, EventFlag
-from tensorsleuth.core.ops.kinds import ARRIVALS
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.inputs.model_inputs import Given
-from tensorsleuth.diagnose.inputs.token_samples import FEWEST_LOOKS, Sequences
-from tensorsleuth.trace.process.process import Tensor
+from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.inputs.model_inputs import ModelInputs
+from tensorsleuth.diagnose.inputs.token_samples import FEWEST_SAMPLES, TokenSequences
+from tensorsleuth.trace.process.process import TensorInfo
 
-COUNTED = EventFlag.COUNTED | EventFlag.RANGED
+COUNTED_FLAGS = EventFlag.COUNTED | EventFlag.RANGED
 
 
 @dataclass(frozen=True)
@@ -27,33 +27,37 @@ class FloatMask:
     tensor: int
 
 
-def float_masks(given: Given, softmax: Spot, ids: Sequences) -> dict[str, tuple[FloatMask, Spot]]:
+def float_masks(model_inputs: ModelInputs, softmax: OpNode, ids: TokenSequences) -> dict[str, tuple[FloatMask, OpNode]]:
     """Yield the masks of a softmax with as many zeros, or ones, as the ids have padding, at every sample."""
-    found: dict[str, tuple[FloatMask, Spot]] = {}
-    for number, spot in given.laid_on(softmax):
-        tensor = given.training.process.tensor(number)
-        if tensor is not None and _comes_in(tensor, number) and _is_of(given, tensor, number, ids):
+    found: dict[str, tuple[FloatMask, OpNode]] = {}
+    for number, spot in model_inputs.mask_tensors(softmax):
+        tensor = model_inputs.training.process.tensor(number)
+        if (
+            tensor is not None
+            and _is_float_input(tensor, number)
+            and _matches_padding(model_inputs, tensor, number, ids)
+        ):
             found.setdefault(tensor.name, (FloatMask(tensor.name, number), spot))
     return found
 
 
-def _comes_in(tensor: Tensor, number: int) -> bool:
-    if tensor.type not in ARRIVALS or tensor.function is None or tensor.instance is None:
+def _is_float_input(tensor_info: TensorInfo, number: int) -> bool:
+    if tensor_info.type not in EXTERNAL_SOURCES or tensor_info.function is None or tensor_info.instance is None:
         return False
-    if tensor.node is not None:
-        return is_float(tensor.node.dtypes[tensor.output])
-    return is_float(tensor.function.argument_dtypes[number - tensor.instance.first])
+    if tensor_info.node is not None:
+        return is_float(tensor_info.node.dtypes[tensor_info.output])
+    return is_float(tensor_info.function.argument_dtypes[number - tensor_info.instance.first_tensor])
 
 
-def _is_of(given: Given, tensor: Tensor, number: int, ids: Sequences) -> bool:
+def _matches_padding(model_inputs: ModelInputs, tensor_info: TensorInfo, number: int, ids: TokenSequences) -> bool:
     """Batches of which not all rows were kept cannot be counted."""
-    whole = {step: one for step, one in ids.at.items() if _all_kept(ids, step, len(one))}
-    rows = dict(counted(given, tensor, number))
-    told = [_has_as_many(row, whole[step] == ids.padding) for step, row in rows.items() if step in whole]
-    return len(told) >= FEWEST_LOOKS and all(told)
+    whole = {step: one for step, one in ids.ids_by_step.items() if _all_kept(ids, step, len(one))}
+    rows = dict(counts_by_step(model_inputs, tensor_info, number))
+    told = [_has_as_many(row, whole[step] == ids.padding_id) for step, row in rows.items() if step in whole]
+    return len(told) >= FEWEST_SAMPLES and all(told)
 
 
-def _all_kept(ids: Sequences, step: int, rows: int) -> bool:
+def _all_kept(ids: TokenSequences, step: int, rows: int) -> bool:
     looks = np.flatnonzero(ids.series.steps == step)
     return bool(len(looks)) and ids.series.shape(int(looks[0]))[0] == rows
 
@@ -65,24 +69,24 @@ def _has_as_many(row: Any, padding: Any) -> bool:
     return whole and padded in counts
 
 
-def counted(given: Given, tensor: Tensor, number: int) -> Iterator[tuple[int, Any]]:
+def counts_by_step(model_inputs: ModelInputs, tensor_info: TensorInfo, number: int) -> Iterator[tuple[int, Any]]:
     """Return the counts by step: for a part of a batch in its own row, for an argument where it was made."""
-    process, moments = given.training.process, given.training.moments
-    if tensor.node is not None:
+    process, moments = model_inputs.training.process, model_inputs.training.call_graphs
+    if tensor_info.node is not None:
         rows = process.events[process.events["tensor"] == number]
         found = ((process.step_of(row), row) for row in rows)
     else:
-        at = number - tensor.instance.first if tensor.instance is not None else 0
-        made = ((step, moments.by_uid(uid)) for step, uid in _given_at(given, tensor, at))
+        at = number - tensor_info.instance.first_tensor if tensor_info.instance is not None else 0
+        made = ((step, moments.by_uid(uid)) for step, uid in _argument_uids(model_inputs, tensor_info, at))
         found = ((step, one.row) for step, one in made if one is not None)
     for step, row in found:
-        if step is not None and row is not None and row["flags"] & COUNTED == COUNTED:
+        if step is not None and row is not None and row["flags"] & COUNTED_FLAGS == COUNTED_FLAGS:
             yield step, row
 
 
-def _given_at(given: Given, tensor: Tensor, argument: int) -> Iterator[tuple[int, int]]:
+def _argument_uids(model_inputs: ModelInputs, tensor_info: TensorInfo, argument: int) -> Iterator[tuple[int, int]]:
     """The uid of an argument in each call, by step."""
-    process, root = given.training.process, tensor.instance.id if tensor.instance is not None else -1
+    process, root = model_inputs.training.process, tensor_info.instance.id if tensor_info.instance is not None else -1
     ops = [op.id for op in process.catalogue.eager.values() if op.instance == root]
     calls = process.calls[(process.calls["kind"] == CallKind.FUNCTION) & np.isin(process.calls["op"], ops)]
     for row in calls:

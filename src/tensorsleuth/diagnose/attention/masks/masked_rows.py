@@ -8,32 +8,32 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.diagnose.attention.attention_graph import MASKS, line_of, seen_in_graph, some_looks
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, once_a_line, piece
+from tensorsleuth.diagnose.attention.attention_graph import MASKING_OPS, attention_line, find_in_graph, sample_indexes
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, merge_same_line, text_evidence
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.series.attention import SHADES, Attention
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.attention import SHADES, AttentionSeries
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 
-FEWEST_LOOKS, FEWEST_KEYS = 4, 4
-EVEN = 1.5 / SHADES  # by which a weight may be off an even share: that is how exactly it is kept
+FEWEST_SAMPLES, FEWEST_KEYS = 4, 4
+MAX_UNEVENNESS = 1.5 / SHADES  # by which a weight may be off an even share: that is how exactly it is kept
 MOST_SHOWN = 4
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    found = ((one, _masked(one)) for one in process.once(Inside).attention)
-    yield from once_a_line(_finding(process.once(Training), one, rows) for one, rows in found if len(rows))
+    found = ((one, _masked(one)) for one in process.cached(LayerStatistics).attention)
+    yield from merge_same_line(_finding(process.cached(TrainingGraph), one, rows) for one, rows in found if len(rows))
 
 
 RULE = Rule(id="masked-rows", severity=Severity.WRONG, find=find)
 
 
-def _masked(one: Attention) -> Array:
+def _masked(one: AttentionSeries) -> Array:
     """The queries that attend to all keys alike at every look, in every head and sample, and are no padding."""
-    looks = [one.weights(look) for look in some_looks(one) if one.scale(look) == (1, 1)]
+    looks = [one.weights(look) for look in sample_indexes(one) if one.scale(look) == (1, 1)]
     kept = [weights for weights in looks if weights is not None and weights.shape[-1] == weights.shape[-2]]
-    if len(kept) < FEWEST_LOOKS or any(one.shape[1:] != kept[0].shape[1:] for one in kept):
+    if len(kept) < FEWEST_SAMPLES or any(one.shape[1:] != kept[0].shape[1:] for one in kept):
         return np.zeros(0, np.int64)
     return np.flatnonzero(_covered(np.concatenate(kept)))
 
@@ -41,7 +41,7 @@ def _masked(one: Attention) -> Array:
 def _covered(weights: Array) -> Array:
     """Return the uniform rows of [samples, heads, rows, columns], in a mask that hides keys from other rows."""
     keys = weights.shape[-1]
-    even = (np.abs(weights - 1 / keys) <= EVEN).all(axis=(0, 1, 3))
+    even = (np.abs(weights - 1 / keys) <= MAX_UNEVENNESS).all(axis=(0, 1, 3))
     others = weights[:, :, ~even]
     hides = others.size > 0 and keys >= FEWEST_KEYS and bool((others == 0).any(axis=3).all())
     seen_by_others = (others > 0).any(axis=(1, 2)).all(axis=0) if hides else np.zeros(keys, bool)
@@ -49,7 +49,7 @@ def _covered(weights: Array) -> Array:
     return covered
 
 
-def _finding(training: Training, one: Attention, rows: Array) -> RuleFinding:
+def _finding(training_graph: TrainingGraph, one: AttentionSeries, rows: Array) -> RuleFinding:
     first = ", ".join(str(int(row)) for row in rows[:MOST_SHOWN])
     which = f"query {first}" if len(rows) == 1 else f"{len(rows)} queries ({first}{', …' * (len(rows) > MOST_SHOWN)})"
     why = (
@@ -58,8 +58,8 @@ def _finding(training: Training, one: Attention, rows: Array) -> RuleFinding:
         f"them, in every recorded sample and head; other queries attend to that position, so it is not padding"
     )
     said = f"weight {1 / one.columns:.3g} on each key"
-    evidence = tuple(piece("also", f"query {int(row)}", said) for row in rows[:MOST_SHOWN])
-    frame = _mask_line(training, one) or line_of(training, one)
+    evidence = tuple(text_evidence("also", f"query {int(row)}", said) for row in rows[:MOST_SHOWN])
+    frame = _mask_line(training_graph, one) or attention_line(training_graph, one)
     return RuleFinding(
         confidence=0.93,
         why=why,
@@ -72,16 +72,16 @@ def _finding(training: Training, one: Attention, rows: Array) -> RuleFinding:
     )
 
 
-def _mask_line(training: Training, seen: Attention) -> Frame | None:
+def _mask_line(training_graph: TrainingGraph, seen: AttentionSeries) -> Frame | None:
     """Return the line where the mask meets the scores."""
-    one = seen_in_graph(training, seen)
-    slots = training.around.inputs(one.softmax) if one is not None else []
+    one = find_in_graph(training_graph, seen)
+    slots = training_graph.neighbours.input_ops(one.softmax) if one is not None else []
     masks = (source for slot in slots for source in slot if _is_mask(source))
-    return next((training.frame(mask) for mask in masks), None)
+    return next((training_graph.frame(mask) for mask in masks), None)
 
 
-def _is_mask(spot: Spot) -> bool:
-    return spot.type in MASKS - {"Cast", "Identity"}
+def _is_mask(op_node: OpNode) -> bool:
+    return op_node.type in MASKING_OPS - {"Cast", "Identity"}
 
 
 _ITSELF = (

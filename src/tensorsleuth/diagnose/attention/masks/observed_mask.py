@@ -11,102 +11,104 @@ from tensorsleuth.core.violation import Violation
 from tensorsleuth.data.tokens.arguments import judge_arguments
 from tensorsleuth.data.tokens.roles import IDS, MASK, Argument
 from tensorsleuth.diagnose.attention.masks.float_masks import FloatMask
-from tensorsleuth.diagnose.inputs.input_parts import Part
-from tensorsleuth.diagnose.inputs.token_samples import Sequences
-from tensorsleuth.trace.series.attention import Attention, Kept
+from tensorsleuth.diagnose.inputs.input_parts import InputPart
+from tensorsleuth.diagnose.inputs.token_samples import TokenSequences
+from tensorsleuth.trace.series.attention import AttentionSample, AttentionSeries
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-NOTHING = 1e-30  # weight: what a mask leaves; a sharp softmax leaves more
-EVEN = 1e-6  # by which weights differ that are all the same
-READ = 1e-4  # weight on padding that counts as read
-OF_QUERIES = "mask-of-queries"
+MAX_MASKED_WEIGHT = 1e-30  # weight: what a mask leaves; a sharp softmax leaves more
+MAX_UNEVENNESS = 1e-6  # by which weights differ that are all the same
+MIN_READ_WEIGHT = 1e-4  # weight on padding that counts as read
+MASK_OF_QUERIES = "mask-of-queries"
 
 
 @dataclass(frozen=True)
-class MaskSeen:
+class ObservedMask:
     """An attention over ids whose padding is known."""
 
-    attention: Attention
-    ids: Sequences
+    attention: AttentionSeries
+    ids: TokenSequences
     name: str  # of the mask, in sentences
 
-    def judged(self, step: int) -> list[Violation] | None:
+    def judge(self, step: int) -> list[Violation] | None:
         """Return the faults of the mask at a sample; None if no sample with padding was kept."""
-        weights, ids = self._weights(step), self.ids.at.get(step)
+        weights, ids = self._weights(step), self.ids.ids_by_step.get(step)
         if weights is None or ids is None or len(ids) < len(weights):
             return None
         ids = ids[: len(weights)]
-        padding = ids == self.ids.padding
+        padding = ids == self.ids.padding_id
         some = padding.any(axis=1) & ~padding.all(axis=1)
         if not some.any():
             return None
-        kept = _kept(weights, padding)[some]
+        kept = _keys_read(weights, padding)[some]
         arguments = [Argument(self.ids.name, ids[some]), Argument(self.name, kept)]
         found = judge_arguments(arguments, self.ids.setting(), {self.ids.name: IDS, self.name: MASK})
         samples = np.flatnonzero(some).tolist()
         return [replace(one, positions=tuple((samples[at], *rest) for at, *rest in one.positions)) for one in found]
 
-    def by_luck(self, step: int) -> list[Violation] | None:
+    def laid_over_queries(self, step: int) -> list[Violation] | None:
         """Is query i masked by what belongs to sample i: a mask [batch, keys] laid over [queries, keys]."""
-        weights, ids = self._weights(step), self.ids.at.get(step)
+        weights, ids = self._weights(step), self.ids.ids_by_step.get(step)
         if weights is None or ids is None or len(weights) < 2 or len(ids) != weights.shape[2]:
             return None
-        padding = np.asarray(ids == self.ids.padding)
+        padding = np.asarray(ids == self.ids.padding_id)
         rows = padding.any(axis=1) & ~padding.all(axis=1)
-        none = np.asarray((weights <= NOTHING).all(axis=1))  # [samples, queries, keys]
+        none = np.asarray((weights <= MAX_MASKED_WEIGHT).all(axis=1))  # [samples, queries, keys]
         laid = (none[:, rows] == padding[rows]).all()
         if len(np.unique(padding[rows], axis=0)) < 2 or not laid or padding.shape[1] != none.shape[2]:
             return []
-        return [self._stretched(padding.shape)]
+        return [self._over_queries_violation(padding.shape)]
 
-    def by_heads(self, step: int) -> list[Violation] | None:
+    def laid_over_heads(self, step: int) -> list[Violation] | None:
         """Is head i masked by what belongs to sample i: a mask [batch, 1, keys] laid over [heads, queries, keys]."""
-        weights, ids = self._weights(step), self.ids.at.get(step)
+        weights, ids = self._weights(step), self.ids.ids_by_step.get(step)
         if weights is None or ids is None or len(weights) < 2 or len(ids) != weights.shape[1]:
             return None
-        padding = np.asarray(ids == self.ids.padding)
+        padding = np.asarray(ids == self.ids.padding_id)
         rows = padding.any(axis=1) & ~padding.all(axis=1)
-        none = np.asarray((weights <= NOTHING).all(axis=2))  # [samples, heads, keys]
+        none = np.asarray((weights <= MAX_MASKED_WEIGHT).all(axis=2))  # [samples, heads, keys]
         if len(np.unique(padding[rows], axis=0)) < 2 or padding.shape[1] != none.shape[2]:
             return None
-        return [self._over_heads(padding.shape)] if (none[:, rows] == padding[rows]).all() else []
+        return [self._over_heads_violation(padding.shape)] if (none[:, rows] == padding[rows]).all() else []
 
-    def of_queries(self, step: int, shape: tuple[int, ...] | None) -> list[Violation] | None:
+    def masks_queries(self, step: int, shape: tuple[int, ...] | None) -> list[Violation] | None:
         """Are queries that are padding masked, instead of keys: a mask [batch, queries, 1]."""
-        weights, ids = self._weights(step), self.ids.at.get(step)
+        weights, ids = self._weights(step), self.ids.ids_by_step.get(step)
         if weights is None or ids is None or len(ids) < len(weights) or weights.shape[2] != ids.shape[1]:
             return None
-        padding = np.asarray(ids[: len(weights)] == self.ids.padding)
+        padding = np.asarray(ids[: len(weights)] == self.ids.padding_id)
         some = padding.any(axis=1) & ~padding.all(axis=1)
-        even = (weights.max(axis=-1) - weights.min(axis=-1) <= EVEN).all(axis=1)  # [samples, queries]
-        read = (np.where(padding[:, None, None], weights, 0.0).sum(-1) > READ).any(axis=1)
+        even = (weights.max(axis=-1) - weights.min(axis=-1) <= MAX_UNEVENNESS).all(axis=1)  # [samples, queries]
+        read = (np.where(padding[:, None, None], weights, 0.0).sum(-1) > MIN_READ_WEIGHT).any(axis=1)
         if not some.any() or even[some].all():
             return None
         laid = (even == padding)[some].all() and (read | padding)[some].all()
-        return [self._turned(shape, ids.shape)] if laid else []
+        return [self._query_mask_violation(shape, ids.shape)] if laid else []
 
-    def _turned(self, shape: tuple[int, ...] | None, ids: tuple[int, ...]) -> Violation:
+    def _query_mask_violation(self, shape: tuple[int, ...] | None, ids: tuple[int, ...]) -> Violation:
         made = f"{list(shape)}, " if shape is not None and shape[-1] == 1 else ""
         found = f"{made}a row for each query: queries that are padding see all keys alike, and tokens see padding"
         change = (
             "Give the mask its axis for the queries before that of the keys: mask[:, tf.newaxis, :] of [batch, keys]."
         )
-        return Violation(OF_QUERIES, self.name, f"[{ids[0]}, 1, {ids[1]}], a column for each key", found, change=change)
+        return Violation(
+            MASK_OF_QUERIES, self.name, f"[{ids[0]}, 1, {ids[1]}], a column for each key", found, change=change
+        )
 
-    def on_padding(self) -> float | None:
+    def weight_on_padding(self) -> float | None:
         """The mean weight that tokens give to padding, over all looks that show it: some learn to look away."""
         shares = []
         for step in (int(step) for step in self.attention.steps):
-            weights, ids = self._weights(step), self.ids.at.get(step)
+            weights, ids = self._weights(step), self.ids.ids_by_step.get(step)
             if weights is None or ids is None or len(ids) < len(weights):
                 continue
-            padding = np.asarray(ids[: len(weights)] == self.ids.padding)
-            asks = _asking(weights, padding) & padding.any(axis=1, keepdims=True)
+            padding = np.asarray(ids[: len(weights)] == self.ids.padding_id)
+            asks = _token_queries(weights, padding) & padding.any(axis=1, keepdims=True)
             given = np.where(padding[:, None, None], weights, 0.0).sum(-1).mean(axis=1)
             shares += [float(given[asks].mean())] if asks.any() else []
         return float(np.mean(shares)) if shares else None
 
-    def _stretched(self, shape: tuple[int, ...]) -> Violation:
+    def _over_queries_violation(self, shape: tuple[int, ...]) -> Violation:
         found = f"{list(shape)}, laid over [queries, keys]: query i of every sample has the mask of sample i"
         change = (
             f"Give the mask a dimension for the queries, mask[:, None, :]; it passes only because there are as many "
@@ -114,7 +116,7 @@ class MaskSeen:
         )
         return Violation("token-shape", self.name, f"shape [{shape[0]}, 1, {shape[1]}]", found, change=change)
 
-    def _over_heads(self, shape: tuple[int, ...]) -> Violation:
+    def _over_heads_violation(self, shape: tuple[int, ...]) -> Violation:
         found = f"{shape[0]} rows of it laid over as many heads: head i of every sample has the mask of sample i"
         change = (
             f"Give the mask a dimension for the heads too, mask[:, None, None, :]; it passes only because there are "
@@ -125,46 +127,46 @@ class MaskSeen:
     def _weights(self, step: int) -> Array | None:
         looks = np.flatnonzero(self.attention.steps == step)
         kept = self.attention.kept(int(looks[0])) if len(looks) else None
-        ids = self.ids.at.get(step)
+        ids = self.ids.ids_by_step.get(step)
         if kept is None or ids is None or kept.columns != ids.shape[1]:
             return None
         whole = kept.scale == (1, 1) and bool(np.isfinite(kept.weights).all())
         return self._by_samples(kept, step) if whole else None
 
-    def _by_samples(self, kept: Kept, step: int) -> Array | None:
+    def _by_samples(self, attention_sample: AttentionSample, step: int) -> Array | None:
         """The weights [samples, heads, queries, keys], also where heads lie in the batch, as in Hugging Face's BART."""
         looks = np.flatnonzero(self.ids.series.steps == step)
         samples = self.ids.series.shape(int(looks[0]))[0] if len(looks) else 0
-        if samples == kept.batch:
-            return kept.weights
-        if kept.heads > 1 or not samples or kept.batch % samples:
+        if samples == attention_sample.batch:
+            return attention_sample.weights
+        if attention_sample.heads > 1 or not samples or attention_sample.batch % samples:
             return None
-        return kept.weights[None, : kept.batch // samples, 0]
+        return attention_sample.weights[None, : attention_sample.batch // samples, 0]
 
 
-def _kept(weights: Array, padding: Array) -> Array:
+def _keys_read(weights: Array, padding: Array) -> Array:
     """[samples, keys]: which keys queries that are tokens read; of padding, more than what rounding leaves.
 
     A query that may look nowhere, as padding in Keras, has the same weight for all keys, and does not count.
     """
-    asks = _asking(weights, padding)
-    even = weights.max(axis=-1) - weights.min(axis=-1) <= EVEN
+    asks = _token_queries(weights, padding)
+    even = weights.max(axis=-1) - weights.min(axis=-1) <= MAX_UNEVENNESS
     counted = asks[:, None, :] & ~even
     most = np.where(counted[..., None], weights, 0.0).max(axis=(1, 2))
     nothing = ~counted.any(axis=(1, 2))
-    return np.asarray((most > np.where(padding, READ, NOTHING)) | (nothing[:, None] & ~padding))
+    return np.asarray((most > np.where(padding, MIN_READ_WEIGHT, MAX_MASKED_WEIGHT)) | (nothing[:, None] & ~padding))
 
 
-def _asking(weights: Array, padding: Array) -> Array:
+def _token_queries(weights: Array, padding: Array) -> Array:
     """[samples, queries]: those that are tokens; all of them where queries are of another text."""
     of_keys = weights.shape[2] == padding.shape[1]
     return ~padding if of_keys else np.ones((len(weights), weights.shape[2]), bool)
 
 
-def is_mask(series: WatchedSeries | FloatMask, ids: Sequences) -> bool:
+def is_binary_mask(series: WatchedSeries | FloatMask, ids: TokenSequences) -> bool:
     """Return whether it is 0 and 1, one for each token; floats were not kept."""
     if isinstance(series, FloatMask):
         return False
-    kept = Part(series).values()
-    both = [(kept[step], one) for step, one in ids.at.items() if step in kept]
+    kept = InputPart(series).values()
+    both = [(kept[step], one) for step, one in ids.ids_by_step.items() if step in kept]
     return bool(both) and all(mask.shape == one.shape and np.isin(mask, (0, 1)).all() for mask, one in both)

@@ -4,54 +4,64 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tensorsleuth.diagnose.attention.attention_graph import line_of
-from tensorsleuth.diagnose.attention.masks.padded_attention import Over, PaddedAttention
-from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.inputs.token_samples import Held, held
-from tensorsleuth.diagnose.inputs.token_wording import sampled
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, once_a_line, piece
+from tensorsleuth.diagnose.attention.attention_graph import attention_line
+from tensorsleuth.diagnose.attention.masks.padded_attention import AttentionOverPadding, PaddedAttention
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.inputs.token_samples import RepeatedViolation, repeated_violations
+from tensorsleuth.diagnose.inputs.token_wording import sampled_batches
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, merge_same_line, text_evidence
 from tensorsleuth.trace.process.process import ProcessTrace
 
-LEAST = 0.01  # of the weight of tokens, on average
+MIN_PADDING_WEIGHT = 0.01  # of the weight of tokens, on average
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    yield from once_a_line(_found(process))
+    yield from merge_same_line(_found(process))
 
 
 RULE = Rule(id="padding-unmasked", severity=Severity.WRONG, find=find)
 
 
 def _found(process: ProcessTrace) -> Iterator[RuleFinding]:
-    every = process.once(PaddedAttention).all
+    every = process.cached(PaddedAttention).all
     for over in every:
-        open_ = list(held(over.steps, over.seen.judged, ("mask-open",))) if not over.masks else []
-        share = over.seen.on_padding()
-        if open_ and share is not None and share >= LEAST:
+        open_ = (
+            list(repeated_violations(over.steps, over.observed_mask.judge, ("mask-open",))) if not over.masks else []
+        )
+        share = over.observed_mask.weight_on_padding()
+        if open_ and share is not None and share >= MIN_PADDING_WEIGHT:
             beside = [one for one in every if _masks(one, over)]
-            yield _finding(process.once(Training), over, open_[0], share, beside)
+            yield _finding(process.cached(TrainingGraph), over, open_[0], share, beside)
 
 
-def _masks(other: Over, over: Over) -> bool:
+def _masks(other: AttentionOverPadding, attention_over_padding: AttentionOverPadding) -> bool:
     """Does another attention mask the same padding."""
-    return other.ids.series.name == over.ids.series.name and other.is_closed
+    return other.ids.series.name == attention_over_padding.ids.series.name and other.hides_padding
 
 
-def _finding(training: Training, over: Over, found: Held, share: float, others: list[Over]) -> RuleFinding:
-    layer = training.layer(over.each.softmax)
-    beside = training.layer(others[0].each.softmax) or "another" if others else ""
+def _finding(
+    training_graph: TrainingGraph,
+    attention_over_padding: AttentionOverPadding,
+    found: RepeatedViolation,
+    share: float,
+    others: list[AttentionOverPadding],
+) -> RuleFinding:
+    layer = training_graph.layer(attention_over_padding.ops.softmax)
+    beside = training_graph.layer(others[0].ops.softmax) or "another" if others else ""
     why = (
-        f"computes attention{f' ({layer})' if layer else ''} over {over.ids.name} without a mask: tokens give "
-        f"{100 * share:.0f} % of their weight to padding (id {over.ids.padding}), in "
-        f"{sampled(found.looks, found.total)}" + (f", while {beside} masks the same padding" if others else "")
+        f"computes attention{f' ({layer})' if layer else ''} over {attention_over_padding.ids.name} without a "
+        "mask: tokens give "
+        f"{100 * share:.0f} % of their weight to padding (id {attention_over_padding.ids.padding_id}), in "
+        f"{sampled_batches(found.samples, found.total)}"
+        + (f", while {beside} masks the same padding" if others else "")
     )
-    evidence = tuple(piece("also", one.attention.name, "padding has no weight") for one in others[:4])
-    confidence, about = 0.9 if others else 0.6, (over.each.name,)
+    evidence = tuple(text_evidence("also", one.attention.name, "padding has no weight") for one in others[:4])
+    confidence, about = 0.9 if others else 0.6, (attention_over_padding.ops.name,)
     return RuleFinding(
         confidence=confidence,
         why=why,
         fix=_MASK,
-        frame=line_of(training, over.attention),
+        frame=attention_line(training_graph, attention_over_padding.attention),
         op="Softmax",
         step=found.step,
         evidence=evidence,

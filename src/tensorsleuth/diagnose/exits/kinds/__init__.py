@@ -10,25 +10,25 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from tensorsleuth.core.last_moments import LastMoments
-from tensorsleuth.diagnose.exits.end import End, Told
+from tensorsleuth.core.run_end import RunEnd
+from tensorsleuth.diagnose.exits.process_exit import ExitExplanation, ProcessExit
 from tensorsleuth.trace.reader import Trace
 
-Kind = Callable[[End], Told | None]
+ExitMatcher = Callable[[ProcessExit], ExitExplanation | None]
 
 
 @cache
-def kinds() -> tuple[Kind, ...]:
+def kinds() -> tuple[ExitMatcher, ...]:
     return tuple(import_module(f"{__name__}.{module.name}").match for module in iter_modules(__path__))
 
 
-def explain(end: End) -> Told | None:
+def explain_exit(process_exit: ProcessExit) -> ExitExplanation | None:
     """Return the cause of the end; None if the program ended well, or as somebody wanted."""
-    told = [one for kind in kinds() if (one := kind(end)) is not None]
+    told = [one for kind in kinds() if (one := kind(process_exit)) is not None]
     return max(told, key=lambda one: one.confidence, default=None)
 
 
-def last_moments(trace: Trace) -> LastMoments | None:
+def run_end(trace: Trace) -> RunEnd | None:
     """Return how a run ended, or where it is now; None if no process was recorded."""
-    end = End.of(trace)
-    return end.moments(explain(end)) if end is not None else None
+    end = ProcessExit.of_trace(trace)
+    return end.run_end(explain_exit(end)) if end is not None else None

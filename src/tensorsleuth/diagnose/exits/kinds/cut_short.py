@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from tensorsleuth.diagnose.exits.end import End, Told
-from tensorsleuth.diagnose.exits.wording import was_doing
+from tensorsleuth.diagnose.exits.process_exit import ExitExplanation, ProcessExit
+from tensorsleuth.diagnose.exits.wording import describe_activity
 
 
-def match(end: End) -> Told | None:
-    if not end.cut_short:
+def match(process_exit: ProcessExit) -> ExitExplanation | None:
+    if not process_exit.cut_short:
         return None
-    sentence = f"The program ended without a message (killed, crashed, or os._exit). {was_doing(end)}."
-    return Told("cut-short", 0.4, sentence, "run it with `sleuth run`, which outlives it and sees how it ends")
+    sentence = f"The program ended without a message (killed, crashed, or os._exit). {describe_activity(process_exit)}."
+    return ExitExplanation(
+        "cut-short", 0.4, sentence, "run it with `sleuth run`, which outlives it and sees how it ends"
+    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tensorsleuth.diagnose.exits.end import End, Told
-from tensorsleuth.diagnose.exits.wording import was_doing
+from tensorsleuth.diagnose.exits.process_exit import ExitExplanation, ProcessExit
+from tensorsleuth.diagnose.exits.wording import describe_activity
 
 FIX = (
     "find who sent it: the time limit of a job scheduler, a watchdog, kill -9, docker stop after its grace period; "
@@ -11,12 +11,12 @@ FIX = (
 )
 
 
-def match(end: End) -> Told | None:
-    if end.signal != "SIGKILL":
+def match(process_exit: ProcessExit) -> ExitExplanation | None:
+    if process_exit.signal != "SIGKILL":
         return None
-    counted = end.kernel.get("kills") == 0
+    counted = process_exit.kernel_counters.get("kills") == 0
     not_memory = (
         "not by the OOM killer: its count did not change" if counted else "the kernel does not record the sender"
     )
-    sentence = f"Killed by SIGKILL from outside ({not_memory}). {was_doing(end)}."
-    return Told("killed", 0.7 if counted else 0.5, sentence, FIX)
+    sentence = f"Killed by SIGKILL from outside ({not_memory}). {describe_activity(process_exit)}."
+    return ExitExplanation("killed", 0.7 if counted else 0.5, sentence, FIX)

@@ -5,51 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tensorsleuth.analyze.attention.input_names import program_input_name
 from tensorsleuth.core.ops.function_names import program_name
-from tensorsleuth.core.ops.kinds import INPUT
-from tensorsleuth.diagnose.attention.masks.float_masks import counted
-from tensorsleuth.diagnose.graph.loss_reduction import products
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.inputs.input_parts import SLICE, called
-from tensorsleuth.diagnose.inputs.model_inputs import Given
-from tensorsleuth.diagnose.inputs.token_samples import FEWEST_LOOKS, Sequences
-from tensorsleuth.trace.process.process import Tensor
+from tensorsleuth.core.ops.kinds import INPUT_OPS
+from tensorsleuth.diagnose.attention.masks.float_masks import counts_by_step
+from tensorsleuth.diagnose.graph.loss_reduction import loss_products
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.inputs.input_parts import SLICE_OP
+from tensorsleuth.diagnose.inputs.model_inputs import ModelInputs
+from tensorsleuth.diagnose.inputs.token_samples import FEWEST_SAMPLES, TokenSequences
+from tensorsleuth.trace.process.process import TensorInfo
 
-FAR = 4  # ops from where weights come in
+MAX_HOPS_TO_INPUT = 4  # ops from where weights come in
 # What booleans are made by, of which a mask is a cast.
-TELLS = frozenset(
+BOOLEAN_OPS = frozenset(
     ["NotEqual", "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "LogicalNot"]
 )
-MASK, WEIGHTS, NUMBER = "a mask", "a factor", ""
+MASK_NAME, FACTOR_NAME, NO_NAME = "a mask", "a factor", ""
 
 
-def even_weights(given: Given, loss: Spot, ids: Sequences) -> dict[Spot, str]:
+def even_weights(model_inputs: ModelInputs, loss: OpNode, ids: TokenSequences) -> dict[OpNode, str]:
     """The products of losses with what is the same everywhere, by its name; a single number has none."""
-    found: dict[Spot, str] = {}
-    for losses, product in products(given.training.around, loss):
-        factors = given.others(product, losses)
-        tensor = given.training.process.tensor(factors[0]) if len(factors) == 1 else None
-        rows = list(counted(given, tensor, factors[0])) if tensor is not None else []
+    found: dict[OpNode, str] = {}
+    for losses, product in loss_products(model_inputs.training.neighbours, loss):
+        factors = model_inputs.other_inputs(product, losses)
+        tensor = model_inputs.training.process.tensor(factors[0]) if len(factors) == 1 else None
+        rows = list(counts_by_step(model_inputs, tensor, factors[0])) if tensor is not None else []
         if _are_even(rows, ids):
-            found[product] = _name(given, factors[0]) if any(row["pos"] > 1 for _, row in rows) else NUMBER
+            found[product] = (
+                _weights_name(model_inputs, factors[0]) if any(row["pos"] > 1 for _, row in rows) else NO_NAME
+            )
     return found
 
 
-def told(names: Iterable[str]) -> str:
+def describe_weights(names: Iterable[str]) -> str:
     """`weighed by sample_weight, which is nowhere 0`; nothing where only numbers weigh."""
-    named = [name for name in dict.fromkeys(names) if name != NUMBER]
+    named = [name for name in dict.fromkeys(names) if name != NO_NAME]
     be = "is" if len(named) == 1 else "are"
     return f"weighed by {' and '.join(named)}, which {be} nowhere 0" if named else ""
 
 
-def _are_even(rows: list[tuple[int, Any]], ids: Sequences) -> bool:
+def _are_even(rows: list[tuple[int, Any]], ids: TokenSequences) -> bool:
     """Return whether they are never anything but one number above 0, also where there is padding.
 
     Padding that weighs less than tokens do may be meant so.
     """
-    padded = {step for step, one in ids.at.items() if (one == ids.padding).any()}
+    padded = {step for step, one in ids.ids_by_step.items() if (one == ids.padding_id).any()}
     seen = {step for step, _ in rows} & padded
-    return len(seen) >= FEWEST_LOOKS and all(_is_even(row) for _, row in rows)
+    return len(seen) >= FEWEST_SAMPLES and all(_is_even(row) for _, row in rows)
 
 
 def _is_even(row: Any) -> bool:
@@ -57,28 +60,32 @@ def _is_even(row: Any) -> bool:
     return bool(whole and row["min"] == row["max"])
 
 
-def _name(given: Given, number: int) -> str:
+def _weights_name(model_inputs: ModelInputs, number: int) -> str:
     """Return the program's name of weights where they come in; else their kind."""
-    for _ in range(FAR):
-        tensor, spot = given.training.process.tensor(number), given.made_by(number)
-        if tensor is None or spot is None or spot.type in INPUT:
-            return _name_given(given, tensor, number)
-        if spot.type in TELLS:
-            return MASK
-        before = given.others(spot, spot) if spot.type in ("Cast", SLICE) else []
+    for _ in range(MAX_HOPS_TO_INPUT):
+        tensor, spot = model_inputs.training.process.tensor(number), model_inputs.producer(number)
+        if tensor is None or spot is None or spot.type in INPUT_OPS:
+            return _input_name(model_inputs, tensor, number)
+        if spot.type in BOOLEAN_OPS:
+            return MASK_NAME
+        before = model_inputs.other_inputs(spot, spot) if spot.type in ("Cast", SLICE_OP) else []
         if not before:
-            return WEIGHTS
+            return FACTOR_NAME
         number = before[0]
-    return WEIGHTS
+    return FACTOR_NAME
 
 
-def _name_given(given: Given, tensor: Tensor | None, number: int) -> str:
+def _input_name(model_inputs: ModelInputs, tensor_info: TensorInfo | None, number: int) -> str:
     """Parts of a batch have names where they are integers: what comes last, after labels, are weights."""
-    if tensor is None or tensor.function is None or tensor.instance is None:
-        return WEIGHTS
-    if tensor.node is None:
-        argument = tensor.function.arguments[number - tensor.instance.first]
-        return called(f"{program_name(tensor.function.name)}/{argument}")
-    labels = given.known.get(number - 1)
-    is_last = tensor.output == len(tensor.node.dtypes) - 1
-    return "sample_weight" if is_last and labels is not None and called(labels.name)[:1] == "y" else WEIGHTS
+    if tensor_info is None or tensor_info.function is None or tensor_info.instance is None:
+        return FACTOR_NAME
+    if tensor_info.node is None:
+        argument = tensor_info.function.arguments[number - tensor_info.instance.first_tensor]
+        return program_input_name(f"{program_name(tensor_info.function.name)}/{argument}")
+    labels = model_inputs.series_by_tensor.get(number - 1)
+    is_last = tensor_info.output == len(tensor_info.node.dtypes) - 1
+    return (
+        "sample_weight"
+        if is_last and labels is not None and program_input_name(labels.name)[:1] == "y"
+        else FACTOR_NAME
+    )

@@ -5,39 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tensorsleuth.core.catalog import Failure, Frame, Node
+from tensorsleuth.core.catalog import FailedCall, Frame, Node
 from tensorsleuth.core.error_text import first_line
 from tensorsleuth.core.finding import Basis
 from tensorsleuth.core.ops.function_names import program_name
-from tensorsleuth.diagnose.exits.failure import kind_of, node_of
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.position_table import CAUSE as POSITIONS
-from tensorsleuth.diagnose.graph.position_table import Beyond, beyond_positions
-from tensorsleuth.diagnose.inputs.model_inputs import Given
+from tensorsleuth.diagnose.exits.failure import error_kind, failing_node
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.position_table import POSITION_CAUSE as POSITIONS
+from tensorsleuth.diagnose.graph.position_table import PositionOverrun, position_overrun
+from tensorsleuth.diagnose.inputs.model_inputs import ModelInputs
 from tensorsleuth.diagnose.inputs.tokens import token_ids
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.trace.process.process import ProcessTrace
 
-SILENT = ("index-out-of-range",)  # of labels the loss is NaN: that is told as such
+SILENT_CAUSES = ("index-out-of-range",)  # of labels the loss is NaN: that is told as such
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    for failure in process.catalogue.hidden:
-        if kind_of(failure.message).cause in SILENT and not _is_told_of_ids(process):
+    for failure in process.catalogue.hidden_failures:
+        if error_kind(failure.message).cause in SILENT_CAUSES and not _is_reported_by_ids(process):
             yield _finding(process, failure)
             return
 
 
-RULE = Rule(id="hidden-by-xla", severity=Severity.WRONG, find=find, causes=(*SILENT, POSITIONS), basis=Basis.BAD_VALUE)
+RULE = Rule(
+    id="hidden-by-xla", severity=Severity.WRONG, find=find, causes=(*SILENT_CAUSES, POSITIONS), basis=Basis.BAD_VALUE
+)
 
 
-def _is_told_of_ids(process: ProcessTrace) -> bool:
+def _is_reported_by_ids(process: ProcessTrace) -> bool:
     """Ids that have no row are told with the batches that they came in."""
     return any(one.cause == "vocabulary" for one in token_ids.find(process))
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _FailingLookup:
     """An op that asks for what is not there."""
 
     op: str
@@ -45,20 +47,23 @@ class _Asked:
     table: str | None
 
 
-def _finding(process: ProcessTrace, failure: Failure) -> RuleFinding:
-    moments, kind = process.once(Given).training.moments, kind_of(failure.message)
-    asked = _asked(process, failure)
-    beyond = beyond_positions(failure, (), moments)
-    if beyond is not None:
-        beyond = Beyond(beyond.rows, beyond.needed, asked.table)
+def _finding(process: ProcessTrace, failed_call: FailedCall) -> RuleFinding:
+    moments, kind = process.cached(ModelInputs).training.call_graphs, error_kind(failed_call.message)
+    asked = _failing_lookup(process, failed_call)
+    position_overrun = position_overrun(failed_call, (), moments)
+    if position_overrun is not None:
+        position_overrun = PositionOverrun(position_overrun.rows, position_overrun.needed_rows, asked.table)
     cause, words, fix = (
-        (POSITIONS, beyond.words, beyond.fix) if beyond is not None else (kind.cause, kind.words, str(kind.fix))
+        (POSITIONS, position_overrun.words, position_overrun.fix)
+        if position_overrun is not None
+        else (kind.cause, kind.words, str(kind.fix))
     )
     why = (
-        f"{words}. Uncompiled it raises; XLA, which compiles {program_name(failure.type)}, takes the last row instead, "
+        f"{words}. Uncompiled it raises; XLA, which compiles {program_name(failed_call.type)}, takes the last "
+        "row instead, "
         "without a word"
     )
-    evidence = (piece("in", asked.op, first_line(failure.message)),)
+    evidence = (text_evidence("in", asked.op, first_line(failed_call.message)),)
     return RuleFinding(
         cause=cause,
         confidence=0.92,
@@ -66,18 +71,20 @@ def _finding(process: ProcessTrace, failure: Failure) -> RuleFinding:
         fix=fix,
         frame=asked.frame,
         op=asked.op,
-        step=moments.calls.step(failure.call),
+        step=moments.calls.step(failed_call.call),
         evidence=evidence,
     )
 
 
-def _asked(process: ProcessTrace, failure: Failure) -> _Asked:
-    place = node_of(process, failure)
+def _failing_lookup(process: ProcessTrace, failed_call: FailedCall) -> _FailingLookup:
+    place = failing_node(process, failed_call)
     if place is None:
-        return _Asked("Gather", None, None)
+        return _FailingLookup("Gather", None, None)
     instance, number, node = place
-    table = process.once(Given).table(Spot(node.type, instance, process.catalogue.functions[instance.function], number))
-    return _Asked(node.type, _line(process, node), table[0] if table is not None else None)
+    table = process.cached(ModelInputs).table_of(
+        OpNode(node.type, instance, process.catalogue.functions[instance.function], number)
+    )
+    return _FailingLookup(node.type, _line(process, node), table[0] if table is not None else None)
 
 
 def _line(process: ProcessTrace, node: Node) -> Frame | None:

@@ -7,31 +7,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.diagnose.inputs.token_samples import Sequences
+from tensorsleuth.diagnose.inputs.token_samples import TokenSequences
 
 PADDED_ROWS = 32  # of which all begin, or end, alike: of these one can be sure, they are whole
 
 
 @dataclass(frozen=True)
-class Specials:
+class SpecialTokenIds:
     """Ids, where they are certain."""
 
     start: int | None = None
     end: int | None = None
 
-    def named(self) -> dict[str, int]:
+    def by_name(self) -> dict[str, int]:
         """As vocabularies have them."""
         known = {"bos": self.start, "eos": self.end}
         return {name: number for name, number in known.items() if number is not None}
 
 
-def specials_of(one: Sequences) -> Specials:
+def special_tokens_of(one: TokenSequences) -> SpecialTokenIds:
     """Return the tokens that every padded row begins and ends with, if no row has them anywhere else."""
-    if one.padding is None:
-        return Specials()
-    rows = [_row(ids, one.padding) for ids in one.at.values()]
+    if one.padding_id is None:
+        return SpecialTokenIds()
+    rows = [_row(ids, one.padding_id) for ids in one.ids_by_step.values()]
     firsts, lasts = (np.concatenate([row[edge] for row in rows]) for edge in (0, 1))
-    return Specials(_alike(one, firsts, 0), _alike(one, lasts, 1))
+    return SpecialTokenIds(_alike(one, firsts, 0), _alike(one, lasts, 1))
 
 
 def _row(ids: Array, padding: int) -> tuple[Array, Array]:
@@ -43,11 +43,11 @@ def _row(ids: Array, padding: int) -> tuple[Array, Array]:
     return ids[each, real.argmax(axis=1)], ids[each, width - 1 - real[:, ::-1].argmax(axis=1)]
 
 
-def _alike(one: Sequences, tokens: Array, edge: int) -> int | None:
+def _alike(one: TokenSequences, tokens: Array, edge: int) -> int | None:
     if len(tokens) < PADDED_ROWS or (tokens != tokens[0]).any():
         return None
     token = int(tokens[0])
-    return None if any(_comes_inside(ids, token, one.padding, edge) for ids in one.at.values()) else token
+    return None if any(_comes_inside(ids, token, one.padding_id, edge) for ids in one.ids_by_step.values()) else token
 
 
 def _comes_inside(ids: Array, token: int, padding: int | None, edge: int) -> bool:

@@ -11,17 +11,17 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.diagnose.nan.case import Case, Explanation
 
-Cause = Callable[[Case], Story | None]
+CauseMatcher = Callable[[Case], Explanation | None]
 
 
 @cache
-def causes() -> tuple[Cause, ...]:
+def causes() -> tuple[CauseMatcher, ...]:
     return tuple(import_module(f"{__name__}.{module.name}").match for module in iter_modules(__path__))
 
 
-def explain(case: Case) -> tuple[Case, Story] | None:
+def explain(case: Case) -> tuple[Case, Explanation] | None:
     """The surest story, and the op that it is about: the case's own, or one that was fused into it."""
     told = [(one, story) for one in case.candidates for match in causes() if (story := match(one)) is not None]
     return max(told, key=lambda pair: pair[1].confidence, default=None)

@@ -4,62 +4,62 @@ from __future__ import annotations
 
 import math
 
-from tensorsleuth.diagnose.health_words import in_words
-from tensorsleuth.diagnose.nan.case import Case, Story
-from tensorsleuth.diagnose.nan.data_source import came_in, reads_csv, source_of
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.diagnose.health_words import describe_index
+from tensorsleuth.diagnose.nan.case import Case, Explanation
+from tensorsleuth.diagnose.nan.data_source import arrival_batch, data_site, reads_csv
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
-RESTORES = ("RestoreV2", "ReadFile")
+RESTORE_OPS = ("RestoreV2", "ReadFile")
 
 
-def match(case: Case) -> Story | None:
+def match(case: Case) -> Explanation | None:
     if case.out.constant is not None:
-        return Story("nan-in-data", 0.9, _captured(case), _CAPTURED)
-    if case.written is not None or not (case.birth.arrived or _unwritten(case)):
+        return Explanation("nan-in-data", 0.9, _constant_words(case), _CAPTURED)
+    if case.variable_write is not None or not (case.origin.from_outside or _unwritten(case)):
         return None
-    what = _what(case.out)
-    where = in_words(case.out.first_bad)
-    if case.op in RESTORES:
-        return Story("nan-in-checkpoint", 0.95, f"restores a value that is {what} ({where})", _CHECKPOINT)
+    what = _bad_value_word(case.out)
+    where = describe_index(case.out.first_bad)
+    if case.op in RESTORE_OPS:
+        return Explanation("nan-in-checkpoint", 0.95, f"restores a value that is {what} ({where})", _CHECKPOINT)
     if _unwritten(case):
-        return Story(
+        return Explanation(
             "nan-initial-value", 0.7, f"reads a variable that held {what} before anything wrote it ({where})", _INITIAL
         )
-    loaded = _loaded_into(case)
+    loaded = _loaded_into_variable(case)
     if loaded is not None:
         return loaded
-    site = source_of(case)
+    site = data_site(case)
     why = f"feeds {what} ({where}): it is in the data{_batch(case)}"
-    return Story("nan-in-data", 0.9, why, _fix(case), site=site)
+    return Explanation("nan-in-data", 0.9, why, _fix(case), site=site)
 
 
-def _captured(case: Case) -> str:
+def _constant_words(case: Case) -> str:
     """An array became a constant of the function when that was traced."""
     constant = case.out.constant or ()
     at = next((number for number, value in enumerate(constant) if not math.isfinite(value)), 0)
     where = f" (element {at} of {len(constant)})" if len(constant) > 1 else ""
-    return f"takes an array that holds {_what(case.out)}{where}: it was bad before TensorFlow saw it"
+    return f"takes an array that holds {_bad_value_word(case.out)}{where}: it was bad before TensorFlow saw it"
 
 
 def _fix(case: Case) -> str:
-    if came_in(case) is None and not case.finder.datasets_behind(case.out):
+    if arrival_batch(case) is None and not case.finder.datasets_behind(case.out):
         return _CLEAN
     return _CLEAN_FILE if reads_csv(case) else _CLEAN_ELEMENTS
 
 
 def _batch(case: Case) -> str:
     """In which batch a bad element of a dataset came to the program, and where in that."""
-    batch = came_in(case)
+    batch = arrival_batch(case)
     if batch is None or batch is case.out:
         return ""
-    moment = case.finder.moments.of(batch)
+    moment = case.finder.call_graphs.graph_of(batch)
     fit = case.process.batches.of_call(moment.call)
     told = f" ({fit})" if fit is not None and str(fit) else ""
     of_step = f" of step {moment.step}{told}" if moment.step is not None else ""
-    return f", and comes in at {in_words(batch.first_bad)} of the batch{of_step}"
+    return f", and comes in at {describe_index(batch.first_bad)} of the batch{of_step}"
 
 
-def _what(one: Observed) -> str:
+def _bad_value_word(one: ObservedTensor) -> str:
     return "NaN" if one.has_nan else "∞" if one.count("pos_inf") else "−∞"
 
 
@@ -67,21 +67,21 @@ def _unwritten(case: Case) -> bool:
     return case.op == "ReadVariableOp" and not case.inputs
 
 
-def _loaded_into(case: Case) -> Story | None:
+def _loaded_into_variable(case: Case) -> Explanation | None:
     """It went straight into a variable, with no gradient between: a first value, or one that was loaded."""
-    moments, variables = case.finder.moments, case.finder.variables
+    moments, variables = case.finder.call_graphs, case.finder.variables
     for handle, key in case.spread.variables.items():
         if key not in case.spread.forward or not _is_assigned(case, handle):
             continue
         call = next((w.call for w in variables.writes_of(handle) if any(v.bad for v in w.values)), -1)
         earlier = variables.last_write(handle, call)
-        name, where = variables.name(handle), in_words(case.out.first_bad)
+        name, where = variables.name(handle), describe_index(case.out.first_bad)
         if earlier is None:
-            why = f"gives {name} a first value that is {_what(case.out)}"
-            return Story("nan-initial-value", 0.9, why, _INITIAL)
+            why = f"gives {name} a first value that is {_bad_value_word(case.out)}"
+            return Explanation("nan-initial-value", 0.9, why, _INITIAL)
         if moments.calls.step(call) in (None, 0):
-            why = f"loads {_what(case.out)} into {name} ({where}): what was saved is bad"
-            return Story("nan-in-checkpoint", 0.85, why, _CHECKPOINT)
+            why = f"loads {_bad_value_word(case.out)} into {name} ({where}): what was saved is bad"
+            return Explanation("nan-in-checkpoint", 0.85, why, _CHECKPOINT)
     return None
 
 

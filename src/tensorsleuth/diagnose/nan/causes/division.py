@@ -2,68 +2,74 @@
 
 from __future__ import annotations
 
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.nan.case import Case, Explanation
 
 DIVISIONS = ("RealDiv", "Div", "Xdivy", "TruncateDiv", "FloorDiv", "Reciprocal", "Inv", "DivNoNan")
 ROOTS = ("Sqrt", "Rsqrt", "Norm", "EuclideanNorm")
 
 
-def match(case: Case) -> Story | None:
-    if case.differentiates is not None or case.op not in DIVISIONS or case.spot is None:
+def match(case: Case) -> Explanation | None:
+    if case.differentiates is not None or case.op not in DIVISIONS or case.op_node is None:
         return None
     slot = 0 if case.op in ("Reciprocal", "Inv") else 1
     divisor = case.input(slot)
-    if divisor is None or not divisor.known or not divisor.count("zero"):
+    if divisor is None or not divisor.has_range or not divisor.count("zero"):
         return None
     zeros = f"{divisor.count('zero'):,} of the divisors are 0" if divisor.elements > 1 else "the divisor is 0"
-    made_by = case.around.inputs(case.spot)[slot]
-    divisors = [*made_by, *(spot for one in made_by for spot in case.around.before(one, 3))]
+    made_by = case.neighbours.input_ops(case.op_node)[slot]
+    divisors = [*made_by, *(spot for one in made_by for spot in case.neighbours.ancestors(one, 3))]
     types = {spot.type for spot in divisors}
     if "Exp" in types and "Sum" in types:
         why = f"divides exponentials by their sum, and {zeros}: they all underflowed"
-        return Story("softmax-by-hand", 0.9, why, _SOFTMAX)
+        return Explanation("softmax-by-hand", 0.9, why, _SOFTMAX)
     if made_by and made_by[0].type == "Sub" and _subtracts_one(case, made_by[0]):
         why = f"divides by n − 1, and {zeros}: the variance of a single element is 0/0"
-        return Story("variance-of-one", 0.93, why, _ONE)
+        return Explanation("variance-of-one", 0.93, why, _ONE)
     if made_by and made_by[0].type in ROOTS:
         return _by_root(made_by[0], case, zeros)
     if case.out.has_nan and _averages(case, divisors):
-        return Story("empty-mean", 0.9, f"divides a sum by a count, and {zeros}: there was nothing to average", _MEAN)
+        return Explanation(
+            "empty-mean", 0.9, f"divides a sum by a count, and {zeros}: there was nothing to average", _MEAN
+        )
     if case.out.has_nan:
-        return Story("zero-over-zero", 0.9, f"divides 0 by 0: {zeros}", _SAFE)
-    return Story("divide-by-zero", 0.9, f"divides by zero: {zeros}", _SAFE)
+        return Explanation("zero-over-zero", 0.9, f"divides 0 by 0: {zeros}", _SAFE)
+    return Explanation("divide-by-zero", 0.9, f"divides by zero: {zeros}", _SAFE)
 
 
-def _subtracts_one(case: Case, difference: Spot) -> bool:
-    taken = [one for slot in case.around.slots(difference)[1:] for one in slot]
-    return any(one.known and one.min == one.max == 1.0 for one in taken) or " - 1" in case.code
+def _subtracts_one(case: Case, difference: OpNode) -> bool:
+    taken = [one for slot in case.neighbours.recorded_inputs(difference)[1:] for one in slot]
+    return any(one.has_range and one.min == one.max == 1.0 for one in taken) or " - 1" in case.code
 
 
-def _by_root(root: Spot, case: Case, zeros: str) -> Story:
+def _by_root(root: OpNode, case: Case, zeros: str) -> Explanation:
     if is_deviation(root, case):
-        return Story(
+        return Explanation(
             "zero-over-zero", 0.9, f"divides by a standard deviation, and {zeros}: all values are equal", _DEVIATION
         )
     if is_norm(root, case):
-        return Story("normalise-zero", 0.92, f"divides by a norm, and {zeros}: a zero vector has no direction", _NORM)
+        return Explanation(
+            "normalise-zero", 0.92, f"divides by a norm, and {zeros}: a zero vector has no direction", _NORM
+        )
     slug = "zero-over-zero" if case.out.has_nan else "divide-by-zero"
-    return Story(slug, 0.9, f"divides by a square root, and {zeros}", _ROOT)
+    return Explanation(slug, 0.9, f"divides by a square root, and {zeros}", _ROOT)
 
 
-def is_norm(root: Spot, case: Case) -> bool:
+def is_norm(root: OpNode, case: Case) -> bool:
     """Is the root taken of a sum."""
-    return root.type != "Sqrt" or any(one.type in ("Sum", "MatMul", "Einsum") for one in case.around.before(root, 2))
+    return root.type != "Sqrt" or any(
+        one.type in ("Sum", "MatMul", "Einsum") for one in case.neighbours.ancestors(root, 2)
+    )
 
 
-def is_deviation(root: Spot, case: Case) -> bool:
+def is_deviation(root: OpNode, case: Case) -> bool:
     """Is the root taken of a mean of squares of differences, not of a sum of squares."""
-    before = [one.type for one in case.around.before(root, 4)]
+    before = [one.type for one in case.neighbours.ancestors(root, 4)]
     squared = "SquaredDifference" in before or ("Sub" in before and "Mean" in before)
     return "Mean" in before and squared
 
 
-def _averages(case: Case, divisors: list[Spot]) -> bool:
+def _averages(case: Case, divisors: list[OpNode]) -> bool:
     """A sum is divided by how many there are, as in sum(values * mask) / sum(mask) or sum(values) / size(values)."""
     total = case.input(0)
     counts = {"Sum", "Size", "Shape", "StridedSlice", "Prod", "Cast", "Maximum"}

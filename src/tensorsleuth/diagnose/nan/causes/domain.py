@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.diagnose.nan.case import Case, Explanation
 
 # op: (smallest, largest) argument that gives a finite result, in words
 DOMAINS = {
@@ -18,12 +18,14 @@ DOMAINS = {
 }
 
 
-def match(case: Case) -> Story | None:
+def match(case: Case) -> Explanation | None:
     x = case.input(0)
-    if case.differentiates is not None or case.op not in DOMAINS or x is None or not x.known:
+    if case.differentiates is not None or case.op not in DOMAINS or x is None or not x.has_range:
         return None
     low, high = DOMAINS[case.op]
     name = case.op.lower()
     seen = f"{x.min:.9g} … {x.max:.9g}"
     why = f"takes {name} outside of its domain: it wants {low:g} … {high:g} and got {seen}"
-    return Story("out-of-domain", 0.9, why, f"clip what goes in: tf.clip_by_value(x, {low:g} + 1e-7, {high:g} - 1e-7)")
+    return Explanation(
+        "out-of-domain", 0.9, why, f"clip what goes in: tf.clip_by_value(x, {low:g} + 1e-7, {high:g} - 1e-7)"
+    )

@@ -6,24 +6,26 @@ computed.
 
 from __future__ import annotations
 
-from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.diagnose.nan.case import Case, Explanation
 
 
-def match(case: Case) -> Story | None:
+def match(case: Case) -> Explanation | None:
     kind = case.differentiates
     if kind not in ("Sqrt", "Rsqrt", "Norm", "EuclideanNorm", "Pow", "Log", "RealDiv"):
         return None
-    if not any(one.known and one.count("zero") for one in case.inputs):
+    if not any(one.has_range and one.count("zero") for one in case.inputs):
         return None
     if kind == "Log":
-        return Story("log-zero", 0.85, "differentiates log at 0, where it is −∞ and its slope is infinite", _LOG)
+        return Explanation("log-zero", 0.85, "differentiates log at 0, where it is −∞ and its slope is infinite", _LOG)
     if kind == "RealDiv":
-        return Story("divide-by-zero", 0.8, "differentiates a division by 0", _DIVISION)
+        return Explanation("divide-by-zero", 0.8, "differentiates a division by 0", _DIVISION)
     if kind == "Pow":
-        return Story("grad-pow-zero", 0.85, "differentiates a power at 0, where its slope is infinite", _POW)
+        return Explanation("grad-pow-zero", 0.85, "differentiates a power at 0, where its slope is infinite", _POW)
     if "norm" in case.name.lower() or "norm(" in case.code:
-        return Story("grad-norm-zero", 0.87, "differentiates a norm at the zero vector, where it has no slope", _NORM)
-    return Story("grad-sqrt-zero", 0.86, "differentiates sqrt at 0, where its slope is infinite", _SQRT)
+        return Explanation(
+            "grad-norm-zero", 0.87, "differentiates a norm at the zero vector, where it has no slope", _NORM
+        )
+    return Explanation("grad-sqrt-zero", 0.86, "differentiates sqrt at 0, where its slope is infinite", _SQRT)
 
 
 _LOG = "keep it away from 0: tf.math.log(tf.maximum(x, 1e-7)), or compute the loss from the logits"

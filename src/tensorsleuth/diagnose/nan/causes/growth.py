@@ -4,49 +4,54 @@ from __future__ import annotations
 
 import math
 
-from tensorsleuth.diagnose.nan.case import Case, Story
-from tensorsleuth.diagnose.nan.history import Growth
-from tensorsleuth.diagnose.nan.last_update import Update, last_update
-from tensorsleuth.trace.dataflow.observed import Observed
+from tensorsleuth.diagnose.nan.case import Case, Explanation
+from tensorsleuth.diagnose.nan.history import ValueGrowth
+from tensorsleuth.diagnose.nan.last_update import WeightUpdate, last_update
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 
 
-def match(case: Case) -> Story | None:
-    if case.birth.arrived or case.birth.from_infinity or not (case.is_large or case.written is not None):
+def match(case: Case) -> Explanation | None:
+    if (
+        case.origin.from_outside
+        or case.origin.from_infinity
+        or not (case.has_large_inputs or case.variable_write is not None)
+    ):
         return None
-    if case.grew_in_loop is not None and not case.out.half:
+    if case.grew_in_loop is not None and not case.out.is_half:
         return _recurrence(case, case.grew_in_loop)
     return _training(case)
 
 
-def _recurrence(case: Case, growth: Growth) -> Story:
+def _recurrence(case: Case, value_growth: ValueGrowth) -> Explanation:
     why = (
-        f"overflows in a loop that grew its state {growth.rate:.3g}× each iteration, from iteration {growth.began} on "
-        f"({growth.first:.3g} to {growth.last:.3g} at iteration {growth.ended})"
+        f"overflows in a loop that grew its state {value_growth.rate:.3g}× each iteration, from iteration "
+        f"{value_growth.start} on ({value_growth.first_size:.3g} to {value_growth.last_size:.3g} at iteration "
+        f"{value_growth.end})"
     )
-    return Story("exploding-recurrence", 0.94, why, _RECURRENCE)
+    return Explanation("exploding-recurrence", 0.94, why, _RECURRENCE)
 
 
-def _training(case: Case) -> Story | None:
+def _training(case: Case) -> Explanation | None:
     update = last_update(case)
     growth = (update.growth or case.grew_over_steps) if update is not None else None
     if update is None or growth is None:
         return None
-    rate = f" (learning rate {update.rate:.3g})" if update.rate is not None else ""
+    rate = f" (learning rate {update.learning_rate:.3g})" if update.learning_rate is not None else ""
     why = (
-        f"updates the weights by too much{rate}: {_what(case, update)} grew about {growth.rate:.3g}× a step from step "
-        f"{growth.began} on, from {growth.first:.3g} to {growth.last:.3g}, until {case.op} overflowed"
+        f"updates the weights by too much{rate}: {_grown_name(case, update)} grew about {growth.rate:.3g}× a step from "
+        f"step {growth.start} on, from {growth.first_size:.3g} to {growth.last_size:.3g}, until {case.op} overflowed"
     )
     confidence = 0.92 if update.growth is not None else 0.85
-    return Story(
+    return Explanation(
         "learning-rate", confidence, why, _advice(growth.rate), frame=update.frame, evidence=tuple(update.weights[:2])
     )
 
 
-def _what(case: Case, update: Update) -> str:
-    return update.name if update.growth is not None else _named(case.largest_input)
+def _grown_name(case: Case, weight_update: WeightUpdate) -> str:
+    return weight_update.name if weight_update.growth is not None else _named(case.largest_input)
 
 
-def _named(one: Observed | None) -> str:
+def _named(one: ObservedTensor | None) -> str:
     return one.tensor.name if one is not None else "activations"
 
 

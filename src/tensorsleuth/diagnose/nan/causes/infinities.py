@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-from tensorsleuth.core.ops.kinds import ARRIVALS
-from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES
+from tensorsleuth.diagnose.nan.case import Case, Explanation
 
 SOFTMAXES = ("Softmax", "LogSoftmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
-SUMS = ("Sub", "AddV2", "Add", "Sum", "Cumsum", "Mean", "SquaredDifference", "AddN")
-PRODUCTS = ("Mul", "MatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "RealDiv", "Xlogy", "MulNoNan")
+ADDITIONS = ("Sub", "AddV2", "Add", "Sum", "Cumsum", "Mean", "SquaredDifference", "AddN")
+MULTIPLICATIONS = ("Mul", "MatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "RealDiv", "Xlogy", "MulNoNan")
 
 
-def match(case: Case) -> Story | None:
-    if not case.birth.from_infinity or not case.out.has_nan:
+def match(case: Case) -> Explanation | None:
+    if not case.origin.from_infinity or not case.out.has_nan:
         return None
     if case.op in SOFTMAXES or _is_softmax_by_hand(case):
         return _masked_row(case)
     if (constant := _half_constant(case)) is not None:
         return constant
-    data = next((one for one in case.inputs if one.bad and one.op in ARRIVALS and one.elements > 1), None)
-    if case.op in SUMS:
-        return Story("inf-minus-inf", 0.9, "subtracts an infinity from an infinity, which is NaN", _DIFFERENCE)
-    if case.op in PRODUCTS and not (data is not None and case.op != "Mul"):
-        return Story("zero-times-inf", 0.9, "multiplies 0 by an infinity, which is NaN", _PRODUCT)
+    data = next((one for one in case.inputs if one.bad and one.op in EXTERNAL_SOURCES and one.elements > 1), None)
+    if case.op in ADDITIONS:
+        return Explanation("inf-minus-inf", 0.9, "subtracts an infinity from an infinity, which is NaN", _DIFFERENCE)
+    if case.op in MULTIPLICATIONS and not (data is not None and case.op != "Mul"):
+        return Explanation("zero-times-inf", 0.9, "multiplies 0 by an infinity, which is NaN", _PRODUCT)
     return None
 
 
-def _half_constant(case: Case) -> Story | None:
+def _half_constant(case: Case) -> Explanation | None:
     """A large number was written down that half precision has no room for: it became an infinity."""
-    infinite = [one for one in case.inputs if one.bad and one.half and (one.constant is not None or one.elements == 1)]
+    infinite = [
+        one for one in case.inputs if one.bad and one.is_half and (one.constant is not None or one.elements == 1)
+    ]
     if not infinite or "inf" in case.code.lower():
         return None
     why = f"uses a number that {infinite[0].dtype} cannot hold: it became an infinity, and 0 · ∞ or ∞ − ∞ is NaN"
-    return Story("half-overflow", 0.93, why, _SMALLER)
+    return Explanation("half-overflow", 0.93, why, _SMALLER)
 
 
-def _masked_row(case: Case) -> Story:
+def _masked_row(case: Case) -> Explanation:
     shape = case.out.shape
     width = shape[-1] if shape else 1
     rows = max(case.out.count("nan") // max(width, 1), 1)
     counted = f"{rows:,} row{'s' if rows > 1 else ''}"
     why = f"takes a softmax over {counted} with nothing but −∞: every position was masked, and nothing is left to weigh"
-    return Story("masked-row", 0.93, why, _ROW)
+    return Explanation("masked-row", 0.93, why, _ROW)
 
 
 def _is_softmax_by_hand(case: Case) -> bool:

@@ -3,79 +3,88 @@
 from __future__ import annotations
 
 from tensorsleuth.diagnose.graph.neighbours import adds_one
-from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.diagnose.nan.case import Case, Explanation
 
 _PROBABILITIES = ("Softmax", "Sigmoid")
 _DIVISIONS = ("RealDiv", "Div", "Reciprocal")
 _HALF = ("float16", "bfloat16")
-_SPREAD = 80.0  # logits farther apart than this underflow in float32 too
+_MAX_LOGIT_SPREAD = 80.0  # logits farther apart than this underflow in float32 too
 
 
-def match(case: Case) -> Story | None:
+def match(case: Case) -> Explanation | None:
     if case.op not in ("Log", "Log1p", "Xlogy") or case.differentiates is not None:
         return None
     x = case.input(1 if case.op == "Xlogy" else 0)
-    if x is None or not x.known:
+    if x is None or not x.has_range:
         return None
     edge = -1 if case.op == "Log1p" else 0
     if case.out.has_nan and x.min < edge:
-        return Story("log-negative", 0.95, f"takes the log of negative numbers (down to {x.min:.4g})", _NEGATIVE)
+        return Explanation("log-negative", 0.95, f"takes the log of negative numbers (down to {x.min:.4g})", _NEGATIVE)
     if not case.out.count("neg_inf") and case.op == case.out.op:
         return None  # the log of what is infinite, of an op that TensorFlow fused into this one
     if case.op == "Log1p":
-        return Story("log-zero", 0.95, "takes log1p of −1, which is log(0)", _MINUS_ONE)
+        return Explanation("log-zero", 0.95, "takes log1p of −1, which is log(0)", _MINUS_ONE)
     zeros = f"{x.count('zero'):,} of what went in is 0" if x.count("zero") else "some of what went in is 0"
     if (half := _underflowed_in_half(case)) is not None:
-        return Story("half-underflow", 0.97, f"takes log(0): {zeros}, for {half} underflowed in half precision", _WIDER)
+        return Explanation(
+            "half-underflow", 0.97, f"takes log(0): {zeros}, for {half} underflowed in half precision", _WIDER
+        )
     clipped = x.op in ("Maximum", "Relu", "ClipByValue")  # then it is no underflow
     if case.op == "Log" and not clipped and (made := _saturated(case)) is not None:
         return _of_probabilities(case, made, x.count("zero"))
     if case.op == "Log" and x.op == "Sum" and case.before("Exp"):
-        return Story(
+        return Explanation(
             "logsumexp-by-hand", 0.96, "takes the log of a sum of exponentials that all underflowed to 0", _LSE
         )
     counts = x.min == 0 and x.max > 1  # and no probabilities, of which log1p would be another number
-    return Story("log-zero", 0.95, f"takes log(0): {zeros}", f"{_ZERO}{_COUNTS if counts else ''}")
+    return Explanation("log-zero", 0.95, f"takes log(0): {zeros}", f"{_ZERO}{_COUNTS if counts else ''}")
 
 
 def _underflowed_in_half(case: Case) -> str | None:
     """Return the op that computed, in half precision, probabilities that float32 would have held."""
-    made = case.spot_before(*_PROBABILITIES, "Exp", "Cast", "Mul")
+    made = case.node_before(*_PROBABILITIES, "Exp", "Cast", "Mul")
     while made is not None and made.type in ("Cast", "Mul"):
-        made = next((one for one in case.around.before(made, 2) if one.type in (*_PROBABILITIES, "Exp", "Mul")), None)
-    if made is None or case.around.dtype(made) not in _HALF:
+        made = next(
+            (one for one in case.neighbours.ancestors(made, 2) if one.type in (*_PROBABILITIES, "Exp", "Mul")), None
+        )
+    if made is None or case.neighbours.dtype(made) not in _HALF:
         return None
-    logits = [one for slot in case.around.inputs(made) for spot in slot for one in case.around.seen(spot)]
-    fits = all(one.max - one.min < _SPREAD for one in logits if one.known)
+    logits = [
+        one
+        for slot in case.neighbours.input_ops(made)
+        for spot in slot
+        for one in case.neighbours.recorded_outputs(spot)
+    ]
+    fits = all(one.max - one.min < _MAX_LOGIT_SPREAD for one in logits if one.has_range)
     return made.type.lower() if fits else None
 
 
 def _saturated(case: Case) -> str | None:
     """Return the op that computed the log's probabilities, if some are known to be 0 or 1."""
-    made = case.spot_before(*_PROBABILITIES, depth=3)
+    made = case.node_before(*_PROBABILITIES, depth=3)
     if made is None and _is_sigmoid_by_hand(case):
         return "Sigmoid"
-    seen = case.around.seen(made) if made is not None else []
-    between = bool(seen) and all(one.known and not one.count("zero") and one.max < 1.0 for one in seen)
+    seen = case.neighbours.recorded_outputs(made) if made is not None else []
+    between = bool(seen) and all(one.has_range and not one.count("zero") and one.max < 1.0 for one in seen)
     return made.type if made is not None and not between else None
 
 
 def _is_sigmoid_by_hand(case: Case) -> bool:
     """1 / (1 + exp(-x))."""
-    made = case.spot_before(*_DIVISIONS, depth=1)
-    divisors = case.around.inputs(made)[-1] if made is not None else []
-    sums = [one for one in divisors if one.type in ("AddV2", "Add") and adds_one(case.around, one)]
-    return any(spot.type == "Exp" for one in sums for slot in case.around.inputs(one) for spot in slot)
+    made = case.node_before(*_DIVISIONS, depth=1)
+    divisors = case.neighbours.input_ops(made)[-1] if made is not None else []
+    sums = [one for one in divisors if one.type in ("AddV2", "Add") and adds_one(case.neighbours, one)]
+    return any(spot.type == "Exp" for one in sums for slot in case.neighbours.input_ops(one) for spot in slot)
 
 
-def _of_probabilities(case: Case, made_by: str, zeros: int) -> Story:
+def _of_probabilities(case: Case, made_by: str, zeros: int) -> Explanation:
     """A loss multiplies the logs with labels, or picks those of the labels; else they are wanted for themselves."""
     number = f"{zeros:,}" if zeros else "some"  # where the two were fused nobody counted
     how = f"takes log(0): {number} of the probabilities from {made_by.lower()} underflowed to 0"
     loss = case.leads_to("Mul|MulNoNan") or case.leads_to("Sum|Mean")
     if made_by == "Softmax":
-        return Story("cross-entropy-by-hand", 0.96, how, _LOGITS if loss else _LOG_SOFTMAX)
-    return Story("sigmoid-log", 0.96, how, _SIGMOID if loss else _LOG_SIGMOID)
+        return Explanation("cross-entropy-by-hand", 0.96, how, _LOGITS if loss else _LOG_SOFTMAX)
+    return Explanation("sigmoid-log", 0.96, how, _SIGMOID if loss else _LOG_SIGMOID)
 
 
 _LSE = "use tf.reduce_logsumexp(x, axis), which subtracts the largest first"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from tensorsleuth.diagnose.graph.neighbours import adds_one
-from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.diagnose.nan.case import Case, Explanation
 
-LARGEST = {"float16": 65504.0, "bfloat16": 3.39e38, "float32": 3.4028e38, "float64": 1.797e308}
+LARGEST_FINITE = {"float16": 65504.0, "bfloat16": 3.39e38, "float32": 3.4028e38, "float64": 1.797e308}
 EXPONENTIALS = ("Exp", "Expm1", "Sinh", "Cosh")
-SUMS = (
+ADDITIONS = (
     "Sum",
     "AddN",
     "Add",
@@ -22,31 +22,35 @@ SUMS = (
     "Mean",
     "BiasAdd",
 )
-PRODUCTS = ("Mul", "Prod", "Square", "Cumprod", "Pow", "SquaredDifference", "L2Loss")
-MULTIPLYING = ("MatMul", "BatchMatMulV2", "BatchMatMulV3", "Conv2D", "Einsum")
-QUOTIENTS = ("RealDiv", "Div")
+MULTIPLICATIONS = ("Mul", "Prod", "Square", "Cumprod", "Pow", "SquaredDifference", "L2Loss")
+MATRIX_PRODUCTS = ("MatMul", "BatchMatMulV2", "BatchMatMulV3", "Conv2D", "Einsum")
+DIVISIONS = ("RealDiv", "Div")
 
 
-def match(case: Case) -> Story | None:
-    if not case.out.has_inf or case.birth.arrived:
+def match(case: Case) -> Explanation | None:
+    if not case.out.has_inf or case.origin.from_outside:
         return None
     if case.op in EXPONENTIALS:
         return _exponential(case)
     if any(one.bad for one in case.inputs):
         return None
     if _is_norm(case):
-        return Story("clip-nan-norm", 0.93, f"squares gradients for their norm, and overflows: {_range(case)}", _NORM)
-    if case.out.half and case.op in (*SUMS, *PRODUCTS, *QUOTIENTS, "Cast"):
-        return _half(case)
+        return Explanation(
+            "clip-nan-norm", 0.93, f"squares gradients for their norm, and overflows: {_range(case)}", _NORM
+        )
+    if case.out.is_half and case.op in (*ADDITIONS, *MULTIPLICATIONS, *DIVISIONS, "Cast"):
+        return _half_precision(case)
     if case.differentiates is not None or not _is_large_enough(case):
         return None
-    if case.op in PRODUCTS:
+    if case.op in MULTIPLICATIONS:
         slug = {"Cumprod": "cumprod-overflow", "Pow": "pow-overflow"}.get(case.op, "product-overflow")
-        return Story(slug, 0.8, f"overflows {case.out.dtype}: {_range(case)}", _LOGS)
-    if case.op in SUMS:
-        return Story("sum-overflow", 0.6, f"adds up to more than {case.out.dtype} can hold: {_range(case)}", _SCALE)
+        return Explanation(slug, 0.8, f"overflows {case.out.dtype}: {_range(case)}", _LOGS)
+    if case.op in ADDITIONS:
+        return Explanation(
+            "sum-overflow", 0.6, f"adds up to more than {case.out.dtype} can hold: {_range(case)}", _SCALE
+        )
     if case.op == "Cast":
-        return Story("half-overflow", 0.8, f"does not fit into {case.out.dtype}: {_range(case)}", _WIDER)
+        return Explanation("half-overflow", 0.8, f"does not fit into {case.out.dtype}: {_range(case)}", _WIDER)
     return None
 
 
@@ -54,47 +58,49 @@ def _is_large_enough(case: Case) -> bool:
     """Can inputs of that size overflow at all."""
     if case.op in ("Pow", "Prod", "Cumprod"):
         return True
-    largest = max((one.largest for one in case.inputs if one.known), default=0.0)
-    root = LARGEST.get(case.out.dtype, 3e38) ** 0.5
-    return bool(largest > (root / 1e6 if case.op in (*PRODUCTS, *MULTIPLYING) else root))
+    largest = max((one.max_abs for one in case.inputs if one.has_range), default=0.0)
+    root = LARGEST_FINITE.get(case.out.dtype, 3e38) ** 0.5
+    return bool(largest > (root / 1e6 if case.op in (*MULTIPLICATIONS, *MATRIX_PRODUCTS) else root))
 
 
-def _exponential(case: Case) -> Story:
+def _exponential(case: Case) -> Explanation:
     limit = {"float16": 11, "float64": 709}.get(case.out.dtype, 88)
     largest = _argument(case, limit)
     if case.leads_to("Sum") and (
         case.leads_to("RealDiv|Div") or case.leads_to("Gather|GatherV2|GatherNd", "RealDiv|Div")
     ):
         why = f"takes exp {largest} for a hand-made softmax: it overflows above {limit}"
-        return Story("softmax-by-hand", 0.9, why, _SOFTMAX)
+        return Explanation("softmax-by-hand", 0.9, why, _SOFTMAX)
     if case.leads_to("Sum|Mean|Cumsum", "Log"):
         why = f"takes exp {largest} before a sum and a log: it overflows above {limit}"
-        return Story("logsumexp-by-hand", 0.9, why, _LSE)
+        return Explanation("logsumexp-by-hand", 0.9, why, _LSE)
     if case.op == "Exp" and (case.leads_to("Log1p") or (case.leads_to("AddV2|Add", "Log") and _adds_one(case))):
         why = f"takes exp {largest} for a hand-made softplus, log(1 + exp(x)): it overflows above {limit}"
-        return Story("exp-overflow", 0.92, why, _SOFTPLUS)
+        return Explanation("exp-overflow", 0.92, why, _SOFTPLUS)
     if case.op == "Exp" and case.leads_to("AddV2|Add", "RealDiv|Div|Reciprocal", "Log") and _adds_one(case):
         why = f"takes exp {largest} for a hand-made sigmoid before a log: it overflows above {limit}"
-        return Story("exp-overflow", 0.92, why, _LOG_SIGMOID)
+        return Explanation("exp-overflow", 0.92, why, _LOG_SIGMOID)
     slug = "exp-overflow" if case.op in ("Exp", "Expm1") else "sinh-overflow"
     why = f"takes {case.op.lower()} {largest}: it overflows {case.out.dtype} above {limit}"
-    return Story(slug, 0.9, why, _CLIP)
+    return Explanation(slug, 0.9, why, _CLIP)
 
 
 def _argument(case: Case, limit: int) -> str:
     """Return the argument's size in words; an op fused into this one, such as the minus of exp(-x), has no row."""
     x = case.input(0)
-    if x is None or not x.known:
+    if x is None or not x.has_range:
         return "of large numbers"
-    negated = case.spot is not None and any(one.type == "Neg" for one in case.around.before(case.spot, 1))
+    negated = case.op_node is not None and any(one.type == "Neg" for one in case.neighbours.ancestors(case.op_node, 1))
     largest = -x.min if negated and x.op != "Neg" else x.max
     return f"of numbers up to {largest:.4g}" if largest > limit else "of large numbers"
 
 
 def _adds_one(case: Case) -> bool:
     """Is 1 added to what it puts out."""
-    sums = [one for one in case.around.after(case.spot) if one.type in ("AddV2", "Add")] if case.spot else []
-    return any(adds_one(case.around, one) for one in sums)
+    sums = (
+        [one for one in case.neighbours.consumers(case.op_node) if one.type in ("AddV2", "Add")] if case.op_node else []
+    )
+    return any(adds_one(case.neighbours, one) for one in sums)
 
 
 def _is_norm(case: Case) -> bool:
@@ -103,16 +109,20 @@ def _is_norm(case: Case) -> bool:
     return squares and ("global_norm" in case.name or "clip_by" in case.name or "clip_by" in case.code)
 
 
-def _half(case: Case) -> Story:
+def _half_precision(case: Case) -> Explanation:
     slug = "sum-overflow" if case.op in ("Sum", "Mean") else "half-overflow"
-    limit = f"{LARGEST[case.out.dtype]:,.0f}" if case.out.dtype == "float16" else f"{LARGEST[case.out.dtype]:.3g}"
+    limit = (
+        f"{LARGEST_FINITE[case.out.dtype]:,.0f}"
+        if case.out.dtype == "float16"
+        else f"{LARGEST_FINITE[case.out.dtype]:.3g}"
+    )
     what = "its gradient exceeds" if case.differentiates is not None else "exceeds"
     fix = _SCALING if case.differentiates is not None else _WIDER
-    return Story(slug, 0.93, f"{what} {limit}, the largest {case.out.dtype}: {_range(case)}", fix)
+    return Explanation(slug, 0.93, f"{what} {limit}, the largest {case.out.dtype}: {_range(case)}", fix)
 
 
 def _range(case: Case) -> str:
-    known = [one.largest for one in case.inputs if one.known and one.largest == one.largest]
+    known = [one.max_abs for one in case.inputs if one.has_range and one.max_abs == one.max_abs]
     return f"its inputs reach {max(known):.4g}" if known else "its inputs are large"
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.diagnose.nan.case import Case, Explanation
 
 
-def match(case: Case) -> Story | None:
+def match(case: Case) -> Explanation | None:
     if case.op != "Empty":
         return None
-    return Story("uninitialised", 0.95, "takes memory that nothing was written to", "use tf.zeros, or write it first")
+    return Explanation(
+        "uninitialised", 0.95, "takes memory that nothing was written to", "use tf.zeros, or write it first"
+    )

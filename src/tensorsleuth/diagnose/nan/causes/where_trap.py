@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from tensorsleuth.core.ops.kinds import WHERE
-from tensorsleuth.diagnose.nan.case import Case, Story
+from tensorsleuth.core.ops.kinds import SELECTS
+from tensorsleuth.diagnose.nan.case import Case, Explanation
 
 
-def match(case: Case) -> Story | None:
-    if not case.reaches(WHERE):
+def match(case: Case) -> Explanation | None:
+    if not case.reaches(SELECTS):
         return None
     if case.differentiates is None and not (case.spread.only_in_gradient and _is_masked(case)):
         return None
     what = case.differentiates or case.op
     why = f"{what} is not finite in the branch that tf.where does not take, so its gradient is 0 · ∞ = NaN"
-    return Story("where-trap", 0.97, why, _TWICE)
+    return Explanation("where-trap", 0.97, why, _TWICE)
 
 
 def _is_masked(case: Case) -> bool:
     """Every NaN of the forward pass goes into a tf.where, none past it."""
-    spots = [case.around.spot_of(one) for one in case.spread.forward_ends if one.has_nan]
-    return all(spot is not None and any(user.type in WHERE for user in case.around.after(spot)) for spot in spots)
+    spots = [case.neighbours.node_of(one) for one in case.spread.forward_ends if one.has_nan]
+    return all(
+        spot is not None and any(user.type in SELECTS for user in case.neighbours.consumers(spot)) for spot in spots
+    )
 
 
 _TWICE = "make the input safe before the op as well: safe = tf.where(ok, x, 1.0); y = tf.where(ok, f(safe), 0.0)"

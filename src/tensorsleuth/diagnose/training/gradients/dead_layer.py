@@ -10,23 +10,25 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.finding import Evidence
 from tensorsleuth.core.ops.activations import RELUS
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.training import Training, elements_of
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, element_counts
 from tensorsleuth.diagnose.health_words import describe_health
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS = 10  # that it has to be dead for, up to the end
-LEAST = 64  # numbers: a few may be zero by chance
+MIN_ELEMENTS = 64  # numbers: a few may be zero by chance
 FEWEST_UNITS = 0.5  # that are on for a sample, on average: with fewer, half of the samples have none
-THROUGH = frozenset(["Mul", "SelectV2", "Cast", "AddV2", "BiasAdd", "MaxPool", "AvgPool", "Mean", "ConcatV2", "Relu"])
+PASS_THROUGH = frozenset(
+    ["Mul", "SelectV2", "Cast", "AddV2", "BiasAdd", "MaxPool", "AvgPool", "Mean", "ConcatV2", "Relu"]
+)
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    training = process.once(Training)
-    for spot, rows in training.rows(training.forward(RELUS)).items():
+    training = process.cached(TrainingGraph)
+    for spot, rows in training.output_rows(training.forward_ops(RELUS)).items():
         dead = _dead_at_the_end(process, rows, _is_made_of_nan(training, spot, rows))
-        if dead >= FEWEST_STEPS and training.weights_of(spot) and training.feeds_weights(spot, THROUGH):
+        if dead >= FEWEST_STEPS and training.weights_of(spot) and training.feeds_next_layer(spot, PASS_THROUGH):
             yield _finding(training, spot, rows, dead)
 
 
@@ -37,28 +39,30 @@ RULE = Rule(
 
 def _dead_at_the_end(process: ProcessTrace, rows: Array, made_of_nan: Array) -> int:
     """In how many of the last rows most samples have no unit that is on."""
-    alive = np.flatnonzero((_units_on(process, rows) >= FEWEST_UNITS) | (elements_of(rows) < LEAST) | made_of_nan)
+    alive = np.flatnonzero(
+        (_units_on(process, rows) >= FEWEST_UNITS) | (element_counts(rows) < MIN_ELEMENTS) | made_of_nan
+    )
     return len(rows) - 1 - int(alive[-1]) if len(alive) else len(rows)
 
 
-def _is_made_of_nan(training: Training, spot: Spot, rows: Array) -> Array:
+def _is_made_of_nan(training_graph: TrainingGraph, op_node: OpNode, rows: Array) -> Array:
     """Return which rows were made of a NaN: a product with bias and ReLU in one op of oneDNN makes zeros of it."""
-    before = [one for one in training.around.before(spot) if one.instance is not None]
-    bad = [part["step"][part["nan"] > 0] for part in training.rows(before).values()]
+    before = [one for one in training_graph.neighbours.ancestors(op_node) if one.instance is not None]
+    bad = [part["step"][part["nan"] > 0] for part in training_graph.output_rows(before).values()]
     return np.isin(rows["step"], np.concatenate(bad)) if bad else np.zeros(len(rows), bool)
 
 
 def _units_on(process: ProcessTrace, rows: Array) -> Array:
     """Return the mean number of active units of a sample, or of a position in one; a NaN counts as active."""
     last = np.array([shape[-1] if shape else 0 for shape in process.shapes])
-    elements = elements_of(rows)
+    elements = element_counts(rows)
     on: Array = last[np.minimum(rows["shape"], len(last) - 1)] * (elements - rows["zero"]) / np.maximum(elements, 1)
     return on
 
 
-def _finding(training: Training, spot: Spot, rows: Array, dead: int) -> RuleFinding:
-    process, last = training.process, rows[-1]
-    layer, shape = training.layer(spot), process.shape_of(last)
+def _finding(training_graph: TrainingGraph, op_node: OpNode, rows: Array, dead: int) -> RuleFinding:
+    process, last = training_graph.process, rows[-1]
+    layer, shape = training_graph.layer(op_node), process.shape_of(last)
     since, share = process.step_of(rows[len(rows) - dead]), _share(rows[len(rows) - dead :])
     always = dead == len(rows)
     when = f"in all {len(rows):,} steps" if always else f"in each of the last {dead:,} of {len(rows):,} steps"
@@ -66,20 +70,22 @@ def _finding(training: Training, spot: Spot, rows: Array, dead: int) -> RuleFind
         f"puts out {share} {when}{f' ({layer})' if layer else ''}: this ReLU is inactive for nearly every unit of "
         "every sample, so almost no signal passes forward and almost no gradient passes back"
     )
-    evidence = Evidence("out", spot.type, spot.type, dtype_of(int(last["dtype"])).name, shape, describe_health(last))
+    evidence = Evidence(
+        "out", op_node.type, op_node.type, dtype_of(int(last["dtype"])).name, shape, describe_health(last)
+    )
     return RuleFinding(
         confidence=0.94,
         why=why,
         fix=_AT_ONCE if always else _LATER,
-        frame=training.frame(spot),
-        op=spot.type,
+        frame=training_graph.frame(op_node),
+        op=op_node.type,
         step=since,
         evidence=(evidence,),
     )
 
 
 def _share(rows: Array) -> str:
-    zeros = float(rows["zero"].sum() / max(int(elements_of(rows).sum()), 1))
+    zeros = float(rows["zero"].sum() / max(int(element_counts(rows).sum()), 1))
     return "nothing but zeros" if zeros == 1 else f"zeros, {100 * min(zeros, 0.9999):.2f} %"
 
 

@@ -6,22 +6,30 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
-from tensorsleuth.diagnose.training.optimizer import Pace, losses_of, pace_of, rate_of, updated_at
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.optimizer import (
+    UpdateNorms,
+    last_learning_rate,
+    losses_of,
+    update_line,
+    update_norms,
+)
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 
-FEWEST_LOOKS = 5
-EARLY = 3  # looks, whose median is what gradients are compared with
-GROWN = 1e3  # times that, at the last look; a tenth of it at the one before
-LEAST_RATIO = 1.0  # of the update to the weights then: clipping, and optimizers that divide by the size, stay far below
+FEWEST_SAMPLES = 5
+EARLY_SAMPLES = 3  # looks, whose median is what gradients are compared with
+MIN_GROWTH = 1e3  # times that, at the last look; a tenth of it at the one before
+MIN_UPDATE_RATIO = (
+    1.0  # of the update to the weights then: clipping, and optimizers that divide by the size, stay far below
+)
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    pace = pace_of(process.once(Inside))
+    pace = update_norms(process.cached(LayerStatistics))
     if pace is not None and _explodes(pace):
-        training = process.once(Training)
+        training = process.cached(TrainingGraph)
         if all(np.isfinite(losses).all() for losses in losses_of(training).values()):
             yield _finding(training, pace)
 
@@ -31,36 +39,46 @@ RULE = Rule(
 )
 
 
-def _explodes(pace: Pace) -> bool:
-    if len(pace.steps) < FEWEST_LOOKS or not pace.is_finite:
+def _explodes(update_norms: UpdateNorms) -> bool:
+    if len(update_norms.steps) < FEWEST_SAMPLES or not update_norms.is_finite:
         return False
-    before, last = pace.gradient[-2:] / max(float(np.median(pace.gradient[:EARLY])), np.finfo(np.float32).tiny)
-    thrown = bool((pace.ratio[-2:] > LEAST_RATIO).all())
-    return thrown and bool(last >= GROWN and last > before >= GROWN / 10)
+    before, last = update_norms.gradient[-2:] / max(
+        float(np.median(update_norms.gradient[:EARLY_SAMPLES])), np.finfo(np.float32).tiny
+    )
+    thrown = bool((update_norms.update_ratio[-2:] > MIN_UPDATE_RATIO).all())
+    return thrown and bool(last >= MIN_GROWTH and last > before >= MIN_GROWTH / 10)
 
 
-def _finding(training: Training, pace: Pace) -> RuleFinding:
-    first, last, rate = float(np.median(pace.gradient[:EARLY])), float(pace.gradient[-1]), rate_of(training)
+def _finding(training_graph: TrainingGraph, update_norms: UpdateNorms) -> RuleFinding:
+    first, last, rate = (
+        float(np.median(update_norms.gradient[:EARLY_SAMPLES])),
+        float(update_norms.gradient[-1]),
+        last_learning_rate(training_graph),
+    )
     why = (
         f"trains with gradients that explode: their norm is {first:.3g} in the first samples and {last:.3g} in step "
-        f"{int(pace.steps[-1])}, and a step moves the weights by {pace.ratio[-1]:.2g} times their own length"
+        f"{int(update_norms.steps[-1])}, and a step moves the weights by {update_norms.update_ratio[-1]:.2g} "
+        "times their own length"
         f"{f', at a learning rate of {rate:.3g}' if rate is not None else ''}: each overshoots more than the last"
     )
-    looks = [piece("also", f"step {step}", said) for step, said in _looks(pace)]
+    looks = [text_evidence("also", f"step {step}", said) for step, said in _sample_words(update_norms)]
     return RuleFinding(
         confidence=0.9,
         why=why,
         fix=_SMALLER,
-        frame=updated_at(training),
+        frame=update_line(training_graph),
         op="gradient",
-        step=int(pace.steps[-2]),
+        step=int(update_norms.steps[-2]),
         evidence=tuple(looks),
     )
 
 
-def _looks(pace: Pace) -> Iterator[tuple[int, str]]:
-    for at in sorted({0, len(pace.steps) // 2, len(pace.steps) - 1}):
-        yield int(pace.steps[at]), f"gradients {pace.gradient[at]:.3g}, update to weights {pace.ratio[at]:.2g}"
+def _sample_words(update_norms: UpdateNorms) -> Iterator[tuple[int, str]]:
+    for at in sorted({0, len(update_norms.steps) // 2, len(update_norms.steps) - 1}):
+        yield (
+            int(update_norms.steps[at]),
+            f"gradients {update_norms.gradient[at]:.3g}, update to weights {update_norms.update_ratio[at]:.2g}",
+        )
 
 
 _SMALLER = (

@@ -5,44 +5,48 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.ops.kinds import READS
-from tensorsleuth.diagnose.graph.neighbours import MAX_WIDTH, Spot
-from tensorsleuth.diagnose.graph.training import FAR, Training
+from tensorsleuth.core.ops.kinds import VARIABLE_READS
+from tensorsleuth.diagnose.graph.neighbours import MAX_OPS_PER_LEVEL, OpNode
+from tensorsleuth.diagnose.graph.training_graph import MAX_HOPS_TO_GRADIENT, TrainingGraph
 
 # Steps: flat wherever they are not broken, so that their slope is 0, or TensorFlow knows none.
-STEPS = frozenset(["Sign", "Round", "Rint", "Floor", "Ceil", "FloorDiv", "ArgMax", "ArgMin", "OneHot", "Bucketize"])
-COMPARES = frozenset(["Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"])
-CUTS = frozenset(["StopGradient", "PreventGradient", "PyFunc", "EagerPyFunc", "PyFuncStateless"])
-ENDS = frozenset(["Minimum", "Maximum", "Relu", "Relu6", "ClipByValue"])  # flat where all of it lies beyond
-DEEP = 3 * FAR  # ops from the loss
+STEP_FUNCTIONS = frozenset(
+    ["Sign", "Round", "Rint", "Floor", "Ceil", "FloorDiv", "ArgMax", "ArgMin", "OneHot", "Bucketize"]
+)
+COMPARISONS = frozenset(["Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"])
+GRADIENT_CUTS = frozenset(["StopGradient", "PreventGradient", "PyFunc", "EagerPyFunc", "PyFuncStateless"])
+CLIPPING_OPS = frozenset(["Minimum", "Maximum", "Relu", "Relu6", "ClipByValue"])  # flat where all of it lies beyond
+MAX_HOPS_FROM_LOSS = 3 * MAX_HOPS_TO_GRADIENT  # ops from the loss
 
 
-def what_stops(training: Training, loss: Spot) -> Spot | None:
+def gradient_stop(training_graph: TrainingGraph, loss: OpNode) -> OpNode | None:
     """The nearest to the loss of those that are computed from weights."""
     level, seen = [loss], {loss}
-    for _ in range(DEEP):
-        sources = [one for spot in level for one in _inputs(training, spot) if one not in seen]
-        level = list(dict.fromkeys(sources))[:MAX_WIDTH]
+    for _ in range(MAX_HOPS_FROM_LOSS):
+        sources = [one for spot in level for one in _inputs(training_graph, spot) if one not in seen]
+        level = list(dict.fromkeys(sources))[:MAX_OPS_PER_LEVEL]
         seen.update(level)
         for one in level:
-            if _stops(training, one) and _is_of_weights(training, one):
+            if _stops(training_graph, one) and _depends_on_weights(training_graph, one):
                 return one
     return None
 
 
-def _inputs(training: Training, spot: Spot) -> Iterator[Spot]:
+def _inputs(training_graph: TrainingGraph, op_node: OpNode) -> Iterator[OpNode]:
     """Return the inputs of an op one by one: a gradient may stop where `Around` sees through."""
-    function = spot.function
-    for number, _ in spot.described.inputs if function is not None and spot.described is not None else ():
-        if number >= 0 and function is not None and function.nodes[number].type in CUTS:
-            yield Spot(function.nodes[number].type, spot.instance, function, number)
-    yield from (one for slot in training.around.inputs(spot) for one in slot)
+    function = op_node.function
+    for number, _ in op_node.graph_node.inputs if function is not None and op_node.graph_node is not None else ():
+        if number >= 0 and function is not None and function.nodes[number].type in GRADIENT_CUTS:
+            yield OpNode(function.nodes[number].type, op_node.instance, function, number)
+    yield from (one for slot in training_graph.neighbours.input_ops(op_node) for one in slot)
 
 
-def _stops(training: Training, spot: Spot) -> bool:
-    if spot.type in STEPS | COMPARES | CUTS:
+def _stops(training_graph: TrainingGraph, op_node: OpNode) -> bool:
+    if op_node.type in STEP_FUNCTIONS | COMPARISONS | GRADIENT_CUTS:
         return True
-    return spot.type in ENDS and any(_is_flat(rows) for rows in training.rows((spot,)).values())
+    return op_node.type in CLIPPING_OPS and any(
+        _is_flat(rows) for rows in training_graph.output_rows((op_node,)).values()
+    )
 
 
 def _is_flat(rows: Array) -> bool:
@@ -50,5 +54,5 @@ def _is_flat(rows: Array) -> bool:
     return bool(rows["min"][-1] == rows["max"][-1] and (rows["min"] == rows["max"]).mean() > 1 / 2)
 
 
-def _is_of_weights(training: Training, spot: Spot) -> bool:
-    return any(one.type in READS for one in training.around.before(spot, DEEP))
+def _depends_on_weights(training_graph: TrainingGraph, op_node: OpNode) -> bool:
+    return any(one.type in VARIABLE_READS for one in training_graph.neighbours.ancestors(op_node, MAX_HOPS_FROM_LOSS))

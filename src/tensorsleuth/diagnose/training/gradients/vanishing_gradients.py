@@ -8,24 +8,24 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
-from tensorsleuth.trace.dataflow.call_graph import Moments
-from tensorsleuth.trace.dataflow.variables import Variables
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.trace.dataflow.call_graph import CallGraphs
+from tensorsleuth.trace.dataflow.variables import VariableIndex
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-FEWEST_LAYERS, FEWEST_LOOKS = 4, 4
-SMALL = 1e-5  # of the gradient of the last weights, a number of each compared
-TINY = 1e-6  # of a number, by itself: what even optimizers that divide by the size of gradients hardly move by
-TABLE = "embedding"  # most of its rows are asked for by no sample
+FEWEST_LAYERS, FEWEST_SAMPLES = 4, 4
+MAX_RELATIVE_GRADIENT = 1e-5  # of the gradient of the last weights, a number of each compared
+MAX_GRADIENT = 1e-6  # of a number, by itself: what even optimizers that divide by the size of gradients hardly move by
+EMBEDDING_NAME = "embedding"  # most of its rows are asked for by no sample
 MOST_RISES = 0.25  # of the steps from layer to layer may go the other way
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    inside = process.once(Inside)
-    kernels = {one.name for one in inside.variables if len(one.shape()) >= 2 and TABLE not in one.name.lower()}
-    matrices = [one for one in inside.gradients if len(one) >= FEWEST_LOOKS and one.name in kernels]
+    inside = process.cached(LayerStatistics)
+    kernels = {one.name for one in inside.variables if len(one.shape()) >= 2 and EMBEDDING_NAME not in one.name.lower()}
+    matrices = [one for one in inside.gradients if len(one) >= FEWEST_SAMPLES and one.name in kernels]
     looks = min((len(one) for one in matrices), default=0)
     if len(matrices) < FEWEST_LAYERS:
         return
@@ -47,7 +47,7 @@ def _vanishes(sizes: Array) -> bool:
     """At every look: next to nothing at the first weights, less from layer to layer; zero is something else."""
     if not np.isfinite(sizes).all() or (sizes <= 0).any():
         return False
-    small = (sizes[0] < SMALL * sizes[-1]) & (sizes[0] < TINY)
+    small = (sizes[0] < MAX_RELATIVE_GRADIENT * sizes[-1]) & (sizes[0] < MAX_GRADIENT)
     rises = (np.diff(sizes, axis=0) < 0).mean(axis=0)
     return bool((small & (rises <= MOST_RISES)).all())
 
@@ -61,7 +61,7 @@ def _finding(process: ProcessTrace, matrices: list[WatchedSeries], sizes: Array)
         f"{sizes.shape[1]} samples up to step {int(first.steps[-1])}: the first layers do not learn"
     )
     shown = [0, len(matrices) // 2, len(matrices) - 1]
-    evidence = tuple(piece("also", matrices[at].name, f"gradient {typical[at]:.2g} a weight") for at in shown)
+    evidence = tuple(text_evidence("also", matrices[at].name, f"gradient {typical[at]:.2g} a weight") for at in shown)
     return RuleFinding(
         confidence=0.88,
         why=why,
@@ -75,9 +75,9 @@ def _finding(process: ProcessTrace, matrices: list[WatchedSeries], sizes: Array)
 
 def _frame(process: ProcessTrace, name: str) -> Frame | None:
     """The line that made a variable."""
-    variables = Variables(Moments(process))
-    handles = (handle for handle, known in variables.names.items() if known == name)
-    return next((frame for handle in handles if (frame := variables.made_at(handle)) is not None), None)
+    variable_index = VariableIndex(CallGraphs(process))
+    handles = (handle for handle, known in variable_index.names.items() if known == name)
+    return next((frame for handle in handles if (frame := variable_index.creation_line(handle)) is not None), None)
 
 
 _PATHS = (

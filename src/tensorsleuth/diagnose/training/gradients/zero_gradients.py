@@ -7,31 +7,31 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.health_words import many
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
-from tensorsleuth.diagnose.training.gradients.gradient_stops import ENDS, what_stops
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.health_words import pluralise
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.gradients.gradient_stops import CLIPPING_OPS, gradient_stop
 from tensorsleuth.diagnose.training.optimizer import losses_of
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-FEWEST_LOOKS, LAST_STEP = 4, 16  # the last looks, all of them, up to a step that is not one of the first
+FEWEST_SAMPLES, MIN_LAST_STEP = 4, 16  # the last looks, all of them, up to a step that is not one of the first
 LEAST_LOSS = 1e-6
-LEFT = 0.5  # of the first loss: with less, the model has learned, and may have met all that the loss asks for
-PART = 10  # of the steps, that the loss is judged by
+MIN_LOSS_LEFT = 0.5  # of the first loss: with less, the model has learned, and may have met all that the loss asks for
+PART_COUNT = 10  # of the steps, that the loss is judged by
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    inside = process.once(Inside)
+    inside = process.cached(LayerStatistics)
     gradients = inside.gradients or inside.updates  # TensorFlow leaves out what it knows to be zero when it optimises
-    zeros = _zero_looks(gradients)
-    if zeros < FEWEST_LOOKS or int(gradients[0].steps[-1]) < LAST_STEP:
+    zeros = _zero_samples(gradients)
+    if zeros < FEWEST_SAMPLES or int(gradients[0].steps[-1]) < MIN_LAST_STEP:
         return
-    training = process.once(Training)
+    training = process.cached(TrainingGraph)
     losses = losses_of(training)
-    left = {spot: values for spot, values in losses.items() if _is_left(values)}
+    left = {spot: values for spot, values in losses.items() if _can_learn(values)}
     if left:
         spot = max(left, key=lambda one: float(np.abs(left[one]).max()))
         yield _finding(training, gradients, zeros, spot, left[spot])
@@ -40,7 +40,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
 RULE = Rule(id="zero-gradients", severity=Severity.WRONG, find=find, supersedes=("chance-loss", "frozen-weights"))
 
 
-def _zero_looks(gradients: list[WatchedSeries]) -> int:
+def _zero_samples(gradients: list[WatchedSeries]) -> int:
     """At how many of the last looks every gradient was nothing but zeros."""
     looks = min((len(one) for one in gradients), default=0)
     if not looks:
@@ -49,41 +49,48 @@ def _zero_looks(gradients: list[WatchedSeries]) -> int:
     return looks - 1 - int(np.flatnonzero(~zero)[-1]) if not zero.all() else looks
 
 
-def _is_left(losses: Array) -> bool:
+def _can_learn(losses: Array) -> bool:
     """Return whether there is something that could be learned: the loss is not zero, nor has it come down."""
     size = np.abs(losses[np.isfinite(losses)])
-    last = float(np.median(size[-max(len(size) // PART, 1) :])) if len(size) else 0.0
-    return len(size) == len(losses) and last > LEAST_LOSS and last > LEFT * float(size[0])
+    last = float(np.median(size[-max(len(size) // PART_COUNT, 1) :])) if len(size) else 0.0
+    return len(size) == len(losses) and last > LEAST_LOSS and last > MIN_LOSS_LEFT * float(size[0])
 
 
-def _finding(training: Training, gradients: list[WatchedSeries], zeros: int, loss: Spot, losses: Array) -> RuleFinding:
-    stop, step = what_stops(training, loss), int(gradients[0].steps[-zeros])
-    what = f"lets no gradient through ({_said(training, stop)})" if stop else "computes a loss without gradients"
+def _finding(
+    training_graph: TrainingGraph, gradients: list[WatchedSeries], zeros: int, loss: OpNode, losses: Array
+) -> RuleFinding:
+    stop, step = gradient_stop(training_graph, loss), int(gradients[0].steps[-zeros])
+    what = (
+        f"lets no gradient through ({_stop_words(training_graph, stop)})"
+        if stop
+        else "computes a loss without gradients"
+    )
     why = (
-        f"{what}: those of all {many(len(gradients), 'variable')} are exactly 0 in the last {zeros} samples, from step "
+        f"{what}: those of all {pluralise(len(gradients), 'variable')} are exactly 0 in the last {zeros} "
+        "samples, from step "
         f"{step} on, while the loss is {losses[-1]:.4g}, {losses[0]:.4g} in the first step: nothing is learned"
     )
     said = [(one.name, f"gradient 0 in {zeros} of {len(one)} samples") for one in gradients[:3]]
-    evidence = tuple(piece("also", name, words) for name, words in said)
+    evidence = tuple(text_evidence("also", name, words) for name, words in said)
     return RuleFinding(
         confidence=0.92,
         why=why,
         fix=_fix(stop),
-        frame=training.frame(stop or loss),
+        frame=training_graph.frame(stop or loss),
         op=(stop or loss).type,
         step=step,
         evidence=evidence,
     )
 
 
-def _said(training: Training, stop: Spot) -> str:
+def _stop_words(training_graph: TrainingGraph, stop: OpNode) -> str:
     """The op; of one that is flat where all of it lies, what it puts out."""
-    rows = training.rows((stop,)).get(stop) if stop.type in ENDS else None
+    rows = training_graph.output_rows((stop,)).get(stop) if stop.type in CLIPPING_OPS else None
     return f"{stop.type}, {rows['max'][-1]:.4g} for all of it" if rows is not None else stop.type
 
 
-def _fix(stop: Spot | None) -> str:
-    return _LOOK if stop is None else _BEYOND if stop.type in ENDS else _SMOOTH
+def _fix(stop: OpNode | None) -> str:
+    return _LOOK if stop is None else _BEYOND if stop.type in CLIPPING_OPS else _SMOOTH
 
 
 _BEYOND = (

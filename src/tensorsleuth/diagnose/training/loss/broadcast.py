@@ -10,42 +10,45 @@ import numpy as np
 
 from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.core.finding import Evidence
-from tensorsleuth.diagnose.graph.neighbours import Around, Spot
+from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
 from tensorsleuth.diagnose.graph.operands import (
-    PASSED,
+    SHAPE_PRESERVING,
     Operand,
-    first_of_each,
+    first_outputs,
     operands,
     operands_of_call,
     operands_of_node,
 )
 from tensorsleuth.diagnose.nan.case import ELEMENTWISE
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
-from tensorsleuth.trace.dataflow.call_graph import Moments
-from tensorsleuth.trace.dataflow.observed import Observed
-from tensorsleuth.trace.process.process import ProcessTrace, Tensor
+from tensorsleuth.trace.dataflow.call_graph import CallGraphs
+from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
+from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 
-SIGNS = {
+OPERATOR_WORDS = {
     "Sub": "minus", "AddV2": "plus", "Add": "plus", "Mul": "times", "RealDiv": "divided by",
     "SquaredDifference": "minus", "Equal": "compared with", "NotEqual": "compared with", "Greater": "compared with",
     "GreaterEqual": "compared with", "Less": "compared with", "LessEqual": "compared with", "Maximum": "or",
     "Minimum": "or", "LogicalAnd": "and", "LogicalOr": "or",
 }  # fmt: skip
-MADE_WIDE = frozenset(["ExpandDims", "Transpose", "BroadcastTo", "Tile", "Pack"])  # somebody wanted another axis
-MADE_NARROW = frozenset(["Squeeze", "Reshape", "StridedSlice"])
-NO_DATA = frozenset(["ReadVariableOp", "Const", "Range", "Fill", "OnesLike", "ZerosLike", "LinSpace"])
-THROUGH = ELEMENTWISE | frozenset(
-    [*SIGNS, *PASSED, "Relu", "Softplus", "Cosh", "LogicalNot", "Select", "SelectV2", "Where"]
+AXIS_ADDING_OPS = frozenset(["ExpandDims", "Transpose", "BroadcastTo", "Tile", "Pack"])  # somebody wanted another axis
+AXIS_REMOVING_OPS = frozenset(["Squeeze", "Reshape", "StridedSlice"])
+NON_DATA_OPS = frozenset(["ReadVariableOp", "Const", "Range", "Fill", "OnesLike", "ZerosLike", "LinSpace"])
+PASS_THROUGH = ELEMENTWISE | frozenset(
+    [*OPERATOR_WORDS, *SHAPE_PRESERVING, "Relu", "Softplus", "Cosh", "LogicalNot", "Select", "SelectV2", "Where"]
 )
 REDUCTIONS = frozenset(["Mean", "Sum", "Max", "Min", "Prod", "All", "Any"])
-CAST, NEAR = "Cast", 3  # whether a comparison holds is not looked at: what it is cast to is, a few calls later
-DEPTH = 10
-FEW = 5  # lines
+CAST, MAX_CALLS_BACK = (
+    "Cast",
+    3,
+)  # whether a comparison holds is not looked at: what it is cast to is, a few calls later
+MAX_HOPS_TO_SCALAR = 10
+NEARBY_LINES = 5  # lines
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     told: set[Frame | None] = set()
-    for spread in _spreads(process):
+    for spread in _square_broadcasts(process):
         if spread.frame not in told and spread.is_accident:
             told.add(spread.frame)
             yield spread.finding
@@ -54,7 +57,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
 RULE = Rule(id="accidental-broadcast", severity=Severity.WRONG, find=find)
 
 
-def _spreads(process: ProcessTrace) -> Iterator[Spread]:
+def _square_broadcasts(process: ProcessTrace) -> Iterator[SquareBroadcast]:
     """The first [N, N] of each op with two operands."""
     squares = [number for number, shape in enumerate(process.shapes) if len(shape) == 2 and 1 < shape[0] == shape[1]]
     if not squares:
@@ -62,80 +65,89 @@ def _spreads(process: ProcessTrace) -> Iterator[Spread]:
     rows = process.early_events()
     rows = rows[np.isin(rows["shape"], squares)]
     known = set(rows["tensor"].tolist())
-    moments = Moments(process)
-    for one in first_of_each(moments, rows, {*SIGNS, CAST}):
+    call_graphs = CallGraphs(process)
+    for one in first_outputs(call_graphs, rows, {*OPERATOR_WORDS, CAST}):
         if not _takes_one_of(one.tensor, known):
-            yield Spread(moments, one)
+            yield SquareBroadcast(call_graphs, one)
 
 
-def _takes_one_of(tensor: Tensor, squares: set[int]) -> bool:
+def _takes_one_of(tensor_info: TensorInfo, squares: set[int]) -> bool:
     """Was an operand as large already: weights that are square, mostly."""
-    function, instance, node = tensor.function, tensor.instance, tensor.node
+    function, instance, node = tensor_info.function, tensor_info.instance, tensor_info.node
     if function is None or instance is None or node is None:
         return False
     made = [(function.nodes[at], output) for at, output in node.inputs if at >= 0]
-    return any(instance.first + before.first + output in squares for before, output in made)
+    return any(instance.first_tensor + before.first_output + output in squares for before, output in made)
 
 
-class Spread:
+class SquareBroadcast:
     """An op that made [N, N]."""
 
-    def __init__(self, moments: Moments, out: Observed) -> None:
+    def __init__(self, call_graphs: CallGraphs, out: ObservedTensor) -> None:
         self.out = out
-        self._moments = moments
-        self._around = Around(moments)
+        self._call_graphs = call_graphs
+        self._neighbours = Neighbours(call_graphs)
         self._side = (out.shape or (0,))[0]
 
     @cached_property
-    def _compared(self) -> tuple[str, Site | None, list[Operand]] | None:
+    def _comparison(self) -> tuple[str, Site | None, list[Operand]] | None:
         """The comparison that was cast: its type, its line, and what it compares."""
-        sites, function, node = self._moments.process.catalogue.sites, self.out.tensor.function, self.out.tensor.node
+        sites, function, node = (
+            self._call_graphs.process.catalogue.sites,
+            self.out.tensor.function,
+            self.out.tensor.node,
+        )
         if function is not None and node is not None:
             before = function.nodes[node.inputs[0][0]] if node.inputs and node.inputs[0][0] >= 0 else None
-            if before is None or before.type not in SIGNS:
+            if before is None or before.type not in OPERATOR_WORDS:
                 return None
-            return before.type, sites.get(before.site), operands_of_node(self._moments, self.out, before)
-        for call in range(self.out.call - 1, self.out.call - 1 - NEAR, -1):
-            op = self._moments.calls.op(call)
-            if op is not None and op.type in SIGNS and not len(self._moments.of_call(call).places):
-                return op.type, sites.get(op.site), operands_of_call(self._moments, call)
+            return before.type, sites.get(before.site), operands_of_node(self._call_graphs, self.out, before)
+        for call in range(self.out.call - 1, self.out.call - 1 - MAX_CALLS_BACK, -1):
+            op = self._call_graphs.calls.op(call)
+            if op is not None and op.type in OPERATOR_WORDS and not len(self._call_graphs.of_call(call).event_numbers):
+                return op.type, sites.get(op.site), operands_of_call(self._call_graphs, call)
         return None
 
     @property
     def _op(self) -> str:
-        return self._compared[0] if self.out.op == CAST and self._compared is not None else self.out.op
+        return self._comparison[0] if self.out.op == CAST and self._comparison is not None else self.out.op
 
     @property
     def frame(self) -> Frame | None:
-        site = self._compared[1] if self.out.op == CAST and self._compared is not None else self.out.tensor.site
+        site = self._comparison[1] if self.out.op == CAST and self._comparison is not None else self.out.tensor.site
         return site.frame if site is not None else None
 
     @property
     def is_accident(self) -> bool:
         """Are these a column and a row that nobody made on purpose, and is all that comes of it summed up."""
-        if len(self.operands) != 2 or any(one.type in NO_DATA for one in self.operands):
+        if len(self.operands) != 2 or any(one.type in NON_DATA_OPS for one in self.operands):
             return False
         column = [one for one in self.operands if one.shape == (self._side, 1)]
         row = [one for one in self.operands if one.shape in ((self._side,), (1, self._side))]
-        if len(column) != 1 or len(row) != 1 or any(self._is_meant(one) for one in (*column, *row)):
+        if len(column) != 1 or len(row) != 1 or any(self._is_intended(one) for one in (*column, *row)):
             return False
-        return self._ends_in_a_number()
+        return self._ends_in_scalar()
 
-    def _is_meant(self, one: Operand) -> bool:
+    def _is_intended(self, one: Operand) -> bool:
         """Was the axis of one put there for this."""
-        if one.type in MADE_WIDE:
+        if one.type in AXIS_ADDING_OPS:
             return True
-        return one.type in MADE_NARROW and one.shape is not None and len(one.shape) == 2 and self._is_near(one)
+        return one.type in AXIS_REMOVING_OPS and one.shape is not None and len(one.shape) == 2 and self._is_near(one)
 
     def _is_near(self, one: Operand) -> bool:
         """A few lines away; data that was prepared elsewhere was not prepared for this."""
         here, there = self.frame, one.frame
-        return here is not None and there is not None and here.file == there.file and abs(here.line - there.line) <= FEW
+        return (
+            here is not None
+            and there is not None
+            and here.file == there.file
+            and abs(here.line - there.line) <= NEARBY_LINES
+        )
 
     @cached_property
     def operands(self) -> list[Operand]:
-        compared = self._compared[2] if self.out.op == CAST and self._compared is not None else None
-        return [self._with_shape(one) for one in compared or operands(self._moments, self.out)]
+        compared = self._comparison[2] if self.out.op == CAST and self._comparison is not None else None
+        return [self._with_shape(one) for one in compared or operands(self._call_graphs, self.out)]
 
     def _with_shape(self, one: Operand) -> Operand:
         """A view has no row in a graph; what is squeezed can have but one shape here."""
@@ -143,36 +155,36 @@ class Spread:
 
     # ---- what comes of it
 
-    def _ends_in_a_number(self) -> bool:
-        spot = self._around.spot_of(self.out)
+    def _ends_in_scalar(self) -> bool:
+        spot = self._neighbours.node_of(self.out)
         levels = list(self._levels({spot} if spot is not None else set()))
         own = {one for level in levels for one in level} | {spot}
         for users in levels:
-            if any(user.type not in THROUGH | REDUCTIONS or self._meets_a_square(user, own) for user in users):
+            if any(user.type not in PASS_THROUGH | REDUCTIONS or self._meets_a_square(user, own) for user in users):
                 return False
-            if any(user.type in REDUCTIONS and self._is_number(user) for user in users):
+            if any(user.type in REDUCTIONS and self._is_scalar(user) for user in users):
                 return True
         return False
 
-    def _levels(self, level: set[Spot]) -> Iterator[set[Spot]]:
+    def _levels(self, level: set[OpNode]) -> Iterator[set[OpNode]]:
         """Yield the tensors computed from it, level by level."""
-        for _ in range(DEPTH):
-            users = {user for one in level for user in self._around.after(one) if not user.is_gradient}
+        for _ in range(MAX_HOPS_TO_SCALAR):
+            users = {user for one in level for user in self._neighbours.consumers(one) if not user.is_gradient}
             users = {user for user in users if not self._is_backward(user)}
             yield users
-            level = {user for user in users if user.type in THROUGH}
+            level = {user for user in users if user.type in PASS_THROUGH}
 
-    def _is_backward(self, spot: Spot) -> bool:
-        op = self._moments.calls.op(spot.call) if spot.function is None else None
+    def _is_backward(self, op_node: OpNode) -> bool:
+        op = self._call_graphs.calls.op(op_node.call) if op_node.function is None else None
         return op is not None and op.forward > 0
 
-    def _is_number(self, spot: Spot) -> bool:
-        return any(one.shape == () for one in self._around.seen(spot))
+    def _is_scalar(self, op_node: OpNode) -> bool:
+        return any(one.shape == () for one in self._neighbours.recorded_outputs(op_node))
 
-    def _meets_a_square(self, user: Spot, own: set[Spot | None]) -> bool:
+    def _meets_a_square(self, user: OpNode, own: set[OpNode | None]) -> bool:
         """Does it go together with another [N, N], as pairs that are meant do."""
-        sources = [source for slot in self._around.inputs(user) for source in slot if source not in own]
-        seen = [one for source in sources for one in self._around.seen(source)]
+        sources = [source for slot in self._neighbours.input_ops(user) for source in slot if source not in own]
+        seen = [one for source in sources for one in self._neighbours.recorded_outputs(source)]
         return any(one.shape == (self._side, self._side) and one.key != self.out.key for one in seen)
 
     # ---- in words
@@ -182,11 +194,12 @@ class Spread:
         shapes = [list(one.shape or ()) for one in self.operands]
         n, op = self._side, self._op
         why = (
-            f"computes {shapes[0]} {SIGNS[op]} {shapes[1]}, which is [{n}, {n}]: each prediction is compared with "
+            f"computes {shapes[0]} {OPERATOR_WORDS[op]} {shapes[1]}, which is [{n}, {n}]: each prediction is "
+            "compared with "
             f"every label, not with its own. The loss or metric of it is wrong, though nothing fails, and takes {n:,} "
             "times the memory"
         )
-        step = self._moments.calls.step(self.out.call)
+        step = self._call_graphs.calls.step(self.out.call)
         return RuleFinding(
             confidence=0.93,
             why=why,
@@ -200,7 +213,7 @@ class Spread:
     def _evidence(self) -> Iterator[Evidence]:
         for one in self.operands:
             line = f"{one.frame.file}:{one.frame.line}" if one.frame is not None else None
-            dtype = one.out.dtype if one.out is not None else ""
+            dtype = one.observed.dtype if one.observed is not None else ""
             yield Evidence("in", one.type, one.type, dtype, one.shape, "", line)
         yield Evidence("out", self.out.tensor.name, self.out.op, self.out.dtype, self.out.shape, "")
 

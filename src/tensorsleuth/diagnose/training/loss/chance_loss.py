@@ -8,22 +8,22 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.training import CROSS_ENTROPIES, Training, classes_of
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.training_graph import CROSS_ENTROPIES, TrainingGraph, class_count
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.diagnose.training.loss.probabilities import sigmoid_losses
 from tensorsleuth.trace.process.process import ProcessTrace
 
-AVERAGES = frozenset(["Mean", "Sum", "RealDiv", "DivNoNan", "Mul", "Cast"])
-NEAR = 6  # ops from the losses of the samples to their mean
-FEWEST_STEPS, ENOUGH = 200, 1000  # steps for a note, and for a problem: a slow start is none
-LEAST, MOST = 0.985, 1.2  # of the logarithm, in each quarter of the steps
+AVERAGING_OPS = frozenset(["Mean", "Sum", "RealDiv", "DivNoNan", "Mul", "Cast"])
+MAX_HOPS_TO_MEAN = 6  # ops from the losses of the samples to their mean
+FEWEST_STEPS, ENOUGH_STEPS = 200, 1000  # steps for a note, and for a problem: a slow start is none
+MIN_CHANCE_RATIO, MAX_CHANCE_RATIO = 0.985, 1.2  # of the logarithm, in each quarter of the steps
 MOST_NOISE = 0.02  # by which the last quarter may be below the first
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    training = process.once(Training)
-    for spot, classes in _entropies(training):
+    training = process.cached(TrainingGraph)
+    for spot, classes in _cross_entropies(training):
         for losses in _averages(training, spot) if classes > 1 else ():
             if len(losses) < FEWEST_STEPS:
                 continue
@@ -36,44 +36,52 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
 RULE = Rule(id="chance-loss", severity=Severity.WRONG, find=find)
 
 
-def _entropies(training: Training) -> list[tuple[Spot, int]]:
+def _cross_entropies(training_graph: TrainingGraph) -> list[tuple[OpNode, int]]:
     """Cross-entropies with how many classes each has; where there are several of two, as in a GAN, they are at odds."""
-    of_two = [(spot, 2) for spot in sigmoid_losses(training)]
-    several = [(spot, classes_of(training, spot)) for spot in training.forward(CROSS_ENTROPIES)]
+    of_two = [(spot, 2) for spot in sigmoid_losses(training_graph)]
+    several = [(spot, class_count(training_graph, spot)) for spot in training_graph.forward_ops(CROSS_ENTROPIES)]
     return several + (of_two if len(of_two) == 1 else [])
 
 
-def _averages(training: Training, spot: Spot) -> Iterator[Array]:
+def _averages(training_graph: TrainingGraph, op_node: OpNode) -> Iterator[Array]:
     """The single numbers that are made of the samples' losses, from step to step."""
-    level: set[Spot] = {spot}
-    for _ in range(NEAR):
-        users = {user for one in level for user in training.around.after(one) if user.type in AVERAGES}
+    level: set[OpNode] = {op_node}
+    for _ in range(MAX_HOPS_TO_MEAN):
+        users = {
+            user for one in level for user in training_graph.neighbours.consumers(one) if user.type in AVERAGING_OPS
+        }
         level = {user for user in users if not user.is_gradient}
-        for rows in training.rows(level).values():
-            if training.process.shape_of(rows[0]) == ():
+        for rows in training_graph.output_rows(level).values():
+            if training_graph.process.shape_of(rows[0]) == ():
                 yield rows["max"]
 
 
 def _at_chance(quarters: list[float], chance: float) -> bool:
-    bounded = all(LEAST * chance <= one <= MOST * chance for one in quarters)
-    return bounded and quarters[0] - quarters[-1] <= (MOST - 1) * chance and abs(quarters[-1] / chance - 1) < MOST_NOISE
+    bounded = all(MIN_CHANCE_RATIO * chance <= one <= MAX_CHANCE_RATIO * chance for one in quarters)
+    return (
+        bounded
+        and quarters[0] - quarters[-1] <= (MAX_CHANCE_RATIO - 1) * chance
+        and abs(quarters[-1] / chance - 1) < MOST_NOISE
+    )
 
 
-def _finding(training: Training, spot: Spot, classes: int, quarters: list[float], steps: int) -> RuleFinding:
-    is_note = steps < ENOUGH or spot.type not in CROSS_ENTROPIES  # of two, labels may lie between 0 and 1
+def _finding(
+    training_graph: TrainingGraph, op_node: OpNode, classes: int, quarters: list[float], steps: int
+) -> RuleFinding:
+    is_note = steps < ENOUGH_STEPS or op_node.type not in CROSS_ENTROPIES  # of two, labels may lie between 0 and 1
     why = (
         f"computes a loss of {quarters[-1]:.4g} in the last quarter of {steps:,} steps, {quarters[0]:.4g} in the "
         f"first: log({classes:,}) = {math.log(classes):.4g} is what guessing among {classes:,} classes gives, so "
         f"nothing has been learned{' yet' if is_note else ''}"
     )
     said = " → ".join(f"{one:.4g}" for one in quarters)
-    evidence = (piece("also", "loss", f"by quarter of the steps: {said}"),)
+    evidence = (text_evidence("also", "loss", f"by quarter of the steps: {said}"),)
     return RuleFinding(
         confidence=0.8,
         why=why,
         fix=_PAIRS,
-        frame=training.frame(spot),
-        op=spot.type,
+        frame=training_graph.frame(op_node),
+        op=op_node.type,
         evidence=evidence,
         severity=Severity.DOUBTFUL if is_note else Severity.WRONG,
     )

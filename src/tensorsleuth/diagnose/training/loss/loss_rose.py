@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
-from tensorsleuth.diagnose.training.optimizer import losses_of, updated_at
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.optimizer import losses_of, update_line
 from tensorsleuth.trace.process.process import ProcessTrace
 
-FEWEST_STEPS, PART = 50, 10
-RISEN = 1.2  # times the first tenth of the steps, the last
-CHANCE = 4.0  # standard errors
+FEWEST_STEPS, PART_COUNT = 50, 10
+MIN_RISE = 1.2  # times the first tenth of the steps, the last
+MIN_STANDARD_ERRORS = 4.0  # standard errors
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    training = process.once(Training)
+    training = process.cached(TrainingGraph)
     losses = list(losses_of(training).values())
     # several are at odds, as those of a GAN are; one that may be negative is no distance from a goal
     alone = len(losses) == 1 and len(losses[0]) >= FEWEST_STEPS
@@ -32,24 +32,24 @@ RULE = Rule(id="loss-rose", severity=Severity.NOTE, find=find)
 def _rises(losses: Array) -> bool:
     if not np.isfinite(losses).all() or losses.min() < 0:
         return False
-    parts = np.array_split(losses.astype(np.float64), PART)
+    parts = np.array_split(losses.astype(np.float64), PART_COUNT)
     first, last = parts[0], parts[-1]
     error = float(np.hypot(first.std() / len(first) ** 0.5, last.std() / len(last) ** 0.5))
-    return bool(last.mean() > RISEN * first.mean() and last.mean() - first.mean() > CHANCE * error)
+    return bool(last.mean() > MIN_RISE * first.mean() and last.mean() - first.mean() > MIN_STANDARD_ERRORS * error)
 
 
-def _finding(training: Training, losses: Array) -> RuleFinding:
-    means = [float(part.mean()) for part in np.array_split(losses, PART)]
+def _finding(training_graph: TrainingGraph, losses: Array) -> RuleFinding:
+    means = [float(part.mean()) for part in np.array_split(losses, PART_COUNT)]
     why = (
         f"trains {len(losses):,} steps in which the loss rose, from {means[0]:.4g} in the first tenth of them to "
         f"{means[-1]:.4g} in the last"
     )
-    evidence = (piece("also", "loss by tenth of the steps", " → ".join(f"{one:.3g}" for one in means)),)
+    evidence = (text_evidence("also", "loss by tenth of the steps", " → ".join(f"{one:.3g}" for one in means)),)
     return RuleFinding(
         confidence=0.6,
         why=why,
         fix=_LOOK,
-        frame=updated_at(training),
+        frame=update_line(training_graph),
         op="loss",
         evidence=evidence,
     )

@@ -7,42 +7,42 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.diagnose.graph.training import Training
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
-from tensorsleuth.diagnose.training.optimizer import readings, updated_at
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.optimizer import update_line, variable_values
 from tensorsleuth.trace.process.process import ProcessTrace
 
-SCALES = ("dynamic_scale", "current_loss_scale")  # what Keras 3 and Keras 2 call it
+SCALE_VARIABLES = ("dynamic_scale", "current_loss_scale")  # what Keras 3 and Keras 2 call it
 FEWEST_HALVED = 10  # steps that were thrown away
-COLLAPSED = 1.0  # no gradient is scaled up any more, which is what the scale is for
+COLLAPSED_SCALE = 1.0  # no gradient is scaled up any more, which is what the scale is for
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    training = process.once(Training)
-    for name in SCALES:
-        scale = readings(training, name)
+    training = process.cached(TrainingGraph)
+    for name in SCALE_VARIABLES:
+        scale = variable_values(training, name)
         halved = int((np.diff(scale) < 0).sum())
-        if halved >= FEWEST_HALVED and scale[-1] <= COLLAPSED:
+        if halved >= FEWEST_HALVED and scale[-1] <= COLLAPSED_SCALE:
             yield _finding(training, scale, halved)
 
 
 RULE = Rule(id="loss-scale-collapse", severity=Severity.WRONG, find=find)
 
 
-def _finding(training: Training, scale: Array, halved: int) -> RuleFinding:
-    since = int(np.flatnonzero(scale <= COLLAPSED)[0])
+def _finding(training_graph: TrainingGraph, scale: Array, halved: int) -> RuleFinding:
+    since = int(np.flatnonzero(scale <= COLLAPSED_SCALE)[0])
     why = (
         f"scales the loss for float16, and the scale collapses: {scale[0]:.6g} at the start, {scale[-1]:.3g} after "
         f"{len(scale):,} steps. In {halved:,} of them a gradient was not finite, and the step was skipped; from "
         f"step {since} on they do not fit into float16 even as they are"
     )
     shown = sorted({0, since, len(scale) - 1})
-    evidence = tuple(piece("also", f"step {at}", f"loss scale {scale[at]:.3g}") for at in shown)
+    evidence = tuple(text_evidence("also", f"step {at}", f"loss scale {scale[at]:.3g}") for at in shown)
     return RuleFinding(
         confidence=0.92,
         why=why,
         fix=_FIT,
-        frame=updated_at(training),
+        frame=update_line(training_graph),
         op="loss scale",
         step=since,
         evidence=evidence,

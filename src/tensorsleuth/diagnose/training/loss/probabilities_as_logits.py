@@ -7,20 +7,20 @@ from collections.abc import Iterator
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Basis
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.training import CROSS_ENTROPIES, Training, classes_of
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
-from tensorsleuth.diagnose.training.loss.probabilities import taken_for_logits
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.training_graph import CROSS_ENTROPIES, TrainingGraph, class_count
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.loss.probabilities import logits_of_losses
 from tensorsleuth.trace.process.process import ProcessTrace
 
-SQUASHES = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
+SQUASHING_OPS = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    training = process.once(Training)
+    training = process.cached(TrainingGraph)
     told: set[Frame | None] = set()
-    for loss, logits in taken_for_logits(training):
-        if logits.type in SQUASHES:
+    for loss, logits in logits_of_losses(training):
+        if logits.type in SQUASHING_OPS:
             finding = _finding(training, loss, logits)
             if finding.frame not in told:
                 told.add(finding.frame)
@@ -32,20 +32,22 @@ RULE = Rule(
 )
 
 
-def _finding(training: Training, loss: Spot, logits: Spot) -> RuleFinding:
-    first, layer, classes = SQUASHES[logits.type], training.layer(logits), classes_of(training, loss)
+def _finding(training_graph: TrainingGraph, loss: OpNode, logits: OpNode) -> RuleFinding:
+    first, layer, classes = SQUASHING_OPS[logits.type], training_graph.layer(logits), class_count(training_graph, loss)
     second = "softmax" if loss.type in CROSS_ENTROPIES else "sigmoid"
     why = (
         f"computes a cross-entropy of logits, but is given what a {first} put out{f' ({layer})' if layer else ''}, "
         f"between 0 and 1: the loss takes a {second} of it once more, so that no sample can lose less than "
         f"{_floor(second, classes)}, however confident the model is, and gradients are small"
     )
-    evidence = (piece("in", layer or logits.type, f"the output of {logits.type}", training.frame(logits)),)
+    evidence = (
+        text_evidence("in", layer or logits.type, f"the output of {logits.type}", training_graph.frame(logits)),
+    )
     return RuleFinding(
         confidence=0.95,
         why=why,
         fix=_ONCE,
-        frame=training.frame(loss),
+        frame=training_graph.frame(loss),
         op=loss.type,
         step=0,
         evidence=evidence,

@@ -5,69 +5,75 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.training import Training, elements_of
-from tensorsleuth.diagnose.health_words import many
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
-from tensorsleuth.diagnose.training.optimizer import READ, optimizer_at, rate_of
-from tensorsleuth.diagnose.training.variable_writes import Written
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, element_counts
+from tensorsleuth.diagnose.health_words import pluralise
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.optimizer import READ_VARIABLE, last_learning_rate, optimizer_line
+from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 from tensorsleuth.trace.process.process import ProcessTrace
 
 FEWEST_STEPS = 32  # gradients may be gathered over some, and a loss scale may skip the first
-LEAST = 16  # numbers in all of them: one alone may stay where it is
+MIN_ELEMENTS = 16  # numbers in all of them: one alone may stay where it is
 MOST_SHOWN = 4
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    training = process.once(Training)
-    written = Written(training)
+    training = process.cached(TrainingGraph)
+    written_variables = WrittenVariables(training)
     for root in training.roots:
-        rows = training.rows(_reads(training, written, root))
-        stay = rows and _elements(rows) >= LEAST and all(_stays(part) for part in rows.values())
+        rows = training.output_rows(_reads(training, written_variables, root))
+        stay = rows and _elements(rows) >= MIN_ELEMENTS and all(_is_constant(part) for part in rows.values())
         if stay:
-            yield _finding(training, written, root, rows)
+            yield _finding(training, written_variables, root, rows)
 
 
 RULE = Rule(id="frozen-weights", severity=Severity.WRONG, find=find, supersedes=("flat-loss",))
 
 
-def _reads(training: Training, written: Written, root: int) -> list[Spot]:
+def _reads(training_graph: TrainingGraph, written_variables: WrittenVariables, root: int) -> list[OpNode]:
     """Yield the reads of written weights in a function that trains."""
-    catalogue = training.process.catalogue
+    catalogue = training_graph.process.catalogue
     captures = catalogue.functions[catalogue.instances[root].function].captures.values()
-    trained = {int(one["uid"]) for one in captures if one.get("trainable") and one["uid"] in written.by_functions}
-    reads = (spot for spot in training.forward((READ,)) if training.root_of(spot) == root)
-    return [spot for spot in reads if training.handle(spot) in trained]
+    trained = {
+        int(one["uid"]) for one in captures if one.get("trainable") and one["uid"] in written_variables.by_functions
+    }
+    reads = (spot for spot in training_graph.forward_ops((READ_VARIABLE,)) if training_graph.root_id(spot) == root)
+    return [spot for spot in reads if training_graph.variable_handle(spot) in trained]
 
 
-def _elements(rows: dict[Spot, Array]) -> int:
-    return sum(int(elements_of(part[:1])[0]) for part in rows.values())
+def _elements(rows: dict[OpNode, Array]) -> int:
+    return sum(int(element_counts(part[:1])[0]) for part in rows.values())
 
 
-def _stays(rows: Array) -> bool:
+def _is_constant(rows: Array) -> bool:
     """Are the smallest and the largest of its numbers, and how many have which sign, the same in every step."""
     columns = ("min", "max", "neg", "zero", "pos")
     return len(rows) >= FEWEST_STEPS and all(bool((rows[name] == rows[name][0]).all()) for name in columns)
 
 
-def _finding(training: Training, written: Written, root: int, rows: dict[Spot, Array]) -> RuleFinding:
+def _finding(
+    training_graph: TrainingGraph, written_variables: WrittenVariables, root: int, rows: dict[OpNode, Array]
+) -> RuleFinding:
     steps = max(len(part) for part in rows.values())
-    handles = list(dict.fromkeys(handle for spot in rows if (handle := training.handle(spot)) is not None))
-    update = next(spot for spot in written.by_functions[handles[0]])
-    rate = rate_of(training)
+    handles = list(
+        dict.fromkeys(handle for spot in rows if (handle := training_graph.variable_handle(spot)) is not None)
+    )
+    update = next(spot for spot in written_variables.by_functions[handles[0]])
+    rate = last_learning_rate(training_graph)
     zero = rate is not None and rate == 0
     why = (
-        f"writes {many(len(handles), 'variable')} in each of {steps:,} steps and changes none of them: "
+        f"writes {pluralise(len(handles), 'variable')} in each of {steps:,} steps and changes none of them: "
         + ("the learning rate is 0" if zero else "every update is zero")
         + ", so the model has not changed since the start"
     )
-    said = [(training.variables.name(handle), part[0]) for handle, part in zip(handles, rows.values())]
-    evidence = tuple(piece("also", name, _range(row, steps)) for name, row in said[:MOST_SHOWN])
+    said = [(training_graph.variables.name(handle), part[0]) for handle, part in zip(handles, rows.values())]
+    evidence = tuple(text_evidence("also", name, _range(row, steps)) for name, row in said[:MOST_SHOWN])
     return RuleFinding(
         confidence=0.93,
         why=why,
         fix=_RATE,
-        frame=optimizer_at(training) or written.updated_at(update),
+        frame=optimizer_line(training_graph) or written_variables.update_line(update),
         op=update.type,
         step=0,
         evidence=evidence,

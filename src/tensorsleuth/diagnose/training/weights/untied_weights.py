@@ -7,32 +7,36 @@ from itertools import permutations
 
 import numpy as np
 
-from tensorsleuth.diagnose.graph.neighbours import Spot
-from tensorsleuth.diagnose.graph.training import NEAR, PRODUCTS, Training
-from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, piece
-from tensorsleuth.diagnose.training.variable_writes import Written
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.graph.training_graph import LAYER_PRODUCTS, MAX_HOPS_TO_WEIGHTS, TrainingGraph
+from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
+from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-GATHERS = frozenset(["ResourceGather", "GatherV2"])
-LEAST = 256  # numbers in the table
-SAME = 1e-6  # by which the norms of both may differ before the first step, and must at the last look
-ASSIGNED = 2  # eager writes: the first value, and the copy
+GATHER_OPS = frozenset(["ResourceGather", "GatherV2"])
+MIN_ELEMENTS = 256  # numbers in the table
+MAX_NORM_DIFFERENCE = 1e-6  # by which the norms of both may differ before the first step, and must at the last look
+FEWEST_EAGER_WRITES = 2  # eager writes: the first value, and the copy
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
-    tables = [one for one in process.once(Inside).updates if _is_matrix(one)]
+    tables = [one for one in process.cached(LayerStatistics).updates if _is_matrix(one)]
     pairs = [two for two in permutations(tables, 2) if _began_alike(*two) and _went_apart(*two)]
     if not pairs:
         return
-    training = process.once(Training)
-    written, gathered, multiplied = Written(training), _read_by(training, GATHERS), _read_by(training, PRODUCTS)
+    training = process.cached(TrainingGraph)
+    written, gathered, multiplied = (
+        WrittenVariables(training),
+        _read_by(training, GATHER_OPS),
+        _read_by(training, LAYER_PRODUCTS),
+    )
     for table, output in pairs:
         handles = _handle(training, table), _handle(training, output)
         if handles[0] in gathered and handles[1] in multiplied - gathered and handles[1] is not None:
-            calls = written.eagerly.get(handles[1], [])
-            if len(calls) >= ASSIGNED:
+            calls = written.by_eager_calls.get(handles[1], [])
+            if len(calls) >= FEWEST_EAGER_WRITES:
                 yield _finding(training, table, output, calls[-1])
 
 
@@ -40,53 +44,59 @@ RULE = Rule(id="untied-weights", severity=Severity.WRONG, find=find)
 
 
 def _is_matrix(one: WatchedSeries) -> bool:
-    return len(one.shape()) == 2 and int(np.prod(one.shape())) >= LEAST and len(one) > 1 and int(one.steps[0]) == 0
+    return (
+        len(one.shape()) == 2 and int(np.prod(one.shape())) >= MIN_ELEMENTS and len(one) > 1 and int(one.steps[0]) == 0
+    )
 
 
 def _began_alike(one: WatchedSeries, other: WatchedSeries) -> bool:
     """Had both the same numbers before the first step: of the same shape, or turned, and of the same norm."""
     norms = float(one.rows["before"][0]), float(other.rows["before"][0])
     alike = other.shape() in (one.shape(), one.shape()[::-1])
-    return alike and norms[0] > 0 and abs(norms[0] - norms[1]) <= SAME * norms[0]
+    return alike and norms[0] > 0 and abs(norms[0] - norms[1]) <= MAX_NORM_DIFFERENCE * norms[0]
 
 
 def _went_apart(one: WatchedSeries, other: WatchedSeries) -> bool:
     norms = float(one.rows["before"][-1]), float(other.rows["before"][-1])
-    return abs(norms[0] - norms[1]) > SAME * norms[0]
+    return abs(norms[0] - norms[1]) > MAX_NORM_DIFFERENCE * norms[0]
 
 
-def _read_by(training: Training, types: frozenset[str]) -> set[int]:
+def _read_by(training_graph: TrainingGraph, types: frozenset[str]) -> set[int]:
     """The variables that ops of these types take as an operand, at most cast or turned."""
     found: set[int] = set()
-    for spot in training.forward(types):
-        found |= {handle for one in _operands(training, spot) if (handle := training.handle(one)) is not None}
+    for spot in training_graph.forward_ops(types):
+        found |= {
+            handle
+            for one in _operands(training_graph, spot)
+            if (handle := training_graph.variable_handle(one)) is not None
+        }
     return found
 
 
-def _operands(training: Training, spot: Spot) -> list[Spot]:
-    if spot.type == "ResourceGather":
-        return [spot]
-    level, found = [spot], list[Spot]()
-    for _ in range(NEAR):
-        sources = [one for op in level for slot in training.around.inputs(op) for one in slot]
+def _operands(training_graph: TrainingGraph, op_node: OpNode) -> list[OpNode]:
+    if op_node.type == "ResourceGather":
+        return [op_node]
+    level, found = [op_node], list[OpNode]()
+    for _ in range(MAX_HOPS_TO_WEIGHTS):
+        sources = [one for op in level for slot in training_graph.neighbours.input_ops(op) for one in slot]
         found += [one for one in sources if one.type == "ReadVariableOp"]
         level = [one for one in sources if one.type in ("Cast", "Transpose", "Identity")]
     return found
 
 
-def _handle(training: Training, one: WatchedSeries) -> int | None:
-    return next((handle for handle, known in training.variables.names.items() if known == one.name), None)
+def _handle(training_graph: TrainingGraph, one: WatchedSeries) -> int | None:
+    return next((handle for handle, known in training_graph.variables.names.items() if known == one.name), None)
 
 
-def _finding(training: Training, table: WatchedSeries, output: WatchedSeries, call: int) -> RuleFinding:
-    site = training.around.site(Spot("AssignVariableOp", call=call))
+def _finding(training_graph: TrainingGraph, table: WatchedSeries, output: WatchedSeries, call: int) -> RuleFinding:
+    site = training_graph.neighbours.site(OpNode("AssignVariableOp", call=call))
     ends = float(table.rows["before"][-1]), float(output.rows["before"][-1])
     why = (
         f"copies the embedding `{table.name}` to `{output.name}`, which does not tie them: both had the norm "
         f"{table.rows['before'][0]:.6g} before the first step, each gets updates of its own, and before step "
         f"{int(table.steps[-1])} they have {ends[0]:.6g} and {ends[1]:.6g}"
     )
-    evidence = tuple(piece("also", one.name, f"{list(one.shape())}") for one in (table, output))
+    evidence = tuple(text_evidence("also", one.name, f"{list(one.shape())}") for one in (table, output))
     frame = site.frame if site is not None else None
     return RuleFinding(
         confidence=0.88,

@@ -14,7 +14,7 @@ from tensorsleuth.core.errors import SleuthError
 _HELPERS = {one.__name__: one for one in (abs, bool, float, int, len, list, max, min, range, round, sorted, sum, tuple)}
 
 
-def sliced(value: Array, text: str) -> Array:
+def slice_value(value: Array, text: str) -> Array:
     """A part of a value: `[0, :]`, `[..., -1]`, `[2:5]`."""
     text = text.strip()
     if not text:

@@ -14,30 +14,30 @@ from typing import Any
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.live.breakpoints.actions import stopped
+from tensorsleuth.live.breakpoints.actions import stop_error
 from tensorsleuth.live.breakpoints.breakpoint import Breakpoint, make_breakpoint
 from tensorsleuth.live.breakpoints.hit import Hit
 from tensorsleuth.live.breakpoints.pause import terminal
-from tensorsleuth.live.breakpoints.pause.server import Server
-from tensorsleuth.live.breakpoints.tensor_in_memory import Sight
+from tensorsleuth.live.breakpoints.pause.server import PauseServer
+from tensorsleuth.live.breakpoints.tensor_in_memory import TensorInMemory
 from tensorsleuth.native import loader
 from tensorsleuth.recording.harmless import complain, harmless
 from tensorsleuth.recording.observer import Alarm
 from tensorsleuth.recording.recorder import Recorder
-from tensorsleuth.trace.storage.run_folder import PAUSED
+from tensorsleuth.trace.storage.run_folder import PAUSED_FILE
 
-TICK = 0.1  # seconds between looks at the world
-PATIENCE = 3600.0  # seconds to wait for somebody where there is no terminal
+POLL_SECONDS = 0.1  # seconds between looks at the world
+DEFAULT_PAUSE_SECONDS = 3600.0  # seconds to wait for somebody where there is no terminal
 CONTINUE, STOP = "continue", "stop"
 _PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 @dataclass
-class Paused:
+class Pause:
     """The pause that is under way."""
 
     hit: Hit
-    sight: Sight
+    sight: TensorInMemory
     recorder: Recorder
     number: int
     decision: str | None = None
@@ -47,28 +47,28 @@ class Paused:
         return self.hit.value if self.hit.value is not None else self.sight.read()
 
 
-class Pauses:
+class PauseController:
     """One pause at a time; other threads that come to one wait in line."""
 
     def __init__(self, breaks: Any) -> None:
         self._breaks = breaks
         self._line = threading.Lock()
         self._changed = threading.Condition(threading.RLock())
-        self.current: Paused | None = None
+        self.current: Pause | None = None
         self._count = 0
         self._closed = False
         self._interrupted = False  # a signal came: there is no pause before Python has answered it
         self._answered = _PENDING(self._signal_was_answered)
-        self._server: Server | None = None
+        self._server: PauseServer | None = None
 
     # ---- who may ask
 
     def expect(self) -> None:
         """There will be pauses: let debuggers find us."""
         if self._server is None:
-            from tensorsleuth.live.breakpoints.pause.requests import Questions
+            from tensorsleuth.live.breakpoints.pause.requests import RequestHandler
 
-            self._server = Server(Questions(self).answer)
+            self._server = PauseServer(RequestHandler(self).answer)
 
     def joined(self, recorder: Recorder) -> None:
         folder = recorder.folder if isinstance(recorder.folder, Path) else None
@@ -86,36 +86,36 @@ class Pauses:
 
     # ---- on the thread that computed
 
-    def at(self, hit: Hit, sight: Sight) -> Alarm:
+    def at(self, hit: Hit, tensor_in_memory: TensorInMemory) -> Alarm:
         """Wait here until somebody says how to go on."""
         with self._line:
             if self._interrupted or self._closed:
                 return None
             recorder = self._breaks.recorder
             self._count += 1
-            paused = Paused(hit, sight, recorder, self._count)
+            pause = Pause(hit, tensor_in_memory, recorder, self._count)
             with self._changed:
-                self.current = paused
+                self.current = pause
             try:
                 with _listening() as signals, _known_to_pause(recorder.folder):
-                    self._wait(paused, signals)
+                    self._wait(pause, signals)
             finally:
                 with self._changed:  # an answer that is being made is waited for: it reads the tensor's memory
                     self.current = None
-        return stopped(hit) if paused.decision == STOP else None
+        return stop_error(hit) if pause.decision == STOP else None
 
-    def _wait(self, paused: Paused, signals: Any) -> None:
+    def _wait(self, pause: Pause, signals: Any) -> None:
         screen = terminal.open_terminal()
         if screen is not None:
             with screen:
-                self._talk(screen, lambda: self._is_over(paused, signals, None))
+                self._talk(screen, lambda: self._is_over(pause, signals, None))
             return
         limit = patience()
-        self._say(paused.hit, limit)
+        self._say(pause.hit, limit)
         deadline = time.monotonic() + limit if limit else None
-        while not self._is_over(paused, signals, deadline):
+        while not self._is_over(pause, signals, deadline):
             with self._changed:
-                self._changed.wait(TICK)
+                self._changed.wait(POLL_SECONDS)
             if limit and self._watched:
                 deadline = (
                     time.monotonic() + limit
@@ -125,13 +125,13 @@ class Pauses:
         """The debugger's screen, and when the user has left it without a word, or it has no run to show, a prompt."""
         place = self._server.place if self._server is not None else None
         records = self.current is not None and isinstance(self.current.recorder.folder, Path)
-        if place is not None and records and not os.environ.get(terminal.PLAIN):
+        if place is not None and records and not os.environ.get(terminal.PROMPT_VARIABLE):
             harmless(terminal.open_debugger, str(place), over)
         if not over():
-            terminal.talk(screen, self, over)
+            terminal.run_prompt(screen, self, over)
 
-    def _is_over(self, paused: Paused, signals: Any, deadline: float | None) -> bool:
-        if paused.decision is not None:
+    def _is_over(self, pause: Pause, signals: Any, deadline: float | None) -> bool:
+        if pause.decision is not None:
             return True
         if signals():
             self._interrupted = True  # Python answers when the step is over, as it always does
@@ -196,16 +196,18 @@ def patience() -> float:
     """Return the seconds to wait for somebody if there is no terminal; 0 is for ever."""
     text = os.environ.get("SLEUTH_PAUSE_TIMEOUT", "")
     try:
-        return max(0.0, float(text)) if text else PATIENCE
+        return max(0.0, float(text)) if text else DEFAULT_PAUSE_SECONDS
     except ValueError:
-        complain(f"SLEUTH_PAUSE_TIMEOUT is {text!r}; it must be a number of seconds. Waiting {PATIENCE:g} s.")
-        return PATIENCE
+        complain(
+            f"SLEUTH_PAUSE_TIMEOUT is {text!r}; it must be a number of seconds. Waiting {DEFAULT_PAUSE_SECONDS:g} s."
+        )
+        return DEFAULT_PAUSE_SECONDS
 
 
 @contextlib.contextmanager
 def _known_to_pause(folder: Any) -> Iterator[None]:
     """Leave word that somebody is asked: a program that waits for an answer does not hang."""
-    mark = folder / PAUSED if isinstance(folder, Path) else None
+    mark = folder / PAUSED_FILE if isinstance(folder, Path) else None
     try:
         if mark is not None:
             harmless(mark.touch)

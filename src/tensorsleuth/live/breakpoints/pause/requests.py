@@ -10,22 +10,22 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.live.breakpoints.pause import expressions
-from tensorsleuth.live.breakpoints.pause.pause import CONTINUE, STOP, Paused, Pauses
-from tensorsleuth.live.breakpoints.pause.trace_so_far import Around
+from tensorsleuth.live.breakpoints.pause.pause import CONTINUE, STOP, Pause, PauseController
+from tensorsleuth.live.breakpoints.pause.trace_so_far import PausedTrace
 from tensorsleuth.trace.query.tensor_event import TensorEvent
 
-MOST_VALUES = 1000  # of a tensor that are told at once
+MAX_VALUES = 1000  # of a tensor that are told at once
 
-Asked = dict[str, Any]
+PauseRequest = dict[str, Any]
 
 
-class Questions:
+class RequestHandler:
     """Answers requests, one at a time while the program is paused."""
 
-    def __init__(self, pauses: Pauses) -> None:
-        self._pauses = pauses
-        self._around: tuple[int, Around] | None = None
-        self._known: dict[str, Callable[[Asked], Asked]] = {
+    def __init__(self, pause_controller: PauseController) -> None:
+        self._pauses = pause_controller
+        self._trace: tuple[int, PausedTrace] | None = None
+        self._known: dict[str, Callable[[PauseRequest], PauseRequest]] = {
             "status": self._status,
             "continue": self._continue,
             "step": self._step,
@@ -38,19 +38,19 @@ class Questions:
             "stop": self._stop,
         }
 
-    def answer(self, asked: Asked) -> Asked:
-        wanted = asked.get("do")
+    def answer(self, pause_request: PauseRequest) -> PauseRequest:
+        wanted = pause_request.get("do")
         if not isinstance(wanted, str) or wanted not in self._known:
             raise SleuthError(f"there is no request {wanted!r}; do one of {', '.join(self._known)}.")
         with self._pauses.asking():
-            return self._known[wanted](asked)
+            return self._known[wanted](pause_request)
 
-    def _paused(self) -> Paused:
+    def _paused(self) -> Pause:
         if self._pauses.current is None or self._pauses.current.decision is not None:
             raise SleuthError("the program is running: wait until it pauses.")
         return self._pauses.current
 
-    def _status(self, asked: Asked) -> Asked:
+    def _status(self, pause_request: PauseRequest) -> PauseRequest:
         paused = self._pauses.current
         if paused is None or paused.decision is not None:
             return {"state": "running"}
@@ -60,37 +60,37 @@ class Questions:
 
     # ---- going on
 
-    def _continue(self, asked: Asked) -> Asked:
+    def _continue(self, pause_request: PauseRequest) -> PauseRequest:
         self._paused()
         self._pauses.decide(CONTINUE)
         return {"state": "running"}
 
-    def _stop(self, asked: Asked) -> Asked:
+    def _stop(self, pause_request: PauseRequest) -> PauseRequest:
         self._paused()
         self._pauses.decide(STOP)
         return {"state": "running"}
 
-    def _step(self, asked: Asked) -> Asked:
+    def _step(self, pause_request: PauseRequest) -> PauseRequest:
         self._paused()
         self._pauses.next_step()
         return {"state": "running"}
 
-    def _until(self, asked: Asked) -> Asked:
+    def _until(self, pause_request: PauseRequest) -> PauseRequest:
         self._paused()
-        self._pauses.until(asked.get("filter") or "")
+        self._pauses.until(pause_request.get("filter") or "")
         return {"state": "running"}
 
     # ---- looking
 
-    def _value(self, asked: Asked) -> Asked:
-        value = self._named(asked.get("name"))
-        part = expressions.sliced(value, asked.get("slice") or "")
-        return described(part)
+    def _value(self, pause_request: PauseRequest) -> PauseRequest:
+        value = self._named(pause_request.get("name"))
+        part = expressions.slice_value(value, pause_request.get("slice") or "")
+        return array_to_json(part)
 
-    def _eval(self, asked: Asked) -> Asked:
+    def _eval(self, pause_request: PauseRequest) -> PauseRequest:
         paused = self._paused()
-        result = expressions.evaluate(str(asked.get("expression") or ""), paused.value, self._named)
-        return described(np.asarray(result)) | {"text": repr(result)[:2000]}
+        result = expressions.evaluate(str(pause_request.get("expression") or ""), paused.value, self._named)
+        return array_to_json(np.asarray(result)) | {"text": repr(result)[:2000]}
 
     def _named(self, name: str | None) -> Array:
         paused = self._paused()
@@ -99,24 +99,24 @@ class Questions:
             if value is None:
                 raise SleuthError(f"the value of {paused.hit.op.tensor} is not on the host.")
             return value
-        return self._look_around().value(name)
+        return self._trace_now().value(name)
 
-    def _look_around(self) -> Around:
+    def _trace_now(self) -> PausedTrace:
         paused = self._paused()
-        if self._around is None or self._around[0] != paused.number:
-            self._around = paused.number, Around(paused.recorder.folder, paused.sight)
-        return self._around[1]
+        if self._trace is None or self._trace[0] != paused.number:
+            self._trace = paused.number, PausedTrace(paused.recorder.folder, paused.sight)
+        return self._trace[1]
 
-    def _tensors(self, ask: Callable[[TensorEvent], list[TensorEvent]]) -> list[Asked]:
-        return [_told(event) for event in ask(self._look_around().event)]
+    def _tensors(self, ask: Callable[[TensorEvent], list[TensorEvent]]) -> list[PauseRequest]:
+        return [_event_to_json(event) for event in ask(self._trace_now().event)]
 
-    def _source(self, asked: Asked) -> Asked:
+    def _source(self, pause_request: PauseRequest) -> PauseRequest:
         hit = self._paused().hit
-        lines = self._look_around().source(hit.op.file)
+        lines = self._trace_now().source(hit.op.file)
         return {"file": hit.op.file, "line": hit.op.line, "text": lines}
 
 
-def _told(event: TensorEvent) -> Asked:
+def _event_to_json(event: TensorEvent) -> PauseRequest:
     shape = list(event.shape) if event.shape is not None else None
     health = {name: value for name, value in event.health.items() if name not in ("process", "step", "dtype")}
     place = {"layer": event.op.layer, "file": event.op.file, "line": event.op.line}
@@ -124,9 +124,9 @@ def _told(event: TensorEvent) -> Asked:
             "bad": event.bad, "health": health or None}  # fmt: skip
 
 
-def described(array: Array) -> Asked:
+def array_to_json(array: Array) -> PauseRequest:
     """An array as JSON: its first values, by its shape as far as that is whole."""
-    whole = array.size <= MOST_VALUES
-    values = array if whole else array.reshape(-1)[:MOST_VALUES]
+    whole = array.size <= MAX_VALUES
+    values = array if whole else array.reshape(-1)[:MAX_VALUES]
     values = values if values.dtype.kind in "biuf" else values.astype(str)
     return {"dtype": str(array.dtype), "shape": list(array.shape), "values": values.tolist(), "truncated": not whole}

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.trace.storage.files import write_whole
+from tensorsleuth.trace.storage.files import write_atomically
 
-FILE = "debug.json"
-LONGEST = 1 << 20  # bytes of a request
+DEBUG_FILE = "debug.json"
+MAX_REQUEST_BYTES = 1 << 20  # bytes of a request
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
-class Server:
+class PauseServer:
     """Listens for as long as the process lives; connections may come and go."""
 
     def __init__(self, answer: Answer) -> None:
@@ -51,12 +51,12 @@ class Server:
         """Write where to find us into the folder of the process's trace, and beside the socket."""
         if self._announced is not None and self._announced != folder:
             with contextlib.suppress(OSError):
-                (self._announced / FILE).unlink()
+                (self._announced / DEBUG_FILE).unlink()
         self._announced = folder
         told = json.dumps({"socket": str(self.path), "pid": self._pid})
         for place in (self._folder, folder):
             if place is not None:
-                write_whole(place / FILE, told)
+                write_atomically(place / DEBUG_FILE, told)
 
     def close(self) -> None:
         if os.getpid() != self._pid:  # a forked child: the files are the parent's
@@ -78,7 +78,7 @@ class Server:
         self._open += 1
         try:
             with connection, connection.makefile("rb") as lines, contextlib.suppress(OSError):
-                while line := lines.readline(LONGEST):
+                while line := lines.readline(MAX_REQUEST_BYTES):
                     connection.sendall(self._reply(line) + b"\n")
         finally:
             self._open -= 1

@@ -16,9 +16,9 @@ from typing import Any
 
 from tensorsleuth.core.errors import SleuthError
 
-TICK = 0.1
-PARTING = 2.0  # seconds in which the debugger puts the terminal right
-PLAIN = "SLEUTH_PAUSE_PROMPT"  # set: the prompt, not the debugger's screen
+POLL_SECONDS = 0.1
+SECONDS_TO_QUIT = 2.0  # seconds in which the debugger puts the terminal right
+PROMPT_VARIABLE = "SLEUTH_PAUSE_PROMPT"  # set: the prompt, not the debugger's screen
 PROMPT = "(sleuth) "
 HELP = """\
 where            the tensor, its op and line       source          the lines around it
@@ -46,7 +46,7 @@ class Terminal:
     def line(self, over: Callable[[], bool]) -> str | None:
         """Return the typed line; None if the pause ended meanwhile. The terminal itself does the editing."""
         while not over():
-            ready, _, _ = select.select([self._descriptor], [], [], TICK)
+            ready, _, _ = select.select([self._descriptor], [], [], POLL_SECONDS)
             if ready:
                 typed = os.read(self._descriptor, 65_536)
                 return typed.decode("utf-8", "replace").strip() if typed else "continue"  # Ctrl-D
@@ -85,7 +85,7 @@ def open_debugger(place: str, over: Callable[[], bool]) -> None:
         child = subprocess.Popen(command, stdin=tty, stdout=tty, stderr=tty, env=environment)
         try:
             while child.poll() is None and not over():
-                time.sleep(TICK)
+                time.sleep(POLL_SECONDS)
         finally:
             _end(child)
             with contextlib.suppress(termios.error):  # the terminal has gone
@@ -96,17 +96,17 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     if child.poll() is None:
         child.terminate()
         try:
-            child.wait(PARTING)
+            child.wait(SECONDS_TO_QUIT)
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
 
 
-def talk(screen: Terminal, pauses: Any, over: Callable[[], bool]) -> None:
+def run_prompt(screen: Terminal, pauses: Any, over: Callable[[], bool]) -> None:
     """Answer what the user types until the pause is over."""
-    from tensorsleuth.live.breakpoints.pause.requests import Questions
+    from tensorsleuth.live.breakpoints.pause.requests import RequestHandler
 
-    ask = Questions(pauses).answer
+    ask = RequestHandler(pauses).answer
     screen.write(f"\n sleuth  paused: {pauses.current.hit}\n help lists the commands.\n")
     while not over():
         screen.write(PROMPT)
@@ -115,10 +115,10 @@ def talk(screen: Terminal, pauses: Any, over: Callable[[], bool]) -> None:
             screen.write("\n")
             return
         if typed:
-            screen.write(reply(ask, typed))
+            screen.write(answer_command(ask, typed))
 
 
-def reply(ask: Callable[[dict[str, Any]], dict[str, Any]], typed: str) -> str:
+def answer_command(ask: Callable[[dict[str, Any]], dict[str, Any]], typed: str) -> str:
     """Return the output of a command."""
     word, _, rest = typed.partition(" ")
     name, rest = _SHORT.get(word, word), rest.strip()
@@ -149,10 +149,10 @@ def _where(ask: Ask, rest: str) -> str:
 def _value(ask: Ask, rest: str) -> str:
     name, bracket, part = rest.partition("[")
     found = ask({"do": "value", "name": name.strip() or None, "slice": bracket + part})
-    return _shown(found)
+    return _value_text(found)
 
 
-def _shown(found: dict[str, Any]) -> str:
+def _value_text(found: dict[str, Any]) -> str:
     cut = " (the first values)" if found["truncated"] else ""
     return f"{found['dtype']} {found['shape']}{cut}\n{json.dumps(found['values'])}\n"
 
@@ -185,7 +185,7 @@ def _row(row: dict[str, Any]) -> str:
     )
 
 
-def _told(what: str) -> Callable[[Ask, str], str]:
+def _sends(what: str) -> Callable[[Ask, str], str]:
     def told(ask: Ask, rest: str) -> str:
         ask({"do": what, "filter": rest})
         return ""
@@ -200,8 +200,8 @@ _COMMANDS: dict[str, Callable[[Ask, str], str]] = {
     "source": _source,
     "inputs": _listed("inputs"),
     "consumers": _listed("consumers"),
-    "step": _told("step"),
-    "until": _told("until"),
-    "continue": _told("continue"),
-    "stop": _told("stop"),
+    "step": _sends("step"),
+    "until": _sends("until"),
+    "continue": _sends("continue"),
+    "stop": _sends("stop"),
 }

@@ -8,38 +8,41 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.live.breakpoints.tensor_in_memory import Sight
+from tensorsleuth.live.breakpoints.tensor_in_memory import TensorInMemory
 from tensorsleuth.trace.process.process import ProcessTrace
-from tensorsleuth.trace.query.op_filter import wanted
+from tensorsleuth.trace.query.op_filter import make_op_filter
 from tensorsleuth.trace.query.ops import Op
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 from tensorsleuth.trace.query.tensor_event import TensorEvent
-from tensorsleuth.trace.query.tensors import Part
+from tensorsleuth.trace.query.tensors import ProcessSelection
 from tensorsleuth.trace.storage.files import Folder
 
 
-class Around:
+class PausedTrace:
     """The trace as it is now, with the row of the tensor in it."""
 
-    def __init__(self, folder: Folder, sight: Sight) -> None:
-        self._sight = sight
-        self._asked = Asked(ProcessTrace(folder), 0)
+    def __init__(self, folder: Folder, tensor_in_memory: TensorInMemory) -> None:
+        self._sight = tensor_in_memory
+        self._process_index = ProcessIndex(ProcessTrace(folder), 0)
 
     @cached_property
     def event(self) -> TensorEvent:
         """The tensor itself, as the trace has it."""
-        rows = self._asked.process.events
+        rows = self._process_index.process.events
         same = np.flatnonzero((rows["tensor"] == self._sight.tensor) & (rows["step"] == self._sight.run))
         if not len(same):
             raise SleuthError("this tensor is not in the trace: there is nothing around it.")
-        return Part(self._asked, same[-1:]).event(0)
+        return ProcessSelection(self._process_index, same[-1:]).event(0)
 
     def value(self, name: str) -> Array:
         """The latest value of that name that was kept, of the same call where there is one."""
-        wants = wanted(name=name)
-        passing = [place for place, op in enumerate(self._asked.index.ops) if wants(op)]
-        numbers = np.flatnonzero(np.isin(self._asked.places, passing))
-        events = [Part(self._asked, numbers[at : at + 1]).event(0) for at in range(len(numbers) - 1, -1, -1)[:100]]
+        wants = make_op_filter(name_pattern=name)
+        passing = [place for place, op in enumerate(self._process_index.op_index.ops) if wants(op)]
+        numbers = np.flatnonzero(np.isin(self._process_index.op_numbers, passing))
+        events = [
+            ProcessSelection(self._process_index, numbers[at : at + 1]).event(0)
+            for at in range(len(numbers) - 1, -1, -1)[:100]
+        ]
         if wants.output is not None:
             events = [event for event in events if event.output == wants.output]
         kept = next((event.value for event in events if event.value is not None), None)
@@ -49,12 +52,12 @@ class Around:
         return kept
 
     def _unknown(self, name: str) -> str:
-        near = [op.name for op in self._asked.index.ops if name.lower() in op.name.lower()][:5]
+        near = [op.name for op in self._process_index.op_index.ops if name.lower() in op.name.lower()][:5]
         return f"no tensor of that name was computed; there are {', '.join(near)}" if near else "no such tensor"
 
     def source(self, file: str | None) -> str | None:
         """The text of a file of the program."""
-        return self._asked.process.catalogue.sources.get(file) if file else None
+        return self._process_index.process.catalogue.sources.get(file) if file else None
 
     def op(self) -> Op:
         return self.event.op

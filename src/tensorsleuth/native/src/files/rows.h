@@ -113,7 +113,7 @@ static_assert(sizeof(InputRow) == 56, "core/layout/rows.py says 56");
 // Which of the three has tokens enough to be no chance.
 enum InputRowFlag : uint8_t { kLongWhole = 1, kLongHeadless = 2, kLongTailless = 4 };
 
-// What is asked for of a watched tensor; in a row: what there is. `What` in core/layout/rows.py has the same numbers.
+// What is asked for of a watched tensor; in a row: what there is. `MeasureFlag` in core/layout/rows.py has the same numbers.
 enum WatchWhat : uint32_t {
   kWatchScalar = 1,
   kWatchNorm = 2,

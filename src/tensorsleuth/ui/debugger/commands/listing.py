@@ -7,26 +7,30 @@ import numpy as np
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.ui.debugger.command import Arguments, Command, option
 from tensorsleuth.ui.debugger.debugger import ALERTS, Debugger
-from tensorsleuth.ui.debugger.filters import joined
-from tensorsleuth.ui.debugger.listing import SORTS, Listing, Wish
-from tensorsleuth.ui.debugger.portrait import portrait
-from tensorsleuth.ui.debugger.result import Result, Table, Text, Tone
+from tensorsleuth.ui.debugger.filters import join_words
+from tensorsleuth.ui.debugger.listing import SORTS, Listing, ListOptions
+from tensorsleuth.ui.debugger.result import CommandResult, TableBlock, TextBlock, Tone
+from tensorsleuth.ui.debugger.tensor_description import describe_tensor
 
-SHOWN = 50  # rows of a list
+MAX_ROWS = 50  # rows of a list
 COLUMNS = ("#", "step", "tensor", "op", "type", "health", "line")
-CODE_LINES = 10  # lines of the program that a search shows
+MAX_CODE_LINES = 10  # lines of the program that a search shows
 
 
-def list_tensors(debugger: Debugger, arguments: Arguments) -> Result:
+def list_tensors(debugger: Debugger, arguments: Arguments) -> CommandResult:
     sort = arguments.sort_by or "time"
-    wish = Wish(joined(arguments.filter), arguments.name, arguments.type, None, arguments.step, sort, arguments.reverse)
-    return as_result(debugger.ask(wish), arguments.limit)
+    list_options = ListOptions(
+        join_words(arguments.filter), arguments.name, arguments.type, None, arguments.step, sort, arguments.reverse
+    )
+    return as_result(debugger.show_list(list_options), arguments.limit)
 
 
-def as_result(listing: Listing, limit: int = SHOWN) -> Result:
+def as_result(listing: Listing, limit: int = MAX_ROWS) -> CommandResult:
     """The first rows of a list as a table."""
     shown = min(len(listing), max(limit, 0))
-    portraits = [(int(listing.places[at]), portrait(listing.event(at)), listing.event(at)) for at in range(shown)]
+    portraits = [
+        (int(listing.places[at]), describe_tensor(listing.event(at)), listing.event(at)) for at in range(shown)
+    ]
     rows = tuple(
         (
             f"#{place}",
@@ -34,28 +38,28 @@ def as_result(listing: Listing, limit: int = SHOWN) -> Result:
             one.name,
             one.op,
             one.kind,
-            one.words,
+            one.health,
             one.line or "",
         )
         for place, one, event in portraits
     )
     tones = tuple(Tone.BAD if one.bad else Tone.PLAIN for _, one, _ in portraits)
-    title = Text(f"{len(listing):,} tensor{'s' * (len(listing) != 1)}: {listing.wish.title}", Tone.TITLE)
-    more = Text(f"{len(listing) - shown:,} more: --limit {len(listing)}", Tone.DIM)
-    blocks = (title, *((Table(COLUMNS, rows, tones),) if rows else ()), *((more,) if shown < len(listing) else ()))
-    return Result(blocks, listing)
+    title = TextBlock(f"{len(listing):,} tensor{'s' * (len(listing) != 1)}: {listing.options.title}", Tone.TITLE)
+    more = TextBlock(f"{len(listing) - shown:,} more: --limit {len(listing)}", Tone.DIM)
+    blocks = (title, *((TableBlock(COLUMNS, rows, tones),) if rows else ()), *((more,) if shown < len(listing) else ()))
+    return CommandResult(blocks, listing)
 
 
-def find_text(debugger: Debugger, arguments: Arguments) -> Result:
+def find_text(debugger: Debugger, arguments: Arguments) -> CommandResult:
     if not arguments.text:
         raise SleuthError("find what? Give a part of a name, a type, a layer or a line: find softmax")
-    listing = debugger.ask(Wish(text=arguments.text))
-    listed = as_result(listing, SHOWN)
+    listing = debugger.show_list(ListOptions(text=arguments.text))
+    listed = as_result(listing, MAX_ROWS)
     code = _code(debugger, arguments.text)
-    return Result((*listed.blocks, *((Text("in the program", Tone.TITLE), code) if code else ())), listing)
+    return CommandResult((*listed.blocks, *((TextBlock("in the program", Tone.TITLE), code) if code else ())), listing)
 
 
-def _code(debugger: Debugger, text: str) -> Table | None:
+def _code(debugger: Debugger, text: str) -> TableBlock | None:
     sources = {path: source for one in debugger.trace.processes for path, source in one.catalogue.sources.items()}
     found = [
         (f"{path}:{number}", line.strip())
@@ -63,30 +67,30 @@ def _code(debugger: Debugger, text: str) -> Table | None:
         for number, line in enumerate(source.splitlines(), 1)
         if text.lower() in line.lower()
     ]
-    return Table(("line", "code"), tuple(found[:CODE_LINES])) if found else None
+    return TableBlock(("line", "code"), tuple(found[:MAX_CODE_LINES])) if found else None
 
 
-def alerts(debugger: Debugger, arguments: Arguments) -> Result:
+def alerts(debugger: Debugger, arguments: Arguments) -> CommandResult:
     """Bad tensors by op, in the order in which they first went bad."""
-    listing = debugger.ask(ALERTS)
+    listing = debugger.show_list(ALERTS)
     if not len(listing):
-        return Result((Text("no tensor holds a NaN or an infinity", Tone.GOOD),), listing)
+        return CommandResult((TextBlock("no tensor holds a NaN or an infinity", Tone.GOOD),), listing)
     names = debugger.everything.words("name")[listing.places].astype(str)
     _, first, count = np.unique(names, return_index=True, return_counts=True)
-    order = np.argsort(first)[:SHOWN]
+    order = np.argsort(first)[:MAX_ROWS]
     rows = tuple(_alert(listing, int(first[at]), int(count[at])) for at in order)
-    title = Text(f"{len(listing):,} bad tensors of {len(first):,} ops, first bad first", Tone.TITLE)
-    more = Text(f"{len(first) - SHOWN:,} more ops: lt -f has_inf_or_nan", Tone.DIM)
-    table = Table(("#", "step", "op", "times", "at first", "line"), rows)
-    hint = Text("Threads race: the first in time need not be the cause. The cause: why", Tone.HINT)
-    return Result((title, table, *((more,) if len(first) > SHOWN else ()), hint), listing)
+    title = TextBlock(f"{len(listing):,} bad tensors of {len(first):,} ops, first bad first", Tone.TITLE)
+    more = TextBlock(f"{len(first) - MAX_ROWS:,} more ops: lt -f has_inf_or_nan", Tone.DIM)
+    table_block = TableBlock(("#", "step", "op", "times", "at first", "line"), rows)
+    hint = TextBlock("Threads race: the first in time need not be the cause. The cause: why", Tone.HINT)
+    return CommandResult((title, table_block, *((more,) if len(first) > MAX_ROWS else ()), hint), listing)
 
 
 def _alert(listing: Listing, at: int, count: int) -> tuple[str, ...]:
     event = listing.event(at)
-    one = portrait(event)
+    one = describe_tensor(event)
     step = str(event.step if event.step is not None else "–")
-    return f"#{listing.places[at]}", step, event.op.name, f"{count:,}", one.words, one.line or ""
+    return f"#{listing.places[at]}", step, event.op.name, f"{count:,}", one.health, one.line or ""
 
 
 COMMANDS = (
@@ -101,7 +105,7 @@ COMMANDS = (
             option("--step", help="only this training step", type=int),
             option("-s", "--sort_by", help=f"one of {', '.join(SORTS)}"),
             option("-r", "--reverse", help="in reverse order", action="store_true"),
-            option("--limit", help="how many to show", type=int, default=SHOWN),
+            option("--limit", help="how many to show", type=int, default=MAX_ROWS),
         ),
         ("list_tensors",),
         "lt -f has_inf_or_nan -t Log -s step",

@@ -5,23 +5,23 @@ from __future__ import annotations
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.ui.debugger.command import Arguments, Command, option
 from tensorsleuth.ui.debugger.debugger import Debugger
-from tensorsleuth.ui.debugger.result import Result, Table, Text, Tone
+from tensorsleuth.ui.debugger.result import CommandResult, TableBlock, TextBlock, Tone
 
 
-def help_(debugger: Debugger, arguments: Arguments) -> Result:
+def help_(debugger: Debugger, arguments: Arguments) -> CommandResult:
     from tensorsleuth.ui.debugger.commands import all_commands, by_name
 
     if arguments.command:
         command = by_name().get(arguments.command)
         if command is None:
             raise SleuthError(f"there is no command {arguments.command!r}. See: help")
-        return Result((Text(command.help),))
+        return CommandResult((TextBlock(command.help),))
     rows = tuple((", ".join((one.name, *one.aliases)), one.summary) for one in all_commands())
-    return Result((Table(("command", "what it does"), rows), Text("Each takes --help.", Tone.DIM)))
+    return CommandResult((TableBlock(("command", "what it does"), rows), TextBlock("Each takes --help.", Tone.DIM)))
 
 
-def quit_(debugger: Debugger, arguments: Arguments) -> Result:
-    return Result(quit=True)
+def quit_(debugger: Debugger, arguments: Arguments) -> CommandResult:
+    return CommandResult(quit=True)
 
 
 COMMANDS = (

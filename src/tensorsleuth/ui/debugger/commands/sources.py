@@ -6,39 +6,39 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.query.op_filter import find_file
 from tensorsleuth.ui.debugger.command import Arguments, Command, option
 from tensorsleuth.ui.debugger.debugger import Debugger
-from tensorsleuth.ui.debugger.result import Code, CodeLine, Result, Table, Text, Tone
+from tensorsleuth.ui.debugger.result import CodeBlock, CodeLine, CommandResult, TableBlock, TextBlock, Tone
 
-AROUND = 12  # lines before and after the one that is looked at
+CONTEXT_LINES = 12  # lines before and after the one that is looked at
 
 
-def list_sources(debugger: Debugger, arguments: Arguments) -> Result:
+def list_sources(debugger: Debugger, arguments: Arguments) -> CommandResult:
     sources = _sources(debugger)
     rows, tones = [], []
     for path in sorted({*sources, *debugger.margins.files}):
-        marks = debugger.margins.of(path).values()
+        marks = debugger.margins.of_file(path).values()
         bad = sum(mark.bad for mark in marks)
         kept = f"{len(sources[path].splitlines()):,}" if path in sources else "not kept"
         rows.append((path, kept, f"{sum(mark.tensors for mark in marks):,}", f"{bad:,}"))
         tones.append(Tone.BAD if bad else Tone.PLAIN)
     if not rows:
-        return Result((Text("the run kept no source file", Tone.DIM),))
-    return Result((Table(("file", "lines", "tensors", "bad"), tuple(rows), tuple(tones)),))
+        return CommandResult((TextBlock("the run kept no source file", Tone.DIM),))
+    return CommandResult((TableBlock(("file", "lines", "tensors", "bad"), tuple(rows), tuple(tones)),))
 
 
-def print_source(debugger: Debugger, arguments: Arguments) -> Result:
-    file, line = _asked(debugger, arguments)
+def print_source(debugger: Debugger, arguments: Arguments) -> CommandResult:
+    file, line = _requested_line(debugger, arguments)
     path = find_file(_sources(debugger), file)
     code = code_of(debugger, path, line)
-    around = AROUND if arguments.around is None else arguments.around
+    around = CONTEXT_LINES if arguments.around is None else arguments.around
     lines = tuple(one for one in code.lines if line is None or abs(one.number - line) <= around)
-    return Result((Text(path, Tone.TITLE), Code(path, lines)))
+    return CommandResult((TextBlock(path, Tone.TITLE), CodeBlock(path, lines)))
 
 
 def _sources(debugger: Debugger) -> dict[str, str]:
     return {path: text for one in debugger.trace.processes for path, text in one.catalogue.sources.items()}
 
 
-def _asked(debugger: Debugger, arguments: Arguments) -> tuple[str, int | None]:
+def _requested_line(debugger: Debugger, arguments: Arguments) -> tuple[str, int | None]:
     """train.py, train.py:18, or the line of what is looked at."""
     if arguments.file:
         file, _, line = arguments.file.rpartition(":")
@@ -50,15 +50,15 @@ def _asked(debugger: Debugger, arguments: Arguments) -> tuple[str, int | None]:
     return source.file, source.line
 
 
-def code_of(debugger: Debugger, path: str, here: int | None) -> Code:
+def code_of(debugger: Debugger, path: str, here: int | None) -> CodeBlock:
     """A file with how each line did in its margin."""
-    marks = debugger.margins.of(path)
+    marks = debugger.margins.of_file(path)
     lines = []
     for number, text in enumerate(debugger.trace.source(path).splitlines(), 1):
         mark = marks.get(number)
         margin, tone = (mark.text, mark.tone) if mark is not None else ("", Tone.DIM)
         lines.append(CodeLine(number, text, margin, tone, number == here))
-    return Code(path, tuple(lines))
+    return CodeBlock(path, tuple(lines))
 
 
 COMMANDS = (
@@ -70,7 +70,7 @@ COMMANDS = (
         (
             option("file", help="a path, its end, or with a line: train.py:18", nargs="?"),
             option("-l", "--line", "--line_beginning", help="show the lines around this one", type=int),
-            option("--around", help=f"how many lines around, {AROUND}", type=int),
+            option("--around", help=f"how many lines around, {CONTEXT_LINES}", type=int),
         ),
         ("print_source",),
         "ps train.py:18",

@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 from tensorsleuth.ui.debugger.command import Arguments, Command
-from tensorsleuth.ui.debugger.commands.time import here
+from tensorsleuth.ui.debugger.commands.stepping import selected_tensor
 from tensorsleuth.ui.debugger.debugger import Debugger
-from tensorsleuth.ui.debugger.result import Result, Tone, Verdict, say
+from tensorsleuth.ui.debugger.result import CommandResult, Tone, VerdictBlock, message_result
 
 
-def why(debugger: Debugger, arguments: Arguments) -> Result:
+def why(debugger: Debugger, arguments: Arguments) -> CommandResult:
     diagnosis = debugger.diagnosis
-    born = debugger.birth() if diagnosis.findings else None
+    born = debugger.origin() if diagnosis.findings else None
     if born is not None:
-        debugger.go(born)
-    return Result((Verdict(diagnosis),), moved=born is not None)
+        debugger.select(born)
+    return CommandResult((VerdictBlock(diagnosis),), moved=born is not None)
 
 
-def next_alert(debugger: Debugger, arguments: Arguments) -> Result:
+def next_alert(debugger: Debugger, arguments: Arguments) -> CommandResult:
     return _alert(debugger, 1)
 
 
-def previous_alert(debugger: Debugger, arguments: Arguments) -> Result:
+def previous_alert(debugger: Debugger, arguments: Arguments) -> CommandResult:
     return _alert(debugger, -1)
 
 
-def _alert(debugger: Debugger, towards: int) -> Result:
+def _alert(debugger: Debugger, towards: int) -> CommandResult:
     event = debugger.next_alert(towards)
     if event is None:
-        return say(f"no bad tensor {'after' if towards > 0 else 'before'} this one", Tone.GOOD)
-    return here(debugger)
+        return message_result(f"no bad tensor {'after' if towards > 0 else 'before'} this one", Tone.GOOD)
+    return selected_tensor(debugger)
 
 
-def back(debugger: Debugger, arguments: Arguments) -> Result:
-    return here(debugger) if debugger.back() else say("there is nothing to go back to")
+def back(debugger: Debugger, arguments: Arguments) -> CommandResult:
+    return selected_tensor(debugger) if debugger.back() else message_result("there is nothing to go back to")
 
 
 COMMANDS = (

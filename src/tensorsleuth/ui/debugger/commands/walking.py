@@ -9,33 +9,33 @@ from tensorsleuth.trace.query.ops import Op
 from tensorsleuth.trace.query.tensor_event import TensorEvent
 from tensorsleuth.ui.debugger.command import Arguments, Command, option
 from tensorsleuth.ui.debugger.debugger import Debugger
-from tensorsleuth.ui.debugger.portrait import portrait
-from tensorsleuth.ui.debugger.result import Block, Result, Table, Text, Tone
-from tensorsleuth.ui.debugger.tensor_names import find, split_slice
+from tensorsleuth.ui.debugger.result import Block, CommandResult, TableBlock, TextBlock, Tone
+from tensorsleuth.ui.debugger.tensor_description import describe_tensor
+from tensorsleuth.ui.debugger.tensor_names import find_tensor, split_slice
 
-SHOWN = 200  # lines of a tree
-DEPTH = 20  # how deep -r goes
-Next = Callable[[TensorEvent], list[TensorEvent]]
+MAX_TREE_LINES = 200  # lines of a tree
+DEFAULT_DEPTH = 20  # how deep -r goes
+NeighboursOf = Callable[[TensorEvent], list[TensorEvent]]
 
 
-def node_info(debugger: Debugger, arguments: Arguments) -> Result:
-    event = find(debugger, split_slice(arguments.node or "")[0])
-    debugger.go(event)
+def node_info(debugger: Debugger, arguments: Arguments) -> CommandResult:
+    event = find_tensor(debugger, split_slice(arguments.node or "")[0])
+    debugger.select(event)
     node, site = _node(debugger, event.op), _site(debugger, event.op)
-    blocks: list[Block] = [Text(f"{event.op.name}  {event.op.type}", Tone.TITLE), _facts(event, node)]
+    blocks: list[Block] = [TextBlock(f"{event.op.name}  {event.op.type}", Tone.TITLE), _facts(event, node)]
     blocks += [_neighbours("input", event.inputs()), _neighbours("consumer", event.consumers())]
     if arguments.attributes:
         rows = tuple((name, str(value)) for name, value in (node.attrs.items() if node else ()))
-        blocks += [Text("attributes", Tone.TITLE), Table(("name", "value"), rows)]
+        blocks += [TextBlock("attributes", Tone.TITLE), TableBlock(("name", "value"), rows)]
     if arguments.dumps:
-        blocks += [Text("every time it was computed", Tone.TITLE), _dumps(debugger, event.op)]
+        blocks += [TextBlock("every time it was computed", Tone.TITLE), _dumps(debugger, event.op)]
     if arguments.traceback:
-        blocks += [Text("made at", Tone.TITLE), _traceback(site)]
-    return Result(tuple(blocks), moved=True)
+        blocks += [TextBlock("made at", Tone.TITLE), _traceback(site)]
+    return CommandResult(tuple(blocks), moved=True)
 
 
-def _facts(event: TensorEvent, node: Node | None) -> Table:
-    one = portrait(event)
+def _facts(event: TensorEvent, node: Node | None) -> TableBlock:
+    one = describe_tensor(event)
     facts = {
         "layer": one.layer,
         "function": event.op.graph or ("eager" if event.op.eager >= 0 else None),
@@ -44,31 +44,32 @@ def _facts(event: TensorEvent, node: Node | None) -> Table:
         "gradient of": one.differentiates,
         "seen": one.when if event.row is not None else None,
         "value": one.kind,
-        "health": one.words,
+        "health": one.health,
     }
-    return Table(("", ""), tuple((name, text) for name, text in facts.items() if text))
+    return TableBlock(("", ""), tuple((name, text) for name, text in facts.items() if text))
 
 
-def _neighbours(what: str, events: list[TensorEvent]) -> Table:
-    rows = tuple((one.name, one.op, one.kind, one.words, one.line or "") for one in map(portrait, events))
+def _neighbours(what: str, events: list[TensorEvent]) -> TableBlock:
+    rows = tuple((one.name, one.op, one.kind, one.health, one.line or "") for one in map(describe_tensor, events))
     tones = tuple(Tone.BAD if event.bad else Tone.PLAIN for event in events)
-    return Table((f"{len(events)} {what}{'s' * (len(events) != 1)}", "op", "type", "health", "line"), rows, tones)
+    return TableBlock((f"{len(events)} {what}{'s' * (len(events) != 1)}", "op", "type", "health", "line"), rows, tones)
 
 
-def _dumps(debugger: Debugger, op: Op) -> Table:
+def _dumps(debugger: Debugger, op: Op) -> TableBlock:
     tensors = debugger.trace.tensors(op=op)
-    first = tensors[:SHOWN]
+    first = tensors[:MAX_TREE_LINES]
     rows = tuple(
-        (str(number), portrait(one).when, portrait(one).kind, portrait(one).words) for number, one in enumerate(first)
+        (str(number), describe_tensor(one).when, describe_tensor(one).kind, describe_tensor(one).health)
+        for number, one in enumerate(first)
     )
-    return Table((f"{len(tensors):,} times", "when", "type", "health"), rows)
+    return TableBlock((f"{len(tensors):,} times", "when", "type", "health"), rows)
 
 
-def _traceback(site: Site | None) -> Table:
+def _traceback(site: Site | None) -> TableBlock:
     frames = site.frames if site is not None else ()
     rows = tuple((f"{frame.file}:{frame.line}", frame.function) for frame in frames)
-    user = site.user if site is not None else -1
-    return Table(("line", "in"), rows, tuple(Tone.TITLE if at == user else Tone.DIM for at in range(len(rows))))
+    user = site.user_index if site is not None else -1
+    return TableBlock(("line", "in"), rows, tuple(Tone.TITLE if at == user else Tone.DIM for at in range(len(rows))))
 
 
 def _catalogue(debugger: Debugger, op: Op) -> Catalogue:
@@ -96,42 +97,42 @@ def _site(debugger: Debugger, op: Op) -> Site | None:
 # ---- what went in, what was computed from it
 
 
-def list_inputs(debugger: Debugger, arguments: Arguments) -> Result:
+def list_inputs(debugger: Debugger, arguments: Arguments) -> CommandResult:
     return _walk(debugger, arguments, "inputs", lambda event: event.inputs())
 
 
-def list_outputs(debugger: Debugger, arguments: Arguments) -> Result:
+def list_outputs(debugger: Debugger, arguments: Arguments) -> CommandResult:
     return _walk(debugger, arguments, "consumers", lambda event: event.consumers())
 
 
-def _walk(debugger: Debugger, arguments: Arguments, what: str, follow: Next) -> Result:
-    event = find(debugger, split_slice(arguments.node or "")[0])
-    debugger.go(event)
-    depth = arguments.depth if arguments.depth is not None else DEPTH if arguments.recursive else 1
+def _walk(debugger: Debugger, arguments: Arguments, what: str, follow: NeighboursOf) -> CommandResult:
+    event = find_tensor(debugger, split_slice(arguments.node or "")[0])
+    debugger.select(event)
+    depth = arguments.depth if arguments.depth is not None else DEFAULT_DEPTH if arguments.recursive else 1
     lines = list(_tree(event, follow, depth))
-    rows, tones = tuple(row for row, _ in lines[:SHOWN]), tuple(tone for _, tone in lines[:SHOWN])
-    one = portrait(event)
-    blocks: list[Block] = [Text(f"{what} of {one.name}  {one.op}  {one.when}", Tone.TITLE)]
-    blocks.append(Table(("tensor", "op", "health", "line"), rows, tones) if rows else Text("none", Tone.DIM))
-    if len(lines) > SHOWN:
-        blocks.append(Text(f"more than {SHOWN}: go less deep, -d 2", Tone.DIM))
+    rows, tones = tuple(row for row, _ in lines[:MAX_TREE_LINES]), tuple(tone for _, tone in lines[:MAX_TREE_LINES])
+    one = describe_tensor(event)
+    blocks: list[Block] = [TextBlock(f"{what} of {one.name}  {one.op}  {one.when}", Tone.TITLE)]
+    blocks.append(TableBlock(("tensor", "op", "health", "line"), rows, tones) if rows else TextBlock("none", Tone.DIM))
+    if len(lines) > MAX_TREE_LINES:
+        blocks.append(TextBlock(f"more than {MAX_TREE_LINES}: go less deep, -d 2", Tone.DIM))
     if arguments.control:
-        blocks += [Text(f"control {what}", Tone.TITLE), _controls(debugger, event.op, what)]
-    return Result(tuple(blocks), moved=True)
+        blocks += [TextBlock(f"control {what}", Tone.TITLE), _controls(debugger, event.op, what)]
+    return CommandResult(tuple(blocks), moved=True)
 
 
-def _tree(start: TensorEvent, follow: Next, depth: int) -> Iterator[tuple[tuple[str, ...], Tone]]:
+def _tree(start: TensorEvent, follow: NeighboursOf, depth: int) -> Iterator[tuple[tuple[str, ...], Tone]]:
     """Depth first, each tensor once, at most one line more than is shown."""
     seen: set[tuple[str, int, int]] = {_key(start)}
     stack = [(event, 1) for event in reversed(follow(start))]
     count = 0
-    while stack and count <= SHOWN:
+    while stack and count <= MAX_TREE_LINES:
         event, level = stack.pop()
         again = _key(event) in seen
         seen.add(_key(event))
-        one = portrait(event)
+        one = describe_tensor(event)
         name = "  " * (level - 1) + one.name + (" …" if again else "")
-        yield (name, one.op, one.words, one.line or ""), Tone.BAD if event.bad else Tone.PLAIN
+        yield (name, one.op, one.health, one.line or ""), Tone.BAD if event.bad else Tone.PLAIN
         count += 1
         if level < depth and not again:
             stack += [(further, level + 1) for further in reversed(follow(event))]
@@ -139,26 +140,30 @@ def _tree(start: TensorEvent, follow: Next, depth: int) -> Iterator[tuple[tuple[
 
 def _key(event: TensorEvent) -> tuple[str, int, int]:
     time = int(event.row["time"]) if event.row is not None else -1
-    return event.name, time, event.op.first
+    return event.name, time, event.op.first_tensor
 
 
 def _controls(debugger: Debugger, op: Op, what: str) -> Block:
     """Ops that had to run before it, or wait for it."""
     function, node = _function(debugger, op), _node(debugger, op)
     if function is None or node is None:
-        return Text("none: only ops in functions have them", Tone.DIM)
+        return TextBlock("none: only ops in functions have them", Tone.DIM)
     if what == "inputs":
         found = [function.nodes[number] for number in node.controls if 0 <= number < len(function.nodes)]
     else:
         found = [other for other in function.nodes if op.node in other.controls]
-    return Table(("op", "type"), tuple((one.name, one.type) for one in found)) if found else Text("none", Tone.DIM)
+    return (
+        TableBlock(("op", "type"), tuple((one.name, one.type) for one in found))
+        if found
+        else TextBlock("none", Tone.DIM)
+    )
 
 
-_WALK = (
+_WALK_OPTIONS = (
     option("node", help="a name or a number of a list; the selected tensor if none is named", nargs="?"),
     option("-c", "--control", help="control dependencies too", action="store_true"),
     option("-r", "--recursive", help="and theirs, and so on", action="store_true"),
-    option("-d", "--depth", help=f"how deep, {DEPTH} with -r", type=int),
+    option("-d", "--depth", help=f"how deep, {DEFAULT_DEPTH} with -r", type=int),
 )
 
 COMMANDS = (
@@ -175,6 +180,8 @@ COMMANDS = (
         ("node_info",),
         "ni Log -t",
     ),
-    Command("li", list_inputs, "List what went into an op.", _WALK, ("list_inputs",), "li -r -d 3 Mul:0"),
-    Command("lo", list_outputs, "List what was computed from a tensor.", _WALK, ("list_outputs",), "lo -c Log:0"),
+    Command("li", list_inputs, "List what went into an op.", _WALK_OPTIONS, ("list_inputs",), "li -r -d 3 Mul:0"),
+    Command(
+        "lo", list_outputs, "List what was computed from a tensor.", _WALK_OPTIONS, ("list_outputs",), "lo -c Log:0"
+    ),
 )

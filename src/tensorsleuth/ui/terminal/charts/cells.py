@@ -9,13 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from rich.text import Text
 
-from tensorsleuth.analyze.layers.curves import Curve
+from tensorsleuth.analyze.layers.curves import LayerCurve
 from tensorsleuth.core.formatting import UNKNOWN
-from tensorsleuth.ui.terminal.charts.heat_map import RAMP
+from tensorsleuth.ui.terminal.charts.heat_map import COLOR_RAMP
 from tensorsleuth.ui.terminal.charts.sparkline import BARS
 
 
-def figure(number: float, digits: int = 3) -> str:
+def short_number(number: float, digits: int = 3) -> str:
     """0.0312, 12.5, 1e-07: at most 8 letters with a sign, or 7 of two digits."""
     if not math.isfinite(number):
         return UNKNOWN
@@ -25,15 +25,15 @@ def figure(number: float, digits: int = 3) -> str:
 
 
 @dataclass(frozen=True)
-class Scale:
+class LogScale:
     """From the smallest to the largest of all numbers, by their logarithms."""
 
     low: float
     high: float
 
     @classmethod
-    def of(cls, curves: Sequence[Curve]) -> Scale:
-        numbers = np.concatenate([np.zeros(0), *(one.numbers for one in curves)])
+    def for_curves(cls, layer_curves: Sequence[LayerCurve]) -> LogScale:
+        numbers = np.concatenate([np.zeros(0), *(one.numbers for one in layer_curves)])
         known = numbers[np.isfinite(numbers) & (numbers > 0)]
         return cls(float(known.min()), float(known.max())) if len(known) else cls(1.0, 1.0)
 
@@ -45,8 +45,8 @@ class Scale:
 
     def legend(self, what: str) -> Text:
         text = Text(f" {what}: ", "not bold dim")
-        text.append(BARS[0], f"not dim {RAMP[1]}").append(f" {figure(self.low)} … ")
-        return text.append(BARS[-1], f"not dim {RAMP[-1]}").append(f" {figure(self.high)}, logarithmic")
+        text.append(BARS[0], f"not dim {COLOR_RAMP[1]}").append(f" {short_number(self.low)} … ")
+        return text.append(BARS[-1], f"not dim {COLOR_RAMP[-1]}").append(f" {short_number(self.high)}, logarithmic")
 
     def cell(self, number: float, bad: bool) -> tuple[str, str]:
         """Height and colour say the same; × holds a NaN or an infinity, a dot is zero, a space not known."""
@@ -57,12 +57,12 @@ class Scale:
         if number <= 0:
             return "·", "dim"
         share = min(max(self.share(number), 0.0), 1.0)
-        return BARS[round(share * (len(BARS) - 1))], RAMP[1 + round(share * (len(RAMP) - 2))]
+        return BARS[round(share * (len(BARS) - 1))], COLOR_RAMP[1 + round(share * (len(COLOR_RAMP) - 2))]
 
 
-def draw(text: Text, curve: Curve, scale: Scale, room: int) -> None:
+def draw_cells(text: Text, layer_curve: LayerCurve, log_scale: LogScale, room: int) -> None:
     """One cell for each look, oldest first; of more than there is room for, evenly chosen ones and the last."""
-    many = len(curve.steps)
+    many = len(layer_curve.steps)
     looks = [at * (many - 1) // max(room - 1, 1) for at in range(room)] if many > room else range(many)
     for at in looks:
-        text.append(*scale.cell(float(curve.numbers[at]), bool(curve.bad[at])))
+        text.append(*log_scale.cell(float(layer_curve.numbers[at]), bool(layer_curve.bad[at])))

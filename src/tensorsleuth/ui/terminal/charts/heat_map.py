@@ -8,15 +8,15 @@ from rich.text import Text
 from tensorsleuth.analyze.attention.picture import Picture
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.formatting import printable
-from tensorsleuth.ui.terminal.charts.names import middle
+from tensorsleuth.ui.terminal.charts.long_names import cut_middle
 
 SHADES = " ·░▒▓█"  # they say it where there is no colour
-RAMP = ("color(236)", "color(60)", "color(61)", "color(31)", "color(36)", "color(71)", "color(148)", "color(226)")
-MOST_ROWS = 64
-BRIGHT = 0.99
-LABEL, HIGH = 12, 8  # letters of a token, to the left and above
-NAME = 24  # letters of a layer that are always shown
-TICK = 10  # cells from one number above to the next
+COLOR_RAMP = ("color(236)", "color(60)", "color(61)", "color(31)", "color(36)", "color(71)", "color(148)", "color(226)")
+MAX_ROWS = 64
+BRIGHT_QUANTILE = 0.99
+ROW_LABEL_WIDTH, COLUMN_LABEL_HEIGHT = 12, 8  # letters of a token, to the left and above
+MIN_NAME_WIDTH = 24  # letters of a layer that are always shown
+TICK_CELLS = 10  # cells from one number above to the next
 
 
 def heat_map(picture: Picture, width: int) -> Text:
@@ -44,13 +44,13 @@ def shrink(weights: Array, block: int) -> Array:
 
 def _block(weights: Array, room: int) -> int:
     rows, columns = weights.shape
-    return int(max(-(-columns // max(room, 1)), -(-rows // MOST_ROWS), 1))
+    return int(max(-(-columns // max(room, 1)), -(-rows // MAX_ROWS), 1))
 
 
 def _brightest(cells: Array) -> float:
     """All but the few largest: the first query of a causal model has one key, and would make all others dark."""
     known = cells[np.isfinite(cells)]
-    return float(np.quantile(known, BRIGHT) or known.max()) if len(known) else 0.0
+    return float(np.quantile(known, BRIGHT_QUANTILE) or known.max()) if len(known) else 0.0
 
 
 def _title(picture: Picture, block: int, most: float, width: int) -> Text:
@@ -59,15 +59,15 @@ def _title(picture: Picture, block: int, most: float, width: int) -> Text:
         f" · head {picture.head} · sample {picture.sample} · step {picture.step} · {SHADES[-1]} is {most:.2g} or more"
     )
     put_together = f" · {rows} queries × {columns} keys a cell" if max(rows, columns) > 1 else ""
-    left = max(width - len(said) - len(put_together) - 1, NAME)
-    text = Text.assemble(" ", (middle(printable(picture.layer), left), "bold"), said)
+    left = max(width - len(said) - len(put_together) - 1, MIN_NAME_WIDTH)
+    text = Text.assemble(" ", (cut_middle(printable(picture.layer), left), "bold"), said)
     return text.append(put_together, "dim")
 
 
 def _label_width(picture: Picture) -> int:
     if picture.queries is None:
         return len(str(len(picture.weights) * picture.scale[0]))
-    return min(max(len(printable(token)) for token in picture.queries), LABEL)
+    return min(max(len(printable(token)) for token in picture.queries), ROW_LABEL_WIDTH)
 
 
 def _name(tokens: tuple[str, ...] | None, at: int, block: int, scale: int, room: int) -> str:
@@ -80,11 +80,11 @@ def _name(tokens: tuple[str, ...] | None, at: int, block: int, scale: int, room:
 def _columns(text: Text, picture: Picture, many: int, block: int, cell: int, label: int) -> None:
     """Numbers above, or tokens written downwards."""
     if picture.keys is None:
-        ticks = range(0, many, TICK)
-        line = "".join(f"{at * block * picture.scale[1]:<{TICK * cell}}" for at in ticks)
+        ticks = range(0, many, TICK_CELLS)
+        line = "".join(f"{at * block * picture.scale[1]:<{TICK_CELLS * cell}}" for at in ticks)
         text.append(f"\n{'':{label + 2}}{line[: many * cell].rstrip()}", "dim")
         return
-    names = [_name(picture.keys, at, block, 1, HIGH) for at in range(many)]
+    names = [_name(picture.keys, at, block, 1, COLUMN_LABEL_HEIGHT) for at in range(many)]
     high = max(map(len, names))
     for row in range(high):
         letters = "".join(f"{name.rjust(high)[row]:<{cell}}" for name in names)
@@ -97,4 +97,4 @@ def _cell(number: float, most: float, cell: int) -> tuple[str, str]:
         return "×" * cell, "bold red"
     share = float(np.sqrt(min(max(number / most, 0.0), 1.0))) if most > 0 else 0.0
     shade = SHADES[min(int(np.ceil(share * (len(SHADES) - 1) - 0.25)), len(SHADES) - 1)] if share > 0.02 else SHADES[0]
-    return shade * cell, RAMP[min(int(share * len(RAMP)), len(RAMP) - 1)]
+    return shade * cell, COLOR_RAMP[min(int(share * len(COLOR_RAMP)), len(COLOR_RAMP) - 1)]

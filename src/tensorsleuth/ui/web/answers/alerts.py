@@ -6,32 +6,32 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.ui.web.answers.failures import failed_places
-from tensorsleuth.ui.web.answers.filters import having
+from tensorsleuth.ui.web.answers.filters import holds_kind
 from tensorsleuth.ui.web.answers.rows import tensor_rows
 from tensorsleuth.ui.web.run import parameters
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
-from tensorsleuth.ui.web.run.violations import rules_broken, told, violated_places
+from tensorsleuth.ui.web.run.violations import broken_rules, violated_places, violation_json
 
 KINDS = ("nan", "neg_inf", "pos_inf", "violation", "error")
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
     """Alerts of types.ts."""
-    places = of_kind(opened, parameters.one_of(asked, "kind", KINDS, ""))
+    places = alerts_of_kind(opened, parameters.one_of(asked, "kind", KINDS, ""))
     begin, end = parameters.page(asked, len(places))
-    found = [(kind, of_kind(opened, kind)) for kind in KINDS]
+    found = [(kind, alerts_of_kind(opened, kind)) for kind in KINDS]
     counts = [
         {"kind": kind, "count": len(some), "first": opened.table.id(int(some[0]))} for kind, some in found if len(some)
     ]
     items = tensor_rows(opened, places[begin:end])
-    rules = [told(opened, one) for one in rules_broken(opened)]
+    rules = [violation_json(opened, one) for one in broken_rules(opened)]
     return {"begin": begin, "end": end, "total": len(places), "items": items, "counts": counts, "violations": rules}
 
 
 def answer_next(opened: OpenRun, asked: Parameters) -> Answer:
     """The alert after a tensor, or before it; the first or the last where none is given."""
-    places = of_kind(opened, parameters.one_of(asked, "kind", KINDS, ""))
+    places = alerts_of_kind(opened, parameters.one_of(asked, "kind", KINDS, ""))
     forward = parameters.one_of(asked, "direction", ("next", "previous"), "next") == "next"
     found = _beyond(opened, places, asked["id"], forward) if asked.get("id") else places
     return {"id": opened.table.id(int(found[0 if forward else -1])) if len(found) else None}
@@ -45,15 +45,15 @@ def _beyond(opened: OpenRun, places: Array, id: str, forward: bool) -> Array:
     return np.asarray(places[ranks[places] > ranks[here]] if forward else places[ranks[places] < ranks[here]])
 
 
-def of_kind(opened: OpenRun, kind: str) -> Array:
+def alerts_of_kind(opened: OpenRun, kind: str) -> Array:
     """The places of alerts, oldest first: of one kind, or of any."""
-    return opened.keep(f"alerts {kind}", None, lambda: _of_kind(opened, kind))
+    return opened.cache(f"alerts {kind}", None, lambda: _find_alerts(opened, kind))
 
 
-def _of_kind(opened: OpenRun, kind: str) -> Array:
+def _find_alerts(opened: OpenRun, kind: str) -> Array:
     bad = opened.table.bad
     if kind == "violation":
         return violated_places(opened)
     if kind == "error":
         return failed_places(opened)
-    return bad[having(opened.table, bad, kind)] if kind else bad
+    return bad[holds_kind(opened.table, bad, kind)] if kind else bad

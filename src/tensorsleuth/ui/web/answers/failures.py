@@ -7,34 +7,36 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.catalog import Failure
-from tensorsleuth.trace.dataflow.calls import NOWHERE
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.core.catalog import FailedCall
+from tensorsleuth.trace.dataflow.calls import NO_PLACES
+from tensorsleuth.trace.query.process_index import ProcessIndex
 from tensorsleuth.ui.web.run.nearest_tensor import latest_of_line
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
-MOST = 200  # failures that are looked at
+MAX_FAILURES = 200  # failures that are looked at
 
 
 def failed_places(opened: OpenRun) -> Array:
     """For each call that raised, the place of its last tensor; else of one that went in, or that its line computed."""
-    found = [place for number, asked in enumerate(opened.table.asked) for place in _places(opened, asked, number)]
+    found = [
+        place for number, asked in enumerate(opened.table.process_indexes) for place in _places(opened, asked, number)
+    ]
     return np.array(sorted(set(found), key=lambda place: float(opened.table.time[place])), np.int64)
 
 
-def _places(opened: OpenRun, asked: Asked, number: int) -> Iterator[int]:
-    for failure in asked.process.catalogue.failures[:MOST]:
-        event, op = _last_event(asked, failure), asked.index.eager(failure.op)
+def _places(opened: OpenRun, process_index: ProcessIndex, number: int) -> Iterator[int]:
+    for failure in process_index.process.catalogue.failures[:MAX_FAILURES]:
+        event, op = _last_event(process_index, failure), process_index.op_index.eager(failure.op)
         if event is not None:
             yield int(opened.table.starts[number]) + event
         elif op is not None and (near := latest_of_line(opened, number, op.file, op.line)) is not None:
             yield near
 
 
-def _last_event(asked: Asked, failure: Failure) -> int | None:
-    calls = asked.moments.calls
-    inside = calls.places(failure.call) if failure.call >= 0 else NOWHERE
+def _last_event(process_index: ProcessIndex, failed_call: FailedCall) -> int | None:
+    calls = process_index.call_graphs.calls
+    inside = calls.event_numbers(failed_call.call) if failed_call.call >= 0 else NO_PLACES
     if len(inside):
         return int(inside[-1])
-    given = (calls.event_of(uid) for uid in reversed(calls.inputs(failure.call)))
+    given = (calls.event_of(uid) for uid in reversed(calls.inputs(failed_call.call)))
     return next((event for event in given if event is not None), None)

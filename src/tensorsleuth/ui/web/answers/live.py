@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer
-from tensorsleuth.ui.web.run.run_list import summary
+from tensorsleuth.ui.web.run.run_list import summary_json
 
 
 def change(opened: OpenRun) -> Answer:
     """A Change of types.ts: what the page shows of a run that goes on."""
-    told, steps = summary(opened), opened.trace.steps
+    told, steps = summary_json(opened), opened.trace.steps
     kept = {name: told[name] for name in ("tensors", "bad", "steps", "status")}
-    return {"cursor": opened.cursor, **kept, "lastStep": steps[-1] if steps else None, "live": opened.live}
+    return {"cursor": opened.cursor, **kept, "lastStep": steps[-1] if steps else None, "live": opened.is_live}

@@ -10,7 +10,7 @@ import numpy as np
 
 from tensorsleuth.core.layout.rows import EventFlag
 from tensorsleuth.ui.web.run import ids
-from tensorsleuth.ui.web.run.columns import told
+from tensorsleuth.ui.web.run.columns import column_values
 from tensorsleuth.ui.web.run.events import event_at
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
@@ -28,7 +28,7 @@ def tensor_row(opened: OpenRun, place: int) -> dict[str, Any]:
 def tensor_rows(opened: OpenRun, places: Iterable[int]) -> list[dict[str, Any]]:
     """Return the rows of several tensors, read a column at a time."""
     some = np.array(list(places), np.int64)
-    columns = {name: told(opened.table, name, some).tolist() for name in _COLUMNS} if len(some) else {}
+    columns = {name: column_values(opened.table, name, some).tolist() for name in _COLUMNS} if len(some) else {}
     known = [{name: column[at] for name, column in columns.items()} for at in range(len(some))]
     return [_row(opened, place, fields) for place, fields in zip(some.tolist(), known, strict=True)]
 
@@ -38,7 +38,7 @@ def _row(opened: OpenRun, place: int, known: dict[str, Any]) -> dict[str, Any]:
     op, step = event.op, int(opened.table.step[place])
     return {
         "id": table.id(place),
-        "op": ids.of_op(op),
+        "op": ids.op_id(op),
         "type": op.type,
         "name": event.name,
         "layer": op.layer,
@@ -52,7 +52,7 @@ def _row(opened: OpenRun, place: int, known: dict[str, Any]) -> dict[str, Any]:
         "elements": _elements(known),
         "health": _health(known),
         "gradient": op.differentiates is not None,
-        "variable": opened.variables.of(event),
+        "variable": opened.variables.name_of(event),
         "place": opened.sources.place(op.file, op.line, op.function),
         "lane": table.lanes.all[int(table.lane[place])].id,
         "time": float(table.time[place]),

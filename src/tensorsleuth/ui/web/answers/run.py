@@ -11,9 +11,9 @@ from tensorsleuth.trace.run_summary import mode_of
 from tensorsleuth.ui.web.run.lanes import process_name
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
-from tensorsleuth.ui.web.run.run_list import summary
+from tensorsleuth.ui.web.run.run_list import summary_json
 
-_WHAT = {
+_MODE_WORDS = {
     Mode.NO_TENSOR: "That tensors were computed, and when. Not their shapes, and nothing of their values.",
     Mode.SHAPE: "Types and shapes of tensors. Nothing of their values.",
     Mode.CURT_HEALTH: "Whether a tensor holds a NaN or an infinity. Not how many, no range, no values.",
@@ -30,9 +30,9 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
     trace, ops = opened.trace, opened.table.ops
     made = [op for op in ops if op.type != ARGUMENT]
     mode = mode_of(trace)
-    return summary(opened) | {
-        "modeWhat": _WHAT[mode] if mode is not None else "The run does not say what it records.",
-        "records": records(mode),
+    return summary_json(opened) | {
+        "modeWhat": _MODE_WORDS[mode] if mode is not None else "The run does not say what it records.",
+        "records": recorded_fields(mode),
         "tensorflow": _tensorflow(trace.processes),
         "processes": [_process(one, number) for number, one in enumerate(trace.processes)],
         "firstStep": trace.steps[0] if trace.steps else None,
@@ -43,11 +43,11 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
         "notCovered": [entry for one in trace.processes for entry in _not_covered(one)],
         "trouble": trace.trouble,
         "cursor": opened.cursor,
-        "live": opened.live,
+        "live": opened.is_live,
     }
 
 
-def records(mode: Mode | None) -> dict[str, bool]:
+def recorded_fields(mode: Mode | None) -> dict[str, bool]:
     """Return the fields that a mode records of a tensor."""
     level = {None: Mode.FULL_TENSOR, Mode.FLIGHT: Mode.FULL_HEALTH}.get(mode, mode)
     assert level is not None

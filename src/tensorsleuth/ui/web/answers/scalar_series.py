@@ -10,31 +10,31 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.dtypes import Kind, dtype_of
+from tensorsleuth.core.dtypes import DTypeKind, dtype_of
 from tensorsleuth.core.layout.rows import EventFlag
-from tensorsleuth.core.ops.kinds import READS
+from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.trace.query.ops import ARGUMENT, Op
-from tensorsleuth.ui.web.run.columns import told
+from tensorsleuth.ui.web.run.columns import column_values
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
-MOST = 200
+MAX_SERIES = 200
 _ASSIGNED = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*[-+*/]?=[^=]")
 _RETURNED = re.compile(r"^\s*return\b")
 _LOSS = re.compile(r"(^|[/_\W])(loss|cost|objective|nll|elbo|\w*entropy|mse|mae)", re.IGNORECASE)
-_UNLIKELY = {*READS, "Feed", "Cast", "Const", "Identity"}
+_UNLIKELY = {*VARIABLE_READS, "Feed", "Cast", "Const", "Identity"}
 
 
 @dataclass(frozen=True)
-class Series:
+class ScalarSeries:
     """An op whose output is a single number, and how often it was computed."""
 
     op: Op
     label: str
     count: int
-    likely: int  # to be the loss; more is more likely
+    loss_score: int  # to be the loss; more is more likely
 
 
-class Scalars:
+class ScalarFinder:
     """Finds them among the ops of a run, by the first tensor of each."""
 
     def __init__(self, opened: OpenRun) -> None:
@@ -42,35 +42,37 @@ class Scalars:
         self._table = opened.table
 
     @cached_property
-    def all(self) -> list[Series]:
+    def all(self) -> list[ScalarSeries]:
         """The likely loss first."""
         counts = np.bincount(self._table.op + 1, minlength=len(self._table.ops) + 1)[1:]
         found = [self._series(number, int(counts[number])) for number in self._numbers(counts)]
-        return sorted(found, key=lambda one: (-one.likely, -one.count, one.op.process, -one.op.first))[:MOST]
+        return sorted(found, key=lambda one: (-one.loss_score, -one.count, one.op.process, -one.op.first_tensor))[
+            :MAX_SERIES
+        ]
 
     def _numbers(self, counts: Array) -> list[int]:
         """Numbers of ops with a single output, a float of no axes, seen more than once."""
         ops = self._table.ops
         found = [number for number in np.flatnonzero(counts > 1).tolist() if ops[number].outputs == 1]
-        firsts = self._table.firsts[found]
+        firsts = self._table.first_places[found]
         numbers = self._table.column("dtype", firsts)
-        floats = np.isin(numbers, [number for number in range(256) if dtype_of(number).kind is Kind.FLOAT])
+        floats = np.isin(numbers, [number for number in range(256) if dtype_of(number).kind is DTypeKind.FLOAT])
         ranged = self._table.flags[firsts] & EventFlag.RANGED != 0
-        single = (told(self._table, "elements", firsts) == 1) & floats & ranged
+        single = (column_values(self._table, "elements", firsts) == 1) & floats & ranged
         kept = (number for number, likely in zip(found, single.tolist(), strict=True) if likely)
         return [number for number in kept if ops[number].type != ARGUMENT and self._has_no_axes(number)]
 
     def _has_no_axes(self, number: int) -> bool:
-        row = self._table.row(int(self._table.firsts[number]))
-        return self._table.asked[self._table.ops[number].process].process.shape_of(row) == ()
+        row = self._table.row(int(self._table.first_places[number]))
+        return self._table.process_indexes[self._table.ops[number].process].process.shape_of(row) == ()
 
-    def _series(self, number: int, count: int) -> Series:
+    def _series(self, number: int, count: int) -> ScalarSeries:
         op = self._table.ops[number]
         name = self._named.get(op)
         loss = bool(_LOSS.search(op.name) or _LOSS.search(op.layer or ""))
         likely = 4 * bool(name and _LOSS.search(name)) + 2 * loss + bool(name) + (count <= self._steps)
         unlikely = 8 * (op.differentiates is not None) + 4 * (op.type in _UNLIKELY) + 4 * _is_optimizer(op)
-        return Series(op, self._label(op, name, loss), count, likely - unlikely)
+        return ScalarSeries(op, self._label(op, name, loss), count, likely - unlikely)
 
     @cached_property
     def _steps(self) -> int:

@@ -5,36 +5,36 @@ from __future__ import annotations
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.ui.web.answers.scalar_series import Scalars
+from tensorsleuth.ui.web.answers.scalar_series import ScalarFinder
 from tensorsleuth.ui.web.run import ids, parameters
-from tensorsleuth.ui.web.run.columns import told
+from tensorsleuth.ui.web.run.columns import column_values
+from tensorsleuth.ui.web.run.downsampling import Downsampler, json_numbers
 from tensorsleuth.ui.web.run.open_run import OpenRun
-from tensorsleuth.ui.web.run.points import Points, plain
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
-POINTS = 1000
-MOST_POINTS = 4000
+DEFAULT_POINTS = 1000
+MAX_POINTS = 4000
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
     """The Scalars of types.ts."""
-    found = opened.keep("scalars", None, lambda: Scalars(opened)).all
-    items = [{"op": ids.of_op(one.op), "name": one.op.name, "label": one.label, "count": one.count} for one in found]
+    found = opened.cache("scalars", None, lambda: ScalarFinder(opened)).all
+    items = [{"op": ids.op_id(one.op), "name": one.op.name, "label": one.label, "count": one.count} for one in found]
     return {"items": items}
 
 
 def answer_points(opened: OpenRun, asked: Parameters) -> Answer:
     """The Points of types.ts: of one op, in a stretch of time."""
     places = _within(opened, _of_op(opened, asked.get("op", "")), asked)
-    points = Points(len(places), parameters.whole(asked, "points", POINTS, 1, MOST_POINTS))
-    low, high = told(opened.table, "min", places), told(opened.table, "max", places)
-    ends = places[points.lasts]
+    downsampler = Downsampler(len(places), parameters.integer(asked, "points", DEFAULT_POINTS, 1, MAX_POINTS))
+    low, high = column_values(opened.table, "min", places), column_values(opened.table, "max", places)
+    ends = places[downsampler.lasts]
     return {
         "time": opened.table.time[ends].tolist(),
         "step": [step if step >= 0 else None for step in opened.table.step[ends].tolist()],
-        "low": plain(points.least(low)),
-        "high": plain(points.most(high)),
-        "value": plain(_values(opened, ends)),
+        "low": json_numbers(downsampler.minimum(low)),
+        "high": json_numbers(downsampler.maximum(high)),
+        "value": json_numbers(_values(opened, ends)),
         "ids": [opened.table.id(place) for place in ends.tolist()],
     }
 
@@ -43,7 +43,7 @@ def _of_op(opened: OpenRun, op: str) -> Array:
     """The places of an op's first output, oldest first."""
     number = opened.table.number_of_op(op)
     places = np.flatnonzero((opened.table.op == number) & (opened.table.kind > 0))
-    return np.asarray(places[opened.table.column("tensor", places) == opened.table.ops[number].first])
+    return np.asarray(places[opened.table.column("tensor", places) == opened.table.ops[number].first_tensor])
 
 
 def _within(opened: OpenRun, places: Array, asked: Parameters) -> Array:
@@ -61,4 +61,4 @@ def _within(opened: OpenRun, places: Array, asked: Parameters) -> Array:
 
 def _values(opened: OpenRun, places: Array) -> Array:
     """The numbers themselves, NaN where one is not finite."""
-    return told(opened.table, "max", places)
+    return column_values(opened.table, "max", places)

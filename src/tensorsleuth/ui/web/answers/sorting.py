@@ -9,18 +9,18 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.trace.query.ops import Op
 from tensorsleuth.ui.web.run import parameters
-from tensorsleuth.ui.web.run.columns import told
+from tensorsleuth.ui.web.run.columns import column_values
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Parameters
-from tensorsleuth.ui.web.run.table import Table
+from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
 SORTS = ("order", "step", "name", "op", "elements", "nan", "inf", "min", "max", "mean")
 
 
-def arranged(opened: OpenRun, places: Array, asked: Parameters) -> Array:
+def sort_places(opened: OpenRun, places: Array, asked: Parameters) -> Array:
     """Places, oldest first, in the order that is asked for; what is not known comes last."""
     sort = parameters.one_of(asked, "sort", SORTS, "order")
-    descending = bool(parameters.truth(asked, "descending"))
+    descending = bool(parameters.boolean(asked, "descending"))
     if sort == "order":
         return places[::-1] if descending else places
     keys = _keys(opened.table, sort, places)
@@ -39,18 +39,18 @@ def _narrow(keys: Array, descending: bool) -> Array:
     return (highest - keys if descending else keys - lowest).astype(np.uint16)
 
 
-def _keys(table: Table, sort: str, places: Array) -> Array:
+def _keys(tensor_table: TensorTable, sort: str, places: Array) -> Array:
     if sort == "step":
-        return table.step[places]
+        return tensor_table.step[places]
     if sort in ("name", "op"):
-        return _ranks(table, lambda op: op.name if sort == "name" else op.type)[table.op[places]]
+        return _ranks(tensor_table, lambda op: op.name if sort == "name" else op.type)[tensor_table.op[places]]
     if sort == "inf":
-        return told(table, "neg_inf", places) + told(table, "pos_inf", places)
-    return told(table, sort, places)
+        return column_values(tensor_table, "neg_inf", places) + column_values(tensor_table, "pos_inf", places)
+    return column_values(tensor_table, sort, places)
 
 
-def _ranks(table: Table, word: Callable[[Op], str]) -> Array:
+def _ranks(tensor_table: TensorTable, word: Callable[[Op], str]) -> Array:
     """For each op the rank of one of its words: words themselves are slow to sort."""
-    words = [word(op) for op in table.ops]
+    words = [word(op) for op in tensor_table.ops]
     ranks = {text: rank for rank, text in enumerate(sorted(set(words)))}
     return np.array([*(ranks[text] for text in words), len(ranks)], np.int32)  # the last is also number -1

@@ -6,15 +6,15 @@ from typing import Any
 
 from tensorsleuth.core.catalog import Site
 from tensorsleuth.trace.query.tensor_event import TensorEvent
-from tensorsleuth.ui.debugger.portrait import health as in_words
+from tensorsleuth.ui.debugger.tensor_description import tensor_health as in_words
 from tensorsleuth.ui.web.answers.rows import tensor_row
 from tensorsleuth.ui.web.run import ids
 from tensorsleuth.ui.web.run.events import event_at
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
-from tensorsleuth.ui.web.run.violations import broken, told
+from tensorsleuth.ui.web.run.violations import shown_violations, violation_json
 
-MOST_TOLD = 5  # rules that one tensor broke
+MAX_VIOLATIONS = 5  # rules that one tensor broke
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
@@ -27,7 +27,9 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
         "stack": _stack(opened, event),
         "forward": _forward(opened, event),
         "words": in_words(event),
-        "violations": [told(opened, one) for one in broken(opened) if one.place == place][:MOST_TOLD],
+        "violations": [violation_json(opened, one) for one in shown_violations(opened) if one.place == place][
+            :MAX_VIOLATIONS
+        ],
     }
 
 
@@ -35,8 +37,8 @@ def neighbour(opened: OpenRun, event: TensorEvent) -> dict[str, Any]:
     """A Neighbour of types.ts."""
     op = event.op
     return {
-        "id": ids.name_of(op.process, event.number) if event.number >= 0 else None,
-        "op": ids.of_op(op),
+        "id": ids.make_id(op.process, event.number) if event.number >= 0 else None,
+        "op": ids.op_id(op),
         "type": op.type,
         "name": event.name,
         "bad": bool(event.bad),
@@ -54,7 +56,7 @@ def _stack(opened: OpenRun, event: TensorEvent) -> list[dict[str, Any]]:
             "path": frame.file,
             "line": frame.line,
             "function": frame.function,
-            "user": frame.file in opened.sources.paths or at == (site.user if site is not None else -1),
+            "user": frame.file in opened.sources.paths or at == (site.user_index if site is not None else -1),
         }
         for at, frame in enumerate(site.frames if site is not None else ())
     ]

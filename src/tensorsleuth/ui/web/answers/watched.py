@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.layout.rows import What
+from tensorsleuth.core.layout.rows import MeasureFlag
 from tensorsleuth.trace.series import png
 from tensorsleuth.trace.series.watched import WatchedSeries, watched_in
 from tensorsleuth.ui.web.run import ids, parameters
-from tensorsleuth.ui.web.run.errors import NoSuchThing
+from tensorsleuth.ui.web.run.downsampling import json_numbers
+from tensorsleuth.ui.web.run.errors import NotFound
 from tensorsleuth.ui.web.run.open_run import OpenRun
-from tensorsleuth.ui.web.run.points import plain
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
-POINTS, MOST_POINTS = 400, 4000
-RIDGES = 40  # histograms that are drawn at once
-LARGEST_IMAGE = 1 << 20  # bytes of pixels
+DEFAULT_POINTS, MAX_POINTS = 400, 4000
+MAX_HISTOGRAMS = 40  # histograms that are drawn at once
+MAX_IMAGE_BYTES = 1 << 20  # bytes of pixels
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
@@ -36,15 +36,15 @@ def answer_series(opened: OpenRun, asked: Parameters) -> Answer:
     """The WatchedSeries of types.ts; the latest looks, where there are more than points."""
     series = _all(opened).get(asked.get("series", ""))
     if series is None:
-        raise NoSuchThing("There is no such series in this run.", "Take one from the list of what is watched.")
-    points = parameters.whole(asked, "points", POINTS, 1, MOST_POINTS)
+        raise NotFound("There is no such series in this run.", "Take one from the list of what is watched.")
+    points = parameters.integer(asked, "points", DEFAULT_POINTS, 1, MAX_POINTS)
     kept = np.unique(np.linspace(0, len(series) - 1, min(points, len(series))).astype(np.int64))
     columns = {"scalar": series.scalar, "norm": series.norm, "ratio": series.ratio, "mean": series.mean}
     columns |= {"min": series.rows["min"], "max": series.rows["max"]}
     return {
         "step": [max(step, 0) for step in series.steps[kept].tolist()],
-        **{name: plain(column[kept]) for name, column in columns.items()},
-        "quantiles": {f"{at:g}": plain(column[kept]) for at, column in _quantiles(series).items()},
+        **{name: json_numbers(column[kept]) for name, column in columns.items()},
+        "quantiles": {f"{at:g}": json_numbers(column[kept]) for at, column in _quantiles(series).items()},
         "ridges": _ridges(series),
         "images": _images(series),
         "texts": series.texts() if "text" in series.what else [],
@@ -66,9 +66,9 @@ def _all(opened: OpenRun) -> dict[str, WatchedSeries]:
     def read() -> dict[str, WatchedSeries]:
         processes = enumerate(opened.trace.processes)
         series = ((number, one) for number, process in processes for one in watched_in(process))
-        return {ids.name_of(number, one.number): one for number, one in series}
+        return {ids.make_id(number, one.number): one for number, one in series}
 
-    return opened.keep("watched", None, read)
+    return opened.cache("watched", None, read)
 
 
 def _quantiles(series: WatchedSeries) -> dict[float, Array]:
@@ -79,8 +79,8 @@ def _ridges(series: WatchedSeries) -> list[dict[str, Any]]:
     """Some of the histograms, evenly apart, oldest first."""
     rows = series.rows
     ranged = np.isfinite(rows["min"]) & np.isfinite(rows["max"])
-    shown = np.flatnonzero((rows["flags"] & What.HISTOGRAM != 0) & ranged)
-    shown = shown[np.unique(np.linspace(0, len(shown) - 1, min(RIDGES, len(shown))).astype(np.int64))]
+    shown = np.flatnonzero((rows["flags"] & MeasureFlag.HISTOGRAM != 0) & ranged)
+    shown = shown[np.unique(np.linspace(0, len(shown) - 1, min(MAX_HISTOGRAMS, len(shown))).astype(np.int64))]
     return [_ridge(row) for row in series.rows[shown]]
 
 
@@ -92,7 +92,7 @@ def _ridge(row: Any) -> dict[str, Any]:
 def _images(series: WatchedSeries) -> list[str]:
     """Return the latest sample's images, as data URLs."""
     images = series.image() if "image" in series.what else None
-    if images is None or not len(images) or images[0].nbytes > LARGEST_IMAGE or images.shape[3] > 4:
+    if images is None or not len(images) or images[0].nbytes > MAX_IMAGE_BYTES or images.shape[3] > 4:
         return []
     pictures = (png.encode(png.as_bytes(image)) for image in images[:4])
     return [f"data:image/png;base64,{base64.b64encode(picture).decode()}" for picture in pictures]

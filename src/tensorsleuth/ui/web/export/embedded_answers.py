@@ -5,68 +5,68 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tensorsleuth.ui.web.export.embedded_layer_stats import take_inside
-from tensorsleuth.ui.web.export.local_client import Asking, query
+from tensorsleuth.ui.web.export.embedded_layer_stats import embed_layer_stats
+from tensorsleuth.ui.web.export.local_client import LocalClient, query_string
 from tensorsleuth.ui.web.run.question import Answer
 
-ROWS = 100  # of a page of the list of tensors: SIZE in web/src/panels/tensors/pages.ts
-NEAR = 20  # rows above and below the one in focus that come into sight with it
-MOST = 40  # tensors whose panels are taken along
-SERIES = 20  # watched things
-FILES = 6  # source files, each as it stands for the tensors above
-LONGEST = 5000  # lines of a file that is taken along for every tensor
+PAGE_ROWS = 100  # of a page of the list of tensors: SIZE in web/src/panels/tensors/pages.ts
+ROWS_AROUND_FOCUS = 20  # rows above and below the one in focus that come into sight with it
+MAX_TENSORS = 40  # tensors whose panels are taken along
+MAX_SERIES = 20  # watched things
+MAX_FILES = 6  # source files, each as it stands for the tensors above
+MAX_FILE_LINES = 5000  # lines of a file that is taken along for every tensor
 
 
-def take(asking: Asking) -> None:
+def embed_answers(local_client: LocalClient) -> None:
     """In the order in which it matters: what comes late is left out where there is no room."""
-    run, verdict = asking(""), asking("verdict")
-    asking.keep(f"api/runs{query({'begin': 0, 'end': 200})}", _alone(run))
-    _first_screen(asking)
-    chosen = list(_unique(_of_findings(verdict)))[:MOST] if verdict.get("findings") else _loss(asking)
+    run, verdict = local_client(""), local_client("verdict")
+    local_client.keep(f"api/runs{query_string({'begin': 0, 'end': 200})}", _run_list(run))
+    _first_screen(local_client)
+    chosen = list(_unique(_of_findings(verdict)))[:MAX_TENSORS] if verdict.get("findings") else _loss(local_client)
     for tensor in chosen:
-        _panels(asking, run, tensor)
-    _watched(asking)
-    take_inside(asking)
-    for tensor in _unique(_around(asking, chosen)):
-        _panels(asking, run, tensor)
-        if len(chosen) >= MOST:
+        _panels(local_client, run, tensor)
+    _watched(local_client)
+    embed_layer_stats(local_client)
+    for tensor in _unique(_neighbours(local_client, chosen)):
+        _panels(local_client, run, tensor)
+        if len(chosen) >= MAX_TENSORS:
             break
         chosen.append(tensor)
 
 
-def _alone(run: Answer) -> Answer:
+def _run_list(run: Answer) -> Answer:
     """The list of runs, with this one: the others are nobody's business."""
     fields = ("name", "program", "command", "started", "seconds", "status", "ending", "mode", "steps", "tensors", "bad")
     return {"begin": 0, "end": 1, "total": 1, "items": [{key: run.get(key) for key in fields}]}
 
 
-def _first_screen(asking: Asking) -> None:
-    asking("timeline", bins=1200)
-    for scalar in asking("scalars").get("items", [])[:3]:
-        asking(f"scalars/{scalar['op']}", points=1000)
-    asking("alerts", begin=0, end=1)
-    asking("flame")
-    asking("memory", points=800)
+def _first_screen(local_client: LocalClient) -> None:
+    local_client("timeline", bins=1200)
+    for scalar in local_client("scalars").get("items", [])[:3]:
+        local_client(f"scalars/{scalar['op']}", points=1000)
+    local_client("alerts", begin=0, end=1)
+    local_client("flame")
+    local_client("memory", points=800)
     for by in ("kind", "layer", "line", "op", "dtype"):
-        asking("memory/at", by=by)
-    asking("tensors", begin=0, end=ROWS)
-    asking("tensors", begin=0, end=ROWS, health="bad")
+        local_client("memory/at", by=by)
+    local_client("tensors", begin=0, end=PAGE_ROWS)
+    local_client("tensors", begin=0, end=PAGE_ROWS, health="bad")
 
 
-def _loss(asking: Asking) -> list[str]:
+def _loss(local_client: LocalClient) -> list[str]:
     """Yield the questions that a healthy run opens with (web/src/state/first.ts): its last loss."""
-    scalars = asking("scalars").get("items", [])
-    ids = asking(f"scalars/{scalars[0]['op']}", points=1000).get("ids") if scalars else None
+    scalars = local_client("scalars").get("items", [])
+    ids = local_client(f"scalars/{scalars[0]['op']}", points=1000).get("ids") if scalars else None
     return [str(ids[-1])] if ids else []
 
 
-def _watched(asking: Asking) -> None:
+def _watched(local_client: LocalClient) -> None:
     """Yield the first watched series, and the end of the log."""
-    watched = asking("watched")
-    for series in watched.get("items", [])[:SERIES]:
-        asking(f"watched/{series['id']}", points=400)
+    watched = local_client("watched")
+    for series in watched.get("items", [])[:MAX_SERIES]:
+        local_client(f"watched/{series['id']}", points=400)
     if watched.get("logs"):
-        asking("logs", begin=max(watched["logs"] - ROWS, 0), end=watched["logs"])
+        local_client("logs", begin=max(watched["logs"] - PAGE_ROWS, 0), end=watched["logs"])
 
 
 def _of_findings(verdict: Answer) -> Iterator[str | None]:
@@ -79,33 +79,33 @@ def _of_findings(verdict: Answer) -> Iterator[str | None]:
         yield from (hop["tensor"] for hop in finding["chain"])
 
 
-def _around(asking: Asking, tensors: list[str]) -> Iterator[str | None]:
-    for kind in asking("alerts", begin=0, end=1).get("counts", []):
+def _neighbours(local_client: LocalClient, tensors: list[str]) -> Iterator[str | None]:
+    for kind in local_client("alerts", begin=0, end=1).get("counts", []):
         yield kind["first"]
     for tensor in tensors:
-        detail = asking(f"tensors/{tensor}")
+        detail = local_client(f"tensors/{tensor}")
         yield from (near["id"] for near in [*detail.get("inputs", []), *detail.get("consumers", [])])
 
 
-def _panels(asking: Asking, run: Answer, tensor: str) -> None:
+def _panels(local_client: LocalClient, run: Answer, tensor: str) -> None:
     """All that is on screen with this tensor in focus."""
-    detail = asking(f"tensors/{tensor}")
-    asking(f"tensors/{tensor}/history", points=400)
-    asking("graph", id=tensor, up=2, down=2)
+    detail = local_client(f"tensors/{tensor}")
+    local_client(f"tensors/{tensor}/history", points=400)
+    local_client("graph", id=tensor, up=2, down=2)
     if detail.get("kept"):
-        asking(f"tensors/{tensor}/value", begin=0, end=256)
+        local_client(f"tensors/{tensor}/value", begin=0, end=256)
     for file in _files(run, detail):
-        asking(f"sources/{file}", at=tensor)
-    _place_in_list(asking, tensor)
+        local_client(f"sources/{file}", at=tensor)
+    _place_in_list(local_client, tensor)
     for direction in ("next", "previous"):
-        asking("next", id=tensor, direction=direction)
+        local_client("next", id=tensor, direction=direction)
 
 
-def _place_in_list(asking: Asking, tensor: str) -> None:
-    index = asking("tensors/at", id=tensor).get("index", -1)
-    for row in (index, index - NEAR, index + NEAR) if index >= 0 else ():
-        begin = max(0, row) // ROWS * ROWS
-        asking("tensors", begin=begin, end=begin + ROWS)
+def _place_in_list(local_client: LocalClient, tensor: str) -> None:
+    index = local_client("tensors/at", id=tensor).get("index", -1)
+    for row in (index, index - ROWS_AROUND_FOCUS, index + ROWS_AROUND_FOCUS) if index >= 0 else ():
+        begin = max(0, row) // PAGE_ROWS * PAGE_ROWS
+        local_client("tensors", begin=begin, end=begin + PAGE_ROWS)
 
 
 def _files(run: Answer, detail: Answer) -> list[int]:
@@ -115,7 +115,7 @@ def _files(run: Answer, detail: Answer) -> list[int]:
     places: list[Any] = [place for place in (detail.get("place"), forward, *frames) if place]
     lines = {file["number"]: file["lines"] for file in run["files"]}
     numbers = dict.fromkeys(place["file"] for place in places)
-    return [number for number in numbers if lines.get(number, 0) <= LONGEST][:FILES]
+    return [number for number in numbers if lines.get(number, 0) <= MAX_FILE_LINES][:MAX_FILES]
 
 
 def _unique(tensors: Iterator[str | None]) -> Iterator[str]:

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tensorsleuth.ui.web.export.local_client import Asking
+from tensorsleuth.ui.web.export.local_client import LocalClient
 
-ATTENTIONS = 24
-MOST_PICTURES = 1_500_000  # bytes: the rest of the page needs room, too
-SHARE = 3  # of the room that there is, at most one part in so many
+MAX_ATTENTIONS = 24
+MAX_PICTURE_BYTES = 1_500_000  # bytes: the rest of the page needs room, too
+PICTURES_SHARE = 3  # of the room that there is, at most one part in so many
 
 
-def take_inside(asking: Asking) -> None:
+def embed_layer_stats(local_client: LocalClient) -> None:
     """Under the very addresses that the page asks: layers first, which are small."""
-    asking("inside")
-    first = asking("layers")
+    local_client("inside")
+    first = local_client("layers")
     for kind in first.get("kinds", []):
-        asking("layers", kind=kind)
-    items = asking("attention").get("items", [])[:ATTENTIONS]
-    until = asking.room - min(MOST_PICTURES, asking.room // SHARE)
+        local_client("layers", kind=kind)
+    items = local_client("attention").get("items", [])[:MAX_ATTENTIONS]
+    until = local_client.room - min(MAX_PICTURE_BYTES, local_client.room // PICTURES_SHARE)
     for path, asked in _pictures(items):
-        if asking.room <= until:
+        if local_client.room <= until:
             break
-        asking(path, **asked)
+        local_client(path, **asked)
 
 
 def _pictures(items: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, int]]]:

@@ -11,24 +11,26 @@ from pathlib import Path
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.data.tokens.vocabulary import Vocabulary
-from tensorsleuth.ui.web.export.embedded_answers import take
-from tensorsleuth.ui.web.export.local_client import Asking
+from tensorsleuth.ui.web.export.embedded_answers import embed_answers
+from tensorsleuth.ui.web.export.local_client import LocalClient
 from tensorsleuth.ui.web.page_files import INDEX, PageFile
 from tensorsleuth.ui.web.run.open_run import OpenRun
-from tensorsleuth.ui.web.server.replies import encoded
-from tensorsleuth.ui.web.server.run_cache import Book
+from tensorsleuth.ui.web.server.replies import encode_json
+from tensorsleuth.ui.web.server.run_cache import CachedRun
 
-MOST = 5_000_000  # bytes: what people can attach to a bug report
-CHARSET = '<meta charset="utf-8" />'
-SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
-STYLE = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)">')
+MAX_PAGE_BYTES = 5_000_000  # bytes: what people can attach to a bug report
+CHARSET_TAG = '<meta charset="utf-8" />'
+SCRIPT_TAG = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
+STYLE_TAG = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)">')
 
 
 def export_page(run: Path, files: Mapping[str, PageFile], target: Path, vocabulary: Vocabulary | None = None) -> int:
     """Write it; how many bytes that were."""
-    asking = Asking(Book(OpenRun(run, vocabulary)), MOST - sum(len(file.body) for file in files.values()))
-    take(asking)
-    page = whole(files, asking.answers)
+    local_client = LocalClient(
+        CachedRun(OpenRun(run, vocabulary)), MAX_PAGE_BYTES - sum(len(file.body) for file in files.values())
+    )
+    embed_answers(local_client)
+    page = inline_page(files, local_client.answers)
     try:
         target.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -36,35 +38,35 @@ def export_page(run: Path, files: Mapping[str, PageFile], target: Path, vocabula
     return len(page.encode())
 
 
-def whole(files: Mapping[str, PageFile], answers: Mapping[str, object]) -> str:
+def inline_page(files: Mapping[str, PageFile], answers: Mapping[str, object]) -> str:
     """The built page with everything inside. Its policy names the one script and the one style by what is in them."""
     index = files[INDEX].body.decode()
-    script, style = _inside(index, SCRIPT, files), _inside(index, STYLE, files)
+    script, style = _file_of_tag(index, SCRIPT_TAG, files), _file_of_tag(index, STYLE_TAG, files)
     script = script.replace("</script", r"<\/script").replace("<!--", r"\x3c!--")
     policy = (
-        f"default-src 'none'; script-src '{digest(script)}'; style-src '{digest(style)}'; img-src data:; "
+        f"default-src 'none'; script-src '{csp_digest(script)}'; style-src '{csp_digest(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     tag = f'<meta http-equiv="content-security-policy" content="{html.escape(policy)}" />'
-    index = index.replace(CHARSET, f"{CHARSET}\n    {tag}", 1)
-    for pattern in (SCRIPT, STYLE):
+    index = index.replace(CHARSET_TAG, f"{CHARSET_TAG}\n    {tag}", 1)
+    for pattern in (SCRIPT_TAG, STYLE_TAG):
         index = pattern.sub("", index)
-    data = f'<script type="application/json" id="answers">{embedded(answers)}</script>'
+    data = f'<script type="application/json" id="answers">{embeddable_json(answers)}</script>'
     index = index.replace("</head>", f"  <style>{style}</style>\n  </head>", 1)
     return index.replace("</body>", f'{data}\n    <script type="module">{script}</script>\n  </body>', 1)
 
 
-def embedded(answers: object) -> str:
+def embeddable_json(answers: object) -> str:
     """JSON that cannot end the element it stands in, nor begin a comment there, whatever a trace calls its ops."""
-    return encoded(answers).decode("ascii").replace("</", r"<\/").replace("<!", r"\u003c!")
+    return encode_json(answers).decode("ascii").replace("</", r"<\/").replace("<!", r"\u003c!")
 
 
-def digest(text: str) -> str:
+def csp_digest(text: str) -> str:
     """As a content security policy names a script or style."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _inside(index: str, pattern: re.Pattern[str], files: Mapping[str, PageFile]) -> str:
+def _file_of_tag(index: str, pattern: re.Pattern[str], files: Mapping[str, PageFile]) -> str:
     """The text of the one file that a tag of the page names; "" where there is no such tag."""
     names = pattern.findall(index)
     if len(names) > 1:

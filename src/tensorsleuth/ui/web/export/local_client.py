@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.ui.web.answers import QUESTIONS
 from tensorsleuth.ui.web.run.question import Answer, Question
-from tensorsleuth.ui.web.server.replies import encoded
-from tensorsleuth.ui.web.server.run_cache import Book
+from tensorsleuth.ui.web.server.replies import encode_json
+from tensorsleuth.ui.web.server.run_cache import CachedRun
 
 Value = str | int | None
 UNESCAPED = "-_.!~*'()"  # by encodeURIComponent of JavaScript
@@ -19,17 +19,17 @@ UNESCAPED = "-_.!~*'()"  # by encodeURIComponent of JavaScript
 def address_of(run: str, path: str, parameters: dict[str, Value]) -> str:
     """As `get` in web/src/api/client.ts makes it."""
     base = f"api/runs/{quote(run, safe=UNESCAPED)}" + (f"/{path}" if path else "")
-    return base + query(parameters)
+    return base + query_string(parameters)
 
 
-def query(parameters: dict[str, Value]) -> str:
+def query_string(parameters: dict[str, Value]) -> str:
     """As URLSearchParams of JavaScript writes it, sorted, without what is not set."""
     given = sorted((key, str(value)) for key, value in parameters.items() if value not in (None, ""))
     text = urlencode(given, safe="*").replace("~", "%7E")
     return f"?{text}" if text else ""
 
 
-def found_question(path: str) -> tuple[Question, dict[str, str]]:
+def match_question(path: str) -> tuple[Question, dict[str, str]]:
     """Return the question that a path asks, and the values of its braces."""
     for question in sorted(QUESTIONS, key=lambda question: question.path.count("{")):
         found = re.fullmatch(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", question.path), path)
@@ -38,18 +38,18 @@ def found_question(path: str) -> tuple[Question, dict[str, str]]:
     raise KeyError(path)
 
 
-class Asking:
+class LocalClient:
     """Keeps each answer by its address, until there is no more room."""
 
-    def __init__(self, book: Book, room: int) -> None:
-        self.book = book
+    def __init__(self, cached_run: CachedRun, room: int) -> None:
+        self.cached_run = cached_run
         self.room = room
         self.answers: dict[str, Any] = {}
         self.left_out = 0
 
     def __call__(self, path: str, **parameters: Value) -> Answer:
         """The answer; an empty one where the run refuses, which is kept as well: the page shows why."""
-        address = address_of(self.book.opened.name, path, parameters)
+        address = address_of(self.cached_run.opened.name, path, parameters)
         kept = self.answers.get(address)
         answer = self._ask(path, parameters) if kept is None else kept
         if kept is None:
@@ -57,7 +57,7 @@ class Asking:
         return {} if "error" in answer else answer
 
     def keep(self, address: str, answer: Answer) -> None:
-        taken = len(encoded(answer))
+        taken = len(encode_json(answer))
         if taken > self.room:
             self.left_out += 1
             return
@@ -65,10 +65,10 @@ class Asking:
         self.answers[address] = answer
 
     def _ask(self, path: str, parameters: dict[str, Value]) -> Answer:
-        question, braces = found_question(path)
+        question, braces = match_question(path)
         asked = {key: str(value) for key, value in parameters.items() if value not in (None, "")}
         try:
-            return self.book.ask(question, {**asked, **braces})
+            return self.cached_run.ask(question, {**asked, **braces})
         except SleuthError as error:
             what, step = getattr(error, "what", str(error)), getattr(error, "next", None)
             return {"error": {"what": what, "next": step}}

@@ -6,98 +6,104 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.core.formatting import duration, moment, of
-from tensorsleuth.ui.web.export.export import digest
-from tensorsleuth.ui.web.export.local_client import Asking
-from tensorsleuth.ui.web.report.findings import finding
-from tensorsleuth.ui.web.report.pictures import Lane, curve, lanes, text
+from tensorsleuth.core.formatting import duration, local_time, plural
+from tensorsleuth.ui.web.export.export import csp_digest
+from tensorsleuth.ui.web.export.local_client import LocalClient
+from tensorsleuth.ui.web.report.findings import finding_html
 from tensorsleuth.ui.web.report.style import STYLE
+from tensorsleuth.ui.web.report.svg_charts import ChartLane, curve_chart, escape_text, lanes_chart
 from tensorsleuth.ui.web.run.open_run import OpenRun
-from tensorsleuth.ui.web.server.run_cache import Book
+from tensorsleuth.ui.web.server.run_cache import CachedRun
 
-ROOM = 100_000_000  # bytes of answers: they are read here, not taken along
-FINDINGS = 10  # told in full
-BINS = 240
-LANES = 12
-KINDS = {"nan": "NaN", "neg_inf": "−∞", "pos_inf": "+∞", "violation": "out of bounds", "error": "errors"}
+MAX_ANSWER_BYTES = 100_000_000  # bytes of answers: they are read here, not taken along
+MAX_FINDINGS = 10  # told in full
+TIMELINE_BINS = 240
+MAX_LANES = 12
+KIND_LABELS = {"nan": "NaN", "neg_inf": "−∞", "pos_inf": "+∞", "violation": "out of bounds", "error": "errors"}
 
 
-def report(run: Path) -> str:
+def make_report(run: Path) -> str:
     """A run as one HTML file: no script, nothing loaded from anywhere."""
-    asking = Asking(Book(OpenRun(run)), ROOM)
-    about, verdict = asking(""), asking("verdict")
+    local_client = LocalClient(CachedRun(OpenRun(run)), MAX_ANSWER_BYTES)
+    about, verdict = local_client(""), local_client("verdict")
     body = "\n".join(
         [
             _head(about, verdict),
-            *_findings(asking, verdict),
-            *_pictures(asking),
-            *_counts(asking),
+            *_findings(local_client, verdict),
+            *_pictures(local_client),
+            *_counts(local_client),
             *_caveats(about, verdict),
-            f'<p class="soft">Walk through it: <code>sleuth view {text(run.name)}</code></p>',
+            f'<p class="soft">Walk through it: <code>sleuth view {escape_text(run.name)}</code></p>',
         ]
     )
     return _document(f"{about['program']}: {verdict['verdict']}", body)
 
 
 def _document(title: str, body: str) -> str:
-    policy = f"default-src 'none'; style-src '{digest(STYLE)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; style-src '{csp_digest(STYLE)}'; img-src data:; base-uri 'none'; form-action 'none'"
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="content-security-policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+        f"<title>{escape_text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
     )
 
 
 def _head(about: dict[str, Any], verdict: dict[str, Any]) -> str:
-    numbers = [of(about["steps"], "step"), f"{of(about['tensors'], 'tensor')} watched", of(about["bad"], "bad one")]
-    when = [about["ending"], moment(about["started"] or 0), duration(about["seconds"]), f"mode {about['mode']}"]
+    numbers = [
+        plural(about["steps"], "step"),
+        f"{plural(about['tensors'], 'tensor')} watched",
+        plural(about["bad"], "bad one"),
+    ]
+    when = [about["ending"], local_time(about["started"] or 0), duration(about["seconds"]), f"mode {about['mode']}"]
     return (
-        f"<h1>{text(about['program'])}: {_verdict(verdict, about['tensors'])}</h1>"
-        f'<p class="soft">{text(" · ".join(numbers))}</p><p class="soft">{text(" · ".join(when))}</p>'
-        f'<p class="soft"><code>{text(about["command"])}</code></p>'
+        f"<h1>{escape_text(about['program'])}: {_verdict(verdict, about['tensors'])}</h1>"
+        f'<p class="soft">{escape_text(" · ".join(numbers))}</p><p class="soft">{escape_text(" · ".join(when))}</p>'
+        f'<p class="soft"><code>{escape_text(about["command"])}</code></p>'
     )
 
 
 def _verdict(verdict: dict[str, Any], tensors: int) -> str:
     if verdict["findings"]:
-        return f'<span class="bad">{of(len(verdict["findings"]), "problem")}</span>'
+        return f'<span class="bad">{plural(len(verdict["findings"]), "problem")}</span>'
     if not tensors:
         return "nothing was recorded"
     blind = verdict["blind"]
-    return f"unknown, mode {text(blind)} records no values" if blind else '<span class="good">healthy</span>'
+    return f"unknown, mode {escape_text(blind)} records no values" if blind else '<span class="good">healthy</span>'
 
 
-def _findings(asking: Asking, verdict: dict[str, Any]) -> Iterator[str]:
-    for told in verdict["findings"][:FINDINGS]:
-        yield finding(asking, told)
-    more = len(verdict["findings"]) - FINDINGS
+def _findings(local_client: LocalClient, verdict: dict[str, Any]) -> Iterator[str]:
+    for told in verdict["findings"][:MAX_FINDINGS]:
+        yield finding_html(local_client, told)
+    more = len(verdict["findings"]) - MAX_FINDINGS
     if more > 0:
-        yield f'<p class="soft">And {of(more, "finding")} more: <code>sleuth why --all</code></p>'
+        yield f'<p class="soft">And {plural(more, "finding")} more: <code>sleuth why --all</code></p>'
 
 
-def _pictures(asking: Asking) -> Iterator[str]:
-    time = asking("timeline", bins=BINS)
+def _pictures(local_client: LocalClient) -> Iterator[str]:
+    time = local_client("timeline", bins=TIMELINE_BINS)
     if time.get("lanes"):
-        rows = sorted(time["lanes"], key=lambda lane: (-sum(lane["bad"]), -sum(lane["count"])))[:LANES]
+        rows = sorted(time["lanes"], key=lambda lane: (-sum(lane["bad"]), -sum(lane["count"])))[:MAX_LANES]
         yield "<h2>Over time</h2>"
-        drawn = lanes([Lane(lane["name"], lane["count"], lane["bad"]) for lane in rows], (time["from"], time["to"]))
+        drawn = lanes_chart(
+            [ChartLane(lane["name"], lane["count"], lane["bad"]) for lane in rows], (time["from"], time["to"])
+        )
         yield _figure("Tensors computed, and (red) bad ones", drawn)
-    for scalar in asking("scalars").get("items", [])[:1]:
-        points = asking(f"scalars/{scalar['op']}", points=600)
+    for scalar in local_client("scalars").get("items", [])[:1]:
+        points = local_client(f"scalars/{scalar['op']}", points=600)
         bad = [value is None for value in points["value"]]
-        drawn = curve(points["time"], points["value"], scalar["label"], "seconds", bad)
+        drawn = curve_chart(points["time"], points["value"], scalar["label"], "seconds", bad)
         yield _figure(f"{scalar['label']} ({scalar['name']}); red where it is no number", drawn)
 
 
 def _figure(caption: str, picture: str) -> str:
-    return f"<figure><figcaption>{text(caption)}</figcaption>{picture}</figure>"
+    return f"<figure><figcaption>{escape_text(caption)}</figcaption>{picture}</figure>"
 
 
-def _counts(asking: Asking) -> Iterator[str]:
-    counts = asking("alerts", begin=0, end=1).get("counts", [])
+def _counts(local_client: LocalClient) -> Iterator[str]:
+    counts = local_client("alerts", begin=0, end=1).get("counts", [])
     if counts:
-        rows = ((KINDS.get(count["kind"], count["kind"]), f"{count['count']:,}") for count in counts)
+        rows = ((KIND_LABELS.get(count["kind"], count["kind"]), f"{count['count']:,}") for count in counts)
         yield "<h2>Bad tensors by kind</h2>" + _table(rows)
 
 
@@ -117,4 +123,4 @@ def _table(rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _cells(row: tuple[str, ...]) -> str:
-    return "".join(f"<td>{text(cell)}</td>" for cell in row)
+    return "".join(f"<td>{escape_text(cell)}</td>" for cell in row)

@@ -6,23 +6,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from tensorsleuth.core.formatting import printable
-from tensorsleuth.ui.web.export.local_client import Asking
-from tensorsleuth.ui.web.report.pictures import curve, text
+from tensorsleuth.ui.web.export.local_client import LocalClient
+from tensorsleuth.ui.web.report.svg_charts import curve_chart, escape_text
 
-AROUND = 4  # lines before and after the marked one
+CONTEXT_LINES = 4  # lines before and after the marked one
 
 _HEADINGS = ("", "tensor", "dtype", "shape", "what was in it")
 
 
-def finding(asking: Asking, told: dict[str, Any]) -> str:
+def finding_html(local_client: LocalClient, told: dict[str, Any]) -> str:
     kind = "finding masked" if told["severity"] == "masked" else "finding"
     parts = [
-        f"<h3>{text(headline(told))}</h3>",
-        f'<p class="soft">{text(_where(told))}</p>',
-        *_source(asking, told["place"]),
+        f"<h3>{escape_text(headline(told))}</h3>",
+        f'<p class="soft">{escape_text(_where(told))}</p>',
+        *_source(local_client, told["place"]),
         _evidence(told["evidence"]),
         _story(told),
-        *_history(asking, told["tensor"]),
+        *_history(local_client, told["tensor"]),
     ]
     return f'<section class="{kind}">{"".join(parts)}</section>'
 
@@ -41,21 +41,21 @@ def _where(told: dict[str, Any]) -> str:
     return " · ".join(part for part in (place, layer, step, batch, told["replica"], told["worker"]) if part)
 
 
-def _source(asking: Asking, place: dict[str, Any] | None) -> Iterator[str]:
+def _source(local_client: LocalClient, place: dict[str, Any] | None) -> Iterator[str]:
     """The lines around, highlighted by the server: their HTML was made from escaped tokens."""
-    lines = asking(f"sources/{place['file']}").get("lines", []) if place else []
+    lines = local_client(f"sources/{place['file']}").get("lines", []) if place else []
     if not place or not lines:
         return
-    first = max(1, place["line"] - AROUND)
-    rows = enumerate(lines[first - 1 : place["line"] + AROUND], first)
+    first = max(1, place["line"] - CONTEXT_LINES)
+    rows = enumerate(lines[first - 1 : place["line"] + CONTEXT_LINES], first)
     yield f"<pre>{''.join(_row(number, line['html'], number == place['line']) for number, line in rows)}</pre>"
 
 
 def _row(number: int, html: str, here: bool) -> str:
-    return f'<span class="row{" here" if here else ""}"><span class="number">{number}</span>{_seen(html)}</span>'
+    return f'<span class="row{" here" if here else ""}"><span class="number">{number}</span>{_cleaned(html)}</span>'
 
 
-def _seen(html: str) -> str:
+def _cleaned(html: str) -> str:
     """Without what turns the direction of writing, or is no character at all."""
     return printable(html.rstrip().replace("\t", "    "))
 
@@ -72,7 +72,7 @@ def _evidence(pieces: list[dict[str, Any]]) -> str:
 def _piece(piece: dict[str, Any]) -> str:
     shape = "" if piece["shape"] is None else str(list(piece["shape"]))
     cells = (piece["role"], piece["name"], piece["dtype"] or "", shape, piece["health"])
-    return f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in cells)}</tr>"
+    return f"<tr>{''.join(f'<td>{escape_text(cell)}</td>' for cell in cells)}</tr>"
 
 
 def _story(told: dict[str, Any]) -> str:
@@ -86,16 +86,16 @@ def _story(told: dict[str, Any]) -> str:
         "Confidence": told["confidence_words"],
         "Fix": told["fix"],
     }
-    return f"<dl>{''.join(f'<dt>{name}</dt><dd>{text(said)}</dd>' for name, said in rows.items() if said)}</dl>"
+    return f"<dl>{''.join(f'<dt>{name}</dt><dd>{escape_text(said)}</dd>' for name, said in rows.items() if said)}</dl>"
 
 
-def _history(asking: Asking, tensor: str | None) -> Iterator[str]:
+def _history(local_client: LocalClient, tensor: str | None) -> Iterator[str]:
     """Return the tensor's range over the run, and when it was bad."""
-    past = asking(f"tensors/{tensor}/history", points=400) if tensor else {}
+    past = local_client(f"tensors/{tensor}/history", points=400) if tensor else {}
     if not any(value is not None for value in past.get("max", [])):
         return
     steps = past["steps"] if None not in past["steps"] else list(range(len(past["steps"])))
     bad = [max(nan, 0) + max(inf, 0) > 0 for nan, inf in zip(past["nan"], past["inf"])]
     middle = past["mean"] if any(value is not None for value in past["mean"]) else past["max"]
-    drawn = curve(steps, middle, "its values over the run", "step", bad, (past["min"], past["max"]))
+    drawn = curve_chart(steps, middle, "its values over the run", "step", bad, (past["min"], past["max"]))
     yield f"<figure><figcaption>This tensor over the run: range, and (red) when it was bad</figcaption>{drawn}</figure>"

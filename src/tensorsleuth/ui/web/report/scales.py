@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-STEEP = 1000.0  # a range that spans more than so many times its middle is drawn on a logarithmic scale
+MAX_LINEAR_RATIO = 1000.0  # a range that spans more than so many times its middle is drawn on a logarithmic scale
 
 
 @dataclass(frozen=True)
-class Scale:
+class AxisScale:
     """Maps low … high to begin … end. With `bend`, sizes well above it are drawn by their logarithm, of either sign."""
 
     low: float
@@ -49,7 +49,7 @@ class Scale:
         return sorted({tick for tick in signed if self.low <= tick <= self.high})
 
 
-def scale(series: Iterable[Sequence[float | None]], begin: float, end: float) -> Scale:
+def make_scale(series: Iterable[Sequence[float | None]], begin: float, end: float) -> AxisScale:
     """A scale that holds them all; steep where the largest of one of them would leave its others flat."""
     known = [[value for value in values if value is not None and math.isfinite(value)] for values in series]
     finite = [value for values in known for value in values]
@@ -57,13 +57,13 @@ def scale(series: Iterable[Sequence[float | None]], begin: float, end: float) ->
     largest = max(known, key=lambda values: max(map(abs, values), default=0.0), default=[])
     sizes = sorted(abs(value) for value in largest if value)
     middle = sizes[len(sizes) // 2] if sizes else 0.0
-    steep = middle > 0 and max(abs(low), abs(high)) / middle > STEEP
+    steep = middle > 0 and max(abs(low), abs(high)) / middle > MAX_LINEAR_RATIO
     if low == high:
         low, high = low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2
-    return Scale(low, high, begin, end, middle if steep else None)
+    return AxisScale(low, high, begin, end, middle if steep else None)
 
 
-def number(value: float) -> str:
+def tick_label(value: float) -> str:
     """As short as tells it: 0.25, 1,200, 3e+38"""
     if value == 0:
         return "0"

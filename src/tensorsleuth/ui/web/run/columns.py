@@ -8,10 +8,10 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.trace.query.columns import COLUMNS
-from tensorsleuth.ui.web.run.table import Table
+from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
 
-class _Fields:
+class _LazyRows:
     """Stands for rows of which only some fields are read: a million whole rows would be a copy of 104 MB."""
 
     def __init__(self, events: Array, numbers: Array) -> None:
@@ -22,21 +22,24 @@ class _Fields:
         return np.ascontiguousarray(self._events[name][self._numbers])
 
 
-def told(table: Table, name: str, places: Array) -> Array:
+def column_values(tensor_table: TensorTable, name: str, places: Array) -> Array:
     """One of `COLUMNS`, of some places."""
-    if len(table.asked) == 1:
-        return _part(table, 0, name, places)
-    parts = [(at, (places >= table.starts[at]) & (places < table.starts[at + 1])) for at in range(len(table.asked))]
-    made = [(here, _part(table, at, name, places[here] - table.starts[at])) for at, here in parts]
+    if len(tensor_table.process_indexes) == 1:
+        return _part(tensor_table, 0, name, places)
+    parts = [
+        (at, (places >= tensor_table.starts[at]) & (places < tensor_table.starts[at + 1]))
+        for at in range(len(tensor_table.process_indexes))
+    ]
+    made = [(here, _part(tensor_table, at, name, places[here] - tensor_table.starts[at])) for at, here in parts]
     whole = np.empty(len(places), made[0][1].dtype if made else np.float64)
     for here, part in made:
         whole[here] = part
     return whole
 
 
-def _part(table: Table, process: int, name: str, numbers: Array) -> Array:
-    traced = table.asked[process].process
-    fields: Any = _Fields(traced.events, numbers)
+def _part(tensor_table: TensorTable, process: int, name: str, numbers: Array) -> Array:
+    traced = tensor_table.process_indexes[process].process
+    fields: Any = _LazyRows(traced.events, numbers)
     return COLUMNS[name](traced, fields)
 
 

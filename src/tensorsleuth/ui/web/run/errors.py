@@ -5,7 +5,7 @@ from __future__ import annotations
 from tensorsleuth.core.errors import SleuthError
 
 
-class Refused(SleuthError):
+class RequestError(SleuthError):
     """Why there is no answer, and what to do instead; `status` is HTTP's."""
 
     status = 400
@@ -16,17 +16,17 @@ class Refused(SleuthError):
         self.next = next
 
 
-class BadQuestion(Refused):
+class BadRequest(RequestError):
     """A parameter that makes no sense."""
 
 
-class NoSuchThing(Refused):
+class NotFound(RequestError):
     """The requested thing does not exist."""
 
     status = 404
 
 
-class Contradiction(Refused):
+class DamagedTrace(RequestError):
     """The trace contradicts itself: it is damaged, or made to mislead."""
 
     status = 422

@@ -9,5 +9,7 @@ from tensorsleuth.ui.web.run.open_run import OpenRun
 def event_at(opened: OpenRun, place: int) -> TensorEvent:
     """The tensor of a place in the table."""
     process, number = opened.table.locate(place)
-    asked, op, row = opened.table.asked[process], opened.table.op_of(place), opened.table.row(place)
-    return TensorEvent(asked, op, int(row["tensor"]) - op.first if op.first >= 0 else 0, row, number=number)
+    asked, op, row = opened.table.process_indexes[process], opened.table.op_of(place), opened.table.row(place)
+    return TensorEvent(
+        asked, op, int(row["tensor"]) - op.first_tensor if op.first_tensor >= 0 else 0, row, number=number
+    )

@@ -13,7 +13,7 @@ Signature = tuple[tuple[str, int, int], ...]
 
 def signature(run: Path) -> Signature:
     """Sizes, times and headers of a run's files: other ones once anything was written."""
-    files = [run / run_folder.META, run / run_folder.HANG, *sorted(run.glob("p-*/*"))]
+    files = [run / run_folder.META_FILE, run / run_folder.HANG_FILE, *sorted(run.glob("p-*/*"))]
     return tuple(_of_file(file) for file in files)
 
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 
 from tensorsleuth.trace.query.ops import Op
-from tensorsleuth.ui.web.run.errors import BadQuestion
+from tensorsleuth.ui.web.run.errors import BadRequest
 
 _ID = re.compile(r"(\d{1,9})\.(\d{1,15})", re.ASCII)
 
 
-def name_of(process: int, number: int) -> str:
+def make_id(process: int, number: int) -> str:
     return f"{process}.{number}"
 
 
-def of_op(op: Op) -> str:
+def op_id(op: Op) -> str:
     """Return the id of an op: the id of its first output; without outputs (a write), its number as well."""
-    if op.first < 0:
+    if op.first_tensor < 0:
         return "?"
     own = "" if op.outputs else f"n{op.node}" if op.node >= 0 else f"e{op.eager}"
-    return f"{op.process}.{op.first}{own}"
+    return f"{op.process}.{op.first_tensor}{own}"
 
 
-def parse(text: str, what: str) -> tuple[int, int]:
+def parse_id(text: str, what: str) -> tuple[int, int]:
     """The process and the number in an id of a request."""
     found = _ID.fullmatch(text)
     if found is None:
-        raise BadQuestion(f"{text[:40]!r} is not the id of {what}.", "Ids look like 0.1841: take one from a list.")
+        raise BadRequest(f"{text[:40]!r} is not the id of {what}.", "Ids look like 0.1841: take one from a list.")
     return int(found[1]), int(found[2])

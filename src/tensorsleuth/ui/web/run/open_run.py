@@ -20,13 +20,13 @@ from tensorsleuth.diagnose.report import diagnose
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.web.run.growth import signature
-from tensorsleuth.ui.web.run.sources import Sources
-from tensorsleuth.ui.web.run.table import Table, let_go
-from tensorsleuth.ui.web.run.variables import VariableNames
+from tensorsleuth.ui.web.run.sources import SourceFiles
+from tensorsleuth.ui.web.run.tensor_table import TensorTable, release_pages
+from tensorsleuth.ui.web.run.variables import VariableLookup
 
 T = TypeVar("T")
-PATIENCE = 2.0  # seconds between two readings of a run that grows
-SHARE = 10  # of the time, at most one part in so many goes into reading it again
+SECONDS_BETWEEN_READS = 2.0  # seconds between two readings of a run that grows
+MAX_READING_SHARE = 10  # of the time, at most one part in so many goes into reading it again
 
 
 class OpenRun:
@@ -46,72 +46,75 @@ class OpenRun:
         self.trace = Trace(self.path)
         for made in ("table", "sources", "variables"):
             vars(self).pop(made, None)
-        self._kept: dict[str, tuple[object, Any]] = {}
+        self._cache: dict[str, tuple[object, Any]] = {}
         self.cursor += 1
         self._read_at = time.monotonic()
         self._cost = self._read_at - began
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> TensorTable:
         began = time.monotonic()
-        table = Table(self.trace)
+        tensor_table = TensorTable(self.trace)
         self._cost += time.monotonic() - began
-        return table
+        return tensor_table
 
     @cached_property
-    def sources(self) -> Sources:
-        return Sources(self.trace)
+    def sources(self) -> SourceFiles:
+        return SourceFiles(self.trace)
 
     @cached_property
-    def variables(self) -> VariableNames:
-        return VariableNames(self.trace)
+    def variables(self) -> VariableLookup:
+        return VariableLookup(self.trace)
 
-    def keep(self, what: str, key: object, make: Callable[[], T]) -> T:
+    def cache(self, what: str, key: object, make: Callable[[], T]) -> T:
         """Return the last value under this name, if it was for the same key; else compute it."""
-        kept = self._kept.get(what)
+        kept = self._cache.get(what)
         if kept is None or kept[0] != key:
             began = time.monotonic()
-            kept = self._kept[what] = key, make()
+            kept = self._cache[what] = key, make()
             self._cost += time.monotonic() - began
         return cast(T, kept[1])
 
-    def beside(self, path: Path) -> OpenRun:
+    def open_other(self, path: Path) -> OpenRun:
         """Another run, to be compared with this one; the last is kept open."""
-        if self._beside is None or self._beside.path != path:
-            self._beside = OpenRun(path)
-        self._beside.refresh()
-        return self._beside
+        if self._other is None or self._other.path != path:
+            self._other = OpenRun(path)
+        self._other.refresh()
+        return self._other
 
-    _beside: OpenRun | None = None
+    _other: OpenRun | None = None
 
     # ---- while the program runs
 
     @property
-    def live(self) -> bool:
+    def is_live(self) -> bool:
         """Return whether the program may still write."""
         return run_folder.is_alive(self.path)
 
     def refresh(self) -> bool:
         """Read the run again where it has grown, and that was not just now; whether it was."""
-        if time.monotonic() - self._read_at < max(PATIENCE, SHARE * self._cost) or signature(self.path) == self._seen:
+        if (
+            time.monotonic() - self._read_at < max(SECONDS_BETWEEN_READS, MAX_READING_SHARE * self._cost)
+            or signature(self.path) == self._seen
+        ):
             return False
         self._read()
         return True
 
-    def rest(self) -> None:
+    def release_memory(self) -> None:
         """Give back what a question mapped into memory: it is cheap to get again, and counts as ours."""
         for process in self.trace.processes:
-            let_go(process.events)
-            let_go(process.calls)
-        if self._beside is not None:
-            self._beside.rest()
+            release_pages(process.events)
+            release_pages(process.calls)
+        if self._other is not None:
+            self._other.release_memory()
 
     # ---- the verdict
 
     @property
     def diagnosis(self) -> Diagnosis:
         """Found anew only where something bad was added, or the run came to its end, or hangs."""
-        hangs = (self.path / run_folder.HANG).exists()
+        hangs = (self.path / run_folder.HANG_FILE).exists()
         key = self._bad_count, self.trace.meta.get("ended") is None, hangs, tuple(self.trace.trouble)
         if self._diagnosed is None or self._diagnosed[0] != key:
             self._diagnosed = key, diagnose(self.trace)
@@ -121,7 +124,9 @@ class OpenRun:
     @property
     def _bad_count(self) -> int:
         """Asked of the rows themselves: the verdict does not wait for the table."""
-        return self.keep("bad", None, lambda: sum(_bad_count(one.events) for one in self.trace.processes if one.alarm))
+        return self.cache(
+            "bad", None, lambda: sum(_bad_count(one.events) for one in self.trace.processes if one.has_bad)
+        )
 
     _diagnosed: tuple[object, Diagnosis] | None = None
 

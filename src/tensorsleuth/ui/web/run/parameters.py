@@ -5,28 +5,28 @@ from __future__ import annotations
 import math
 import re
 
-from tensorsleuth.ui.web.run.errors import BadQuestion
+from tensorsleuth.ui.web.run.errors import BadRequest
 from tensorsleuth.ui.web.run.question import Parameters
 
-PAGE = 100  # rows in an answer, where no end is said
-LONGEST_PAGE = 1000
-LONGEST_TEXT = 500  # letters of a filter
-_LARGEST = 1 << 53  # the numbers that JSON holds exactly
+DEFAULT_PAGE_ROWS = 100  # rows in an answer, where no end is said
+MAX_PAGE_ROWS = 1000
+MAX_TEXT_LENGTH = 500  # letters of a filter
+_MAX_EXACT_INTEGER = 1 << 53  # the numbers that JSON holds exactly
 
 
-def whole(asked: Parameters, name: str, default: int, least: int = 0, most: int = _LARGEST) -> int:
+def integer(asked: Parameters, name: str, default: int, least: int = 0, most: int = _MAX_EXACT_INTEGER) -> int:
     """An integer, brought into its bounds."""
     given = asked.get(name, "")
     if not given:
         return default
     if not re.fullmatch(r"-?\d{1,18}", given, re.ASCII):
-        raise BadQuestion(f"{name} is {given[:40]!r}, not an integer.", f"Leave it out, or say {name}={default}.")
+        raise BadRequest(f"{name} is {given[:40]!r}, not an integer.", f"Leave it out, or say {name}={default}.")
     return min(max(int(given), least), most)
 
 
-def whole_or_none(asked: Parameters, name: str) -> int | None:
+def optional_integer(asked: Parameters, name: str) -> int | None:
     """An integer, where one is given."""
-    return whole(asked, name, 0, -_LARGEST) if asked.get(name) else None
+    return integer(asked, name, 0, -_MAX_EXACT_INTEGER) if asked.get(name) else None
 
 
 def number(asked: Parameters, name: str, default: float) -> float:
@@ -39,15 +39,15 @@ def number(asked: Parameters, name: str, default: float) -> float:
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise BadQuestion(f"{name} is {given[:40]!r}, not a number.", "Leave it out to get everything.")
+        raise BadRequest(f"{name} is {given[:40]!r}, not a number.", "Leave it out to get everything.")
     return found
 
 
-def truth(asked: Parameters, name: str) -> bool | None:
+def boolean(asked: Parameters, name: str) -> bool | None:
     """true or false; None where it is not said."""
     given = asked.get(name, "")
     if given not in ("", "true", "false", "1", "0"):
-        raise BadQuestion(f"{name} is {given[:40]!r}.", f"Say {name}=true or {name}=false.")
+        raise BadRequest(f"{name} is {given[:40]!r}.", f"Say {name}=true or {name}=false.")
     return given in ("true", "1") if given else None
 
 
@@ -55,22 +55,22 @@ def one_of(asked: Parameters, name: str, choices: tuple[str, ...], default: str)
     """One of a few words."""
     given = asked.get(name) or default
     if given not in choices and given != default:
-        raise BadQuestion(f"{name} is {given[:40]!r}.", f"Take one of {', '.join(choices)}.")
+        raise BadRequest(f"{name} is {given[:40]!r}.", f"Take one of {', '.join(choices)}.")
     return given
 
 
 def text(asked: Parameters, name: str) -> str | None:
     """Some text; None where there is none."""
     given = asked.get(name) or None
-    if given is not None and len(given) > LONGEST_TEXT:
-        raise BadQuestion(f"{name} has {len(given):,} letters.", f"Take at most {LONGEST_TEXT}.")
+    if given is not None and len(given) > MAX_TEXT_LENGTH:
+        raise BadRequest(f"{name} has {len(given):,} letters.", f"Take at most {MAX_TEXT_LENGTH}.")
     return given
 
 
-def page(asked: Parameters, total: int, longest: int = LONGEST_PAGE) -> tuple[int, int]:
+def page(asked: Parameters, total: int, longest: int = MAX_PAGE_ROWS) -> tuple[int, int]:
     """The part of a list of that length that is asked for: begin and end."""
-    begin = min(whole(asked, "begin", 0), total)
-    end = whole(asked, "end", begin + PAGE)
+    begin = min(integer(asked, "begin", 0), total)
+    end = integer(asked, "end", begin + DEFAULT_PAGE_ROWS)
     return begin, min(max(end, begin), begin + longest, total)
 
 

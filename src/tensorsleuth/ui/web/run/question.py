@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tensorsleuth.diagnose.report import CONTRADICTIONS
-from tensorsleuth.ui.web.run.errors import Contradiction
+from tensorsleuth.diagnose.report import CONTRADICTION_ERRORS
+from tensorsleuth.ui.web.run.errors import DamagedTrace
 
 if TYPE_CHECKING:
     from tensorsleuth.ui.web.run.open_run import OpenRun
 
-_NEXT = "Ask for something else of it; SLEUTH_DEBUG=1 shows where."
+_DAMAGED_HINT = "Ask for something else of it; SLEUTH_DEBUG=1 shows where."
 Parameters = Mapping[str, str]
 Answer = dict[str, Any]
 
@@ -24,15 +24,17 @@ class Question:
 
     path: str
     find: Callable[[OpenRun, Parameters], Answer]
-    what: str
+    description: str
 
     def answer(self, opened: OpenRun, asked: Parameters) -> Answer:
         """Return the answer; the caller holds `opened.lock`. A question that makes no sense raises Refused."""
         try:
             return self.find(opened, asked)
-        except CONTRADICTIONS as error:
+        except CONTRADICTION_ERRORS as error:
             if os.environ.get("SLEUTH_DEBUG"):
                 raise
-            raise Contradiction(f"The trace contradicts itself ({error!r}).".replace("\n", " "), _NEXT) from error
+            raise DamagedTrace(
+                f"The trace contradicts itself ({error!r}).".replace("\n", " "), _DAMAGED_HINT
+            ) from error
         finally:
-            opened.rest()
+            opened.release_memory()

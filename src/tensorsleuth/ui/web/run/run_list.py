@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tensorsleuth.core.modes import Mode
-from tensorsleuth.trace.run_summary import RunSummary, how_it_ended, mode_of, step_count, summarize
+from tensorsleuth.trace.run_summary import RunSummary, end_words, mode_of, step_count, summarize
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.web.run import parameters
 from tensorsleuth.ui.web.run.growth import Signature, signature
@@ -21,24 +21,24 @@ def list_runs(logdir: Path, asked: Parameters) -> Answer:
     """The runs of a log directory, newest first, as a page of RunSummary."""
     runs = run_folder.list_runs(logdir)
     begin, end = parameters.page(asked, len(runs))
-    items = [_counted(run) for run in runs[begin:end]]
+    items = [_run_json(run) for run in runs[begin:end]]
     return {"begin": begin, "end": end, "total": len(runs), "items": items}
 
 
-def _counted(run: Path) -> dict[str, Any]:
-    counted = _summaries.of(run)
+def _run_json(run: Path) -> dict[str, Any]:
+    counted = _summaries.summary_of(run)
     meta = run_folder.read_meta(run)
     numbers = {"steps": counted.steps, "tensors": counted.events, "bad": counted.bad}
-    return _told(run, meta, run_folder.is_alive(run), counted.mode) | numbers
+    return _meta_json(run, meta, run_folder.is_alive(run), counted.mode) | numbers
 
 
-class _Summaries:
+class _SummaryCache:
     """Runs that were counted before, and have not grown since: a run that went bad is read whole to be counted."""
 
     def __init__(self) -> None:
         self._known: dict[Path, tuple[Signature, RunSummary]] = {}
 
-    def of(self, run: Path) -> RunSummary:
+    def summary_of(self, run: Path) -> RunSummary:
         now = signature(run)
         known = self._known.get(run)
         if known is None or known[0] != now:
@@ -47,18 +47,18 @@ class _Summaries:
         return known[1]
 
 
-_summaries = _Summaries()
+_summaries = _SummaryCache()
 
 
-def summary(opened: OpenRun) -> dict[str, Any]:
+def summary_json(opened: OpenRun) -> dict[str, Any]:
     """Return the summary of an open run."""
     trace, table = opened.trace, opened.table
     steps = max((step_count(process) for process in trace.processes), default=0)
     numbers = {"steps": steps, "tensors": len(table.order), "bad": len(table.bad)}
-    return _told(opened.path, trace.meta, opened.live, mode_of(trace)) | numbers
+    return _meta_json(opened.path, trace.meta, opened.is_live, mode_of(trace)) | numbers
 
 
-def _told(run: Path, meta: dict[str, Any], alive: bool, mode: Mode | None) -> dict[str, Any]:
+def _meta_json(run: Path, meta: dict[str, Any], alive: bool, mode: Mode | None) -> dict[str, Any]:
     end: dict[str, Any] = meta.get("ended", {})
     started, program = meta.get("started"), [str(word) for word in meta.get("program", [])]
     return {
@@ -68,7 +68,7 @@ def _told(run: Path, meta: dict[str, Any], alive: bool, mode: Mode | None) -> di
         "started": started,
         "seconds": _seconds(started, end.get("time")),
         "status": _status(end, alive),
-        "ending": how_it_ended(end, alive),
+        "ending": end_words(end, alive),
         "mode": mode.name if mode is not None else "unknown",
     }
 

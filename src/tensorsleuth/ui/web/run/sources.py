@@ -7,10 +7,10 @@ from functools import cached_property
 from typing import Any
 
 from tensorsleuth.trace.reader import Trace
-from tensorsleuth.ui.web.run.errors import BadQuestion, NoSuchThing
+from tensorsleuth.ui.web.run.errors import BadRequest, NotFound
 
 
-class Sources:
+class SourceFiles:
     """The program's files as they were when it ran."""
 
     def __init__(self, trace: Trace) -> None:
@@ -22,9 +22,9 @@ class Sources:
     def text(self, number: str) -> tuple[int, str]:
         """The text of a file, by its number as a request says it."""
         if not number.isascii() or not number.isdecimal() or len(number) > 9:
-            raise BadQuestion(f"{number[:40]!r} is not the number of a file.", "See `files` of the run.")
+            raise BadRequest(f"{number[:40]!r} is not the number of a file.", "See `files` of the run.")
         if int(number) >= len(self.paths):
-            raise NoSuchThing(
+            raise NotFound(
                 f"The run kept {len(self.paths)} files; there is no file {number}.", "See `files` of the run."
             )
         return int(number), self._texts[self.paths[int(number)]]
@@ -55,7 +55,7 @@ class Sources:
     def _short_names(self) -> list[str]:
         """Each path as short as tells it from the others."""
         parts = [path.split("/") for path in self.paths]
-        return ["/".join(one[-_needed(one, parts) :]) for one in parts]
+        return ["/".join(one[-_unique_length(one, parts) :]) for one in parts]
 
 
 def lines_of(text: str) -> list[str]:
@@ -64,7 +64,7 @@ def lines_of(text: str) -> list[str]:
     return lines[:-1] if not lines[-1] else lines
 
 
-def _needed(one: list[str], others: list[list[str]]) -> int:
+def _unique_length(one: list[str], others: list[list[str]]) -> int:
     """Return the number of trailing parts that make a path unique."""
     for count in range(1, len(one) + 1):
         if Counter(tuple(other[-count:]) for other in others)[tuple(one[-count:])] == 1:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import CallKind
-from tensorsleuth.trace.query.process_index import Asked
+from tensorsleuth.trace.query.process_index import ProcessIndex
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
 _TIMED = (CallKind.OP, CallKind.FUNCTION, CallKind.ENDED)
@@ -27,11 +27,11 @@ class StepTimes(NamedTuple):
 
 def step_times(opened: OpenRun) -> StepTimes:
     """Return the step times of the whole run, cached."""
-    return opened.keep("steps", None, lambda: _make(opened))
+    return opened.cache("steps", None, lambda: _make(opened))
 
 
 def _make(opened: OpenRun) -> StepTimes:
-    parts = [_of_process(opened, asked) for asked in opened.table.asked]
+    parts = [_of_process(opened, asked) for asked in opened.table.process_indexes]
     steps, begins, ends, processes, calls = (
         (np.concatenate(columns) for columns in zip(*parts)) if parts else (np.empty(0, np.int64) for _ in range(5))
     )
@@ -50,9 +50,9 @@ def _make(opened: OpenRun) -> StepTimes:
     )
 
 
-def _of_process(opened: OpenRun, asked: Asked) -> tuple[Array, ...]:
+def _of_process(opened: OpenRun, process_index: ProcessIndex) -> tuple[Array, ...]:
     """For each step of a process: its number, first begin, last end, the process, its first call."""
-    calls = asked.process.calls
+    calls = process_index.process.calls
     kinds, steps = np.array(calls["kind"]), np.array(calls["step"])
     timed = np.flatnonzero((steps >= 0) & np.logical_or.reduce([kinds == kind for kind in _TIMED]))
     steps = steps[timed]
@@ -62,12 +62,12 @@ def _of_process(opened: OpenRun, asked: Asked) -> tuple[Array, ...]:
     if not len(steps):
         return tuple(np.empty(0, np.int64) for _ in range(5))
     first = np.flatnonzero(np.concatenate([[True], steps[1:] != steps[:-1]]))
-    begins = opened.table.lanes.seconds(asked.number, calls["time"][timed])
+    begins = opened.table.lanes.seconds(process_index.number, calls["time"][timed])
     ends = begins + np.minimum(calls["duration"][timed], np.uint64(1 << 62)).astype(np.float64) / 1e9
     return (
         steps[first],
         np.minimum.reduceat(begins, first),
         np.maximum.reduceat(ends, first),
-        np.full(len(first), asked.number),
+        np.full(len(first), process_index.number),
         calls["call"][timed[first]].astype(np.int64),
     )

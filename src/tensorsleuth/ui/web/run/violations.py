@@ -12,11 +12,11 @@ from tensorsleuth.core.violation import Violation
 from tensorsleuth.ui.web.run.nearest_tensor import latest_before
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
-MOST = 200  # violations that are looked at
-TOLD = 20  # places whose violations are told in words
+MAX_VIOLATIONS = 200  # violations that are looked at
+MAX_RULES = 20  # places whose violations are told in words
 
 
-class Broken(NamedTuple):
+class ShownViolation(NamedTuple):
     """A violation, the process that it was in, and the place of the tensor to show; None where nothing was computed."""
 
     violation: Violation
@@ -24,34 +24,34 @@ class Broken(NamedTuple):
     place: int | None
 
     @property
-    def rule(self) -> tuple[object, ...]:
+    def rule_key(self) -> tuple[object, ...]:
         """Return the identity of the broken rule, to report it once."""
         one = self.violation
         return self.process, one.file, one.line, one.name, one.rule
 
 
-def broken(opened: OpenRun) -> list[Broken]:
+def shown_violations(opened: OpenRun) -> list[ShownViolation]:
     """All of them, oldest first."""
-    return opened.keep("violations", None, lambda: _broken(opened))
+    return opened.cache("violations", None, lambda: _find_violations(opened))
 
 
-def rules_broken(opened: OpenRun) -> list[Broken]:
+def broken_rules(opened: OpenRun) -> list[ShownViolation]:
     """The first of each place and kind, with how often that came."""
-    found = broken(opened)
-    times = {one.rule: one.violation.times for one in sorted(found, key=lambda one: one.violation.times)}
-    firsts: dict[object, Broken] = {}
+    found = shown_violations(opened)
+    times = {one.rule_key: one.violation.times for one in sorted(found, key=lambda one: one.violation.times)}
+    firsts: dict[object, ShownViolation] = {}
     for one in found:
-        firsts.setdefault(one.rule, one._replace(violation=replace(one.violation, times=times[one.rule])))
-    return list(firsts.values())[:TOLD]
+        firsts.setdefault(one.rule_key, one._replace(violation=replace(one.violation, times=times[one.rule_key])))
+    return list(firsts.values())[:MAX_RULES]
 
 
 def violated_places(opened: OpenRun) -> Array:
     """The places of the tensors that are shown for them, oldest first."""
-    places = {one.place for one in broken(opened) if one.place is not None}
+    places = {one.place for one in shown_violations(opened) if one.place is not None}
     return np.array(sorted(places, key=lambda place: float(opened.table.time[place])), np.int64)
 
 
-def told(opened: OpenRun, one: Broken) -> dict[str, Any]:
+def violation_json(opened: OpenRun, one: ShownViolation) -> dict[str, Any]:
     """A BrokenRule of types.ts."""
     said = one.violation
     return {
@@ -68,11 +68,11 @@ def told(opened: OpenRun, one: Broken) -> dict[str, Any]:
     }
 
 
-def _broken(opened: OpenRun) -> list[Broken]:
+def _find_violations(opened: OpenRun) -> list[ShownViolation]:
     found = [
-        Broken(violation, number, _place(opened, number, violation))
-        for number, asked in enumerate(opened.table.asked)
-        for violation in asked.process.catalogue.violations[:MOST]
+        ShownViolation(violation, number, _place(opened, number, violation))
+        for number, asked in enumerate(opened.table.process_indexes)
+        for violation in asked.process.catalogue.violations[:MAX_VIOLATIONS]
     ]
     return sorted(found, key=lambda one: float(opened.table.time[one.place]) if one.place is not None else -1.0)
 

@@ -9,42 +9,44 @@ import threading
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from tensorsleuth.ui.web.server.run_cache import Book, question_at
-from tensorsleuth.ui.web.server.safety import Guarding
+from tensorsleuth.ui.web.server.access_control import AccessPolicy
+from tensorsleuth.ui.web.server.run_cache import CachedRun, question_for_path
 
-PATIENCE = 3.0  # seconds that a verdict may take before the address is printed without it; the page asks for itself
+SECONDS_TO_VERDICT = (
+    3.0  # seconds that a verdict may take before the address is printed without it; the page asks for itself
+)
 
 
-def address(host: str, port: int, guarding: Guarding, parts: Mapping[str, str]) -> str:
+def page_address(host: str, port: int, access_policy: AccessPolicy, parts: Mapping[str, str]) -> str:
     """Return the address to open: http://127.0.0.1:6070/#run=…&tensor=0.17"""
-    token = f"?{urlencode({'token': guarding.token})}" if guarding.token else ""
+    token = f"?{urlencode({'token': access_policy.token})}" if access_policy.token else ""
     focus = f"#{urlencode(parts)}" if parts else ""
-    return f"http://{_shown(host)}:{port}/{token}{focus}"
+    return f"http://{_url_host(host)}:{port}/{token}{focus}"
 
 
-def cause_of(book: Book) -> dict[str, str]:
+def first_cause(cached_run: CachedRun) -> dict[str, str]:
     """The tensor of the first finding, as the page keeps it in its address; nothing where that takes too long."""
     found: dict[str, str] = {}
 
     def ask() -> None:
-        findings = book.ask(question_at("verdict"), {})["findings"]
+        findings = cached_run.ask(question_for_path("verdict"), {})["findings"]
         if findings and findings[0]["tensor"]:
             found["tensor"] = findings[0]["tensor"]
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
-    thread.join(PATIENCE)
+    thread.join(SECONDS_TO_VERDICT)
     return dict(found)
 
 
-def forwarding(host: str, port: int, environment: Mapping[str, str] = os.environ) -> str | None:
+def forwarding_command(host: str, port: int, environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the ssh command that forwards the port, if the user sits at another machine."""
     connection = environment.get("SSH_CONNECTION", "").split()
     if not connection:
         return None
     here = connection[2] if len(connection) > 2 else socket.gethostname()
     user = environment.get("USER")
-    return f"ssh -N -L {port}:{_shown(host)}:{port} {f'{user}@' if user else ''}{here}"
+    return f"ssh -N -L {port}:{_url_host(host)}:{port} {f'{user}@' if user else ''}{here}"
 
 
 def can_open_browser(environment: Mapping[str, str] = os.environ) -> bool:
@@ -52,7 +54,7 @@ def can_open_browser(environment: Mapping[str, str] = os.environ) -> bool:
     return any(environment.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
-def _shown(host: str) -> str:
+def _url_host(host: str) -> str:
     """As it stands in an address; all addresses of this machine are shown as its name."""
     try:
         number = ipaddress.ip_address(host)

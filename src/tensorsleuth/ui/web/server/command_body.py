@@ -7,34 +7,34 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
-from tensorsleuth.ui.web.run.errors import BadQuestion
+from tensorsleuth.ui.web.run.errors import BadRequest
 
-LONGEST = 20_000  # bytes of a body
-COLUMNS = 100
+MAX_BODY_BYTES = 20_000  # bytes of a body
+DEFAULT_COLUMNS = 100
 EXAMPLE = 'Send {"command": "where"}.'
 
 
 @dataclass(frozen=True)
-class Commanded:
+class CommandBody:
     """A line for the debugger, and how wide its answer may be."""
 
     line: str
-    columns: int = COLUMNS
+    columns: int = DEFAULT_COLUMNS
 
 
-async def commanded(request: Request) -> Commanded:
+async def read_command(request: Request) -> CommandBody:
     """Read it; never more than a little."""
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > LONGEST:
-            raise BadQuestion(f"The command has more than {LONGEST:,} bytes.", EXAMPLE)
+        if len(body) > MAX_BODY_BYTES:
+            raise BadRequest(f"The command has more than {MAX_BODY_BYTES:,} bytes.", EXAMPLE)
     try:
         asked = json.loads(body)
     except (ValueError, RecursionError):
         asked = None
     line = asked.get("command") if isinstance(asked, dict) else None
     if not isinstance(line, str):
-        raise BadQuestion("The body has no command.", EXAMPLE)
-    columns = asked.get("columns", COLUMNS)
-    return Commanded(line, columns if isinstance(columns, int) else COLUMNS)
+        raise BadRequest("The body has no command.", EXAMPLE)
+    columns = asked.get("columns", DEFAULT_COLUMNS)
+    return CommandBody(line, columns if isinstance(columns, int) else DEFAULT_COLUMNS)

@@ -9,58 +9,71 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.ui.debugger.following import place_of
-from tensorsleuth.ui.debugger.live_program import Gone, LiveProgram, announced, connect
+from tensorsleuth.ui.debugger.live_program import LiveProgram, ProgramGone, announced_count, connect
+from tensorsleuth.ui.debugger.live_run import pause_place
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer
 
-PATIENCE = 1.0  # seconds for an answer: a program that is paused has nothing else to do
-LONGEST = 500  # letters of a text
-MOST = 16  # of dimensions, and of what was seen
-NOTHING: Answer = {"state": "none", "pause": None, "why": None, "name": None, "op": None, "layer": None, "file": None,
-                   "line": None, "step": None, "iteration": None, "dtype": None, "shape": None, "seen": [],
-                   "tensor": None}  # fmt: skip
+SECONDS_TO_ANSWER = 1.0  # seconds for an answer: a program that is paused has nothing else to do
+MAX_TEXT_LENGTH = 500  # letters of a text
+MAX_ITEMS = 16  # of dimensions, and of what was seen
+NO_PROGRAM: Answer = {
+    "state": "none",
+    "pause": None,
+    "why": None,
+    "name": None,
+    "op": None,
+    "layer": None,
+    "file": None,
+    "line": None,
+    "step": None,
+    "iteration": None,
+    "dtype": None,
+    "shape": None,
+    "seen": [],
+    "tensor": None,
+}
 
 
 def state_now(run: Path) -> Answer:
     """Return the program's state, asked once."""
     try:
-        with closing(connect(run, PATIENCE)) as line:
-            return told(line.ask("status"))
+        with closing(connect(run, SECONDS_TO_ANSWER)) as line:
+            return pause_json(line.ask("status"))
     except SleuthError:
-        return NOTHING
+        return NO_PROGRAM
 
 
-class Watching:
+class PauseWatcher:
     """Looks again and again, for one listener. The line stays open: so the program knows that somebody is there."""
 
     def __init__(self, run: Path) -> None:
         self._run = run
         self._line: LiveProgram | None = None
-        self.said = NOTHING
+        self.last_state = NO_PROGRAM
 
-    def look(self) -> Answer:
+    def poll(self) -> Answer:
         """Return the state: none (no program), running, paused, or gone (it was paused, and has ended)."""
         try:
-            self._line = self._line or connect(self._run, PATIENCE)
+            self._line = self._line or connect(self._run, SECONDS_TO_ANSWER)
         except SleuthError:
-            self.said = self._ended()
-            return self.said
+            self.last_state = self._ended()
+            return self.last_state
         try:
-            self.said = told(self._line.ask("status"))
-        except Gone:
+            self.last_state = pause_json(self._line.ask("status"))
+        except ProgramGone:
             self.close()
-            self.said = self._ended()
+            self.last_state = self._ended()
         except SleuthError:  # it is busy with an answer for somebody else: what was said holds
             self.close()
-        if self.said["state"] != "paused" and announced(self._run) > 1:
+        if self.last_state["state"] != "paused" and announced_count(self._run) > 1:
             self.close()  # another of its processes may pause
-        return self.said
+        return self.last_state
 
     def _ended(self) -> Answer:
         """A program that ends takes its address back; who is killed cannot."""
-        was_paused = self.said["state"] in ("paused", "gone")
-        return {**self.said, "state": "gone"} if was_paused and announced(self._run) else NOTHING
+        was_paused = self.last_state["state"] in ("paused", "gone")
+        return {**self.last_state, "state": "gone"} if was_paused and announced_count(self._run) else NO_PROGRAM
 
     def close(self) -> None:
         if self._line is not None:
@@ -68,20 +81,23 @@ class Watching:
         self._line = None
 
 
-def told(status: dict[str, Any]) -> Answer:
+def pause_json(status: dict[str, Any]) -> Answer:
     """Return the program's answer, without what makes no sense."""
     if status.get("state") != "paused":
-        return {**NOTHING, "state": "running"}
-    place, seen, shape = place_of(status), status.get("seen"), status.get("shape")
+        return {**NO_PROGRAM, "state": "running"}
+    place, seen, shape = pause_place(status), status.get("seen"), status.get("shape")
     texts = {key: _text(place.get(key)) for key in ("op", "layer", "file")}
     numbers = {key: _number(place.get(key)) for key in ("line", "step", "iteration")}
     found = (
-        [{"name": str(name)[:LONGEST], "value": _shown(value)} for name, value in list(seen.items())[:MOST]]
+        [
+            {"name": str(name)[:MAX_TEXT_LENGTH], "value": _shown(value)}
+            for name, value in list(seen.items())[:MAX_ITEMS]
+        ]
         if isinstance(seen, dict)
         else []
     )
     return {
-        **NOTHING,
+        **NO_PROGRAM,
         "state": "paused",
         "pause": _number(status.get("pause")),
         "why": _text(status.get("why")),
@@ -89,13 +105,13 @@ def told(status: dict[str, Any]) -> Answer:
         **texts,
         **numbers,
         "dtype": _text(status.get("dtype")),
-        "shape": [_number(size) for size in shape[:MOST]] if isinstance(shape, list) else None,
+        "shape": [_number(size) for size in shape[:MAX_ITEMS]] if isinstance(shape, list) else None,
         "seen": found,
     }
 
 
 def _text(given: object) -> str | None:
-    return given[:LONGEST] if isinstance(given, str) else None
+    return given[:MAX_TEXT_LENGTH] if isinstance(given, str) else None
 
 
 def _number(given: object) -> int | None:
@@ -103,15 +119,15 @@ def _number(given: object) -> int | None:
 
 
 def _shown(given: object) -> str:
-    return f"{given:.6g}" if isinstance(given, float | int) else str(given)[:LONGEST]
+    return f"{given:.6g}" if isinstance(given, float | int) else str(given)[:MAX_TEXT_LENGTH]
 
 
-def tensor_of(opened: OpenRun, pause: Answer) -> str | None:
+def find_paused_tensor(opened: OpenRun, pause: Answer) -> str | None:
     """The id of the tensor that it is paused at, where the run that was read has it already."""
     if pause["state"] != "paused" or not pause["name"]:
         return None
     key = opened.cursor, pause["pause"], pause["name"]
-    return opened.keep("paused", key, lambda: _find(opened, pause))
+    return opened.cache("paused", key, lambda: _find(opened, pause))
 
 
 def _find(opened: OpenRun, pause: Answer) -> str | None:
@@ -122,6 +138,6 @@ def _find(opened: OpenRun, pause: Answer) -> str | None:
         return None
     for place in np.flatnonzero(np.isin(table.op, list(ops)) & (table.step == pause["step"]))[::-1]:
         op = ops[int(table.op[place])]
-        if int(table.row(int(place))["tensor"]) - op.first == int(output):
+        if int(table.row(int(place))["tensor"]) - op.first_tensor == int(output):
             return table.id(int(place))
     return None

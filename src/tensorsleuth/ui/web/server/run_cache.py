@@ -11,30 +11,30 @@ from pathlib import Path
 from tensorsleuth.data.tokens.vocabulary import Vocabulary
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.ui.web.answers import QUESTIONS
-from tensorsleuth.ui.web.run.errors import NoSuchThing
+from tensorsleuth.ui.web.run.errors import NotFound
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters, Question
-from tensorsleuth.ui.web.server.console import Console
-from tensorsleuth.ui.web.server.pause_state import tensor_of
+from tensorsleuth.ui.web.server.debugger_console import DebuggerConsole
+from tensorsleuth.ui.web.server.pause_state import find_paused_tensor
 
-ROOM = 3  # runs kept open: the one looked at, the one it is compared with, the one before
+MAX_OPEN_RUNS = 3  # runs kept open: the one looked at, the one it is compared with, the one before
 
 
-def question_at(path: str) -> Question:
+def question_for_path(path: str) -> Question:
     """The question with that path; "" is about the run itself."""
     return next(question for question in QUESTIONS if question.path == path)
 
 
 @dataclass
-class Book:
+class CachedRun:
     """An open run, and whose turn it is to ask it: those who wait hold no thread, and may go away."""
 
     opened: OpenRun
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    console: Console = field(init=False)  # talks to its program, where that is paused
+    console: DebuggerConsole = field(init=False)  # talks to its program, where that is paused
 
     def __post_init__(self) -> None:
-        self.console = Console(self.opened.path)
+        self.console = DebuggerConsole(self.opened.path)
 
     def ask(self, question: Question, asked: Parameters) -> Answer:
         """The answer, of the run as it is now."""
@@ -46,27 +46,27 @@ class Book:
         """The id of the tensor that its program is paused at, where the run has it."""
         with self.opened.lock:
             self.opened.refresh()
-            return tensor_of(self.opened, pause)
+            return find_paused_tensor(self.opened, pause)
 
 
-class Shelf:
-    """The open runs of a log directory; beyond `room`, the one that was asked longest ago is let go."""
+class RunCache:
+    """The open runs of a log directory; beyond `max_runs`, the one that was asked longest ago is let go."""
 
-    def __init__(self, logdir: Path, room: int = ROOM, vocabulary: Vocabulary | None = None) -> None:
+    def __init__(self, logdir: Path, max_runs: int = MAX_OPEN_RUNS, vocabulary: Vocabulary | None = None) -> None:
         self.logdir = logdir
         self.vocabulary = vocabulary
-        self.room = room
-        self._books: OrderedDict[str, Book] = OrderedDict()
+        self.max_runs = max_runs
+        self._runs: OrderedDict[str, CachedRun] = OrderedDict()
         self._lock = threading.Lock()
 
-    def take(self, name: str) -> Book:
+    def get(self, name: str) -> CachedRun:
         """The run of that name, opened where it was not."""
         path = self.path(name)
         with self._lock:
-            book = self._books.pop(name, None) or Book(OpenRun(path, self.vocabulary))
-            self._books[name] = book
-            while len(self._books) > self.room:
-                self._books.popitem(last=False)
+            book = self._runs.pop(name, None) or CachedRun(OpenRun(path, self.vocabulary))
+            self._runs[name] = book
+            while len(self._runs) > self.max_runs:
+                self._runs.popitem(last=False)
             return book
 
     def path(self, name: str) -> Path:
@@ -75,9 +75,9 @@ class Shelf:
             if path.name == name:
                 return path
         with self._lock:
-            self._books.pop(name, None)
-        raise NoSuchThing(f"There is no run {name!r} here.", "Choose another in the list of runs.")
+            self._runs.pop(name, None)
+        raise NotFound(f"There is no run {name!r} here.", "Choose another in the list of runs.")
 
     @property
     def names(self) -> list[str]:
-        return list(self._books)
+        return list(self._runs)

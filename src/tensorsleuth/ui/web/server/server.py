@@ -17,17 +17,17 @@ from anyio import to_thread
 
 from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.ui.web.page_files import PageFile
+from tensorsleuth.ui.web.server.access_control import AccessPolicy
 from tensorsleuth.ui.web.server.app import make_app
-from tensorsleuth.ui.web.server.run_cache import Shelf
-from tensorsleuth.ui.web.server.safety import Guarding
+from tensorsleuth.ui.web.server.run_cache import RunCache
 
-USUAL_PORT = 6070
-NEIGHBOURS = 20  # ports tried, one after the other, before any free one is taken
-PATIENCE = 1  # seconds for an answer that is under way when the server is told to stop
-THREADS = 6  # that answer: a run is asked one thing at a time, and few are open
-MMAP_THRESHOLD = -3  # of mallopt, see malloc.h
-LARGE = 1 << 20  # bytes
-PLAIN: dict[str, Any] = {
+DEFAULT_PORT = 6070
+PORTS_TO_TRY = 20  # ports tried, one after the other, before any free one is taken
+SECONDS_TO_FINISH = 1  # seconds for an answer that is under way when the server is told to stop
+ANSWER_THREADS = 6  # that answer: a run is asked one thing at a time, and few are open
+M_MMAP_THRESHOLD = -3  # of mallopt, see malloc.h
+MMAP_THRESHOLD_BYTES = 1 << 20  # bytes
+UVICORN_OPTIONS: dict[str, Any] = {
     "http": "h11",
     "loop": "asyncio",
     "ws": "none",
@@ -37,20 +37,20 @@ PLAIN: dict[str, Any] = {
     "server_header": False,
     "proxy_headers": False,  # whoever asks could say that he is another
     "timeout_keep_alive": 60,
-    "timeout_graceful_shutdown": PATIENCE,
+    "timeout_graceful_shutdown": SECONDS_TO_FINISH,
 }
 
 
-class Server(uvicorn.Server):
+class PageServer(uvicorn.Server):
     """Serves until it is told to stop; Ctrl-C is the usual way, and no error."""
 
-    def __init__(self, shelf: Shelf, files: Mapping[str, PageFile], guarding: Guarding) -> None:
+    def __init__(self, run_cache: RunCache, files: Mapping[str, PageFile], access_policy: AccessPolicy) -> None:
         self.stopping = asyncio.Event()
-        app = make_app(shelf, files, guarding, self.stopping)
-        super().__init__(uvicorn.Config(app, **PLAIN))
+        app = make_app(run_cache, files, access_policy, self.stopping)
+        super().__init__(uvicorn.Config(app, **UVICORN_OPTIONS))
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        to_thread.current_default_thread_limiter().total_tokens = THREADS
+        to_thread.current_default_thread_limiter().total_tokens = ANSWER_THREADS
         give_back_memory()
         await super().serve(sockets)
 
@@ -67,12 +67,12 @@ class Server(uvicorn.Server):
 def give_back_memory() -> None:
     """Have arrays that are let go given back to the system: by itself, glibc keeps them, and for each thread."""
     with contextlib.suppress(OSError, AttributeError):  # another C library
-        ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, LARGE)
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES)
 
 
 def listen(host: str, port: int | None) -> socket.socket:
     """A socket that is listened on at once, so that nobody else gets the port; None: the usual one or one near it."""
-    tried = [port] if port is not None else [*range(USUAL_PORT, USUAL_PORT + NEIGHBOURS), 0]
+    tried = [port] if port is not None else [*range(DEFAULT_PORT, DEFAULT_PORT + PORTS_TO_TRY), 0]
     for number in tried:
         try:
             return _bound(host, number)

@@ -6,61 +6,61 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.analyze.layers.no_stats import why_nothing
+from tensorsleuth.analyze.layers.no_stats import explain_missing_stats
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.diagnose.attention.remarks import lines_of, remarks_of
-from tensorsleuth.trace.series.attention import Attention
-from tensorsleuth.trace.series.layer_stats import Inside
+from tensorsleuth.diagnose.attention.remarks import attention_lines, remarks_of
+from tensorsleuth.trace.series.attention import AttentionSeries
+from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
-from tensorsleuth.ui.web.answers.attention.locations import place_of
-from tensorsleuth.ui.web.answers.attention.stats import Seen, seen, series_of
+from tensorsleuth.ui.web.answers.attention.locations import series_place
+from tensorsleuth.ui.web.answers.attention.stats import RunLayerStats, layer_stats_of, series_of
+from tensorsleuth.ui.web.run.downsampling import json_numbers
 from tensorsleuth.ui.web.run.open_run import OpenRun
-from tensorsleuth.ui.web.run.points import plain
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
-LOOKS = 100  # points of a line
-LINES = 32  # heads, as many as there are weights of
+MAX_SAMPLES = 100  # points of a line
+MAX_HEADS = 32  # heads, as many as there are weights of
 CHARTED = ("entropy", "distance", "sink")
-MOST = 500  # attentions in the list
-REMARKS = 100
+MAX_ATTENTIONS = 500  # attentions in the list
+MAX_REMARKS = 100
 
 
-def answer_there(opened: OpenRun, asked: Parameters) -> Answer:
+def answer_inside(opened: OpenRun, asked: Parameters) -> Answer:
     """The Inside of inside.ts: which panels have something to show."""
-    inside = seen(opened).inside
+    inside = layer_stats_of(opened).stats
     layers = sum(len(inside.of(kind)) for kind in ("output", "gradient", "update"))
     return {"attention": len(inside.of("attention")), "layers": layers}
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
     """The AttentionList of inside.ts."""
-    found = seen(opened)
-    series = found.inside.of("attention")
+    found = layer_stats_of(opened)
+    series = found.stats.of("attention")
     return {
-        "items": opened.keep("attention", None, lambda: _items(opened, found, series[:MOST])),
-        "leftOut": max(len(series) - MOST, 0),
-        "remarks": opened.keep("remarks", None, lambda: _remarks(found)),
-        "why": None if series else why_nothing(opened.trace, found.inside, "attention"),
+        "items": opened.cache("attention", None, lambda: _items(opened, found, series[:MAX_ATTENTIONS])),
+        "leftOut": max(len(series) - MAX_ATTENTIONS, 0),
+        "remarks": opened.cache("remarks", None, lambda: _remarks(found)),
+        "why": None if series else explain_missing_stats(opened.trace, found.stats, "attention"),
     }
 
 
-def _items(opened: OpenRun, found: Seen, series: list[WatchedSeries]) -> list[dict[str, Any]]:
-    lines = lines_of(Inside(found.inside.process))
+def _items(opened: OpenRun, found: RunLayerStats, series: list[WatchedSeries]) -> list[dict[str, Any]]:
+    lines = attention_lines(LayerStatistics(found.stats.process))
     return [_item(opened, found, one, lines.get(one.name)) for one in series]
 
 
-def _remarks(found: Seen) -> list[dict[str, Any]]:
+def _remarks(found: RunLayerStats) -> list[dict[str, Any]]:
     """Return the remarks of `sleuth attention`. It reads every sample; its own Inside is dropped with all of that."""
-    own = Inside(found.inside.process)
+    own = LayerStatistics(found.stats.process)
     names = ("what", "severity", "layer", "who", "words")
-    told = remarks_of(own)[:REMARKS]
+    told = remarks_of(own)[:MAX_REMARKS]
     return [{name: getattr(one, name) for name in names} | {"heads": list(one.heads)} for one in told]
 
 
-def _item(opened: OpenRun, found: Seen, series: WatchedSeries, line: Frame | None) -> dict[str, Any]:
+def _item(opened: OpenRun, found: RunLayerStats, series: WatchedSeries, line: Frame | None) -> dict[str, Any]:
     own = opened.sources.place(line.file, line.line, line.function) if line is not None else None
-    one = Attention(series)  # one of its own: what it reads of each look is let go with it
+    one = AttentionSeries(series)  # one of its own: what it reads of each look is let go with it
     kept = next((look for look in map(one.kept, range(len(one) - 1, -1, -1)) if look is not None), None)
     return {
         "id": found.id(series),
@@ -72,22 +72,22 @@ def _item(opened: OpenRun, found: Seen, series: WatchedSeries, line: Frame | Non
         "queries": kept.rows if kept else 0,
         "keys": kept.columns if kept else 0,
         "steps": [max(step, 0) for step in one.steps.tolist()],
-        "place": own or place_of(opened, found.process, series),
+        "place": own or series_place(opened, found.process, series),
     }
 
 
 def answer_heads(opened: OpenRun, asked: Parameters) -> Answer:
     """The HeadLines of inside.ts: the numbers of each head, at some looks evenly apart."""
     series = series_of(opened, asked.get("attention", ""), "attention")
-    return opened.keep("heads", series.number, lambda: _lines(Attention(series)))
+    return opened.cache("heads", series.number, lambda: _lines(AttentionSeries(series)))
 
 
-def _lines(one: Attention) -> Answer:
-    looks = np.unique(np.linspace(0, len(one) - 1, min(LOOKS, len(one))).astype(np.int64)).tolist()
+def _lines(one: AttentionSeries) -> Answer:
+    looks = np.unique(np.linspace(0, len(one) - 1, min(MAX_SAMPLES, len(one))).astype(np.int64)).tolist()
     seen_at = [(look, one.statistics(look)) for look in looks]
     known = [(look, numbers) for look, numbers in seen_at if numbers]  # the oldest may have given way
-    heads = min(max((len(numbers["entropy"]) for _, numbers in known), default=0), LINES)
-    columns = {name: [plain(line) for line in _table(known, name, heads)] for name in CHARTED}
+    heads = min(max((len(numbers["entropy"]) for _, numbers in known), default=0), MAX_HEADS)
+    columns = {name: [json_numbers(line) for line in _table(known, name, heads)] for name in CHARTED}
     return {"steps": [max(int(one.steps[look]), 0) for look, _ in known], "columns": columns}
 
 

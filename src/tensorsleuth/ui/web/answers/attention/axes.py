@@ -4,26 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorsleuth.analyze.attention.batch import Batch, Sequences
+from tensorsleuth.analyze.attention.batch import AttentionInputs, InputIds
 from tensorsleuth.data.tokens.vocabulary import Vocabulary
-from tensorsleuth.trace.series.attention import Kept
+from tensorsleuth.trace.series.attention import AttentionSample
 
-LONGEST = 24  # letters of a token
+MAX_TOKEN_LENGTH = 24  # letters of a token
 
 
-def axes(batch: Batch, kept: Kept, sample: int, vocabulary: Vocabulary | None) -> dict[str, Any]:
+def axes(
+    attention_inputs: AttentionInputs, attention_sample: AttentionSample, sample: int, vocabulary: Vocabulary | None
+) -> dict[str, Any]:
     """Both axes, each an Axis of inside.ts; None where no ids of that length went in."""
-    query, key = batch.of(kept.batch, kept.rows), batch.of(kept.batch, kept.columns)
-    crossing = kept.rows != kept.columns  # a decoder looks at an encoder: its ids come last
+    query, key = (
+        attention_inputs.ids_matching(attention_sample.batch, attention_sample.rows),
+        attention_inputs.ids_matching(attention_sample.batch, attention_sample.columns),
+    )
+    crossing = attention_sample.rows != attention_sample.columns  # a decoder looks at an encoder: its ids come last
     return {
         "query": _axis(query[::-1] if crossing else query, sample, vocabulary),
         "key": _axis(key, sample, vocabulary),
     }
 
 
-def _axis(found: list[Sequences], sample: int, vocabulary: Vocabulary | None) -> dict[str, Any] | None:
+def _axis(found: list[InputIds], sample: int, vocabulary: Vocabulary | None) -> dict[str, Any] | None:
     if not found or sample >= len(found[0].ids):
         return None
     numbers = [int(number) for number in found[0].ids[sample]]
-    words = [vocabulary.word(number)[:LONGEST] for number in numbers] if vocabulary and vocabulary.worded else None
+    words = (
+        [vocabulary.word(number)[:MAX_TOKEN_LENGTH] for number in numbers]
+        if vocabulary and vocabulary.has_words
+        else None
+    )
     return {"ids": [str(number) for number in numbers], "words": words}

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.analyze.layers.no_stats import why_nothing
+from tensorsleuth.analyze.layers.no_stats import explain_missing_stats
 from tensorsleuth.core.array import Array
 from tensorsleuth.trace.series.watched import WatchedSeries
 from tensorsleuth.ui.web.answers.attention import packed
-from tensorsleuth.ui.web.answers.attention.locations import place_of, tensor_of
-from tensorsleuth.ui.web.answers.attention.stats import Seen, seen, series_of
+from tensorsleuth.ui.web.answers.attention.locations import series_place, series_tensor
+from tensorsleuth.ui.web.answers.attention.stats import RunLayerStats, layer_stats_of, series_of
 from tensorsleuth.ui.web.run import parameters
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
 KINDS = ("output", "gradient", "update", "variable")
-ROWS, STEPS = 256, 100  # of a picture
+MAX_ROWS, MAX_STEPS = 256, 100  # of a picture
 
 Measure = Callable[[WatchedSeries], Array]
 
@@ -32,7 +32,7 @@ def _bad(series: WatchedSeries) -> Array:
     return np.asarray(sum(series.rows[name].astype(np.float64) for name in ("nan", "neg_inf", "pos_inf")))
 
 
-COMMON: dict[str, Measure] = {
+COMMON_MEASURES: dict[str, Measure] = {
     "norm": lambda series: series.norm,
     "mean": lambda series: series.mean,
     "std": lambda series: series.std,
@@ -40,42 +40,42 @@ COMMON: dict[str, Measure] = {
 }
 MEASURES: dict[str, dict[str, Measure]] = {
     "output": {
-        **COMMON,
+        **COMMON_MEASURES,
         "dead": lambda series: series.dead / series.units,
         "saturated": lambda series: series.saturated,
     },
-    "gradient": COMMON,
+    "gradient": COMMON_MEASURES,
     "update": {"ratio": lambda series: series.ratio, "norm": lambda series: series.norm},
-    "variable": COMMON,
+    "variable": COMMON_MEASURES,
 }
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
     """The Layers of inside.ts."""
-    found = seen(opened)
-    there = [kind for kind in KINDS if found.inside.of(kind)]
+    found = layer_stats_of(opened)
+    there = [kind for kind in KINDS if found.stats.of(kind)]
     kind = parameters.one_of(asked, "kind", KINDS, there[0] if there else KINDS[0])
-    series = found.inside.of(kind)
+    series = found.stats.of(kind)
     series = series[::-1] if kind == "gradient" else series  # they flow from the last layer to the first
     return {"kinds": there, "kind": kind, "why": _why(opened, found, kind)} | _picture(opened, found, kind, series)
 
 
-def answer_spot(opened: OpenRun, asked: Parameters) -> Answer:
+def answer_location(opened: OpenRun, asked: Parameters) -> Answer:
     """The Spot of inside.ts: where a thing stands that was seen, at a step."""
     series = series_of(opened, asked.get("id", ""), *KINDS, "attention")
-    process = seen(opened).process
-    step = parameters.whole(asked, "step", int(series.steps[-1]), -1)
-    return {"tensor": tensor_of(opened, process, series, step), "place": place_of(opened, process, series)}
+    process = layer_stats_of(opened).process
+    step = parameters.integer(asked, "step", int(series.steps[-1]), -1)
+    return {"tensor": series_tensor(opened, process, series, step), "place": series_place(opened, process, series)}
 
 
-def _why(opened: OpenRun, found: Seen, kind: str) -> str | None:
-    return None if found.inside.of(kind) else why_nothing(opened.trace, found.inside, f"{kind}s")
+def _why(opened: OpenRun, found: RunLayerStats, kind: str) -> str | None:
+    return None if found.stats.of(kind) else explain_missing_stats(opened.trace, found.stats, f"{kind}s")
 
 
-def _picture(opened: OpenRun, found: Seen, kind: str, series: list[WatchedSeries]) -> dict[str, Any]:
-    shown = series[:ROWS]
+def _picture(opened: OpenRun, found: RunLayerStats, kind: str, series: list[WatchedSeries]) -> dict[str, Any]:
+    shown = series[:MAX_ROWS]
     steps = np.unique(np.concatenate([one.steps for one in shown])) if shown else np.empty(0, np.int64)
-    kept = steps[np.unique(np.linspace(0, len(steps) - 1, min(STEPS, len(steps))).astype(np.int64))]
+    kept = steps[np.unique(np.linspace(0, len(steps) - 1, min(MAX_STEPS, len(steps))).astype(np.int64))]
     measures = {name: _grid(shown, kept, measure) for name, measure in MEASURES[kind].items()}
     bad = _grid(shown, kept, _bad)
     return {
@@ -100,11 +100,11 @@ def _grid(series: list[WatchedSeries], steps: Array, measure: Measure) -> Array:
     return grid
 
 
-def _row(opened: OpenRun, found: Seen, series: WatchedSeries) -> dict[str, Any]:
+def _row(opened: OpenRun, found: RunLayerStats, series: WatchedSeries) -> dict[str, Any]:
     shape = list(series.shape())
     return {
         "id": found.id(series),
         "name": series.name,
         "shape": shape,
-        "place": place_of(opened, found.process, series),
+        "place": series_place(opened, found.process, series),
     }

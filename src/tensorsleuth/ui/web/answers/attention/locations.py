@@ -11,16 +11,16 @@ from tensorsleuth.trace.series.watched import WatchedSeries
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
 
-def place_of(opened: OpenRun, process: int, series: WatchedSeries) -> dict[str, Any] | None:
+def series_place(opened: OpenRun, process: int, series: WatchedSeries) -> dict[str, Any] | None:
     """Its line: of a variable, the first that reads it."""
     own = opened.sources.place(series.file, series.line, None)
     places = (opened.sources.place(op.file, op.line, op.function) for op in _ops(opened, process, series))
     return own or next((place for place in places if place is not None), None)
 
 
-def tensor_of(opened: OpenRun, process: int, series: WatchedSeries, step: int) -> str | None:
+def series_tensor(opened: OpenRun, process: int, series: WatchedSeries, step: int) -> str | None:
     """The id of the tensor at a step; None where it has no row there."""
-    firsts = {op.first for op in _ops(opened, process, series)}
+    firsts = {op.first_tensor for op in _ops(opened, process, series)}
     here = np.flatnonzero((opened.table.step == step) & (opened.table.kind > 0))
     here = here[opened.table.process_of(here) == process]
     found = here[np.isin(opened.table.column("tensor", here), list(firsts))]
@@ -29,8 +29,8 @@ def tensor_of(opened: OpenRun, process: int, series: WatchedSeries, step: int) -
 
 def _ops(opened: OpenRun, process: int, series: WatchedSeries) -> list[Op]:
     if series.op is not None:
-        return opened.keep("ops by name", None, lambda: _by_name(opened)).get((process, series.op), [])
-    return opened.keep("reads", None, lambda: _reads(opened)).get(series.name, [])
+        return opened.cache("ops by name", None, lambda: _by_name(opened)).get((process, series.op), [])
+    return opened.cache("reads", None, lambda: _reads(opened)).get(series.name, [])
 
 
 def _by_name(opened: OpenRun) -> dict[tuple[int, str], list[Op]]:

@@ -21,7 +21,7 @@ def shades(values: Array) -> str:
     return base64.b64encode((known / largest * 255).round().astype(np.uint8).tobytes()).decode("ascii")
 
 
-def smaller(weights: Array, most: int) -> Array:
+def shrink_weights(weights: Array, most: int) -> Array:
     """Attention weights in at most so many rows and columns: means of rows, sums of columns, as recordings have it."""
     rows, columns = (np.linspace(0, size, min(size, most) + 1).astype(np.int64)[:-1] for size in weights.shape)
     if not weights.size:

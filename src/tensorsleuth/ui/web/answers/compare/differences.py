@@ -6,7 +6,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import EventFlag
-from tensorsleuth.ui.web.run.table import Table
+from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
 BLOCK = 1 << 17  # pairs at a time
 _FIELDS = {
@@ -16,7 +16,7 @@ _FIELDS = {
 }
 
 
-def differences(here: Table, there: Table, first: Array, second: Array) -> Array:
+def differences(here: TensorTable, there: TensorTable, first: Array, second: Array) -> Array:
     """The numbers of the pairs that differ: bits of their numbers, shape, dtype, health."""
     found = [np.empty(0, np.int64)]
     for begin in range(0, len(first), BLOCK):
@@ -25,7 +25,7 @@ def differences(here: Table, there: Table, first: Array, second: Array) -> Array
     return np.concatenate(found)
 
 
-def _differ(here: Table, there: Table, first: Array, second: Array) -> Array:
+def _differ(here: TensorTable, there: TensorTable, first: Array, second: Array) -> Array:
     """Return for each pair whether any field that both know differs."""
     both = here.flags[first] & there.flags[second]
     looked = both & EventFlag.LOOKED != 0
@@ -41,7 +41,7 @@ def _differ(here: Table, there: Table, first: Array, second: Array) -> Array:
     return np.asarray(differ)
 
 
-def _shapes_differ(here: Table, there: Table, first: Array, second: Array) -> Array:
+def _shapes_differ(here: TensorTable, there: TensorTable, first: Array, second: Array) -> Array:
     """Shapes are numbered anew in each run: the same number need not be the same shape."""
     pairs = here.column("shape", first).astype(np.uint64) << np.uint64(32) | there.column("shape", second)
     processes = here.process_of(first)  # what is compared is of the same process in both runs
@@ -54,9 +54,9 @@ def _shapes_differ(here: Table, there: Table, first: Array, second: Array) -> Ar
     return differ
 
 
-def _alike(here: Table, there: Table, process: int, shape: int, other: int) -> bool:
+def _alike(here: TensorTable, there: TensorTable, process: int, shape: int, other: int) -> bool:
     """Return whether the shapes are equal; an unrecorded shape equals any."""
-    shapes, others = here.asked[process].process.shapes, there.asked[process].process.shapes
+    shapes, others = here.process_indexes[process].process.shapes, there.process_indexes[process].process.shapes
     if not 0 < shape < len(shapes) or not 0 < other < len(others):
         return True
     return shapes[shape] == others[other]

@@ -11,15 +11,15 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.trace.query.ops import ARGUMENT, Op
 from tensorsleuth.ui.web.answers.graph.groups import MAX_NESTING, plain_name
-from tensorsleuth.ui.web.run.table import Table
+from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
 Key = tuple[object, ...]
 
 
-class Pairs:
+class TensorPairs:
     """`here[i]` and `there[i]` are places of the same tensor in the two runs; `here` goes up."""
 
-    def __init__(self, here: Table, there: Table) -> None:
+    def __init__(self, here: TensorTable, there: TensorTable) -> None:
         self._keys = _keys(here), _keys(there)
         numbers = {key: number for number, key in enumerate(self._keys[0])}
         first = _Occurrences(here, [numbers.get(key, -1) for key in self._keys[0]])
@@ -28,10 +28,10 @@ class Pairs:
         here_places, there_places = first.take(counts), second.take(counts)
         order = np.argsort(here_places)
         self.here, self.there = here_places[order], there_places[order]
-        self.as_often = len(self.here) == len(first.places) == len(second.places)
+        self.is_complete = len(self.here) == len(first.places) == len(second.places)
 
     @cached_property
-    def alone(self) -> tuple[list[str], list[str]]:
+    def only_in_one(self) -> tuple[list[str], list[str]]:
         """Names of the ops that only one of the runs has."""
         here, there = (dict.fromkeys(keys) for keys in self._keys)
         return [_name(key) for key in here if key not in there], [_name(key) for key in there if key not in here]
@@ -40,12 +40,15 @@ class Pairs:
 class _Occurrences:
     """The tensors of a run, those of an op together and in order; numbers of ops are those of the first run."""
 
-    def __init__(self, table: Table, numbers: list[int]) -> None:
-        in_order = (-1 if _runs_ahead(table, op) else number for op, number in zip(table.ops, numbers, strict=True))
-        ops = np.array([*in_order, -1], np.int32)[table.op[table.order]]
+    def __init__(self, tensor_table: TensorTable, numbers: list[int]) -> None:
+        in_order = (
+            -1 if _runs_ahead(tensor_table, op) else number
+            for op, number in zip(tensor_table.ops, numbers, strict=True)
+        )
+        ops = np.array([*in_order, -1], np.int32)[tensor_table.op[tensor_table.order]]
         known = ops >= 0
-        places, ops = table.order[known], ops[known]
-        order = _by_turn(table, places, ops)
+        places, ops = tensor_table.order[known], ops[known]
+        order = _by_turn(tensor_table, places, ops)
         self.places, self._ops = places[order], ops[order]
 
     def counts(self, ops: int) -> Array:
@@ -58,20 +61,20 @@ class _Occurrences:
         return np.asarray(self.places[rank < counts[self._ops]])
 
 
-def _by_turn(table: Table, places: Array, ops: Array) -> Array:
+def _by_turn(tensor_table: TensorTable, places: Array, ops: Array) -> Array:
     """Op by op, call by call, iteration by iteration: those of a loop may run at once, and are noted as they end."""
-    iterations = np.where(table.eager[places], 0, table.column("iteration", places))
+    iterations = np.where(tensor_table.eager[places], 0, tensor_table.column("iteration", places))
     if not iterations.any():
         return np.argsort(ops, kind="stable")
-    first, turn = np.unique(table.column("step", places), return_index=True, return_inverse=True)[1:]
+    first, turn = np.unique(tensor_table.column("step", places), return_index=True, return_inverse=True)[1:]
     ranks = np.empty(len(first), np.int64)
     ranks[np.argsort(first)] = np.arange(len(first))
     return np.lexsort((iterations, ranks[turn], ops))
 
 
-def _runs_ahead(table: Table, op: Op) -> bool:
+def _runs_ahead(tensor_table: TensorTable, op: Op) -> bool:
     """Is it in a function of a dataset: those run ahead in threads of their own, in no order that can be relied on."""
-    catalogue = table.asked[op.process].process.catalogue
+    catalogue = tensor_table.process_indexes[op.process].process.catalogue
     instance = catalogue.instances.get(op.instance)
     for _ in range(MAX_NESTING):
         if instance is None or instance.parent < 0:
@@ -80,11 +83,11 @@ def _runs_ahead(table: Table, op: Op) -> bool:
     return instance is not None and instance.id in catalogue.datasets
 
 
-def _keys(table: Table) -> list[Key]:
+def _keys(tensor_table: TensorTable) -> list[Key]:
     """Return the identity of each op in any run of the program; a number distinguishes equal ones."""
     seen: Counter[Key] = Counter()
     keys: list[Key] = []
-    for op in table.ops:
+    for op in tensor_table.ops:
         key = _key(op)
         keys.append((*key, seen[key]))
         seen[key] += 1

@@ -7,12 +7,12 @@ from typing import Any
 
 _COUNTS = {"nan": "NaN", "negInf": "−∞", "posInf": "+∞", "neg": "negative", "zero": "zero", "pos": "positive"}
 _STATISTICS = ("min", "max", "mean", "std")
-MOST = 3
+MAX_REASONS = 3
 
 
-def why(here: dict[str, Any], there: dict[str, Any]) -> str:
+def difference_words(here: dict[str, Any], there: dict[str, Any]) -> str:
     """Return the differences of two rows, the most telling first: `64 NaN here, 0 there; max 2.5 here, 7 there`."""
-    return "; ".join(list(_reasons(here, there))[:MOST]) or "the bits of its numbers differ"
+    return "; ".join(list(_reasons(here, there))[:MAX_REASONS]) or "the bits of its numbers differ"
 
 
 def _reasons(here: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
@@ -28,10 +28,10 @@ def _reasons(here: dict[str, Any], there: dict[str, Any]) -> Iterator[str]:
             yield f"{one[name]:,} {word} here, {other[name]:,} there"
     for name in _STATISTICS:
         if one[name] != other[name] and (one[name] is not None and other[name] is not None):
-            yield f"{name} {_apart(one[name], other[name])}"
+            yield f"{name} {_two_numbers(one[name], other[name])}"
 
 
-def _apart(here: float, there: float) -> str:
+def _two_numbers(here: float, there: float) -> str:
     """Two numbers in as few digits as tell them apart."""
     for digits in (4, 7, 10, 17):
         one, other = f"{here:.{digits}g}", f"{there:.{digits}g}"

@@ -11,13 +11,13 @@ from tensorsleuth.core.catalog import Instance
 from tensorsleuth.core.ops.function_names import program_name
 from tensorsleuth.core.ops.kinds import BRANCHES, LOOPS
 from tensorsleuth.trace.query.ops import ARGUMENT, Op
-from tensorsleuth.ui.web.run.table import Table
+from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
 MAX_NESTING = 100
 
 
 @dataclass(frozen=True)
-class Group:
+class OpGroup:
     """A function at the place that calls it, a loop, a branch, or a layer in one of these."""
 
     id: str
@@ -26,15 +26,15 @@ class Group:
     parent: str | None
 
 
-class Groups:
+class OpGroups:
     """The groups of a run's ops, by id. An id has letters, digits and dots only."""
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self.all: dict[str, Group] = {}
+    def __init__(self, tensor_table: TensorTable) -> None:
+        self._table = tensor_table
+        self.all: dict[str, OpGroup] = {}
         self._layers: dict[tuple[int, int, str], str] = {}
 
-    def of(self, op: Op) -> list[str]:
+    def of_op(self, op: Op) -> list[str]:
         """The groups that an op is in, outermost first."""
         around = self._functions(op.process, op.instance) if op.eager < 0 else []
         if op.layer is None or op.type == ARGUMENT:
@@ -42,7 +42,7 @@ class Groups:
         return [*around, self._layer(op, around[-1] if around else None)]
 
     def _functions(self, process: int, instance: int) -> list[str]:
-        catalogue, found = self._table.asked[process].process.catalogue, list[str]()
+        catalogue, found = self._table.process_indexes[process].process.catalogue, list[str]()
         chain: list[Instance] = []
         one = catalogue.instances.get(instance)
         while one is not None and len(chain) < MAX_NESTING:
@@ -52,13 +52,13 @@ class Groups:
             id = f"f{process}.{one.id}"
             if id not in self.all:
                 name, kind = self._described(process, one.id)
-                self.all[id] = Group(id, name, kind, found[-1] if found else None)
+                self.all[id] = OpGroup(id, name, kind, found[-1] if found else None)
             found.append(id)
         return found
 
     def _described(self, process: int, number: int) -> tuple[str, str]:
         """Return the name of a function, and the kind of its call."""
-        catalogue = self._table.asked[process].process.catalogue
+        catalogue = self._table.process_indexes[process].process.catalogue
         instance = catalogue.instances[number]
         function, parent = catalogue.functions[instance.function], catalogue.instances.get(instance.parent)
         if parent is None:
@@ -72,13 +72,13 @@ class Groups:
         key = op.process, op.instance if op.eager < 0 else -1, op.layer or ""
         if key not in self._layers:
             id = self._layers[key] = f"l{op.process}.{key[1] if key[1] >= 0 else 'e'}.{_digest(key[2])}"
-            self.all[id] = Group(id, op.layer or "", "layer", parent)
+            self.all[id] = OpGroup(id, op.layer or "", "layer", parent)
         return self._layers[key]
 
     @cached_property
     def sizes(self) -> Counter[str]:
         """Return the number of ops in each group, with those of the groups in it."""
-        return Counter(group for op in self._table.ops if op.type != ARGUMENT for group in self.of(op))
+        return Counter(group for op in self._table.ops if op.type != ARGUMENT for group in self.of_op(op))
 
 
 def _digest(layer: str) -> str:

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tensorsleuth.trace.query.ops import Op
-from tensorsleuth.trace.query.tensor_event import TensorEvent, moment_of
-from tensorsleuth.ui.web.answers.graph.groups import Groups
+from tensorsleuth.trace.query.tensor_event import TensorEvent, call_graph_of
+from tensorsleuth.ui.web.answers.graph.groups import OpGroups
 from tensorsleuth.ui.web.run import ids
-from tensorsleuth.ui.web.run.table import Table
+from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
-MOST = 60  # nodes
-MOST_OPS = 400  # that are looked at, also in closed groups
-MOST_CONSUMERS = 20
+MAX_NODES = 60  # nodes
+MAX_OPS = 400  # that are looked at, also in closed groups
+MAX_CONSUMERS = 20
 
 
 @dataclass
-class Met:
+class GraphNode:
     """A node: an op, or a closed group, with the tensors that stand for it."""
 
     id: str
@@ -30,7 +30,7 @@ class Met:
 
 
 @dataclass(frozen=True)
-class Edge:
+class GraphEdge:
     """From what was computed first to what took it."""
 
     source: str
@@ -39,17 +39,17 @@ class Edge:
     back: bool
 
 
-class Walk:
+class GraphWalk:
     """The neighbourhood of one tensor."""
 
-    def __init__(self, table: Table, groups: Groups, is_open: Callable[[str], bool]) -> None:
-        self._table = table
-        self._groups = groups
+    def __init__(self, tensor_table: TensorTable, op_groups: OpGroups, is_open: Callable[[str], bool]) -> None:
+        self._table = tensor_table
+        self._groups = op_groups
         self._is_open = is_open
-        self.nodes: dict[str, Met] = {}
-        self.edges: dict[tuple[str, str, bool], Edge] = {}
+        self.nodes: dict[str, GraphNode] = {}
+        self.edges: dict[tuple[str, str, bool], GraphEdge] = {}
         self.left_out: set[str] = set()
-        self._asked: dict[tuple[int, bool], list[TensorEvent]] = {}
+        self._neighbour_cache: dict[tuple[int, bool], list[TensorEvent]] = {}
 
     def go(self, start: TensorEvent, up: int, down: int) -> None:
         """Inputs first, a level at a time; then what took it; then what else there is between those that were met."""
@@ -61,18 +61,18 @@ class Walk:
                 met.up |= self._complete(event, upward=True)
                 met.down |= self._complete(event, upward=False)
 
-    def _around(self, event: TensorEvent, upward: bool) -> list[TensorEvent]:
+    def _neighbours(self, event: TensorEvent, upward: bool) -> list[TensorEvent]:
         """Return the inputs or consumers of a tensor, as far as the catalogue knows them."""
         key = id(event), upward
-        if key not in self._asked:
-            found = event.inputs() if upward else event.consumers(MOST_CONSUMERS)
-            self._asked[key] = [other for other in found if other.op.first >= 0]
-        return self._asked[key]
+        if key not in self._neighbour_cache:
+            found = event.inputs() if upward else event.consumers(MAX_CONSUMERS)
+            self._neighbour_cache[key] = [other for other in found if other.op.first_tensor >= 0]
+        return self._neighbour_cache[key]
 
     def _complete(self, event: TensorEvent, upward: bool) -> bool:
         """Join a tensor to those that are shown; whether there are others."""
         more = False
-        for other in self._around(event, upward):
+        for other in self._neighbours(event, upward):
             if self.node_of(other.op)[0] in self.nodes:
                 self._join(*((other, event) if upward else (event, other)))
             else:
@@ -82,28 +82,28 @@ class Walk:
     def node_of(self, op: Op) -> tuple[str, str | None, str | None]:
         """The node that stands for an op: its id, the open group that it is in, the closed one that it is."""
         inside = None
-        for group in self._groups.of(op):
+        for group in self._groups.of_op(op):
             if not self._is_open(group):
                 return group, inside, group
             inside = group
-        return ids.of_op(op), inside, None
+        return ids.op_id(op), inside, None
 
     def _add(self, event: TensorEvent) -> bool:
         """Show a tensor; whether there was room for its node."""
         name, group, closed = self.node_of(event.op)
-        if name not in self.nodes and len(self.nodes) >= MOST:
+        if name not in self.nodes and len(self.nodes) >= MAX_NODES:
             self.left_out.add(name)
             return False
-        self.nodes.setdefault(name, Met(name, group, closed)).events.setdefault(event.op, event)
+        self.nodes.setdefault(name, GraphNode(name, group, closed)).events.setdefault(event.op, event)
         return True
 
     def _spread(self, start: TensorEvent, levels: int, upward: bool) -> None:
         seen = {start.op}
         todo = deque([(start, 0)])
-        while todo and len(seen) < MOST_OPS:
+        while todo and len(seen) < MAX_OPS:
             event, level = todo.popleft()
             here = self.node_of(event.op)[0]
-            for other in self._around(event, upward):
+            for other in self._neighbours(event, upward):
                 inside = self.node_of(other.op)[0] == here
                 if other.op in seen or (level >= levels and not inside) or not self._add(other):
                     continue
@@ -117,21 +117,21 @@ class Walk:
             return  # in one node: only an op that takes what it made in the iteration before
         known = self.edges.get((first, second, back))
         bad = self._carries_bad(source, target) or bool(known and known.bad)
-        self.edges[first, second, back] = Edge(first, second, bad, back)
+        self.edges[first, second, back] = GraphEdge(first, second, bad, back)
 
     def _carries_bad(self, source: TensorEvent, target: TensorEvent) -> bool:
         """Return whether an unrecorded op passed a bad value on: it went in, and came out behind it."""
         if source.row is not None or not target.bad:
             return source.bad
-        return any(before.bad for before in self._around(source, upward=True))
+        return any(before.bad for before in self._neighbours(source, upward=True))
 
     def _is_back(self, source: TensorEvent, target: TensorEvent) -> bool:
         """Is it taken from the iteration before: the graph says so, else the iterations in which both were seen."""
-        op, asked = target.op, self._table.asked[target.op.process]
+        op, asked = target.op, self._table.process_indexes[target.op.process]
         instance = asked.process.catalogue.instances.get(op.instance) if op.node >= 0 else None
         if instance is not None and source.op.process == op.process:
-            slots = asked.moments.flow.slots(instance, op.node)
-            tensor = source.op.first + source.output
+            slots = asked.call_graphs.flow.input_sources(instance, op.node)
+            tensor = source.op.first_tensor + source.output
             taken = [one.earlier for slot in slots for one in slot if one.tensor == tensor]
             if taken:
                 return all(taken)
@@ -142,5 +142,5 @@ def _is_later(source: TensorEvent, target: TensorEvent) -> bool:
     """Were the two seen in different iterations of a loop."""
     if source.row is None or target.row is None or source.iteration is None or target.iteration is None:
         return False
-    same_loop = moment_of(source) is moment_of(target) and source.row["frame"] == target.row["frame"]
+    same_loop = call_graph_of(source) is call_graph_of(target) and source.row["frame"] == target.row["frame"]
     return bool(same_loop and source.iteration < target.iteration)

@@ -6,33 +6,33 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.analyze.memory.account import GROUPS, Account
-from tensorsleuth.analyze.memory.buffer_rows import part_around
+from tensorsleuth.analyze.memory.account import GROUP_KEYS, MemoryAccount
+from tensorsleuth.analyze.memory.buffer_rows import rows_around
 from tensorsleuth.analyze.memory.labels import KINDS
-from tensorsleuth.analyze.memory.report import PEAK, fullest, opened_up
+from tensorsleuth.analyze.memory.report import PEAK, fullest_samples, report_at
 from tensorsleuth.core.array import Array
-from tensorsleuth.ui.web.answers.memory.memory_moment import told
+from tensorsleuth.ui.web.answers.memory.memory_moment import moment_json
 from tensorsleuth.ui.web.run import parameters
-from tensorsleuth.ui.web.run.errors import BadQuestion
+from tensorsleuth.ui.web.run.errors import BadRequest
 from tensorsleuth.ui.web.run.lanes import process_name
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 from tensorsleuth.ui.web.run.step_times import step_times
 
-POINTS, MOST_POINTS = 800, 2000
-ROWS = 40_000  # of buffers that are looked at
-MOST_MARKS = 100
-NOTHING: Answer = {"process": None, "part": None, "limit": None, "start": 0, "peak": 0, "at": 0, "lost": 0} | {
+DEFAULT_POINTS, MAX_POINTS = 800, 2000
+MAX_BUFFER_ROWS = 40_000  # of buffers that are looked at
+MAX_MARKS = 100
+NO_MEMORY: Answer = {"process": None, "part": None, "limit": None, "start": 0, "peak": 0, "at": 0, "lost": 0} | {
     name: [] for name in ("processes", "seconds", "steps", "resident", "kinds", "marks")
 }
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
     """A Memory of types.ts."""
-    points = parameters.whole(asked, "points", POINTS, 3, MOST_POINTS)
+    points = parameters.integer(asked, "points", DEFAULT_POINTS, 3, MAX_POINTS)
     sampled = _sampled(opened)
     if not sampled:
-        return NOTHING
+        return NO_MEMORY
     number = _process(sampled, asked)
     account = _account(opened, number, _time(opened, number, asked, "near"))
     samples = account.samples
@@ -56,16 +56,16 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 def answer_at(opened: OpenRun, asked: Parameters) -> Answer:
     """A MemoryMoment of types.ts."""
-    by = parameters.one_of(asked, "by", tuple(GROUPS), "kind")
+    by = parameters.one_of(asked, "by", tuple(GROUP_KEYS), "kind")
     sampled = _sampled(opened)
     if not sampled:
-        raise BadQuestion("The run says nothing about memory.", "Record it again: sleuth run program.py")
+        raise BadRequest("The run says nothing about memory.", "Record it again: sleuth run program.py")
     number = _process(sampled, asked)
     time = _time(opened, number, asked, "at")
     account = _account(opened, number, _time(opened, number, asked, "near") or time)
     words = PEAK if time is None else "a moment"
-    moment = opened_up(opened.trace, account, account.peak if time is None else time, words)
-    return told(opened, number, moment, by)
+    moment = report_at(opened.trace, account, account.peak if time is None else time, words)
+    return moment_json(opened, number, moment, by)
 
 
 # ---- which process, which moment
@@ -78,10 +78,10 @@ def _sampled(opened: OpenRun) -> list[int]:
 
 
 def _process(sampled: list[int], asked: Parameters) -> int:
-    number = parameters.whole(asked, "process", sampled[0])
+    number = parameters.integer(asked, "process", sampled[0])
     if number not in sampled:
         there = ", ".join(map(str, sorted(sampled)))
-        raise BadQuestion(f"Process {number} says nothing about memory.", f"Take one of {there}.")
+        raise BadRequest(f"Process {number} says nothing about memory.", f"Take one of {there}.")
     return number
 
 
@@ -94,13 +94,13 @@ def _time(opened: OpenRun, number: int, asked: Parameters, name: str) -> int | N
     return min(max(opened.table.lanes.clock(number, seconds), int(times[0])), int(times[-1]))
 
 
-def _account(opened: OpenRun, number: int, time: int | None) -> Account:
+def _account(opened: OpenRun, number: int, time: int | None) -> MemoryAccount:
     """Return the account of the rows around a moment (the peak by default); of all rows if there are not too many."""
-    asked = opened.table.asked[number]
+    asked = opened.table.process_indexes[number]
     samples = asked.process.memory
     near = int(samples["time"][int(samples["anonymous"].argmax())]) if time is None else time
-    part = part_around(asked.process, near, ROWS)
-    return opened.keep("memory", (number, part), lambda: Account(asked, part))
+    part = rows_around(asked.process, near, MAX_BUFFER_ROWS)
+    return opened.cache("memory", (number, part), lambda: MemoryAccount(asked, part))
 
 
 # ---- over time
@@ -109,27 +109,27 @@ def _account(opened: OpenRun, number: int, time: int | None) -> Account:
 def _points(samples: Array, most: int) -> Array:
     """All samples; or the first, the last, and in between the fullest of each piece of time."""
     last = len(samples) - 1
-    return np.arange(last + 1) if last < most else np.unique([0, *fullest(samples, most - 2), last])
+    return np.arange(last + 1) if last < most else np.unique([0, *fullest_samples(samples, most - 2), last])
 
 
-def _kinds(account: Account, at: Array) -> list[dict[str, Any]]:
+def _kinds(memory_account: MemoryAccount, at: Array) -> list[dict[str, Any]]:
     """Return the memory of tensors at each point by kind; None if rows were not recorded."""
-    known = account.told[at].tolist()
-    sums = account.by_kind(account.samples["time"][at].astype(np.int64))
+    known = memory_account.samples_with_tensors[at].tolist()
+    sums = memory_account.by_kind(memory_account.samples["time"][at].astype(np.int64))
     return [
         {"kind": kind, "bytes": [size if told else None for size, told in zip(sums[kind].tolist(), known)]}
         for kind in KINDS
     ]
 
 
-def _part(opened: OpenRun, number: int, account: Account) -> dict[str, Any] | None:
+def _part(opened: OpenRun, number: int, memory_account: MemoryAccount) -> dict[str, Any] | None:
     """From when to when tensors are told, where that is not all of the time."""
-    if account.lives.part.whole:
+    if memory_account.lifetimes.row_range.whole:
         return None
-    times = account.samples["time"][account.told]
+    times = memory_account.samples["time"][memory_account.samples_with_tensors]
     begin, end = _seconds(opened, number, times[[0, -1]]) if len(times) else (0.0, 0.0)
-    part = account.lives.part
-    return {"from": begin, "to": end, "rows": part.end - part.begin, "of": part.of}
+    part = memory_account.lifetimes.row_range
+    return {"from": begin, "to": end, "rows": part.end - part.begin, "of": part.total}
 
 
 def _marks(opened: OpenRun) -> list[dict[str, Any]]:
@@ -141,7 +141,7 @@ def _marks(opened: OpenRun) -> list[dict[str, Any]]:
     epochs = batches.of_calls(times.calls, batches.epochs)
     first = np.flatnonzero(np.diff(epochs, prepend=-1) > 0)
     word, names, at = ("epoch", epochs, first) if len(first) > 1 else ("step", times.steps, np.arange(len(epochs)))
-    at = at[:: -(-len(at) // MOST_MARKS)]
+    at = at[:: -(-len(at) // MAX_MARKS)]
     return [{"seconds": float(times.begins[one]), "name": f"{word} {names[one]}"} for one in at.tolist()]
 
 

@@ -6,32 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.analyze.memory.account import Group, Holding
-from tensorsleuth.analyze.memory.labels import Label
+from tensorsleuth.analyze.memory.account import Holding, HoldingGroup
+from tensorsleuth.analyze.memory.labels import MemoryLabel
 from tensorsleuth.analyze.memory.report import PEAK, growth_json
-from tensorsleuth.analyze.memory.report import Answer as Moment
+from tensorsleuth.analyze.memory.report import MemoryReport as Moment
 from tensorsleuth.core.array import Array
-from tensorsleuth.ui.web.run.ids import name_of
+from tensorsleuth.ui.web.run.ids import make_id
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer
 
-MOST_GROUPS, MOST_TENSORS, MOST_OPS = 100, 60, 4
+MAX_GROUPS, MAX_TENSORS, MAX_OPS = 100, 60, 4
 
 
-def told(opened: OpenRun, number: int, moment: Moment, by: str) -> Answer:
+def moment_json(opened: OpenRun, number: int, moment: Moment, by: str) -> Answer:
     """A MemoryMoment of types.ts."""
-    account, groups, shown = moment.account, moment.groups(by), moment.holdings[:MOST_TENSORS]
+    account, groups, shown = moment.account, moment.groups(by), moment.holdings[:MAX_TENSORS]
     born = {id(one.label): one.born for one in moment.holdings}
-    wanted = [(one.largest.tensor, born[id(one.largest)]) for one in groups[:MOST_GROUPS]]
+    wanted = [(one.largest.tensor, born[id(one.largest)]) for one in groups[:MAX_GROUPS]]
     found = _events(opened, number, [*wanted, *((one.label.tensor, one.born) for one in shown)])
     return {
         "seconds": float(opened.table.lanes.seconds(number, np.array([moment.time]))[0]),
         "step": moment.step,
-        "peak": moment.asked == PEAK,
-        "known": bool(account.told[account.sample(moment.time)]),
+        "peak": moment.moment == PEAK,
+        "known": bool(account.samples_with_tensors[account.sample_index(moment.time)]),
         "resident": int(moment.sample["resident"]),
         "growth": growth_json(moment.parts),
-        "running": moment.running[:MOST_OPS],
+        "running": moment.running[:MAX_OPS],
         "by": by,
         "groups": [_group(opened, one, by, at) for one, at in zip(groups, found[: len(wanted)], strict=False)],
         "moreGroups": len(groups) - len(wanted),
@@ -41,10 +41,10 @@ def told(opened: OpenRun, number: int, moment: Moment, by: str) -> Answer:
     }
 
 
-def _group(opened: OpenRun, group: Group, by: str, tensor: str | None) -> dict[str, Any]:
-    said = {"name": group.name, "bytes": group.bytes, "count": group.count, "tensor": tensor}
-    largest = {"largest": group.largest.name, "shape": _shape(group.largest)}
-    return said | largest | {"place": _place(opened, group.largest) if by == "line" else None}
+def _group(opened: OpenRun, holding_group: HoldingGroup, by: str, tensor: str | None) -> dict[str, Any]:
+    said = {"name": holding_group.name, "bytes": holding_group.bytes, "count": holding_group.count, "tensor": tensor}
+    largest = {"largest": holding_group.largest.name, "shape": _shape(holding_group.largest)}
+    return said | largest | {"place": _place(opened, holding_group.largest) if by == "line" else None}
 
 
 def _holding(opened: OpenRun, one: Holding, tensor: str | None, moment: Moment) -> dict[str, Any]:
@@ -63,12 +63,12 @@ def _holding(opened: OpenRun, one: Holding, tensor: str | None, moment: Moment) 
     }
 
 
-def _shape(label: Label) -> list[int] | None:
-    return list(label.shape) if label.shape is not None else None
+def _shape(memory_label: MemoryLabel) -> list[int] | None:
+    return list(memory_label.shape) if memory_label.shape is not None else None
 
 
-def _place(opened: OpenRun, label: Label) -> dict[str, Any] | None:
-    return opened.sources.place(label.file, label.line, None)
+def _place(opened: OpenRun, memory_label: MemoryLabel) -> dict[str, Any] | None:
+    return opened.sources.place(memory_label.file, memory_label.line, None)
 
 
 def _events(opened: OpenRun, number: int, wanted: list[tuple[int, int]]) -> list[str | None]:
@@ -79,7 +79,7 @@ def _events(opened: OpenRun, number: int, wanted: list[tuple[int, int]]) -> list
     order = np.lexsort((times, tensors))
     rows, tensors, times = rows[order], tensors[order], times[order]
     found = [_nearest(tensors, times, tensor, time) for tensor, time in wanted]
-    return [name_of(number, int(rows[at])) if at is not None else None for at in found]
+    return [make_id(number, int(rows[at])) if at is not None else None for at in found]
 
 
 def _nearest(tensors: Array, times: Array, tensor: int, time: int) -> int | None:

@@ -8,10 +8,10 @@ from html import escape
 from pygments.lexers.python import PythonLexer
 from pygments.token import STANDARD_TYPES, _TokenType
 
-LARGEST = 400_000  # letters of a file that is coloured
+MAX_HIGHLIGHTED_LETTERS = 400_000  # letters of a file that is coloured
 
 
-def highlighted(text: str) -> list[str]:
+def highlight_lines(text: str) -> list[str]:
     """The lines of a file; a token over several lines is closed and opened again at each end."""
     lines = [""]
     for css, value in _tokens(text):
@@ -22,7 +22,7 @@ def highlighted(text: str) -> list[str]:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    if len(text) > LARGEST:
+    if len(text) > MAX_HIGHLIGHTED_LETTERS:
         yield "", text
         return
     for _, kind, value in PythonLexer().get_tokens_unprocessed(text):

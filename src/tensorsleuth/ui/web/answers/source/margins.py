@@ -8,11 +8,11 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import EventFlag
-from tensorsleuth.ui.debugger.portrait import health as in_words
-from tensorsleuth.ui.web.run.columns import told
+from tensorsleuth.ui.debugger.tensor_description import tensor_health as in_words
+from tensorsleuth.ui.web.run.columns import column_values
 from tensorsleuth.ui.web.run.events import event_at
 from tensorsleuth.ui.web.run.open_run import OpenRun
-from tensorsleuth.ui.web.run.table import Table
+from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
 
 def margins(opened: OpenRun, path: str, step: int | None) -> dict[int, dict[str, Any]]:
@@ -33,9 +33,9 @@ def margins(opened: OpenRun, path: str, step: int | None) -> dict[int, dict[str,
     return {line: _margin(table, count, *rest) for line, count, *rest in columns if count}
 
 
-def _margin(table: Table, count: int, bad: int, first_bad: int, first: int, words: str) -> dict[str, Any]:
-    worst = table.id(first_bad) if first_bad >= 0 else None
-    return {"tensors": count, "bad": bad, "firstBad": worst, "first": table.id(first), "words": words}
+def _margin(tensor_table: TensorTable, count: int, bad: int, first_bad: int, first: int, words: str) -> dict[str, Any]:
+    worst = tensor_table.id(first_bad) if first_bad >= 0 else None
+    return {"tensors": count, "bad": bad, "firstBad": worst, "first": tensor_table.id(first), "words": words}
 
 
 def _firsts(places: Array, which: Array, size: int) -> Array:
@@ -48,8 +48,8 @@ def _firsts(places: Array, which: Array, size: int) -> Array:
 def _words(opened: OpenRun, places: Array, which: Array, first_bad: Array) -> list[str]:
     """The first bad tensor of a line, else the range of all that it computed."""
     lows, highs = np.full(len(first_bad), np.nan), np.full(len(first_bad), np.nan)
-    np.fmin.at(lows, which, told(opened.table, "min", places))
-    np.fmax.at(highs, which, told(opened.table, "max", places))
+    np.fmin.at(lows, which, column_values(opened.table, "min", places))
+    np.fmax.at(highs, which, column_values(opened.table, "max", places))
     looked = np.zeros(len(first_bad), bool)
     looked[which[opened.table.flags[places] & EventFlag.LOOKED != 0]] = True
     rows = zip(first_bad.tolist(), lows.tolist(), highs.tolist(), looked.tolist())

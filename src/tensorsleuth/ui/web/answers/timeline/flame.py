@@ -6,58 +6,60 @@ from typing import Any
 
 import numpy as np
 
-from tensorsleuth.analyze.profile.flame import Bar, bars
-from tensorsleuth.analyze.profile.profile import Profile, busiest
-from tensorsleuth.analyze.profile.python_calls import Made, calls_made
-from tensorsleuth.analyze.profile.steps import Steps, steps_of
-from tensorsleuth.analyze.profile.time_split import WORDS
+from tensorsleuth.analyze.profile.flame import FlameBar, flame_bars
+from tensorsleuth.analyze.profile.profile import Profile, busiest_process
+from tensorsleuth.analyze.profile.python_calls import PythonCalls, read_python_calls
+from tensorsleuth.analyze.profile.steps import StepBounds, steps_of
+from tensorsleuth.analyze.profile.time_split import PART_TITLES
 from tensorsleuth.ui.web.run import parameters
-from tensorsleuth.ui.web.run.errors import BadQuestion
-from tensorsleuth.ui.web.run.ids import name_of
+from tensorsleuth.ui.web.run.errors import BadRequest
+from tensorsleuth.ui.web.run.ids import make_id
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
-MOST = 4000  # bars; what is shorter than these is told as left out
-SLOWEST = 8
-NOTHING: Answer = {"step": None, "previous": None, "next": None, "from": 0, "to": 0, "leftOut": 0} | {
+MAX_BARS = 4000  # bars; what is shorter than these is told as left out
+MAX_SLOWEST = 8
+NO_STEPS: Answer = {"step": None, "previous": None, "next": None, "from": 0, "to": 0, "leftOut": 0} | {
     name: [] for name in ("slowest", "split", "lanes", "bars")
 }
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
     """A Flame of types.ts."""
-    wanted = parameters.whole_or_none(asked, "step")
+    wanted = parameters.optional_integer(asked, "step")
     if not opened.trace.processes:
-        return NOTHING
-    number = busiest(opened.trace)
-    made, steps = opened.keep("flame", number, lambda: _steps(opened, number))
+        return NO_STEPS
+    number = busiest_process(opened.trace)
+    made, steps = opened.cache("flame", number, lambda: _steps(opened, number))
     if not len(steps):
-        return NOTHING
-    step = _usual(steps) if wanted is None else wanted
+        return NO_STEPS
+    step = _typical_step(steps) if wanted is None else wanted
     if step not in steps.number:
         said = f"Step {step} was not recorded."
-        raise BadQuestion(said, f"There are steps {steps.number.min()} to {steps.number.max()}.")
-    profile = Profile(opened.table.asked[number], step, True, (made, steps))
-    return _told(opened, profile, step, number)
+        raise BadRequest(said, f"There are steps {steps.number.min()} to {steps.number.max()}.")
+    profile = Profile(opened.table.process_indexes[number], step, True, (made, steps))
+    return _flame_json(opened, profile, step, number)
 
 
-def _steps(opened: OpenRun, number: int) -> tuple[Made, Steps]:
-    asked = opened.table.asked[number]
-    made = calls_made(asked)
+def _steps(opened: OpenRun, number: int) -> tuple[PythonCalls, StepBounds]:
+    asked = opened.table.process_indexes[number]
+    made = read_python_calls(asked)
     return made, steps_of(asked, made)
 
 
-def _usual(steps: Steps) -> int:
+def _typical_step(step_bounds: StepBounds) -> int:
     """The step in the middle, by how long they took."""
-    at = np.flatnonzero(steps.usual)
-    order = at[np.argsort((steps.end - steps.begin)[at], kind="stable")]
-    return int(steps.number[order[len(order) // 2]])
+    at = np.flatnonzero(step_bounds.typical)
+    order = at[np.argsort((step_bounds.end - step_bounds.begin)[at], kind="stable")]
+    return int(step_bounds.number[order[len(order) // 2]])
 
 
-def _told(opened: OpenRun, profile: Profile, step: int, number: int) -> Answer:
-    begin, end = profile.stretch
-    seen = bars(profile, begin, end)
-    shown = sorted(sorted(seen, key=lambda bar: bar.begin - bar.end)[:MOST], key=lambda bar: (bar.thread, bar.begin))
+def _flame_json(opened: OpenRun, profile: Profile, step: int, number: int) -> Answer:
+    begin, end = profile.time_range
+    seen = flame_bars(profile, begin, end)
+    shown = sorted(
+        sorted(seen, key=lambda bar: bar.begin - bar.end)[:MAX_BARS], key=lambda bar: (bar.thread, bar.begin)
+    )
     threads = _threads(profile, shown)
     zero = opened.table.lanes.seconds(number, np.array([begin, end]))
     return {
@@ -73,36 +75,36 @@ def _told(opened: OpenRun, profile: Profile, step: int, number: int) -> Answer:
     }
 
 
-def _threads(profile: Profile, shown: list[Bar]) -> list[int]:
+def _threads(profile: Profile, shown: list[FlameBar]) -> list[int]:
     """Python's thread first."""
-    others = {bar.thread for bar in shown} - {profile.made.thread}
-    return [profile.made.thread, *sorted(others)]
+    others = {bar.thread for bar in shown} - {profile.python_calls.thread}
+    return [profile.python_calls.thread, *sorted(others)]
 
 
-def _lane(profile: Profile, thread: int, shown: list[Bar]) -> dict[str, Any]:
-    name = "Python" if thread == profile.made.thread else f"thread {thread}"
+def _lane(profile: Profile, thread: int, shown: list[FlameBar]) -> dict[str, Any]:
+    name = "Python" if thread == profile.python_calls.thread else f"thread {thread}"
     return {"name": name, "depth": max((bar.depth + 1 for bar in shown if bar.thread == thread), default=1)}
 
 
-def _bar(bar: Bar, threads: list[int], begin: int, process: int) -> dict[str, Any]:
-    op = bar.op
+def _bar(flame_bar: FlameBar, threads: list[int], begin: int, process: int) -> dict[str, Any]:
+    op = flame_bar.op
     return {
-        "lane": threads.index(bar.thread),
-        "depth": bar.depth,
-        "kind": bar.kind,
-        "name": bar.name,
-        "from": (bar.begin - begin) / 1e9,
-        "to": (bar.end - begin) / 1e9,
-        "op": op.name if op is not None and op.name != bar.name else None,
+        "lane": threads.index(flame_bar.thread),
+        "depth": flame_bar.depth,
+        "kind": flame_bar.kind,
+        "name": flame_bar.name,
+        "from": (flame_bar.begin - begin) / 1e9,
+        "to": (flame_bar.end - begin) / 1e9,
+        "op": op.name if op is not None and op.name != flame_bar.name else None,
         "place": f"{op.file.rpartition('/')[2]}:{op.line}" if op is not None and op.file else None,
         "layer": op.layer if op is not None else None,
-        "tensor": name_of(process, bar.event) if bar.event >= 0 else None,
+        "tensor": make_id(process, flame_bar.event) if flame_bar.event >= 0 else None,
     }
 
 
-def _neighbours(steps: Steps, step: int) -> dict[str, int | None]:
+def _neighbours(step_bounds: StepBounds, step: int) -> dict[str, int | None]:
     """The recorded steps before and after: not every number needs to be among them."""
-    numbers = np.unique(steps.number)
+    numbers = np.unique(step_bounds.number)
     at = int(np.searchsorted(numbers, step))
     before, after = numbers[:at][-1:].tolist(), numbers[at + 1 :][:1].tolist()
     return {"previous": before[0] if before else None, "next": after[0] if after else None}
@@ -111,14 +113,19 @@ def _neighbours(steps: Steps, step: int) -> dict[str, int | None]:
 def _split(profile: Profile) -> list[dict[str, Any]]:
     wall = max(profile.wall, 1)
     return [
-        {"part": part, "words": WORDS[part], "seconds": time / 1e9, "share": time / wall}
+        {"part": part, "words": PART_TITLES[part], "seconds": time / 1e9, "share": time / wall}
         for part, time in profile.parts.items()
     ]
 
 
-def _slowest(steps: Steps) -> list[dict[str, Any]]:
-    times = steps.end - steps.begin
-    order = np.argsort(-times, kind="stable")[:SLOWEST].tolist()
+def _slowest(step_bounds: StepBounds) -> list[dict[str, Any]]:
+    times = step_bounds.end - step_bounds.begin
+    order = np.argsort(-times, kind="stable")[:MAX_SLOWEST].tolist()
     return [
-        {"step": int(steps.number[at]), "seconds": int(times[at]) / 1e9, "first": bool(steps.new[at])} for at in order
+        {
+            "step": int(step_bounds.number[at]),
+            "seconds": int(times[at]) / 1e9,
+            "first": bool(step_bounds.first_runs[at]),
+        }
+        for at in order
     ]

@@ -12,12 +12,12 @@ from tensorsleuth.ui.web.run import parameters
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 from tensorsleuth.ui.web.run.step_times import StepTimes, step_times
-from tensorsleuth.ui.web.run.table import Table
+from tensorsleuth.ui.web.run.tensor_table import TensorTable
 
-BINS = 600
-MOST_BINS = 4000
-MOST_LANES = 64
-_NARROWEST = 1e-9
+DEFAULT_BINS = 600
+MAX_BINS = 4000
+MAX_LANES = 64
+_MIN_SPAN = 1e-9
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
@@ -25,8 +25,8 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
     begin, end = extent(opened)
     first, last = parameters.number(asked, "from", begin), parameters.number(asked, "to", end)
     first, last = min(first, last), max(first, last)
-    last = max(last, first + _NARROWEST)
-    bins = parameters.whole(asked, "bins", BINS, 1, MOST_BINS)
+    last = max(last, first + _MIN_SPAN)
+    bins = parameters.integer(asked, "bins", DEFAULT_BINS, 1, MAX_BINS)
     steps, binned = _steps(opened, first, last, bins)
     return {
         "from": first,
@@ -47,21 +47,21 @@ def extent(opened: OpenRun) -> tuple[float, float]:
     return min(firsts, default=0.0), max(lasts, default=0.0)
 
 
-def _lanes(table: Table, first: float, last: float, bins: int) -> list[dict[str, Any]]:
+def _lanes(tensor_table: TensorTable, first: float, last: float, bins: int) -> list[dict[str, Any]]:
     """Return the content of each bin of each lane."""
-    places = table.order
-    times = table.time[places]
+    places = tensor_table.order
+    times = tensor_table.time[places]
     inside = np.flatnonzero((times >= first) & (times <= last))
     places = places[inside]
     at = np.minimum(((times[inside] - first) * (bins / (last - first))).astype(np.int64), bins - 1)
-    count = min(len(table.lanes.all), MOST_LANES)
-    keys = np.minimum(table.lane[places].astype(np.int64), count - 1) * bins + at
-    bad = np.flatnonzero(table.flags[places] & EventFlag.BAD)
+    count = min(len(tensor_table.lanes.all), MAX_LANES)
+    keys = np.minimum(tensor_table.lane[places].astype(np.int64), count - 1) * bins + at
+    bad = np.flatnonzero(tensor_table.flags[places] & EventFlag.BAD)
     counts, worse = np.bincount(keys, minlength=count * bins), np.bincount(keys[bad], minlength=count * bins)
     firsts = _firsts(places, keys, bad, count * bins)
-    lanes = sorted(range(count), key=lambda lane: table.lanes.all[lane].id)
+    lanes = sorted(range(count), key=lambda lane: tensor_table.lanes.all[lane].id)
     return [
-        _lane(table, lane, *(column[lane * bins : (lane + 1) * bins] for column in (counts, worse, firsts)))
+        _lane(tensor_table, lane, *(column[lane * bins : (lane + 1) * bins] for column in (counts, worse, firsts)))
         for lane in lanes
     ]
 
@@ -74,9 +74,9 @@ def _firsts(places: Array, keys: Array, bad: Array, size: int) -> Array:
     return firsts
 
 
-def _lane(table: Table, number: int, counts: Array, bad: Array, firsts: Array) -> dict[str, Any]:
-    lane = table.lanes.all[number]
-    ids = [table.id(place) if place >= 0 else None for place in firsts.tolist()]
+def _lane(tensor_table: TensorTable, number: int, counts: Array, bad: Array, firsts: Array) -> dict[str, Any]:
+    lane = tensor_table.lanes.all[number]
+    ids = [tensor_table.id(place) if place >= 0 else None for place in firsts.tolist()]
     said = {"id": lane.id, "name": lane.name, "kind": lane.kind}
     return said | {"count": counts.tolist(), "bad": bad.tolist(), "first": ids}
 

@@ -7,25 +7,25 @@ from typing import Any
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.ui.web.run.points import plain
+from tensorsleuth.ui.web.run.downsampling import json_numbers
 
-CELLS = 128  # a side
-BARS = 48
-MOST = 1 << 22  # values that a histogram looks at; of more, every so many
+MAX_CELLS = 128  # a side
+HISTOGRAM_BARS = 48
+MAX_SAMPLED_VALUES = 1 << 22  # values that a histogram looks at; of more, every so many
 
 
 def heat_map(value: Array) -> dict[str, Any] | None:
     """The means of blocks of a matrix; of a block with a bad value, which kind."""
     if value.dtype.kind not in "fiub" or not value.size:
         return None
-    rows, columns = (np.linspace(0, size, min(size, CELLS) + 1).astype(np.int64)[:-1] for size in value.shape)
+    rows, columns = (np.linspace(0, size, min(size, MAX_CELLS) + 1).astype(np.int64)[:-1] for size in value.shape)
     known = np.isfinite(value)
     counts = _summed(known, rows, columns)
     with np.errstate(all="ignore"):
         cells = _summed(np.where(known, value, 0).astype(np.float64), rows, columns) / counts
     finite = cells[np.isfinite(cells)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (None, None)
-    said = {"rows": len(rows), "columns": len(columns), "cells": plain(cells.ravel()), "low": low, "high": high}
+    said = {"rows": len(rows), "columns": len(columns), "cells": json_numbers(cells.ravel()), "low": low, "high": high}
     return said | {"bad": _kinds(value, rows, columns)}
 
 
@@ -46,12 +46,12 @@ def histogram(value: Array) -> dict[str, Any] | None:
     """Return the number of finite values in each bin."""
     if value.dtype.kind not in "fiub":
         return None
-    flat = value.reshape(-1)[:: -(-value.size // MOST) or 1]
+    flat = value.reshape(-1)[:: -(-value.size // MAX_SAMPLED_VALUES) or 1]
     finite = flat[np.isfinite(flat)].astype(np.float64)
     if not finite.size:
         return None
     low, high = float(finite.min()), float(finite.max())
-    whole = value.dtype.kind != "f" and high - low < BARS
+    whole = value.dtype.kind != "f" and high - low < HISTOGRAM_BARS
     edges = np.arange(low, high + 2) - 0.5 if whole else _edges(low, high)
     return {"edges": edges.tolist(), "counts": np.histogram(finite, edges)[0].tolist()}
 
@@ -59,6 +59,6 @@ def histogram(value: Array) -> dict[str, Any] | None:
 def _edges(low: float, high: float) -> Array:
     """Return the edges of bars of one width; a single number gets a bar of its own."""
     if not np.isfinite(high - low):
-        return np.linspace(low / 2, high / 2, BARS + 1) * 2
+        return np.linspace(low / 2, high / 2, HISTOGRAM_BARS + 1) * 2
     width = (high - low) or max(abs(low), 1.0) * 1e-6
-    return np.linspace(low, low + width, (BARS if high > low else 1) + 1)
+    return np.linspace(low, low + width, (HISTOGRAM_BARS if high > low else 1) + 1)

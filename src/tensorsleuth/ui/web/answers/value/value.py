@@ -7,16 +7,16 @@ from typing import Any
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.errors import SleuthError
-from tensorsleuth.ui.debugger.values import sliced
+from tensorsleuth.ui.debugger.values import take_slice
 from tensorsleuth.ui.web.answers.value.heat_map import heat_map, histogram
 from tensorsleuth.ui.web.run import parameters
-from tensorsleuth.ui.web.run.errors import BadQuestion, NoSuchThing
+from tensorsleuth.ui.web.run.errors import BadRequest, NotFound
 from tensorsleuth.ui.web.run.events import event_at
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
 
-LONGEST = 10_000  # values in an answer
-_EXACT = 1 << 53
+MAX_VALUES = 10_000  # values in an answer
+_MAX_EXACT_INTEGER = 1 << 53
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
@@ -24,12 +24,10 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
     event = event_at(opened, opened.table.place(asked.get("id", "")))
     whole = event.value
     if whole is None:
-        raise NoSuchThing(
-            "The value of this tensor was not kept.", "Record it: sleuth run --mode FULL_TENSOR program.py"
-        )
+        raise NotFound("The value of this tensor was not kept.", "Record it: sleuth run --mode FULL_TENSOR program.py")
     text = parameters.text(asked, "slice") or ""
     part = _slice(whole, text)
-    begin, end = parameters.page(asked, part.size, LONGEST)
+    begin, end = parameters.page(asked, part.size, MAX_VALUES)
     items, texts = _plain(part.reshape(-1)[begin:end])
     return {
         "shape": list(part.shape),
@@ -48,9 +46,9 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
 
 def _slice(value: Array, text: str) -> Array:
     try:
-        return sliced(value, text)
+        return take_slice(value, text)
     except SleuthError as error:
-        raise BadQuestion(str(error)) from error
+        raise BadRequest(str(error)) from error
 
 
 def _plain(values: Array) -> tuple[list[Any], dict[int, str]]:
@@ -58,16 +56,16 @@ def _plain(values: Array) -> tuple[list[Any], dict[int, str]]:
     items: list[Any] = []
     texts: dict[int, str] = {}
     for at, value in enumerate(values.tolist()):
-        said = _said(value)
+        said = _as_text(value)
         items.append(value if said is None else None)
         if said is not None:
             texts[at] = said
     return items, texts
 
 
-def _said(value: Any) -> str | None:
+def _as_text(value: Any) -> str | None:
     if isinstance(value, float):
         return None if math.isfinite(value) else "NaN" if math.isnan(value) else f"{'-' if value < 0 else ''}Infinity"
     if isinstance(value, bool | str):
         return None
-    return None if isinstance(value, int) and abs(value) <= _EXACT else str(value)
+    return None if isinstance(value, int) and abs(value) <= _MAX_EXACT_INTEGER else str(value)

@@ -6,34 +6,34 @@ from dataclasses import asdict
 from typing import Any
 
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.core.last_moments import Doing, Held, LastMoments, MemoryAtEnd, ThreadStack
+from tensorsleuth.core.run_end import LiveTensor, MemoryAtEnd, RunEnd, RunningOp, ThreadStack
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
-THREADS, STACKS, FRAMES, INSIDE = 20, 10, 40, 5  # so many are told
+MAX_THREADS, MAX_STACKS, MAX_FRAMES, MAX_INNER_OPS = 20, 10, 40, 5  # so many are told
 
 
-def told_end(opened: OpenRun, end: LastMoments | None) -> dict[str, Any] | None:
+def end_json(opened: OpenRun, end: RunEnd | None) -> dict[str, Any] | None:
     """An Ending of types.ts."""
     if end is None:
         return None
     plain = {name: getattr(end, name) for name in ("kind", "exit", "signal", "step", "when", "quiet")}
     return plain | {
-        "doing": [_doing(opened, one) for one in end.doing[:THREADS]],
-        "moreThreads": max(len(end.doing) - THREADS, 0),
-        "stacks": [_stack(opened, one) for one in end.stacks[:STACKS]],
+        "doing": [_doing(opened, one) for one in end.doing[:MAX_THREADS]],
+        "moreThreads": max(len(end.doing) - MAX_THREADS, 0),
+        "stacks": [_stack(opened, one) for one in end.stacks[:MAX_STACKS]],
         "memory": _memory(opened, end.memory) if end.memory is not None else None,
         "said": list(end.said),
     }
 
 
-def _doing(opened: OpenRun, one: Doing) -> dict[str, Any]:
+def _doing(opened: OpenRun, one: RunningOp) -> dict[str, Any]:
     plain = {name: getattr(one, name) for name in ("thread", "op", "layer", "seconds", "ended", "makes", "bytes")}
-    inside = [_doing(opened, inner) for inner in one.inside[:INSIDE]]
+    inside = [_doing(opened, inner) for inner in one.inside[:MAX_INNER_OPS]]
     return plain | {"place": opened.sources.place(one.file, one.line, one.function), "inside": inside}
 
 
 def _stack(opened: OpenRun, stack: ThreadStack) -> dict[str, Any]:
-    return {"current": stack.current, "frames": [_frame(opened, frame) for frame in stack.frames[:FRAMES]]}
+    return {"current": stack.current, "frames": [_frame(opened, frame) for frame in stack.frames[:MAX_FRAMES]]}
 
 
 def _frame(opened: OpenRun, frame: Frame) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def _memory(opened: OpenRun, memory: MemoryAtEnd) -> dict[str, Any]:
     return plain | {"curve": curve} | held
 
 
-def _held(opened: OpenRun, one: Held) -> dict[str, Any]:
+def _held(opened: OpenRun, one: LiveTensor) -> dict[str, Any]:
     file, _, line = (one.line or "").rpartition(":")
     place = opened.sources.place(file, int(line), None) if line.isdecimal() else None
     return asdict(one) | {"place": place}

@@ -6,13 +6,13 @@ from typing import Any
 
 from tensorsleuth.core.confidence import confidence_words
 from tensorsleuth.core.finding import Basis, Finding
-from tensorsleuth.diagnose.violations import CAUSE as VIOLATION
-from tensorsleuth.ui.web.answers.verdict.ending import told_end
+from tensorsleuth.diagnose.violations import VIOLATION_CAUSE as VIOLATION
+from tensorsleuth.ui.web.answers.verdict.ending import end_json
 from tensorsleuth.ui.web.run import ids
 from tensorsleuth.ui.web.run.nearest_tensor import latest_of_line
 from tensorsleuth.ui.web.run.open_run import OpenRun
 from tensorsleuth.ui.web.run.question import Answer, Parameters
-from tensorsleuth.ui.web.run.violations import broken
+from tensorsleuth.ui.web.run.violations import shown_violations
 
 
 def answer(opened: OpenRun, asked: Parameters) -> Answer:
@@ -22,14 +22,14 @@ def answer(opened: OpenRun, asked: Parameters) -> Answer:
         "verdict": found.verdict,
         "blind": found.blind,
         "unjudged": found.unjudged,
-        "findings": [told(opened, one) for one in found.findings],
-        "masked": [told(opened, one) for one in found.masked],
-        "notes": [told(opened, one) for one in found.notes],
-        "end": told_end(opened, found.end),
+        "findings": [finding_json(opened, one) for one in found.findings],
+        "masked": [finding_json(opened, one) for one in found.masked],
+        "notes": [finding_json(opened, one) for one in found.notes],
+        "end": end_json(opened, found.end),
     }
 
 
-def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
+def finding_json(opened: OpenRun, finding: Finding) -> dict[str, Any]:
     """A Finding of types.ts."""
     evidence = [
         {**said, "tensor": tensor_id(finding, piece.tensor)}
@@ -49,7 +49,7 @@ def told(opened: OpenRun, finding: Finding) -> dict[str, Any]:
 
 
 def tensor_id(finding: Finding, number: int | None) -> str | None:
-    return ids.name_of(finding.process, number) if number is not None and finding.process is not None else None
+    return ids.make_id(finding.process, number) if number is not None and finding.process is not None else None
 
 
 def _is_end(opened: OpenRun, finding: Finding) -> bool:
@@ -62,7 +62,11 @@ def _shown_for(opened: OpenRun, finding: Finding) -> str | None:
     if finding.process is None or finding.file is None:
         return None
     wanted = finding.process, finding.file, finding.line, finding.name
-    broke = (one.place for one in broken(opened) if one.rule[:4] == wanted) if finding.cause == VIOLATION else ()
+    broke = (
+        (one.place for one in shown_violations(opened) if one.rule_key[:4] == wanted)
+        if finding.cause == VIOLATION
+        else ()
+    )
     place = next((place for place in broke if place is not None), None)
     if place is None:
         place = latest_of_line(opened, finding.process, finding.file, finding.line)

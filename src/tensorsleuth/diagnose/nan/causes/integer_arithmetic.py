@@ -1,0 +1,46 @@
+"""Integers that wrapped around, or a whole division that gave 0, and then became the float that went bad."""
+
+from __future__ import annotations
+
+from tensorsleuth.diagnose.graph.neighbours import OpNode
+from tensorsleuth.diagnose.nan.case import Case, Explanation
+
+OVERFLOWING_OPS = ("Mul", "Square", "Sum", "Prod", "Cumsum", "Cumprod", "Pow", "AddV2", "MatMul", "Add")
+INTEGER_DIVISIONS = ("FloorDiv", "TruncateDiv", "FloorMod", "Div")
+WANTS_POSITIVE = ("Log", "Log1p", "Sqrt", "Rsqrt", "Lgamma", "Pow")
+DIVISIONS = ("RealDiv", "Div", "Reciprocal", "Log", "Rsqrt", "Xdivy")
+
+
+def match(case: Case) -> Explanation | None:
+    if case.differentiates is not None or case.op not in (*WANTS_POSITIVE, *DIVISIONS):
+        return None
+    integers = [one for one in _integer_ops(case) if "int" in case.neighbours.dtype(one)]
+    if not integers:
+        return None
+    site = case.neighbours.site(integers[0])
+    bad = [one for one in case.inputs if one.has_range]
+    if case.op in WANTS_POSITIVE and any(one.min < 0 for one in bad) and integers[0].type in OVERFLOWING_OPS:
+        dtype = case.neighbours.dtype(integers[0])
+        why = f"computes more than {dtype} can hold: it wraps around below 0, and {case.op.lower()} of that is NaN"
+        return Explanation("integer-overflow", 0.97, why, _WIDER, site=site)
+    if case.op in DIVISIONS and any(one.count("zero") for one in bad) and integers[0].type in INTEGER_DIVISIONS:
+        why = "divides integers: what is below 1 becomes 0, and that is divided by"
+        return Explanation("integer-division", 0.97, why, _FLOAT, site=site)
+    return None
+
+
+def _integer_ops(case: Case) -> list[OpNode]:
+    """The arithmetic that leads to the op through a cast from integers; as an index they do not become its input."""
+    if case.op_node is None:
+        return []
+    casts = [one for one in case.neighbours.ancestors(case.op_node, 5) if one.type == "Cast"]
+    return [
+        one
+        for cast in casts
+        for one in case.neighbours.ancestors(cast, 4)
+        if one.type in (*OVERFLOWING_OPS, *INTEGER_DIVISIONS)
+    ]
+
+
+_WIDER = "compute it in tf.int64, or cast to tf.float32 before multiplying"
+_FLOAT = "divide as floats: tf.cast(a, tf.float32) / tf.cast(b, tf.float32)"

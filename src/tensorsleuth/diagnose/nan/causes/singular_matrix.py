@@ -1,0 +1,29 @@
+"""Factorisations and inverses of matrices that have none."""
+
+from __future__ import annotations
+
+from tensorsleuth.diagnose.nan.case import Case, Explanation
+
+FACTORISATIONS = (
+    "Cholesky",
+    "CholeskyGrad",
+    "MatrixInverse",
+    "MatrixSolve",
+    "MatrixTriangularSolve",
+    "Qr",
+    "Svd",
+    "SelfAdjointEigV2",
+)
+DETERMINANTS = ("LogMatrixDeterminant", "MatrixDeterminant")
+
+
+def match(case: Case) -> Explanation | None:
+    kind = case.differentiates or case.op
+    if kind not in (*FACTORISATIONS, *DETERMINANTS) or any(one.bad for one in case.inputs):
+        return None
+    what = {"Cholesky": "is not positive definite"}.get(kind, "is singular, or nearly so")
+    said = "differentiates" if case.differentiates else "takes"
+    return Explanation("singular-matrix", 0.9, f"{said} {kind} of a matrix that {what}", _JITTER)
+
+
+_JITTER = "add a little to its diagonal (x + 1e-6 * tf.eye(n)), work in float64, or look for rows that are equal"

@@ -1,0 +1,66 @@
+"""The line of the program that asked for something."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from dataclasses import dataclass
+from types import CodeType, FrameType
+
+from tensorsleuth.recording.call_sites import is_framework_file, is_user_file
+
+
+@dataclass(frozen=True)
+class ProgramLine:
+    """A file and a line, as the user wrote them."""
+
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
+
+    @property
+    def code(self) -> str | None:
+        """The text of the line."""
+        text = linecache.getline(self.file, self.line).strip() if self.file and self.line else ""
+        return text or None
+
+    def __str__(self) -> str:
+        return f"{os.path.basename(self.file)}:{self.line}" if self.file else "an unknown line"
+
+
+_known: dict[tuple[CodeType, int], ProgramLine | None] = {}  # None: not the user's
+
+
+def calling_line() -> ProgramLine:
+    """The line that is running now, nearest first; an installed package's where none is the program's own."""
+    frame: FrameType | None = sys._getframe(1)
+    nearest = ProgramLine()
+    while frame is not None:
+        place = _line_of(frame)
+        if place is not None:
+            if is_user_file(place.file or ""):
+                return place
+            nearest = nearest if nearest.file else place
+        frame = frame.f_back
+    return nearest
+
+
+def _line_of(frame: FrameType) -> ProgramLine | None:
+    key = frame.f_code, frame.f_lineno
+    if key not in _known:
+        _known[key] = _original_line(frame)
+    return _known[key]
+
+
+def _original_line(frame: FrameType) -> ProgramLine | None:
+    """The line as the user wrote it, also where AutoGraph wrote it again; None where it is TensorFlow's or ours."""
+    file, line, name = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+    if "__autograph_generated_file" in file:
+        from tensorsleuth.recording.tensorflow.autograph import original_frame
+
+        found = original_frame((file, line, name))
+        if found is None:
+            return None
+        file, line, name = found
+    return None if is_framework_file(file) else ProgramLine(file, line, name)
