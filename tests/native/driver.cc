@@ -7,7 +7,7 @@
 
 void fail(const char* truth, const char* file, int line) {
   fprintf(stderr, "%s:%d: not true: %s\n", file, line, truth);
-  _Exit(1);  // other threads go on: nothing may be destroyed under them
+  _Exit(1);  // other threads still run, so nothing may be destroyed
 }
 
 Recording::Recording(const std::string& folder, uint64_t session, uint64_t value_bytes) {

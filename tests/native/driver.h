@@ -1,5 +1,5 @@
-// What the scenarios share that tests/unit/test_sanitizers.py runs under sanitizers: checks, threads, and the functions
-// that Python calls in the native library.
+// Helpers for the scenarios that tests/unit/test_sanitizers.py runs under sanitizers: checks, threads, and the
+// functions of the native library that Python calls.
 #pragma once
 #include <signal.h>
 #include <sys/wait.h>
@@ -17,35 +17,36 @@
 #define CHECK(truth) ((truth) ? void() : fail(#truth, __FILE__, __LINE__))
 
 #if defined(__SANITIZE_THREAD__)
-constexpr bool kSlow = true;  // a sanitizer that makes everything ten times as slow
+constexpr bool kSlow = true;  // under a sanitizer that makes everything ten times as slow
 #else
 constexpr bool kSlow = false;
 #endif
 
-// AddressSanitizer's malloc may keep a lock of its own in a forked child: there, who waits for ever says nothing of ours.
+// AddressSanitizer's malloc may hold its own lock in a forked child. A child that hangs there proves nothing about our
+// code.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kForksBadly = true;
 #else
 constexpr bool kForksBadly = false;
 #endif
 
-// A chunk is mapped by itself, so it is whole pages; with more chunks than threads, one can always be used again.
+// A chunk is mapped separately, so it is whole pages. With more chunks than threads, one can always be reused.
 constexpr uint64_t kChunkRows = 512;
 
 struct Scenario {
   const char* name;
-  void (*run)(const std::string& folder);  // which is empty
+  void (*run)(const std::string& folder);  // `folder` is empty
 };
 extern const std::vector<Scenario> kRings, kRecordings, kObservers, kKernels, kGraphs, kBirths;
 
-// Runs `body(0)` … `body(count - 1)`, each on a thread of its own.
+// Runs `body(0)` … `body(count - 1)`, each on its own thread.
 inline void on_threads(int count, const std::function<void(int)>& body) {
   std::vector<std::thread> pool;
   for (int i = 0; i < count; ++i) pool.emplace_back(body, i);
   for (auto& thread : pool) thread.join();
 }
 
-// Runs `body` on threads of its own, again and again until the end of the scope.
+// Runs `body` repeatedly on its own threads until the end of the scope.
 class Meanwhile {
  public:
   Meanwhile(int count, std::function<void(int)> body) {
@@ -64,17 +65,17 @@ class Meanwhile {
   std::vector<std::thread> pool_;
 };
 
-// Waits with few steps: ThreadSanitizer remembers so many of a thread, and needs them to say where it was.
+// Waits in few steps: ThreadSanitizer keeps a limited history for each thread, and needs it to report a position.
 inline void await(const std::function<bool()>& truth) {
   while (!truth()) usleep(200);
 }
 
-// Forks again and again; each child runs `body` and has to come to its end.
+// Forks repeatedly; each child runs `body` and must finish.
 inline void fork_often(const std::function<void()>& body, int times = 50) {
   for (int round = 0; round < times; ++round) {
     pid_t child = fork();
     if (!child) {
-      alarm(kForksBadly ? 5 : 60);  // a lock that nobody gives back
+      alarm(kForksBadly ? 5 : 60);  // in case of a lock that nobody releases
       body();
       _exit(0);
     }
@@ -85,7 +86,7 @@ inline void fork_often(const std::function<void()>& body, int times = 50) {
   }
 }
 
-// A tensor of `count` floats; its memory ends where its last element does.
+// A tensor of `count` floats whose memory ends with its last element.
 class Floats {
  public:
   explicit Floats(uint64_t count) : values(count, 1) {}
@@ -95,7 +96,7 @@ class Floats {
   std::vector<float> values;
 };
 
-// A recording into a folder, with all of its files.
+// A recording into a folder, with all its files.
 struct Recording {
   Recording(const std::string& folder, uint64_t session, uint64_t value_bytes = 0);
   ~Recording();

@@ -1,5 +1,5 @@
-// What TensorFlow's optimiser hands over, whole and damaged; and tensors that a step holds, of a TensorFlow that is
-// played here: replay_inputs.cc calls two functions of it.
+// Graphs as TensorFlow's optimizer passes them, intact and damaged. Also tensors that a step holds, with a fake
+// TensorFlow: replay_inputs.cc calls two of its functions.
 #include <cstring>
 #include <random>
 
@@ -45,7 +45,8 @@ std::string graph() {
   return out;
 }
 
-// A graph of which bytes are lost, changed or cut off is left as it is, or gets its probes; it is not read beyond.
+// A graph with missing, changed or truncated bytes stays unchanged or gets its probes. The reader never reads past its
+// end.
 void damaged_graphs(const std::string&) {
   sleuth::name_devices("CPU:0");
   sleuth::watch_function(kFunction, 1, "a\t5\t1:2:0\tx\nb\t6\t1:2:0\ta\n");
@@ -61,7 +62,7 @@ void damaged_graphs(const std::string&) {
   sleuth::forget_function(kFunction);
 }
 
-// Functions come and go while others' graphs are optimised.
+// Functions are added and removed while other graphs are optimized.
 void watched_functions(const std::string&) {
   Meanwhile finds(2, [](int) {
     std::string out;
@@ -95,7 +96,7 @@ void held(const std::string&) {
   sleuth_held_clear();
 }
 
-// A child finds the lock free, though a thread of its parent had it, and begins anew.
+// A child finds the lock free, even if a thread of its parent held it, and starts empty.
 void held_forks(const std::string&) {
   std::atomic<uint64_t> steps{0};
   Meanwhile holds(3, [&](int) {
@@ -110,7 +111,7 @@ void held_forks(const std::string&) {
   });
 }
 
-// A child finds all functions whole, whatever the threads of its parent were doing with them.
+// A child finds all functions intact, whatever the threads of its parent were doing.
 void functions_fork(const std::string&) {
   Meanwhile watches(3, [](int thread) {
     std::string name = kFunction + std::to_string(thread);

@@ -1,5 +1,5 @@
-// The kernels that look at the memory of other people's tensors: every dtype, odd lengths, no alignment. Each tensor
-// ends where its memory does, so that one byte too far is seen.
+// The kernels that read the memory of other people's tensors: every dtype, odd lengths, no alignment. Each tensor ends
+// where its memory does, so that a sanitizer sees one byte too far.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -23,7 +23,7 @@ uint32_t sleuth_crc32c(const unsigned char* data, uint64_t bytes);
 
 namespace {
 
-constexpr int kDtypes = 29;  // TensorFlow's numbers are below
+constexpr int kDtypes = 29;  // TensorFlow's numbers are below this
 constexpr uint64_t kLengths[] = {0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 63, 65, 127, 1023, 2047, 2049, 4099, 16387};
 
 uint64_t size_of(int dtype) {
@@ -47,7 +47,7 @@ uint64_t size_of(int dtype) {
   }
 }
 
-// So many bytes of anything, which begin `shift` bytes behind what malloc aligns.
+// That many arbitrary bytes, starting `shift` bytes after malloc's alignment.
 class Bytes {
  public:
   Bytes(uint64_t count, uint64_t shift) : memory_(static_cast<char*>(malloc(count + shift))), shift_(shift) {
@@ -102,7 +102,7 @@ void changes(const std::string&) {
   sleuth::forget_changes();
 }
 
-// [2, 3, length, 5] with the rows at each axis.
+// [2, 3, length, 5] with the rows at each axis in turn.
 void attention(const std::string&) {
   for (int dtype : {1, 2, 14, 19})
     for (uint64_t length : {1, 7, 33, 300})
@@ -130,7 +130,7 @@ void rows(const std::string&) {
 
 bool bind_any(void*, int64_t, int64_t, int64_t*, int64_t*) { return true; }
 
-// All rules of tensorsleuth.expect at once, and each by itself.
+// All rules of tensorsleuth.expect together, and each alone.
 void expectations(const std::string&) {
   double choices[] = {0, 1, 2};
   for_all([&](int dtype, uint64_t length, const Bytes& bytes) {

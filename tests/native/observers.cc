@@ -1,5 +1,5 @@
-// What looks at tensors while the program runs (conditions, watches, looks inside, the guard, runs of sessions), set
-// and taken back on one thread while others compute.
+// The code that examines tensors while the program runs: conditions, watches, layer statistics, the guard, session
+// runs. One thread sets and removes them while others compute.
 #include "driver.h"
 #include "observers/breaks.h"
 #include "observers/guard.h"
@@ -40,9 +40,9 @@ void sleuth_end_run(uint64_t call);
 namespace {
 
 constexpr int kThreads = 4, kRounds = 40;
-constexpr uint32_t kEverything = 127;  // that a watch may want
+constexpr uint32_t kEverything = 127;  // all that a watch can select
 
-// Notes tensors 1 … 8: floats, one of them with a NaN, and weights of attention.
+// Records tensors 1 … 8: floats, one of them with a NaN, and attention weights.
 void compute(int thread) {
   static thread_local Floats values(1000);
   values.values[3] += 0.5f;
@@ -65,7 +65,7 @@ int count_hit(int, const sleuth::TensorView* tensor, const sleuth::Where*, const
   return 0;
 }
 
-// change > 0, mean < 1000: both of tensors, the second of every one.
+// change > 0 and mean < 1000: both on some tensors, the second on all.
 void set_conditions() {
   const double changed[] = {1, 18, 0, 0, 11, 0}, small[] = {1, 11, 0, 1000, 9, 0};
   CHECK(sleuth_break_set(0, sleuth::kShape, 1, changed, 3));
@@ -173,7 +173,7 @@ void guard(const std::string& folder) {
   sleuth_guard(0, 0);
 }
 
-// Runs of two graphs on all threads, whose probes ask to which call a step belongs.
+// Runs of two graphs on all threads; their probes ask which call a step belongs to.
 void runs(const std::string& folder) {
   Recording recording(folder, 1);
   std::atomic<uint64_t> calls{0};

@@ -1,14 +1,14 @@
-// Tensors of Python's that are born and die on several threads, of a Python that is played here: tensor_lifetimes.cc calls few of
-// its functions, all of them under its lock.
+// Python tensors that are born and die on several threads, with a fake Python: tensor_lifetimes.cc calls few of its
+// functions, all of them under its lock.
 #include <mutex>
 
 #include "driver.h"
 #include "memory/tensor_lifetimes.h"
 
-// An eager tensor, a weak reference to one, or what that calls.
+// An eager tensor, a weak reference to one, or the callback of a reference.
 struct sleuth::py::Object {
   int references = 1;
-  Object* of = nullptr;  // of a weak reference: what it calls
+  Object* of = nullptr;  // of a weak reference: its callback
   Object* weak = nullptr;
   MethodDef* method = nullptr;
   std::vector<char> memory;
@@ -19,7 +19,7 @@ namespace {
 using sleuth::py::Object;
 
 constexpr int kThreads = 4;
-constexpr size_t kLarge = 100'000;  // bytes: one whose birth is told
+constexpr size_t kLarge = 100'000;  // bytes: large enough for its birth to be recorded
 std::mutex& gil = *new std::mutex;
 Object none, function;
 intptr_t shape[] = {kLarge};
@@ -57,7 +57,7 @@ Object* be_born(uint32_t id) {
   return tensor;
 }
 
-// As CPython does it: nobody but us owns the weak reference while it calls.
+// As CPython does it: only we own the weak reference during its callback.
 void die(Object* tensor) {
   Object* weak = tensor->weak;
   delete tensor;
@@ -78,7 +78,7 @@ void live(int thread) {
   }
 }
 
-// Some die after the recording that saw them, and in the next.
+// Some die after the recording that saw them, during the next one.
 void births(const std::string& folder) {
   play_python();
   Meanwhile lives(kThreads, live);
@@ -89,13 +89,13 @@ void births(const std::string& folder) {
   }
 }
 
-// What was born in the parent dies in its child too.
+// A tensor born in the parent also dies in its child.
 void births_fork(const std::string& folder) {
   play_python();
   Recording recording(folder, 1);
   Meanwhile lives(kThreads, live);
   for (int round = 0; round < 50; ++round) {
-    std::lock_guard<std::mutex> lock(gil);  // Python forks with its lock held
+    std::lock_guard<std::mutex> lock(gil);  // Python forks while it holds its lock
     Object* tensor = be_born(7);
     fork_often(
         [&] {

@@ -1,4 +1,4 @@
-// Recordings that begin and end while threads write, and programs that fork in the middle of it.
+// Recordings that begin and end while threads write, and programs that fork meanwhile.
 #include "driver.h"
 #include "files/buffers.h"
 #include "files/op_ends.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kThreads = 4;
 
-// All that a thread of TensorFlow's does in a recording.
+// All that one of TensorFlow's threads does during a recording.
 void work(int thread, int look = sleuth::kNumerics) {
   static thread_local Floats small(37), large(20'000);
   static thread_local uint64_t turn = 0;
@@ -43,7 +43,7 @@ void restart(const std::string& folder) {
   }
 }
 
-// Threads that end give their place to others; more of them than there are places.
+// Threads that end release their slots to others; there are more threads than slots.
 void many_threads(const std::string& folder) {
   Recording recording(folder, 1);
   for (int round = 0; round < 3; ++round)
@@ -52,7 +52,7 @@ void many_threads(const std::string& folder) {
     });
 }
 
-// Values go round in a file of one megabyte; the first bad one freezes it.
+// Values wrap around in a file of one megabyte; the first bad one freezes it.
 void values(const std::string& folder) {
   Recording recording(folder, 1, 1 << 20);
   on_threads(kThreads, [](int thread) {
@@ -60,7 +60,7 @@ void values(const std::string& folder) {
   });
 }
 
-// Values are asked for in a recording that did not keep them.
+// Turns values on in a recording that did not keep them.
 void late_values(const std::string& folder) {
   Meanwhile works(kThreads, [](int thread) { work(thread, sleuth::kValue); });
   for (uint64_t session = 1; session <= 10; ++session) {
@@ -72,7 +72,7 @@ void late_values(const std::string& folder) {
   }
 }
 
-// The recording is its parent's: nothing is written. Then it makes one of its own.
+// The recording belongs to the parent, so the child writes nothing to it. Then the child makes its own.
 void live_as_child(const std::string& folder) {
   CHECK(!sleuth_events());
   summarize(0);
@@ -93,7 +93,7 @@ void fork_amid(const std::string& folder) {
   for (int round = 0; round < 25; ++round) {
     fork_often([&] { live_as_child(folder); }, 1);
     uint64_t before = sleuth_events();
-    await([&] { return sleuth_events() != before; });  // the parent goes on
+    await([&] { return sleuth_events() != before; });  // the parent continues
   }
 }
 

@@ -1,4 +1,4 @@
-// Rings that many threads write at once, and a reader reads meanwhile as Python does: by its file.
+// Rings that many threads write at once while a reader reads their file, as Python does.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@ namespace {
 constexpr int kThreads = 6;
 constexpr uint64_t kRingRows = 64, kChunks = 12;
 
-struct Row {  // the same number in each field: half of one row and half of another are told apart
+struct Row {  // the same number in each field, so a mix of two rows is detected
   uint64_t fields[7], kind;
 };
 
@@ -40,7 +40,7 @@ class Reader {
   explicit Reader(const std::string& path) : file_(open(path.c_str(), O_RDONLY)) {}
   ~Reader() { close(file_); }
 
-  // Whether a row is there; it is never half of one. What a chunk holds is read before and after.
+  // Returns whether a row is there; a row is never half written. Reads the chunk's number before and after.
   bool has_row(uint64_t chunk, uint64_t number) const {
     uint64_t before = chunk_at(chunk), place = kRows + (chunk * kRingRows + number) * sizeof(Row);
     if (!before || !at<uint64_t>(place + offsetof(Row, kind))) return false;
@@ -70,7 +70,7 @@ class Reader {
   int file_;
 };
 
-// Six threads go round and round, one of them raises the alarm; the reader never sees half a row.
+// Six threads wrap around, and one of them raises the alarm; the reader never sees half a row.
 void wrap(const std::string& folder) {
   sleuth::Ring ring;
   std::string path = folder + "/ring";
@@ -91,7 +91,7 @@ void wrap(const std::string& folder) {
   CHECK(Reader(path).count() > (kChunks - 2) * kRingRows);
 }
 
-// A writer that sleeps while the others go round finds its row as it left it.
+// A writer that sleeps while the others wrap around finds its row unchanged.
 void sleeper(const std::string& folder) {
   sleuth::Ring ring;
   std::string path = folder + "/ring";
@@ -105,7 +105,7 @@ void sleeper(const std::string& folder) {
   Reader(path).count();
 }
 
-// A ring that keeps the oldest: all that is over its bound is dropped, and counted.
+// A ring that keeps the oldest rows drops and counts all rows beyond its bound.
 void keep_all(const std::string& folder) {
   sleuth::Ring ring;
   std::string path = folder + "/ring";
@@ -116,7 +116,7 @@ void keep_all(const std::string& folder) {
   CHECK(Reader(path).count() == kChunks * kRingRows);
 }
 
-// Opened and closed while another thread asks whether it is open.
+// Opens and closes while another thread checks whether it is open.
 void reopen(const std::string& folder) {
   sleuth::Ring ring;
   Meanwhile asks(2, [&](int) { ring.is_open(); });

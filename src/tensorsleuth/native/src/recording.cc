@@ -24,7 +24,7 @@
 namespace sleuth {
 namespace {
 
-// Writers count themselves in and out, so that closing can wait for those under way.
+// Writers count themselves in and out, so that closing can wait for them.
 std::atomic<uint64_t> current{0};
 std::atomic<int> writers{0};
 std::atomic<uint64_t> calls_made{0};
@@ -49,7 +49,7 @@ uint32_t flags_of(int look, const Health& health) {
   return flags;
 }
 
-// What the device found, as far as `look` asks for it.
+// Converts the device's results, as far as `look` selects them.
 Health health_of(const double* counts, const double* moments, int look) {
   Health health;
   if (look < kCurt) return health;
@@ -74,8 +74,8 @@ Health health_of(const double* counts, const double* moments, int look) {
   return health;
 }
 
-// Where a tensor of a graph lies is told in its own row, in place of mean and deviation where those are not asked for: a row
-// of buffers.bin for each would take half as much again on disk. trace/process/buffers.py reads them.
+// The address of a graph tensor is stored in its own row, instead of mean and deviation if those are not selected. A
+// row of buffers.bin for each would take half as much disk space again. trace/process/buffers.py reads them.
 bool has_room_for_buffer(int look, const Where& where) {
   return where.kind == kGraph && look >= kShape && look < kNumerics;
 }
@@ -153,7 +153,8 @@ void forget_in_child() {
 }  // namespace
 
 Writing::Writing() {
-  // In one order with what sleuth_close does: either it sees us, or we see that there is no recording any more.
+  // Sequentially consistent with sleuth_close: either it sees this writer, or this writer sees that the recording is
+  // over.
   writers.fetch_add(1, std::memory_order_seq_cst);
   ok = current.load(std::memory_order_seq_cst) != 0;
 }
@@ -177,7 +178,7 @@ bool look_and_write(const TensorView& tensor, int what, const Where& where, uint
   what = guard::closer(what, tensor.elements);
   if (what >= kCurt) look(tensor.data, tensor.elements, tensor.dtype, what, health);
   if (health->first_bad != ~0ull && guard::on() && what < kFull) {
-    what = kFull;  // what is bad will be asked about
+    what = kFull;  // somebody will ask about a bad tensor, so record it in full
     look(tensor.data, tensor.elements, tensor.dtype, what, health);
   }
   *bad = write_event(*health, tensor, what, where, flags, began);
@@ -201,7 +202,7 @@ bool note(const TensorView& tensor, int what, const Where& where, uint32_t flags
     if (writing.ok) watches::saw(series, tensor, where, health);
   }
   if (uint32_t ours = inside::asked(where.tensor)) inside::saw(ours, tensor, where);
-  // It may take as long as the user likes: nobody waits for us now.
+  // This may wait for the user, so it comes last, while nobody waits for this thread.
   if (asked) breaks::judge(asked, health, tensor, where);
   return bad;
 }
@@ -233,7 +234,7 @@ extern "C" {
 
 #define SLEUTH_API __attribute__((visibility("default")))
 
-// Opens the files about memory and time; before the session that writes them, which closes them. 0 or errno.
+// Opens the files for memory and time. Call it before the session that writes and closes them. 0 or errno.
 SLEUTH_API int sleuth_open_memory(const char* samples, uint64_t sample_chunk_rows, uint64_t sample_chunks,
                                   const char* uses, uint64_t use_chunk_rows, uint64_t use_chunks, const char* ends,
                                   uint64_t end_chunk_rows, uint64_t end_chunks) {
@@ -274,7 +275,7 @@ SLEUTH_API int sleuth_open(const sleuth::SessionPlan* plan) {
   return 0;
 }
 
-// Keeps values from now on, in a recording that did not; nobody may have asked for one yet.
+// Starts keeping values in a recording that did not. No value may have been requested yet.
 SLEUTH_API int sleuth_open_values(const char* rows, const char* bytes, uint64_t bound) {
   using namespace sleuth;
   return values.is_open() ? 0 : values.open(bytes, rows, bound);
@@ -298,7 +299,7 @@ SLEUTH_API void sleuth_close() {
 
 SLEUTH_API uint64_t sleuth_session() { return sleuth::current.load(); }
 SLEUTH_API uint64_t sleuth_events() {
-  sleuth::Writing reading;  // the file stays mapped until we have
+  sleuth::Writing reading;  // keeps the file mapped during the read
   return reading.ok ? sleuth::events.header()->head.load() : 0;
 }
 SLEUTH_API uint64_t sleuth_alarm() {

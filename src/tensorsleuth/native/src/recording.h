@@ -1,4 +1,4 @@
-// The recording that is under way in this process: its files, and the one way to note a tensor in them.
+// The current recording of this process: its files, and the functions that write to them.
 #pragma once
 #include <cstdint>
 
@@ -11,10 +11,10 @@ struct TensorView {
   const void* data;
   uint64_t elements, bytes;
   int dtype, rank;
-  int64_t dims[8];  // the first eight
+  int64_t dims[8];  // only the first eight
 };
 
-struct Where {  // what identifies an event beside its tensor
+struct Where {  // identifies an event, together with its tensor
   uint64_t step;
   uint32_t tensor, iteration, frame;
   uint8_t kind;
@@ -28,20 +28,20 @@ struct SessionPlan {
   uint64_t value_bytes;  // 0: values are not kept
 };
 
-inline thread_local bool busy = false;  // our own code runs on this thread: its ops are not the program's
+inline thread_local bool busy = false;  // our own code runs on this thread, so its ops are not the program's
 
-// Counts itself, so that closing can wait for those under way.
+// Counts itself, so that closing can wait for it.
 struct Writing {
   bool ok;  // whether there is a recording to write to
   Writing();
   ~Writing();
 };
 
-uint64_t current_session();  // 0 if nothing is being recorded
+uint64_t current_session();  // 0 if there is no recording
 bool recording(uint64_t session);
-// The training step.
+// The current training step.
 int64_t step_now();
-bool note(const TensorView& tensor, int look, const Where& where, uint32_t flags = 0);  // true where it is bad
+bool note(const TensorView& tensor, int look, const Where& where, uint32_t flags = 0);  // returns whether it is bad
 // `counts`: DebugNumericSummaryV2's FULL_HEALTH: id, device, dtype, rank, elements, -inf, +inf, nan, -, 0, +.
 // `moments`: min, max, mean, std, first_bad.
 void note_summary(const double* counts, const double* moments, const TensorView& tensor, int look, const Where& where);

@@ -1,5 +1,5 @@
-// While the program is paused its main thread may wait inside TensorFlow, where Python answers no signal. For that time
-// we hear of signals that Python has a handler for, and hand them on to it.
+// While the program is paused, its main thread may wait inside TensorFlow, where Python handles no signals. During that
+// time we catch the signals that have a Python handler, and pass them to it.
 #include <signal.h>
 
 #include <atomic>
@@ -48,7 +48,7 @@ void end(int i) {
 extern "C" {
 #define SLEUTH_API __attribute__((visibility("default")))
 
-// Begins or ends listening; several threads may.
+// Starts or stops listening. Several threads may do so.
 SLEUTH_API void sleuth_listen_to_signals(int on) {
   std::lock_guard<std::mutex> lock(mutex);
   if (on && listeners++ == 0)

@@ -25,7 +25,7 @@ thread_local uint64_t call_of_thread = 0;
 thread_local int rounds = kUsualRounds;
 std::mutex mutex;
 std::vector<Run> under_way;             // oldest first
-std::atomic<uint64_t> recent[kRecent];  // steps that were joined: what nearly every probe finds
+std::atomic<uint64_t> recent[kRecent];  // steps already joined; nearly every probe finds its step here
 
 void note_join(uint64_t tf_step, uint64_t call) {
   Call row{};
@@ -37,14 +37,14 @@ void note_join(uint64_t tf_step, uint64_t call) {
   note_call(row);
 }
 
-// The oldest run of a graph that has a step, or that has none.
+// Returns the oldest run of a graph that has a step (or that has none yet).
 Run* find(uint64_t graph, bool joined) {
   for (Run& run : under_way)
     if (run.graph == graph && (run.tf_step != kNone) == joined) return &run;
   return nullptr;
 }
 
-// The step, or the step with a mark: no run of that graph is watched.
+// Returns the step, with the bit kIgnored if no run of that graph is watched.
 uint64_t claim(uint64_t graph, uint64_t tf_step) {
   std::lock_guard<std::mutex> lock(mutex);
   std::atomic<uint64_t>& slot = recent[tf_step % kRecent];
@@ -62,8 +62,8 @@ uint64_t claim(uint64_t graph, uint64_t tf_step) {
   return known;
 }
 
-// A run that came to its end without a step: a step of its own was handed to an older run of the same graph, on another
-// thread. The last row that joins a step is the one that counts.
+// A run ended without a step, so its step was given to an older run of the same graph on another thread. Hand it on:
+// the last row that joins a step counts.
 void settle(const Run& ended) {
   Run* other = ended.tf_step == kNone ? find(ended.graph, true) : nullptr;
   if (!other) return;
@@ -71,7 +71,7 @@ void settle(const Run& ended) {
   other->tf_step = kNone;
 }
 
-// What TensorFlow evaluates while it prepares the graph, on the thread of the run that waits for it.
+// For constants that TensorFlow evaluates while it prepares the graph, on the thread of the waiting run.
 uint64_t folded(uint64_t tf_step) {
   if (!call_of_thread) return kUnwatched;
   tf_step = kFolded | call_of_thread;
@@ -86,7 +86,7 @@ const std::string& graph_of_thread() { return graph_name; }
 int rounds_of_thread() { return rounds; }
 
 uint64_t join(uint64_t graph, uint64_t tf_step) {
-  if (int64_t(tf_step) <= 0) return folded(tf_step);  // steps of sessions count from 1
+  if (int64_t(tf_step) <= 0) return folded(tf_step);  // a session's steps start at 1
   tf_step |= kOfSession;
   uint64_t known = recent[tf_step % kRecent].load(std::memory_order_relaxed);
   if ((known & ~kIgnored) != tf_step) known = claim(graph, tf_step);
@@ -95,7 +95,7 @@ uint64_t join(uint64_t graph, uint64_t tf_step) {
 
 void abandon() {
   new (&mutex) std::mutex();
-  new (&under_way) std::vector<Run>();  // another thread may have been changing it while forking
+  new (&under_way) std::vector<Run>();  // another thread may have been changing it during the fork
 }
 
 }  // namespace sleuth::runs
@@ -108,7 +108,7 @@ SLEUTH_API void sleuth_begin_run(uint64_t graph, uint64_t call, const char* name
   rounds = rounds_wanted ? rounds_wanted : kUsualRounds;
   graph_name = name;
   call_of_thread = call;
-  if (!call) return;  // to be prepared, but not watched
+  if (!call) return;  // prepared, but not watched
   std::lock_guard<std::mutex> lock(mutex);
   under_way.push_back({graph, call, kNone});
 }

@@ -1,6 +1,6 @@
-// Stands in for TensorFlow's three eager entry points (TFE_Py_FastPathExecute, TFE_Py_Execute,
-// TFE_Py_ExecuteCancelable): calls the real one, then notes the op, its inputs and its outputs. What is rare (a place
-// seen for the first time, a call of a function, an error) is left to callbacks in Python. All of it runs under the GIL.
+// Replaces TensorFlow's three eager entry points (TFE_Py_FastPathExecute, TFE_Py_Execute, TFE_Py_ExecuteCancelable).
+// Each calls the original, then records the op, its inputs and its outputs. Python callbacks handle rare events: a new
+// source line, a function call, an error. All of it runs under the GIL.
 #include <algorithm>
 #include <atomic>
 #include <vector>
@@ -23,9 +23,9 @@ constexpr uint64_t kNoUid = ~0ull;
 constexpr int kFirstInput = 3;  // TFE_Py_FastPathExecute(context, op, name, *inputs_and_attributes)
 
 std::atomic<uint64_t> eager_writes{0};  // ops that have written a variable
-std::atomic<bool> suspicious{false};    // the guard knows of bad tensors: ask it before a variable is written
+std::atomic<bool> suspicious{false};    // the guard knows of bad tensors: call it before an op writes a variable
 
-struct Seen {  // which op made a tensor, or took it first: a bounded memory for gradients
+struct Seen {  // the op that made a tensor, or took it first: a bounded table for gradients
   uint64_t key;
   uint32_t op;
 };
@@ -43,8 +43,8 @@ uint64_t number_of(Object* owner, Object* attribute) {
 uint64_t uid_of(Object* tensor) { return number_of(tensor, hook.id); }
 
 struct Uids {
-  std::vector<uint64_t> list;  // kNoUid for an input that is no tensor yet
-  bool variables = false;      // among them, which the op reads by itself
+  std::vector<uint64_t> list;  // kNoUid for an input that is not a tensor yet
+  bool variables = false;      // whether there are variables, which the op reads itself
 
   void clear() {
     list.clear();
@@ -65,7 +65,7 @@ struct Uids {
     for (Size i = 0; i < count && list.size() < 4096; ++i) add(item(items, i), 1);
   }
 
-  // Has no op made one of them, as far as we saw?
+  // Returns whether one of them was made by no recorded op.
   bool strange() const {
     if (variables) return true;
     for (uint64_t uid : list)
@@ -85,7 +85,7 @@ struct Uids {
     if (!handle) PyErr_Clear();
     bool found = handle && is_a(handle, hook.tensor_type);
     if (handle) Py_DecRef(handle);
-    Py_IncRef(type);  // so that its address names it for good
+    Py_IncRef(type);  // so that its address stays unique
     return hook.has_handle[type] = found;
   }
 
@@ -120,7 +120,7 @@ bool look_slowly(Object* tensor, const Where& where, uint64_t uid, int look) {
   return bad;
 }
 
-// Notes a tensor that an op made; is it bad?
+// Records an output of an op; returns whether it is bad.
 bool note_output(Object* tensor, const Place& place, uint32_t index, uint64_t call) {
   if (!is_a(tensor, hook.tensor_type)) return false;
   uint64_t uid = uid_of(tensor);
@@ -153,7 +153,7 @@ uint32_t count_outputs(Object* result) {
   return is_a(result, hook.list_type) ? uint32_t(PyList_Size(result)) : 0;
 }
 
-// The user's traceback shows the frames that the bare program would have had, not those of our callback.
+// Removes the frames of our callback, so that the user's traceback is that of the bare program.
 void hide_callback_frames() {
   Object *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -163,7 +163,7 @@ void hide_callback_frames() {
   PyErr_Restore(type, value, nullptr);
 }
 
-// Asks the guard, with (op, inputs) and up to two things more; false where it raised.
+// Calls the guard with (op, inputs) and up to two more arguments; returns false if it raised.
 bool ask_guard(Callback callback, Object* op, Object* const* inputs, Size count, Object* call, Object* result) {
   Object* given = tuple_of(inputs, count);
   Object* arguments[] = {op, given, call, result};
@@ -183,7 +183,7 @@ bool tell_of_bad(Object* op, Object* const* inputs, Size count, uint64_t call, O
   return fine;
 }
 
-// Something bad came out: let Python look at what went in, where that came from no op.
+// An output is bad: let Python examine the inputs that no op made.
 void look_at_strangers(const Place& place, Object* const* inputs, Size count, Uids* uids) {
   Object* arguments[] = {PyLong_FromUnsignedLongLong(place.op), tuple_of(inputs, count)};
   Object* found = PyObject_Vectorcall(hook.callbacks[kStrangers], arguments, 2, nullptr);
@@ -193,11 +193,11 @@ void look_at_strangers(const Place& place, Object* const* inputs, Size count, Ui
   for (Object* argument : arguments) Py_DecRef(argument);
 }
 
-// Notes an op that has run; false where the guard raised.
+// Records an op that has run; returns false if the guard raised.
 bool note_op(const Beginning& beginning, Object* op, Object* const* inputs, Size count, Object* result,
              uint64_t began) {
   uint32_t outputs = count_outputs(result);
-  Place place;  // a copy: the callbacks may let another thread begin a new recording
+  Place place;  // a copy, since during the callbacks another thread may start a new recording
   if (!place_after(beginning, op, outputs, &place)) return true;
   count = std::min<Size>(count, place.inputs);
   if (place.writes) eager_writes.fetch_add(1, std::memory_order_relaxed);
@@ -228,7 +228,7 @@ bool note_op(const Beginning& beginning, Object* op, Object* const* inputs, Size
   return !ask || tell_of_bad(op, inputs, count, call.call, result);
 }
 
-// Python decides whether this error is one (TensorFlow also raises to ask for another path).
+// Python decides whether this is an error (TensorFlow also raises to request its slow path).
 void note_failure(Object* op, Object* const* inputs, Size count) {
   Object *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -255,14 +255,14 @@ Object* run_and_note(int entry, Object* op, Object* const* args, Size count, Obj
   Object* result = PyObject_Vectorcall(hook.real[entry], args, size_t(count), nullptr);
   threads::end();
   if (!result) return note_failure(op, inputs, input_count), nullptr;
-  // A signal that waits to be answered would else raise in the callback of a break point, where nothing can be raised.
+  // Otherwise a pending signal would raise in the callback of a break point, which cannot raise.
   if (breaks::active.load(std::memory_order_relaxed) && PyErr_CheckSignals()) return Py_DecRef(result), nullptr;
   if (!note_op(begins, op, inputs, input_count, result, began)) return Py_DecRef(result), nullptr;
   if (inside::is_due() && !forward) look_inside(entry, begins.key, args, count, result);
   return result;
 }
 
-// A dataset takes functions as attributes: Python puts their watched copies in their place.
+// Datasets take functions as attributes. Python replaces them with their watched copies.
 Object* run_substituted(Object* const* args, Size count) {
   busy = true;
   Object* changed = PyObject_Vectorcall(hook.callbacks[kSubstitute], args, size_t(count), nullptr);
@@ -308,7 +308,7 @@ MethodDef methods[] = {{"TFE_Py_FastPathExecute", fast_path, kFastCall, nullptr}
                        {"TFE_Py_Execute", execute_plain, kFastCall, nullptr},
                        {"TFE_Py_ExecuteCancelable", execute_cancelable, kFastCall, nullptr}};
 
-// Notes the value of a variable as if the program had read it; is it bad?
+// Records the value of a variable as if the program had read it; returns whether it is bad.
 bool note_read(Object* value, uint32_t op, uint32_t first, uint64_t handle, int look) {
   Place place{op, first, 1, 0, {}, 1, false};
   memset(place.looks, look, sizeof place.looks);
@@ -357,7 +357,7 @@ SLEUTH_API int sleuth_python_ready() { return sleuth::py::find_all(); }
 // given: (3 real entry points, 10 callbacks, EagerTensor, list, tuple, ops with functions, known ops, writing ops)
 SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t session, int slow_tensors) {
   using namespace sleuth;
-  hook = Hook{};  // what the last recording kept stays alive: another thread may still be inside it
+  hook = Hook{};  // the old objects stay alive: another thread may still use them
   Size at = 0;
   for (auto& real : hook.real) real = keep(given, at++);
   for (auto& callback : hook.callbacks) callback = keep(given, at++);
@@ -377,7 +377,7 @@ SLEUTH_API sleuth::py::Object* sleuth_hooks(sleuth::py::Object* given, uint64_t 
   return hooks;
 }
 
-// Notes the values of variables after a step; `bad` gets a 1 for each that is.
+// Records the values of variables after a step; sets `bad` to 1 for each bad value.
 SLEUTH_API void sleuth_note_reads(sleuth::py::Object* values, const uint32_t* ops, const uint32_t* firsts,
                                   const uint64_t* handles, int look, uint8_t* bad) {
   using namespace sleuth;
@@ -385,7 +385,7 @@ SLEUTH_API void sleuth_note_reads(sleuth::py::Object* values, const uint32_t* op
     bad[i] = note_read(PyList_GetItem(values, i), ops[i], firsts[i], handles[i], look);
 }
 
-// Is any of the tensors bad, without a note of it.
+// Returns whether any of the tensors is bad, without recording them.
 SLEUTH_API int sleuth_any_bad(sleuth::py::Object* tensors) {
   using namespace sleuth;
   for (Size i = 0; i < PyList_Size(tensors); ++i)
@@ -401,13 +401,13 @@ SLEUTH_API void sleuth_set_forward(uint32_t op) { sleuth::forward = op; }
 SLEUTH_API void sleuth_set_scope(uint32_t scope) { sleuth::scope = scope; }
 SLEUTH_API void sleuth_made(uint64_t uid, uint32_t op) { sleuth::made[uid % sleuth::kSeen] = {uid, op}; }
 
-// The eager op that made the tensor `uid`, or 0.
+// Returns the eager op that made the tensor `uid`, or 0.
 SLEUTH_API uint32_t sleuth_maker(uint64_t uid) {
   auto& seen = sleuth::made[uid % sleuth::kSeen];
   return seen.key == uid ? seen.op : 0;
 }
 
-// The eager op of that type that took the tensor `uid` as its first input, or 0.
+// Returns the eager op of that type whose first input was the tensor `uid`, or 0.
 SLEUTH_API uint32_t sleuth_taker(uint32_t type, uint64_t uid) {
   uint64_t key = sleuth::mix(type, uid);
   auto& seen = sleuth::took[key % sleuth::kSeen];

@@ -1,5 +1,5 @@
-// In a step in which the model is looked into: tells Python of each eager op (live/layer_stats/eager.py).
-// Part of eager_hook.cc, and included there alone. All of it runs under the GIL.
+// Reports each eager op to Python in a step for which layer statistics are due (live/layer_stats/eager.py). Part of
+// eager_hook.cc and included only there. All of it runs under the GIL.
 #pragma once
 
 #include <unordered_map>
@@ -10,7 +10,7 @@
 namespace sleuth {
 namespace {
 
-// How often one place is told of in a step: a loop may go round for as long as the program runs.
+// How often a step reports one source line: a loop may run as long as the program does.
 constexpr uint32_t kRounds = 128;
 
 struct Rounds {
@@ -24,7 +24,7 @@ struct Rounds {
   }
 } rounds;
 
-// An op has run, called with `args` from a place; nothing that goes wrong here is the program's concern.
+// Reports an op that was called with `args`. Errors here must not reach the program.
 void look_inside(int entry, uint64_t key, Object* const* args, Size count, Object* result) {
   Place place;
   if (!rounds.goes_on(key) || !known_place(key, &place)) return;

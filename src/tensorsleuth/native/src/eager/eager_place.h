@@ -1,5 +1,5 @@
-// An op called from one place in the program: how the place is known again, and what Python has said of it.
-// Part of eager_hook.cc, and included there alone: what runs for every op is compiled into it.
+// A place is an op and the stack that calls it. This file identifies places and stores what Python says about them.
+// Part of eager_hook.cc and included only there, so that the code for every op is inlined.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ enum Callback {
   kCallbacks
 };
 
-// An op called from one place in the program.
+// An op together with the stack that calls it.
 struct Place {
   uint32_t op, first, outputs, type;  // `type` is a hash of the op's type
-  uint8_t looks[kDtypes];             // how closely to look at an output of each dtype
+  uint8_t looks[kDtypes];             // how closely to examine an output of each dtype
   uint32_t inputs;                    // how many of its arguments are tensors; the rest are attributes
-  bool writes;                        // a variable
+  bool writes;                        // whether it writes a variable
 };
 
 struct Hook {
@@ -45,12 +45,12 @@ struct Hook {
   Object *ops_with_functions = nullptr, *known_ops = nullptr, *writing_ops = nullptr;
   Object *id = nullptr, *datatype_enum = nullptr, *handle = nullptr;
   uint64_t session = 0;
-  bool slow_tensors = false;  // tensors may live on an accelerator: let Python look at them
+  bool slow_tensors = false;  // tensors may be on an accelerator, so Python examines them
   std::unordered_map<uint64_t, Place> places;
   std::unordered_map<Object*, bool> has_handle;  // by type
 } hook;
 
-thread_local uint32_t scope = 0;    // the name scope that Python is in: one line may run in several layers
+thread_local uint32_t scope = 0;    // Python's current name scope: one source line may run in several layers
 thread_local uint32_t forward = 0;  // while a gradient function runs: the op that it differentiates
 
 uint64_t mix(uint64_t hash, uint64_t value) {
@@ -58,7 +58,7 @@ uint64_t mix(uint64_t hash, uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
-// Names the stack by its code objects and positions; the callback keeps the code objects alive.
+// Identifies the stack by its code objects and positions. The callback keeps the code objects alive.
 uint64_t place_key(Object* op) {
   uint64_t key = mix(mix(0x51E07Bull + forward, scope), reinterpret_cast<uint64_t>(op));
   Object* frame = PyEval_GetFrame();
@@ -107,7 +107,7 @@ bool known_place(uint64_t key, Place* place) {
   return known != hook.places.end() && (*place = known->second, true);
 }
 
-// Asks Python for a place that is new; `given`: how many outputs there are, or the arguments, where it has not run yet.
+// Asks Python about a new place. `given` is the number of outputs, or the arguments if the op has not run yet.
 bool new_place(Callback callback, uint64_t key, Object* op, Object* given, Place* place) {
   uint64_t session = hook.session;
   Object* arguments[] = {op, given, PyLong_FromUnsignedLongLong(forward)};
@@ -115,7 +115,7 @@ bool new_place(Callback callback, uint64_t key, Object* op, Object* given, Place
   Object* described = PyObject_Vectorcall(hook.callbacks[callback], arguments, 3, nullptr);
   busy = false;
   Py_DecRef(arguments[2]);
-  // None: it cannot be told yet.
+  // None: Python cannot tell yet.
   if (described && !is_a(described, hook.tuple_type)) return Py_DecRef(described), false;
   if (!read_place(described, place) || hook.session != session) return false;  // a new recording began meanwhile
   place->writes = PySet_Contains(hook.writing_ops, op) == 1;
@@ -134,10 +134,10 @@ bool find_place(uint64_t key, Object* op, uint32_t outputs, Place* place) {
 struct Beginning {  // an op that is about to run
   uint64_t key, session;
   Place place;
-  bool found;  // else it is known what the place is when it has run
+  bool found;  // if false, the place becomes known after the op has run
 };
 
-// Its place is named before it runs: it may be the last that the program runs.
+// Identifies the place before the op runs, because the op may be the program's last.
 void find_beginning(Object* op, Object* const* args, Size count, Beginning* begins) {
   begins->key = place_key(op);
   begins->session = hook.session;
@@ -148,7 +148,7 @@ void find_beginning(Object* op, Object* const* args, Size count, Beginning* begi
   Py_DecRef(given);
 }
 
-// The same place once it has run; a new recording may have begun meanwhile.
+// Returns the place after the op has run. A new recording may have begun meanwhile.
 bool place_after(const Beginning& began, Object* op, uint32_t outputs, Place* place) {
   if (began.found && began.session == hook.session) return *place = began.place, true;
   return find_place(began.key, op, outputs, place);

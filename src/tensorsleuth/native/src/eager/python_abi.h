@@ -1,5 +1,5 @@
-// The part of Python's C API that the eager hook uses, looked up at run time: building needs no Python headers, one
-// library serves every Python from 3.10 on, and where a function is missing the hook written in Python serves.
+// The part of Python's C API that the eager hook uses, looked up at run time. So the build needs no Python headers, and
+// one library serves every Python from 3.10 on. If a function is missing, the hook written in Python takes over.
 #pragma once
 #include <dlfcn.h>
 
@@ -68,7 +68,7 @@ constexpr int kStrided = 0x18;   // PyBUF_STRIDES | PyBUF_ND
 SLEUTH_PYTHON_API(SLEUTH_DECLARE)
 #undef SLEUTH_DECLARE
 inline Object* None = nullptr;
-inline int (*PyFrame_GetLasti)(Object*) = nullptr;  // from 3.11 on; before, the line number serves
+inline int (*PyFrame_GetLasti)(Object*) = nullptr;  // from 3.11 on; before, the line number is used
 
 inline bool find_all() {
   bool all = true;

@@ -1,5 +1,5 @@
-// buffers.bin: where the large tensors lie. Tensors at one address share their memory; an address that is used again
-// ended the life of what was there. Of eager tensors it is also told when Python let go of them.
+// buffers.bin: the addresses of large tensors. Tensors at one address share their memory, and a reused address proves
+// that the earlier tensor died. For eager tensors the file also says when Python released them.
 #pragma once
 #include <string>
 
@@ -7,12 +7,12 @@
 
 namespace sleuth::buffers {
 
-constexpr uint64_t kLeast = 64 << 10;  // smaller tensors have no row; core/layout/rows.py says the same
+constexpr uint64_t kLeast = 64 << 10;  // smaller tensors have no row; core/layout/rows.py has the same number
 
 bool on();
-bool counts(const TensorView& tensor);  // is it large enough to be told, and somebody asks
+bool counts(const TensorView& tensor);  // large enough for a row, and the file is open
 void saw(const TensorView& tensor, const Where& where, uint32_t flags = 0);
-void freed(const BufferUse& born);  // what `row_of` gave when it was born
+void freed(const BufferUse& born);  // `born`: the row that `row_of` returned for the tensor
 
 BufferUse row_of(const TensorView& tensor, const Where& where, uint32_t flags);
 void write(const BufferUse& row);

@@ -1,4 +1,5 @@
-// passed.bin: when ops ended that put nothing out that is looked at. A file of its own: their rows need a third of a call's.
+// passed.bin: the end times of ops without a probed output. They have their own file because their rows are a third of
+// the size of a call's.
 #pragma once
 #include <string>
 

@@ -23,8 +23,8 @@ uint64_t clock_ns(clockid_t clock) {
 uint64_t page_up(uint64_t bytes) { return (bytes + 4095) & ~4095ull; }
 
 constexpr uint64_t kExtentBytes = 8 << 20;  // how far ahead the file is allocated
-constexpr int kPassedOver = 8;              // how many chunks that somebody may be writing to are left alone
-std::atomic<bool> complained{false};        // a full disk stops all files of a trace: it is said once
+constexpr int kPassedOver = 8;              // how many chunks with unfinished rows to skip
+std::atomic<bool> complained{false};        // a full disk stops all files of a trace, so report it once
 
 }  // namespace
 
@@ -45,7 +45,7 @@ int Ring::open(const std::string& path, const RingPlan& plan) {
   chunk_bytes_ = uint64_t(plan.row_size) * plan.chunk_rows;
   header_bytes_ = page_up(4096 + 8 * plan.max_chunks);
   for (auto& slot : active_) slot.logical = ~0ull;
-  bool in_memory = path.rfind("/proc/self/fd/", 0) == 0;  // a file that Python made, and that has no name
+  bool in_memory = path.rfind("/proc/self/fd/", 0) == 0;  // an unnamed file that Python created
   fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (in_memory ? 0 : O_CREAT | O_EXCL), 0644);
   if (fd_ < 0) return errno;
   int error = posix_fallocate(fd_, 0, off_t(header_bytes_));
@@ -76,7 +76,7 @@ void Ring::close() {
   RingHeader* header = this->header();
   if (!header) return;
   uint64_t chunks = header->chunks, head = header->head;
-  // Only where the newest rows lie last in the file is there something to give back behind them.
+  // The file can shrink only if its last chunk is the newest one.
   bool newest_last = chunks && (table_[chunks - 1] & ~kPinned) == (head + plan_.chunk_rows - 1) / plan_.chunk_rows;
   uint64_t in_last = newest_last ? (head - 1) % plan_.chunk_rows + 1 : plan_.chunk_rows;
   uint64_t rows = chunks ? (chunks - 1) * plan_.chunk_rows + in_last : 0;
@@ -85,14 +85,14 @@ void Ring::close() {
   extents_.clear();
   header_.store(nullptr, std::memory_order_release);
   munmap(header, header_bytes_);
-  if (ftruncate(fd_, off_t(header_bytes_ + rows * plan_.row_size))) {}  // the zeros that remain say the same
+  if (ftruncate(fd_, off_t(header_bytes_ + rows * plan_.row_size))) {}  // on failure, the zeros left mean the same
   ::close(fd_);
   fd_ = -1;
 }
 
 void Ring::abandon() {
-  new (&mutex_) std::mutex();             // another thread of the parent may have held it while forking
-  new (&extents_) std::vector<Extent>();  // and may have been changing these: what they own is left as it is
+  new (&mutex_) std::mutex();             // another thread of the parent may have held it during the fork
+  new (&extents_) std::vector<Extent>();  // or may have been changing these; leak what they own
   header_ = nullptr;
   if (fd_ >= 0) ::close(fd_);
   fd_ = -1;
@@ -104,7 +104,7 @@ char* Ring::claim(uint64_t* number) {
   uint64_t logical = row / plan_.chunk_rows;
   Active& slot = active_[logical % kActive];
   bool before = slot.logical.load(std::memory_order_acquire) == logical;
-  char* rows = slot.rows.load(std::memory_order_acquire);  // `logical` is cleared before it changes, and set after
+  char* rows = slot.rows.load(std::memory_order_acquire);  // `prepare` clears `logical` before changing it
   if (!before || slot.logical.load(std::memory_order_acquire) != logical) rows = prepare(logical);
   if (!rows) {
     header->dropped.fetch_add(1, std::memory_order_relaxed);
@@ -134,12 +134,12 @@ char* Ring::prepare(uint64_t logical) {
   Active& slot = active_[logical % kActive];
   uint64_t held = slot.logical.load(std::memory_order_relaxed);
   if (held == logical) return slot.rows;
-  if (held != ~0ull && held > logical) return find(logical);  // this writer slept through eight chunks
+  if (held != ~0ull && held > logical) return find(logical);  // this writer slept while eight chunks were filled
   int64_t chunk = take_chunk();
   if (chunk < 0) return nullptr;
   char* rows = rows_of(uint64_t(chunk));
   __atomic_store_n(&table_[chunk], (logical + 1) | (pinned_by_alarm(logical) ? kPinned : 0), __ATOMIC_RELEASE);
-  if (held != ~0ull) madvise(slot.rows, chunk_bytes_, MADV_DONTNEED);  // the page cache keeps it, we need not
+  if (held != ~0ull) madvise(slot.rows, chunk_bytes_, MADV_DONTNEED);  // stays in the page cache; we need it no more
   slot.logical.store(~0ull);
   slot.rows.store(rows);
   slot.logical.store(logical, std::memory_order_release);
@@ -161,13 +161,13 @@ int64_t Ring::take_chunk() {
   }
   int64_t chunk = plan_.keep_all ? -1 : find_victim();
   if (chunk < 0) return -1;
-  __atomic_store_n(&table_[chunk], 0, __ATOMIC_SEQ_CST);  // who dies in the next line leaves no chunk half cleared
+  __atomic_store_n(&table_[chunk], 0, __ATOMIC_SEQ_CST);  // dying in the next line must not leave a chunk half cleared
   memset(rows_of(uint64_t(chunk)), 0, chunk_bytes_);
   return chunk;
 }
 
-// A writer may sleep between claiming a row and finishing it for as long as all others need to go round: then a later
-// chunk is taken. Nobody waits for it. Where several in a row have such a writer, or one that died, the oldest is taken.
+// A writer may sleep between claiming a row and finishing it while the others wrap around. Nobody waits for it: its
+// chunk is skipped. If several chunks in a row have such a writer, or one that died, the oldest is reused.
 int64_t Ring::find_victim() {
   uint64_t have = header()->chunks;
   int64_t oldest = -1;
@@ -181,8 +181,9 @@ int64_t Ring::find_victim() {
   return oldest;
 }
 
-// Kinds are written last, and released: who has read them all may write over the rows. The first look at each page writes
-// nothing to it: it is about to be cleared, and a page that is only read first costs two faults.
+// Writers store the kind last, with release order, so after all kinds were read the rows may be overwritten. The first
+// access to each page is a write that changes nothing: the page is about to be cleared, and reading it first would cost
+// two page faults.
 bool Ring::is_finished(uint64_t chunk) const {
   char* kind = rows_of(chunk) + plan_.kind_at;
   uint64_t page = 0;

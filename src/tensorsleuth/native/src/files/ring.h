@@ -1,7 +1,6 @@
-// A file of fixed-width rows, mapped into memory: the operating system owns the pages, so whatever was written
-// is there after SIGKILL. Rows live in chunks. Space is allocated before it is mapped (a full disk must not be a
-// SIGBUS), and when the file has reached its bound the oldest chunk is used again that is not pinned and that nobody is
-// writing to.
+// A memory-mapped file of fixed-width rows. The operating system owns the pages, so all rows survive SIGKILL. Rows live
+// in chunks. Space is allocated before it is mapped, so that a full disk causes no SIGBUS. When the file has reached
+// its bound, the oldest chunk is reused that is not pinned and that nobody is writing to.
 //
 //   | Header, 4096 bytes | table: uint64 a chunk, logical number + 1 (bit 63: pinned) | chunk 0 | chunk 1 | …
 #pragma once
@@ -24,19 +23,19 @@ struct RingHeader {
   int64_t epoch;                  // nanoseconds to add to a row's time to get wall-clock time
   std::atomic<uint64_t> head;     // rows claimed so far
   std::atomic<uint64_t> chunks;   // chunks that exist in the file
-  std::atomic<uint64_t> dropped;  // rows that had to be given up
-  std::atomic<uint64_t> alarm;    // 1 + the first row that raised the alarm, 0 where none did
+  std::atomic<uint64_t> dropped;  // rows that were lost
+  std::atomic<uint64_t> alarm;    // 1 + the number of the first row that raised the alarm, 0 if none did
   std::atomic<uint64_t> trouble;  // errno that stopped the file from growing
   std::atomic<uint64_t> closed;   // 1 once the program ended the recording itself
 };
 static_assert(sizeof(RingHeader) <= 4096, "the header is one page");
 
 struct RingPlan {
-  uint32_t row_size, kind_at;  // kind_at: where in a row its kind lies, which is 0 until the row is finished
+  uint32_t row_size, kind_at;  // kind_at: offset of a row's kind, which is 0 until the row is finished
   uint32_t chunk_rows;
   uint64_t max_chunks;    // the bound
   uint64_t window = 0;    // chunks to pin before and after the alarm
-  bool keep_all = false;  // at the bound, drop the newest rows and not the oldest
+  bool keep_all = false;  // at the bound, drop the newest rows, not the oldest
 };
 
 template <class Row>
@@ -47,8 +46,8 @@ RingPlan plan_of(uint64_t chunk_rows, uint64_t max_chunks) {
 class Ring {
  public:
   int open(const std::string& path, const RingPlan& plan);  // 0 or errno
-  void close();                                             // gives back what was allocated and not used
-  void abandon();                                           // in a forked child: forget the file, touch nothing
+  void close();                                             // truncates the unused part
+  void abandon();                                           // in a forked child: forget the file without touching it
   char* claim(uint64_t* number);                            // the row to fill in, or nullptr; write its kind last
   void raise_alarm(uint64_t number);
   bool is_open() const { return header() != nullptr; }
@@ -62,9 +61,9 @@ class Ring {
   static constexpr int kActive = 8;
 
   char* prepare(uint64_t logical);
-  char* find(uint64_t logical) const;  // nullptr once it has been written over
+  char* find(uint64_t logical) const;  // nullptr if it has been overwritten
   int64_t take_chunk();
-  int64_t find_victim();  // the chunk to use again, or -1
+  int64_t find_victim();  // the chunk to reuse, or -1
   bool is_finished(uint64_t chunk) const;
   bool grow();
   char* rows_of(uint64_t chunk) const;
@@ -74,7 +73,7 @@ class Ring {
   std::string path_;
   RingPlan plan_{};
   int fd_ = -1;
-  std::atomic<RingHeader*> header_{nullptr};  // set last: who sees it sees all the rest
+  std::atomic<RingHeader*> header_{nullptr};  // set last, so a thread that sees it sees all other fields
   uint64_t* table_ = nullptr;
   size_t header_bytes_ = 0;
   uint64_t chunk_bytes_ = 0, limit_ = 0, next_victim_ = 0;
@@ -87,7 +86,7 @@ class Ring {
   std::mutex mutex_;
 };
 
-// Writes a row of so many bytes: first all but its kind, then that, which says that the row is finished.
+// Writes a row of that many bytes: first all but its kind, then the kind, which marks the row as finished.
 template <class Row>
 void write_row(char* place, const Row& row, decltype(Row::kind) kind, size_t bytes = sizeof(Row)) {
   constexpr size_t at = offsetof(Row, kind), behind = at + sizeof kind;

@@ -1,22 +1,23 @@
-// The rows of a trace. core/layout/rows.py states the same layout for Python; a test holds the two equal.
+// The rows of a trace. core/layout/rows.py defines the same layout for Python, and a test keeps the two equal.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 namespace sleuth {
 
-struct Health {  // what one look at a tensor finds
+struct Health {  // the summary of a tensor
   uint64_t elements = 0;
   uint64_t neg_inf = 0, pos_inf = 0, nan = 0, neg = 0, zero = 0, pos = 0;
-  double min = 0, max = 0, mean = 0, std = 0;  // of the finite values; NaN where there are none
+  double min = 0, max = 0, mean = 0, std = 0;  // of the finite values; NaN if there are none
   uint64_t first_bad = ~0ull;                  // flat index of the first NaN or infinity
 };
 
-constexpr int kNotItself = 254;  // the same where the tensor is not what its id says
-// In the place of a Look: only keep the tensor, or say where it lies; probes.py has the same.
+constexpr int kNotItself = 254;  // as kDoNotLook, for a node that does not compute the tensor of its id
+// Used instead of a Look: do not summarise the tensor, only keep it or record its address. probes.py has the same
+// number.
 constexpr int kDoNotLook = 255;
 
-// How much of it to find. The numbers are core/modes.py's.
+// How much to compute. core/modes.py has the same numbers.
 enum Look : int { kNoTensor = 0, kShape = 1, kCurt = 2, kConcise = 3, kFull = 4, kNumerics = 5, kValue = 6 };
 
 struct Event {
@@ -47,39 +48,39 @@ struct Value {
 static_assert(sizeof(Value) == 32, "core/layout/rows.py says 32");
 
 constexpr int kBins = 64, kQuantiles = 5;
-struct Watched {  // what a watched tensor was, once
+struct Watched {  // one measurement of a watched tensor
   uint64_t time;
   int64_t step;  // the training step
   uint64_t run;  // as Event::step
   uint32_t series, iteration, shape;
   uint16_t thread;
   uint8_t dtype, kind;   // kind: as Event's
-  uint32_t flags, kept;  // kept: how many of the first dimension, of an image; how many texts
+  uint32_t flags, kept;  // kept: the number of images or texts kept
   uint64_t elements, nan, neg_inf, pos_inf, zero;
   double min, max, sum, norm;  // of the finite values
-  double before, change;       // of a variable: its norm before the step, the norm of what the step added
+  double before, change;       // of a variable: its norm before the step, and the norm of the update
   double quantiles[kQuantiles];
   uint32_t bins[kBins];
 };
 static_assert(sizeof(Watched) == 432, "core/layout/rows.py says 432");
-// What is seen inside of the model has neither of the last two.
+// Rows of layer statistics lack the last two fields.
 constexpr uint32_t kInsideRow = offsetof(Watched, quantiles);
 static_assert(kInsideRow == 136, "core/layout/rows.py says 136");
 
-struct MemorySample {  // how much memory the process used at one moment
+struct MemorySample {  // the memory use of the process at one moment
   uint64_t time;
   int64_t step;                  // the training step
-  uint64_t resident, anonymous;  // of the process, in bytes; `anonymous`: less what is mapped from files
-  uint64_t group_used;           // by the process's cgroup, with its page cache; 0 where there is none
-  uint64_t group_limit;          // the smallest limit of it and of those around it; 0 where there is none
-  uint64_t available;            // on the machine, for all
-  // By malloc: in use; free and not given back. As of some samples ago, where asking takes long.
+  uint64_t resident, anonymous;  // of the process, in bytes; `anonymous` excludes mapped files
+  uint64_t group_used;           // of the process's cgroup, including page cache; 0 if there is none
+  uint64_t group_limit;          // the smallest limit of it and its parents; 0 if there is none
+  uint64_t available;            // on the whole machine
+  // From malloc: in use, and free but not returned. May be some samples old if the query takes long.
   uint64_t allocated, kept;
-  uint64_t kind;  // 1; 0 is a row that was never finished
+  uint64_t kind;  // 1; 0 is an unfinished row
 };
 static_assert(sizeof(MemorySample) == 80, "core/layout/rows.py says 80");
 
-// A tensor of 64 kB or more was seen, or an eager one is gone.
+// A tensor of 64 kB or more was seen, or an eager tensor died.
 struct BufferUse {
   uint64_t time, step;  // step: as Event's
   uint64_t address, bytes;
@@ -90,30 +91,30 @@ struct BufferUse {
 };
 static_assert(sizeof(BufferUse) == 56, "core/layout/rows.py says 56");
 
-struct Passed {  // an op that puts nothing out has ended
+struct Passed {  // an op without outputs has ended
   uint64_t time, tf_step;
-  uint32_t first, node;  // first: tensor id of its function's instance; node: its number there
+  uint32_t first, node;  // first: first tensor id of its function's instance; node: its number there
   uint16_t thread;
   uint8_t spare, kind;
   uint32_t more;
 };
 static_assert(sizeof(Passed) == 32, "core/layout/rows.py says 32");
 
-// One row of ids that a model was given.
+// The hashes of one row of ids that a model got.
 struct InputRow {
-  uint64_t batch;                      // the same for all that one call was given at once
-  uint64_t whole, headless, tailless;  // hashes: of all ids; without the run of equal ones at the beginning; at the end
-  uint32_t first, last;                // the ids of which these runs are, the lower half
+  uint64_t batch;                      // the same for all inputs of one call
+  uint64_t whole, headless, tailless;  // hashes: of all ids; without the leading run of equal ids; or the trailing one
+  uint32_t first, last;                // the id of each run, the lower half
   uint32_t series, fit;                // fit: how many calls of Keras's `fit` had begun
   int32_t step;                        // the training step
   uint16_t row;                        // its number in the batch
-  uint8_t flags, kind;                 // kind: 1; 0 is a row that was never finished
+  uint8_t flags, kind;                 // kind: 1; 0 is an unfinished row
 };
 static_assert(sizeof(InputRow) == 56, "core/layout/rows.py says 56");
-// Which of the three has tokens enough to be no chance.
+// Which of the three hashes cover enough tokens not to match by chance.
 enum InputRowFlag : uint8_t { kLongWhole = 1, kLongHeadless = 2, kLongTailless = 4 };
 
-// What is asked for of a watched tensor; in a row: what there is. `MeasureFlag` in core/layout/rows.py has the same numbers.
+// What to measure of a watched tensor; in a row: what was measured. `What` in core/layout/rows.py has the same numbers.
 enum WatchWhat : uint32_t {
   kWatchScalar = 1,
   kWatchNorm = 2,
@@ -124,8 +125,8 @@ enum WatchWhat : uint32_t {
   kWatchValue = 64,
   kWatchExact = 128,      // the quantiles are exact
   kWatchCompared = 256,   // `before` and `change` are filled in
-  kWatchUnits = 512,      // they are how many units are dead, of how many
-  kWatchAttention = 1024  // what attention.h keeps lies beside the row
+  kWatchUnits = 512,      // `before` and `change` count units instead: the dead ones, and all
+  kWatchAttention = 1024  // the data of attention.h lies beside the row
 };
 
 enum EventKind : uint8_t { kEager = 1, kGraph = 2 };
@@ -153,8 +154,8 @@ enum EventFlag : uint32_t {
   kSteady = 256
 };
 
-// Bits 9 to 15: how long the look took, in nanoseconds, as 5 bits of exponent and 2 of mantissa; 0 where not known.
-// Seven bits, not a field: rows stay as small as they are, and an eighth is as exact as a look is steady.
+// Bits 9 to 15: how long the probe took, in nanoseconds, as 5 bits of exponent and 2 of mantissa; 0 if unknown. Seven
+// bits instead of a field keep rows small, and a precision of an eighth matches the variation of a probe's time.
 constexpr int kLookShift = 9;
 inline uint32_t look_bits(uint64_t ns) {
   if (ns < 8) return 0;
@@ -162,6 +163,6 @@ inline uint32_t look_bits(uint64_t ns) {
   return exponent > 31 ? 127u << kLookShift : uint32_t(exponent << 2 | int(ns >> (exponent - 2) & 3)) << kLookShift;
 }
 
-constexpr int kDeviceShift = 16;  // the upper half of flags: number of the logical device, from 1; 0 where not known
+constexpr int kDeviceShift = 16;  // the upper half of flags: number of the logical device, from 1; 0 if unknown
 
 }  // namespace sleuth

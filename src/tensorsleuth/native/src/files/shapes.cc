@@ -45,7 +45,7 @@ void Shapes::close() { ring_.close(); }
 
 void Shapes::abandon() {
   new (&mutex_) std::mutex();
-  new (&known_) std::unordered_map<uint64_t, uint32_t>();  // another thread may have been changing it while forking
+  new (&known_) std::unordered_map<uint64_t, uint32_t>();  // another thread may have been changing it during the fork
   ring_.abandon();
 }
 

@@ -1,4 +1,4 @@
-// Shapes are written once and named by number: shapes.bin is a ring that never wraps.
+// Each shape is written once and referred to by number: shapes.bin is a ring that never wraps.
 #pragma once
 #include <mutex>
 #include <string>

@@ -16,7 +16,7 @@ namespace sleuth {
 namespace threads {
 namespace {
 
-constexpr int kSlots = 127;  // threads that are in TensorFlow at once; what more there are is not told
+constexpr int kSlots = 127;  // threads inside TensorFlow at the same time; further threads are not recorded
 constexpr uint64_t kHeader = 4096, kBytes = kHeader + kSlots * sizeof(ThreadSlot);
 
 struct Header {
@@ -24,10 +24,10 @@ struct Header {
   uint32_t version, slots, slot_size, pid;
 };
 
-// The file is mapped to the same place each time, and memory where there is none: who writes need not ask.
+// The file is always mapped at the same address, and anonymous memory if there is no file, so writers need no check.
 std::atomic<char*> place{nullptr};
-std::string file;                               // its path, empty where there is none
-std::atomic<int> last_taken{0}, most_taken{0};  // most_taken: of the file that there is now
+std::string file;                               // its path; empty if there is no file
+std::atomic<int> last_taken{0}, most_taken{0};  // most_taken: in the current file
 
 bool map_slots(int fd) {
   char* before = place.load(std::memory_order_relaxed);
@@ -50,13 +50,13 @@ void count_taken(int number) {
 struct Mine {
   int number = -1;
   uint32_t id = 0;
-  uint16_t depth = 0;  // also what does not fit into the slot
+  uint16_t depth = 0;  // also counts the levels that do not fit into the slot
 
   ~Mine() {
     if (number >= 0) __atomic_store_n(&slot(number)->id, 0, __ATOMIC_RELEASE);
   }
 
-  // The slot of this thread, in whatever file there is now; nullptr where all are taken.
+  // Returns the slot of this thread in the current file, or nullptr if all are taken.
   ThreadSlot* get() {
     if (!place.load(std::memory_order_relaxed)) return nullptr;
     if (number >= 0 && __atomic_load_n(&slot(number)->id, __ATOMIC_RELAXED) == id) return slot(number);
@@ -112,7 +112,7 @@ void close() {
   if (!place) return;
   if (!map_slots(-1) || file.empty()) return;
   uint64_t used = kHeader + uint64_t(most_taken) * sizeof(ThreadSlot);
-  if (truncate(file.c_str(), off_t(used))) {}  // the zeros that remain say the same
+  if (truncate(file.c_str(), off_t(used))) {}  // if it fails, the remaining zeros mean the same
   file.clear();
 }
 

@@ -43,14 +43,14 @@ bool Values::keep(uint64_t event, const void* data, uint64_t bytes) {
   int file = fd_.load(std::memory_order_acquire);
   if (file < 0 || bytes > bound_ || !bytes) return false;
   uint64_t start = end_.load(), from;
-  do {  // a value never straddles the end of the file
+  do {  // a value never wraps around the end of the file
     from = start % bound_ + bytes > bound_ ? start + bound_ - start % bound_ : start;
     if (from + bytes > frozen_.load(std::memory_order_relaxed)) return false;
   } while (!end_.compare_exchange_weak(start, from + bytes));
   uint64_t done = 0;
   while (done < bytes) {
     ssize_t wrote = pwrite(file, static_cast<const char*>(data) + done, bytes - done, off_t(from % bound_ + done));
-    if (wrote <= 0) return false;  // a full disk: the event stays, its value does not
+    if (wrote <= 0) return false;  // the disk is full: the event stays, its value is lost
     done += uint64_t(wrote);
   }
   uint64_t number;

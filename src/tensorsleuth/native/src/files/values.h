@@ -1,6 +1,6 @@
-// The values of tensors, kept in full: bytes in values.bin, used round and round within its bound, and a row for
-// each in value_rows.bin. An offset never repeats (its place in the file is the offset modulo the bound), so a
-// reader can tell what has been written over.
+// Full tensor values: the bytes in values.bin, which wraps around within its bound, and a row for each value in
+// value_rows.bin. An offset never repeats (its position in the file is the offset modulo the bound), so a reader can
+// detect overwritten values.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -17,10 +17,10 @@ class Values {
   void close();
   void abandon();
   bool keep(uint64_t event, const void* data, uint64_t bytes);
-  void freeze_soon();  // after a quarter of the bound more, nothing is written over: the alarm's surroundings stay
+  void freeze_soon();  // stop overwriting after another quarter of the bound, to keep the values around the alarm
 
  private:
-  std::atomic<int> fd_{-1};  // set last: who sees it sees all the rest
+  std::atomic<int> fd_{-1};  // set last, so a thread that sees it sees all other fields
   uint64_t bound_ = 0;
   std::atomic<uint64_t> end_{0}, frozen_{~0ull};
   Ring rows_;

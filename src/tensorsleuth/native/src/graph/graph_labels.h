@@ -1,4 +1,4 @@
-// Which node of a function is meant by a node of a graph that the optimiser has changed.
+// Maps a node of an optimized graph back to the node of the user's function.
 #pragma once
 #include <map>
 #include <memory>
@@ -16,8 +16,8 @@ namespace sleuth::labels {
 using std::string;
 using std::string_view;
 
-// Where each function's nodes were inlined to: prefix of their names -> function. A node that the optimiser made
-// anew has no debug names, but its name tells what it stands for.
+// The places where each function was inlined: prefix of the node names -> function. A node that the optimizer created
+// has no debug names, but its name says which node it replaces.
 class Places {
  public:
   void learn(const Node& node) {
@@ -38,7 +38,8 @@ class Places {
   }
 
  private:
-  // "scope/ArithmeticOptimizer/SomeStage_name" took the place of "scope/name"; what the stage says of sums is only a part of it.
+  // "scope/ArithmeticOptimizer/SomeStage_name" replaces "scope/name". The stages for sums also create parts of a sum,
+  // which replace no node.
   const WatchedNode* by_stage(string_view name, std::shared_ptr<WatchedFunction>* function) {
     string_view mark = "ArithmeticOptimizer/";
     size_t at = name.find(mark);
@@ -54,7 +55,7 @@ class Places {
   }
 
   const WatchedNode* by_name(string_view name, std::shared_ptr<WatchedFunction>* function) {
-    for (auto place = prefixes_.rbegin(); place != prefixes_.rend(); ++place) {  // the longest first
+    for (auto place = prefixes_.rbegin(); place != prefixes_.rend(); ++place) {  // longest prefix first
       if (name.substr(0, place->first.size()) != place->first) continue;
       if (const WatchedNode* found = in(place->second, name.substr(place->first.size()), function)) return found;
     }
@@ -72,10 +73,10 @@ class Places {
   std::map<string, string> prefixes_;
 };
 
-// (x·a)·b becomes x·(a·b), and the node that was x·a computes a·b under its old name. Such a node says something else
-// than its name. It is known by the input that it lost to the one node that takes what it computes, or, in a chain of
-// constants where that cannot be seen, by the constant: there only the end of the chain is sure to be what it was.
-// So does a convolution with its bias that bears the convolution's name (all others bear the name of the last op in them).
+// The optimizer turns (x·a)·b into x·(a·b), and the node that was x·a then computes a·b under its old name. Such a node
+// is recognized by the input that it lost to its only consumer. In a chain of constants that is not visible, so a
+// constant input decides; there only the last node surely computes its original value. A fused convolution and bias
+// that has the convolution's name is another such node (all other fused nodes have the name of their last op).
 class Reordered {
  public:
   explicit Reordered(const std::vector<Node>& nodes) {
@@ -110,7 +111,7 @@ class Reordered {
     return false;
   }
 
-  // TensorFlow's remapper makes these; what oneDNN makes of them in turn comes after our pass.
+  // TensorFlow's remapper creates these. oneDNN rewrites them after our pass.
   static bool is_fused(string_view op) { return op.substr(0, 6) == "_Fused" || op.substr(0, 9) == "_MklFused"; }
 
   bool takes_all(const Node& node, const std::vector<string>& wanted) const {
@@ -136,8 +137,8 @@ class Reordered {
   std::unordered_map<string, std::vector<const Node*>> users_;
 };
 
-// A loop that TensorFlow has lowered puts its outputs out by Exit nodes. Which output one is, the number in the name of
-// its Merge tells: TensorFlow makes those in order, and then the LoopCond.
+// A lowered loop returns its outputs through Exit nodes. The number in the name of an Exit's Merge says which output it
+// is: TensorFlow creates the Merges in order, and then the LoopCond.
 class Loops {
  public:
   explicit Loops(const std::vector<Node>& nodes) {
@@ -147,7 +148,7 @@ class Loops {
     }
   }
 
-  // The number of the output; -1 where it cannot be told.
+  // Returns the number of the output, or -1 if it is unknown.
   int output_of(const Node& exit, size_t outputs) const {
     const Node* merge = input_of(input_of(&exit));
     auto condition = conditions_.find(key(exit));
@@ -175,8 +176,8 @@ class Loops {
   std::unordered_map<string, int> conditions_;
 };
 
-// The graph of a session has no labels of ours. A node of the graph itself is known by its name; one of a function that was
-// inlined names the function, and its own name begins with that of the node which called it.
+// A session's graph has none of our labels. A node of the graph itself is identified by its name. A node of an inlined
+// function names that function, and its own name begins with the name of the node that called it.
 class SessionLabels {
  public:
   explicit SessionLabels(const string& root) : root_(root) {
@@ -200,7 +201,7 @@ class SessionLabels {
     }
   }
 
-  // What reads a variable of the old kind looks like any Identity.
+  // A read of a reference variable looks like any Identity.
   bool reads(const Node& node) const {
     return node.op == "Identity" && !node.inputs.empty() && references_.count(node.inputs[0]);
   }
@@ -214,7 +215,7 @@ class SessionLabels {
 
   static std::vector<string> strings(const std::vector<string_view>& views) { return {views.begin(), views.end()}; }
 
-  // "while/body/_1/call/Exp" is below "while", and below "call" in that.
+  // "while/body/_1/call/Exp" is below "while", and within that below "call".
   static bool is_below(string_view name, const std::vector<string>& callers) {
     if (name.substr(0, callers[0].size() + 1) != callers[0] + "/") return false;
     size_t at = callers[0].size();

@@ -1,4 +1,4 @@
-// A graph as TensorFlow hands it to its optimiser: views into the bytes of a GraphDef.
+// A graph as TensorFlow passes it to the graph optimizer: views into the bytes of a GraphDef.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -41,7 +41,7 @@ inline bool read_node(std::string_view bytes, Node* node) {
 
 struct Graph {
   std::vector<Node> nodes;
-  std::vector<std::string_view> others;  // library, versions: copied as they are
+  std::vector<std::string_view> others;  // library, versions: copied unchanged
 };
 
 inline bool read_graph(std::string_view bytes, Graph* graph) {
@@ -58,7 +58,7 @@ inline bool read_graph(std::string_view bytes, Graph* graph) {
   return !reader.failed();
 }
 
-// A session's graph gets its arguments and results only after it was optimised; those of functions have them.
+// A session's graph gets its arguments and results after optimization. A function's graph has them before.
 inline bool is_function(const Graph& graph) {
   for (const Node& node : graph.nodes)
     if (node.op == "_Arg" || node.op == "_Retval") return true;

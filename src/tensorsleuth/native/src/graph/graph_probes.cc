@@ -65,7 +65,7 @@ string make_mark(const Node& marked, const string& name, const WatchedNode& watc
   return node;
 }
 
-// Marks have a kernel for the processor only; the ends of a session's runs are not known by their steps.
+// The marker op has only a CPU kernel, and step ids do not tell when a session's run ends.
 bool can_mark(const Node& node, const WatchedFunction& function) {
   return !function.run && (node.device.empty() || node.device.find("CPU") != string_view::npos);
 }
@@ -74,7 +74,7 @@ string normal(string_view input) {  // "node:0" and "node" are the same tensor
   return string(ends_with(input, ":0") ? input.substr(0, input.size() - 2) : input);
 }
 
-// The node with some of its inputs taken from elsewhere.
+// Returns the node with some inputs redirected to probes.
 string redirected(const Node& node, const std::unordered_map<string, string>& probes) {
   string out;
   wire::Reader reader(node.whole);
@@ -87,8 +87,8 @@ string redirected(const Node& node, const std::unordered_map<string, string>& pr
   return out;
 }
 
-// Has a pass before ours made a node without an op. TensorFlow then throws the whole graph away, probes and all, and runs
-// the function as it was: up to 2.21 its remapper does so with oneDNN, of relu(dense(x) + x).
+// Returns whether an earlier pass created a node without an op. TensorFlow then discards the whole graph, with our
+// probes, and runs the original function. Up to 2.21 its remapper does this with oneDNN for relu(dense(x) + x).
 bool is_broken(const Graph& graph) {
   for (const Node& node : graph.nodes)
     if (node.op.empty()) return true;
@@ -127,7 +127,7 @@ bool add_probes(string_view bytes, string* out) {
       if (can_mark(node, *function)) made.push_back(make_mark(node, name, *watched, *function));
       continue;
     }
-    // Computes something else than its name says.
+    // The node computes something else than its name says.
     bool other = watched && !leaves_loop && reordered.holds(node, *watched);
     if (other && !buffers::on()) continue;
     int only = watched && leaves_loop ? loops.output_of(node, watched->outputs.size()) : -1;
@@ -140,7 +140,7 @@ bool add_probes(string_view bytes, string* out) {
       Output output = watched->outputs[i];
       if (other) output = {output.dtype, kNotItself, 0};
       string name = "sleuth/" + std::to_string(tensor);
-      while (!names.insert(name).second) name += "_again";  // the optimiser may have copied the node
+      while (!names.insert(name).second) name += "_again";  // the optimizer may have copied the node
       probes.emplace(source, name);
       if (output.look < kNotItself) function->tensors.insert(tensor);
       made.push_back(make_probe(name, source, node.device, output, tensor, *function));

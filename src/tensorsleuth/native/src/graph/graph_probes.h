@@ -1,5 +1,5 @@
-// Puts probes into a graph that TensorFlow has finished optimising, so that what is watched is what would have run
-// anyway, to the bit. Nodes are known by the debug names that the watched copies of functions give them.
+// Inserts probes into a graph that TensorFlow has finished optimizing, so the watched program runs the same ops as the
+// bare one, to the bit. Nodes are identified by the debug names that the watched copies of functions give them.
 #pragma once
 #include <cstdint>
 #include <string>

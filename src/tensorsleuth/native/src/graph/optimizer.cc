@@ -1,4 +1,4 @@
-// Takes part in TensorFlow's graph optimiser, as its last pass, through the plug-in interface in
+// Joins TensorFlow's graph optimizer as its last pass, through the plug-in interface in
 // tensorflow/c/experimental/grappler/grappler.h (unchanged from 2.15 to 2.21).
 #include <cstddef>
 #include <cstring>
@@ -18,7 +18,7 @@ struct TF_Buffer {
 struct TP_OptimizerConfigs {
   size_t struct_size;
   void* ext;
-  int settings[19];  // all left at "as the user wants"
+  int settings[19];  // all left at the default: the user's choice
 };
 struct TP_Optimizer {
   size_t struct_size;
@@ -39,8 +39,9 @@ struct TP_OptimizerRegistrationParams {
 
 namespace {
 
-// The optimiser makes two rounds over a graph, unless the first leaves fewer nodes than this, or a session is asked to
-// make another number of them. The probes come in the last one: before that they would stand in the way of the other passes, and change the program's results.
+// The optimizer makes two rounds over a graph, unless the first leaves fewer nodes than this or the session's config
+// sets another number. Probes go in during the last round: earlier they would block the other passes and change the
+// program's results.
 constexpr size_t kTiny = 4;
 
 struct Rounds {

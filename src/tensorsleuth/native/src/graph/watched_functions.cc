@@ -46,7 +46,8 @@ std::shared_ptr<WatchedFunction> read_function(uint64_t session, string_view lin
   return function;
 }
 
-// Another process of the run may have sent the function: it left word of it. Without it, the function is not watched.
+// Another process of the run may have sent this function; it then left a file that describes it. Without the file the
+// function is not watched.
 std::shared_ptr<WatchedFunction> find_shared(string_view name) {
   if (shared_folder.empty() || name.find("__sleuth_") == string_view::npos || name.find('/') != string_view::npos)
     return nullptr;
@@ -56,7 +57,7 @@ std::shared_ptr<WatchedFunction> find_shared(string_view name) {
   return read_function(shared_session, lines);
 }
 
-// A forked child finds it whole: nobody changes it while the program forks.
+// Holding the lock during a fork keeps the child's copy consistent.
 __attribute__((constructor)) void watch_forks() {
   pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
 }

@@ -1,4 +1,4 @@
-// The functions that are watched: which of their nodes to look at, under which numbers.
+// The watched functions: which nodes to probe, and with which ids.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,37 +12,39 @@ namespace sleuth {
 
 struct Output {
   int dtype, look;  // look < 0: none
-  uint32_t hold;    // the slot to keep it in, 0: none
+  uint32_t hold;    // the slot to keep it in; 0: do not keep it
 };
 
 struct WatchedNode {
   uint32_t first;
-  int mark = -1;  // its number in its function, where only its end is noted
+  int mark = -1;  // its number in its function, if only its end is recorded
   std::vector<Output> outputs;
-  std::vector<std::string> inputs;  // the nodes of its function that fed it, before the optimiser came
+  std::vector<std::string> inputs;  // the nodes of its function that fed it, before optimization
 };
 
 struct WatchedFunction {
   uint64_t session, run;
   std::unordered_map<std::string, WatchedNode> nodes;
   bool probed = false;
-  std::unordered_set<uint32_t> tensors;  // that a probe stands behind
+  std::unordered_set<uint32_t> tensors;  // the tensors that have a probe
 };
 
-// `nodes`: a line a node, "name \t first tensor id \t dtype:look,dtype:look… \t inputs", an output without a look as "-".
-// "@12" in their place: only note when the node, number 12 of the function whose first tensor id that is, has ended.
-// `run`: the number of the session's graph that it belongs to, see tf1_runs.h. The functions in such a graph are named
-// "<name of the graph> kInside <names of the nodes that call it, from the outermost, kBelow between them> kInside <its name>".
+// `nodes` has one line for each node, "name \t first tensor id \t dtype:look,dtype:look… \t inputs", with "-" for an
+// output without a probe. "@12" instead of the outputs: only record when the node ends. It is number 12 of the function
+// with that first tensor id.
+// `run` is the number of the session's graph, see tf1_runs.h. The functions in such a graph are named "<name of the
+// graph> kInside <names of the nodes that call it, outermost first, joined by kBelow> kInside <its name>".
 constexpr char kInside = '\1', kBelow = '\2';
 void watch_function(const std::string& copy, uint64_t session, std::string_view nodes, uint64_t run = 0);
-// Functions that another process watches and this one runs: their nodes lie in a folder, in files of the copies' names.
+// Functions that another process watches and this one runs: a folder has one file of nodes for each, named like the
+// copy.
 void share_functions(std::string_view folder, uint64_t session);
 void name_devices(std::string_view lines);  // the logical devices, e.g. "CPU:0\nCPU:1"
-int device_number(std::string_view name);   // 1 …, 0 where it is not among them
+int device_number(std::string_view name);   // from 1; 0 if unknown
 void forget_function(const std::string& copy);
 bool was_probed(const std::string& copy);
 bool has_probe(const std::string& copy, uint32_t tensor);
-std::shared_ptr<WatchedFunction> find_function(std::string_view name);  // null where it is not watched
+std::shared_ptr<WatchedFunction> find_function(std::string_view name);  // null if it is not watched
 bool none_watched();
 std::vector<std::string> watched_names();
 

@@ -10,7 +10,7 @@ struct Field {
   uint32_t number = 0, type = 0;
   uint64_t varint = 0;
   std::string_view bytes;  // of a length-delimited field
-  std::string_view whole;  // tag and all, to be copied as it is
+  std::string_view whole;  // including the tag, to copy it unchanged
 };
 
 class Reader {

@@ -12,13 +12,13 @@
 namespace sleuth::attention {
 namespace {
 
-constexpr uint16_t kShades = 65533, kNoShade = 65535;  // trace/series/attention.py has the same
+constexpr uint16_t kShades = 65533, kNoShade = 65535;  // trace/series/attention.py has the same numbers
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-struct Layout {  // where the weight of sample b, head h, row i, column j lies
+struct Layout {  // the position of the weight of sample b, head h, row i, column j
   uint64_t batch = 1, heads = 1, rows = 1, columns = 1;
   uint64_t row_stride = 1;
-  std::vector<uint64_t> starts;  // of each sample and head: the axes between them need not lie in a row
+  std::vector<uint64_t> starts;  // of each sample and head; the axes between them need not be contiguous
 
   Layout(const TensorView& weights, int row_axis) {
     int last = weights.rank - 1;
@@ -110,7 +110,8 @@ struct Head {  // sums over the rows of one head
   }
 };
 
-// Adds a row of weights to a picture: columns of a block summed, rows of a block averaged, so that rows still sum to one.
+// Adds a row of weights to a downscaled picture. Columns of a block are summed and rows averaged, so rows still sum to
+// one.
 void draw(const float* row, uint64_t i, const Header& header, float* picture) {
   uint64_t block = i / header.row_block, begin = block * header.row_block;
   float share = 1.0f / float(std::min<uint64_t>(header.row_block, header.rows - begin));
@@ -118,8 +119,8 @@ void draw(const float* row, uint64_t i, const Header& header, float* picture) {
   for (uint64_t j = 0; j < header.columns; ++j) out[j / header.column_block] += row[j] * share;
 }
 
-// Weights lie between 0 and 1: in 16 bits they are exact to 0.0000077, and half as large as floats. A weight that is
-// next to nothing is not zero: only what is masked is.
+// Weights lie between 0 and 1. 16 bits store them to within 0.0000077, in half the size of floats. A tiny weight must
+// not become zero: only masked weights are zero.
 uint16_t shade_of(float weight) {
   if (std::isnan(weight)) return kNoShade;
   long shade = std::lround(std::min(std::max(weight, 0.0f), 1.0f) * kShades);
@@ -172,7 +173,7 @@ std::string measure(const TensorView& weights, int row_axis) {
   PlainFloats plain;
   Layout layout(weights, row_axis);
   if (layout.heads > kMostHeads) return {};
-  switch (weights.dtype) {  // TensorFlow's DataType numbers: core/dtypes.py names them
+  switch (weights.dtype) {  // TensorFlow's DataType numbers; core/dtypes.py names them
     case 1: return measure_as(rows_of(Stored<float>{}, weights.data), layout);
     case 2: return measure_as(rows_of(Stored<double>{}, weights.data), layout);
     case 14: return measure_as(rows_of(Brain{}, weights.data), layout);
@@ -183,7 +184,7 @@ std::string measure(const TensorView& weights, int row_axis) {
 
 }  // namespace sleuth::attention
 
-// For tests: what would be kept, into `out` of `room` bytes; how many bytes that is.
+// For tests: writes the record to `out`, which has `room` bytes, and returns its size.
 extern "C" __attribute__((visibility("default"))) uint64_t sleuth_attention(const sleuth::TensorView* weights,
                                                                             int row_axis, char* out, uint64_t room) {
   std::string kept = sleuth::attention::measure(*weights, row_axis);

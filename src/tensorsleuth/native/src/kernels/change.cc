@@ -13,7 +13,7 @@
 namespace sleuth {
 namespace {
 
-constexpr uint64_t kBound = 2ull << 30;  // bytes of copies
+constexpr uint64_t kBound = 2ull << 30;  // limit for all copies, in bytes
 
 struct Copy {
   int dtype = 0;
@@ -39,7 +39,7 @@ double relative(const char* now, const char* before, uint64_t bytes, Decode deco
     size += b * b;
   }
   if (difference == 0) return 0;
-  if (std::isnan(difference)) return std::numeric_limits<double>::infinity();  // a NaN came or went: nothing is more
+  if (std::isnan(difference)) return std::numeric_limits<double>::infinity();  // a NaN came or went: the largest change
   return size > 0 ? std::sqrt(difference) / std::sqrt(size) : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -48,7 +48,7 @@ double between(const char* now, const char* before, uint64_t bytes, int dtype) {
     case 1: return relative(now, before, bytes, Raw<float>{});
     case 2: return relative(now, before, bytes, Raw<double>{});
     case 3: return relative(now, before, bytes, Raw<int32_t>{});
-    case 8: return relative(now, before, bytes, Raw<float>{});  // complex: its two parts
+    case 8: return relative(now, before, bytes, Raw<float>{});  // complex: as real and imaginary part
     case 9: return relative(now, before, bytes, Raw<int64_t>{});
     case 14: return relative(now, before, bytes, Brain{});
     case 18: return relative(now, before, bytes, Raw<double>{});
@@ -84,7 +84,7 @@ void forget_changes() {
 
 void abandon_changes() {
   new (&mutex) std::mutex();
-  new (&copies) std::unordered_map<uint32_t, Copy>();  // another thread may have been changing it while forking
+  new (&copies) std::unordered_map<uint32_t, Copy>();  // another thread may have been changing it during the fork
   kept = 0;
 }
 

@@ -1,4 +1,4 @@
-// What one look at a tensor finds. native/numpy_health.py does the same in NumPy; a test holds them equal.
+// The summary of a tensor. native/numpy_health.py computes the same in NumPy, and a test keeps them equal.
 #pragma once
 #include <cstdint>
 
@@ -8,16 +8,16 @@ namespace sleuth {
 
 enum Isa : int { kPortable = 0, kAvx2 = 1 };
 
-// Fills `out` with what `look` asks for and leaves the rest as Health{} has it. `data` may be misaligned.
-// Integers are never bad. A complex value is sorted by its real part and measured by its modulus.
-// Types that are not numbers (and the 4-bit ones) get their elements counted, no more.
+// Fills `out` with the parts that `look` selects and leaves the others as in Health{}. `data` may be misaligned.
+// Integers are never bad. A complex value is classified by its real part and measured by its modulus. For types that
+// are not numeric (and the 4-bit ones) it only counts the elements.
 void look(const void* data, uint64_t n, int tf_dtype, int look, Health* out);
 void look_with(int isa, const void* data, uint64_t n, int tf_dtype, int look, Health* out);
 int best_isa();
 
 }  // namespace sleuth
 
-extern "C" {  // the door for ctypes; isa -1 is the best there is
+extern "C" {  // the ctypes interface; isa -1 selects the best available
 void sleuth_health(const void* data, uint64_t n, int tf_dtype, int look, int isa, sleuth::Health* out);
 int sleuth_isa();
 }

@@ -1,4 +1,4 @@
-// How each dtype becomes numbers that the kernel can compare: a decoder makes one Value of the bytes at `p`.
+// Decoders turn each dtype into numbers that the kernel can compare. A decoder makes one Value of the bytes at `p`.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace sleuth {
 
-const float* float8_values(int tf_dtype);  // what each of the 256 bytes stands for
+const float* float8_values(int tf_dtype);  // the value of each of the 256 bytes
 
 template <class To>
 inline To read(const void* p) {
@@ -18,7 +18,7 @@ inline To read(const void* p) {
 }
 
 template <class T>
-struct Plain {  // stored as the machine computes with it: no decoding
+struct Plain {  // stored in a machine type: no decoding
   using Value = T;
   static constexpr size_t kBytes = sizeof(T);
 };
@@ -50,24 +50,24 @@ struct Half {  // the product moves the exponent's bias from 15 to 127, and make
   }
 };
 
-struct Table {  // any type of one byte
+struct Table {  // any one-byte type
   using Value = float;
   static constexpr size_t kBytes = 1;
   const float* values;
   Value operator()(const char* p) const { return values[read<uint8_t>(p)]; }
 };
 
-inline double modulus(float re, float im) {  // in double nothing overflows, and the products are exact
+inline double modulus(float re, float im) {  // double does not overflow, and the products are exact
   double x = re, y = im;
   return std::sqrt(x * x + y * y);
 }
 inline double modulus(double re, double im) {
   double size = std::hypot(re, im);
-  return std::isinf(size) ? std::numeric_limits<double>::max() : size;  // of finite parts: too large to say
+  return std::isinf(size) ? std::numeric_limits<double>::max() : size;  // finite parts, but too large to represent
 }
 
 struct Signed {
-  uint64_t neg = 0;  // finite values left of zero: a modulus cannot say
+  uint64_t neg = 0;  // finite values below zero; a modulus has no sign
 };
 
 template <class Part>
@@ -85,7 +85,7 @@ struct Complex : Signed {  // the modulus; or NaN, or the first infinite part
 };
 
 template <class Decode>
-struct Scaled {  // by a power of two, so that squares stay in range
+struct Scaled {  // by a power of two, to keep squares in range
   using Value = double;
   static constexpr size_t kBytes = Decode::kBytes;
   Decode decode;

@@ -1,4 +1,4 @@
-// What the 256 bytes of each float8 type stand for.
+// The values of the 256 bytes of each float8 type.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace sleuth {
 namespace {
 
-struct Format {  // a sign, an exponent and a mantissa of so many bits
+struct Format {  // one sign bit, and an exponent and mantissa of these widths
   int mantissa, bias;
   enum { kIeee, kOneNan, kNanIsMinusZero } specials;
 };

@@ -1,4 +1,5 @@
-// What stays in vector registers while a block is swept. Compiled once an instruction set: see health_look.h.
+// The state in vector registers during the sweep over a block. Compiled once for each instruction set, see
+// health_look.h.
 #include <algorithm>
 #include <limits>
 #include <type_traits>
@@ -7,7 +8,7 @@
 
 namespace sleuth::SLEUTH_ISA {
 
-enum Depth { kMark, kHealthy, kSick };  // is anything odd; counts, if nothing is; counts, whatever is
+enum Depth { kMark, kHealthy, kSick };  // detect anything odd; count a healthy block; count any block
 
 template <class T, class Limits = std::numeric_limits<T>>
 constexpr T kHighest = std::is_integral_v<T> ? Limits::max() : Limits::infinity();
@@ -15,12 +16,12 @@ template <class T, class Limits = std::numeric_limits<T>>
 constexpr T kLowest = std::is_integral_v<T> ? Limits::lowest() : -Limits::infinity();
 
 template <class T>
-struct Found {  // in one block
+struct Found {  // results for one block
   T min = kHighest<T>, max = kLowest<T>;
   uint64_t neg_inf = 0, pos_inf = 0, nan = 0, neg = 0, pos = 0;
-  double sum = 0;      // kMark and kHealthy: roughly
-  bool rough = false;  // whether `sum` is one to go by
-  bool odd = false;    // and it is not finite: either something in the block is not, or the sum overflowed
+  double sum = 0;      // kMark and kHealthy: approximate
+  bool rough = false;  // whether `sum` is valid
+  bool odd = false;    // and is not finite: the block has a NaN or infinity, or the sum overflowed
   uint64_t bad() const { return neg_inf + pos_inf + nan; }
 };
 
@@ -59,7 +60,7 @@ struct Lanes {
     }
   }
 
-  // The bits of a float that is no NaN have its sign: compared as integers, they leave the float units free.
+  // Unless a float is NaN, its bits have its sign. Comparing them as integers keeps the float units free.
   SLEUTH_TARGET static inline Mask positive(const V& x) {
     if constexpr (std::is_floating_point_v<T>) return (Mask)x > 0;
     else return x > 0;
@@ -90,7 +91,7 @@ struct Lanes {
     for (size_t i = 0; i < Bytes / sizeof(T); ++i) {
       found.min = std::min<T>(found.min, low[i]);
       found.max = std::max<T>(found.max, high[i]);
-      found.odd |= sum[i] - sum[i] != 0;  // NaN where it is not finite
+      found.odd |= sum[i] - sum[i] != 0;  // NaN if it is not finite
       found.sum += sum[i];
       found.rough = depth == kHealthy && !found.odd;
     }

@@ -1,14 +1,14 @@
-// The kernel, written once on the compiler's vectors and compiled once for each instruction set.
-// The including file says which: SLEUTH_ISA, a namespace; SLEUTH_TARGET, an attribute; SLEUTH_WIDTH, bytes.
+// The kernel, written once with the compiler's vector types and compiled once for each instruction set. The including
+// file sets SLEUTH_ISA (a namespace), SLEUTH_TARGET (an attribute) and SLEUTH_WIDTH (bytes).
 //
-// A tensor is read in blocks that stay in L1. A healthy block, the usual case, takes one cheap sweep;
-// only a block in which this sweep finds something odd is swept again, exactly.
+// The kernel reads a tensor in blocks that fit into L1. A healthy block, the common case, takes one cheap sweep. A
+// block in which this sweep finds something odd gets a second, exact sweep.
 #include "kernels/health.h"
 #include "kernels/health_sweep.h"
 
 namespace sleuth::SLEUTH_ISA {
 
-template <class T>  // half of L1; of bytes, no more than a lane of them can count
+template <class T>  // half of L1; for bytes, at most what a lane can count
 constexpr uint64_t kBlock = sizeof(T) == 1 ? 2048 : 16384 / sizeof(T);
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -43,7 +43,7 @@ SLEUTH_TARGET Moments gather(Decode& decode, const char* data, int look, Health&
   return moments;
 }
 
-// Squares of doubles beyond 2^400 or below 2^-400 may leave the range of doubles: then once more, scaled.
+// Squares of doubles above 2^400 or below 2^-400 may leave the range of doubles, so they are computed again, scaled.
 template <class Decode>
 SLEUTH_TARGET void finish_moments(Decode decode, const char* data, Moments moments, Health& all) {
   double peak = std::max(std::fabs(all.min), std::fabs(all.max)), scale = 1;
@@ -76,7 +76,7 @@ SLEUTH_TARGET void look_as(Decode decode, const char* data, int look, Health& al
 }
 
 SLEUTH_TARGET __attribute__((noinline)) void look_at(const char* data, int tf_dtype, int look, Health& all) {
-  switch (tf_dtype) {  // TensorFlow's DataType numbers: core/dtypes.py names them
+  switch (tf_dtype) {  // TensorFlow's DataType numbers; core/dtypes.py names them
     case 1: return look_as(Plain<float>{}, data, look, all);
     case 2: return look_as(Plain<double>{}, data, look, all);
     case 3:

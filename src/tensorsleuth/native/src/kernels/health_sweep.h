@@ -1,9 +1,9 @@
-// What is done with a block: its counts, its moments. Compiled once an instruction set: see health_look.h.
+// The sweeps over a block: counts and moments. Compiled once for each instruction set, see health_look.h.
 #include "kernels/health_lanes.h"
 
 namespace sleuth::SLEUTH_ISA {
 
-// Adds the leading elements to `found`, as many as fill vectors of so many bytes; returns how many.
+// Adds the leading elements that fill vectors of this width to `found`, and returns how many.
 template <Depth depth, size_t Bytes, class T>
 SLEUTH_TARGET size_t sweep_by(const char* p, size_t n, Found<T>& found) {
   constexpr size_t kLanes = Bytes / sizeof(T);
@@ -36,7 +36,7 @@ size_t first_odd(const char* p) {
 }
 
 struct Moments {
-  double count = 0, mean = 0, squares = 0;  // squares: of the distances from the mean
+  double count = 0, mean = 0, squares = 0;  // squares: sum of squared distances from the mean
 
   void add(double n, double m, double s) {  // Chan, Golub and LeVeque
     double all = count + n, apart = m - mean;
@@ -66,7 +66,7 @@ SLEUTH_TARGET size_t sum_by(const char* p, size_t n, double middle, Sums& sums) 
   for (; i + kStep <= n; i += kStep) {
     for (size_t c = 0; c < kChains; ++c) {
       V d = widen<T, kLanes>(p + (i + c * kLanes) * sizeof(T)) - middle;
-      if constexpr (sick) d = d * 0 == 0 ? d : V{};  // leaves out what is not finite
+      if constexpr (sick) d = d * 0 == 0 ? d : V{};  // skips NaN and infinities
       value[c] += d;
       square[c] += d * d;
     }
@@ -84,9 +84,9 @@ SLEUTH_TARGET Sums sum(const char* p, size_t n, double middle) {
   return sums;
 }
 
-// Healthy floats, of a range whose squares are floats too: a few at a time in single precision, which is twice as
-// fast, then on in double. Distances are taken from about the mean, so nothing cancels: mean and deviation are good to
-// a millionth of the deviation.
+// For healthy floats whose squares are in range. Sums a few at a time in single precision, which is twice as fast, and
+// continues in double. Distances are taken from near the mean, so nothing cancels: mean and standard deviation are
+// accurate to a millionth of the deviation.
 SLEUTH_TARGET inline bool fits_floats(const Found<float>& found) {
   float range = found.max - found.min;
   return found.rough && range > 1e-15f && range < 1e15f;
@@ -113,8 +113,8 @@ SLEUTH_TARGET inline size_t sum_floats(const char* p, size_t n, float middle, Su
   return start;
 }
 
-// Distances are taken from the middle of the block's range. The mean is at most half a range away, and n
-// values with a range of r have a variance of r*r/2n or more: so cancellation costs 12 bits of 53 at worst.
+// Distances are taken from the middle of the block's range. The mean is at most half a range away, and n values with a
+// range of r have a variance of at least r*r/2n. So cancellation costs at most 12 of 53 bits.
 template <class T>
 SLEUTH_TARGET void add_moments(const char* p, size_t n, const Found<T>& found, Moments& moments) {
   double count = n - found.bad(), middle = 0.5 * found.min + 0.5 * found.max;

@@ -12,7 +12,7 @@
 namespace sleuth {
 namespace {
 
-constexpr uint64_t kExact = 65536;  // quantiles of more values than that are taken from the histogram
+constexpr uint64_t kExact = 65536;  // above this many values, quantiles come from the histogram
 constexpr double kAt[kQuantiles] = {0.05, 0.25, 0.5, 0.75, 0.95};
 
 template <class T>
@@ -32,7 +32,7 @@ class Bins {
 
   void add(double x) {
     int at = search_ ? int(std::upper_bound(edges_, edges_ + kBins, x) - edges_) - 1 : guess(x);
-    ++counts_[turn_++ & 3][at];  // four in turn: equal values do not wait for each other
+    ++counts_[turn_++ & 3][at];  // four histograms in turn, so equal values do not wait for each other
   }
 
   void give(uint32_t* bins) const {
@@ -42,7 +42,7 @@ class Bins {
   }
 
  private:
-  int guess(double x) const {  // rounding may miss by one
+  int guess(double x) const {  // rounding may be off by one
     int at = std::clamp(int((x - min_) * per_bin_), 0, kBins - 1);
     while (at > 0 && x < edges_[at]) --at;
     while (at < kBins - 1 && x >= edges_[at + 1]) ++at;
@@ -64,7 +64,7 @@ double scale_for(double min, double max) {
 
 struct Sums {
   double sum[4] = {}, squares[4] = {}, all = 0, all_squares = 0;
-  void fold() {  // often: what is small is not lost in what is large
+  void fold() {  // often, so small values are not lost in a large sum
     all += (sum[0] + sum[1]) + (sum[2] + sum[3]);
     all_squares += (squares[0] + squares[1]) + (squares[2] + squares[3]);
     for (int i = 0; i < 4; ++i) sum[i] = squares[i] = 0;
@@ -89,7 +89,7 @@ void pass(Decode decode, const char* data, uint64_t n, Bins* bins, std::vector<d
   row->norm = std::sqrt(sums.all_squares) / scale;
 }
 
-// As NumPy's default does: on the line between the two nearest.
+// As NumPy's default: linear interpolation between the two nearest values.
 double exact_quantile(std::vector<double>& values, double q) {
   double place = q * double(values.size() - 1), below = std::floor(place), part = place - below;
   auto at = values.begin() + long(below);
@@ -140,9 +140,9 @@ void subtract_as(Decode decode, const char* after, const char* before, uint64_t 
 }  // namespace
 
 void bin_edges(double min, double max, double* edges) {
-  double step = max / kBins - min / kBins;  // no range is too large for that
+  double step = max / kBins - min / kBins;  // does not overflow for any range
   for (int i = 0; i <= kBins; ++i) {
-    volatile double way = step * (i < kBins / 2 ? i : kBins - i);  // rounded by itself, on every machine
+    volatile double way = step * (i < kBins / 2 ? i : kBins - i);  // rounded separately, the same on every machine
     edges[i] = i < kBins / 2 ? min + way : max - way;
   }
 }
@@ -150,7 +150,7 @@ void bin_edges(double min, double max, double* edges) {
 void measure(const void* data, uint64_t n, int tf_dtype, uint32_t what, Watched* row) {
   PlainFloats plain;
   const char* bytes = static_cast<const char*>(data);
-  switch (tf_dtype) {  // TensorFlow's DataType numbers: core/dtypes.py names them
+  switch (tf_dtype) {  // TensorFlow's DataType numbers; core/dtypes.py names them
     case 1: return measure_as(Stored<float>{}, bytes, n, what, row);
     case 2: return measure_as(Stored<double>{}, bytes, n, what, row);
     case 3:
@@ -191,7 +191,7 @@ int subtract(const void* after, const void* before, uint64_t n, int tf_dtype, vo
 
 }  // namespace sleuth
 
-// Both passes over a tensor; for tests.
+// For tests: both passes over a tensor.
 extern "C" __attribute__((visibility("default"))) void sleuth_measure(const void* data, uint64_t n, int tf_dtype,
                                                                       uint32_t what, sleuth::Watched* row) {
   sleuth::Health health;

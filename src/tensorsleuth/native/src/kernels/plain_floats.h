@@ -1,4 +1,4 @@
-// TensorFlow's threads flush subnormals to zero, and a user may trap on NaN. For the time of a look, neither.
+// TensorFlow's threads flush subnormals to zero, and a user may trap on NaN. This turns both off while a kernel runs.
 #pragma once
 #include <cstdint>
 

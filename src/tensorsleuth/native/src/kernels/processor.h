@@ -1,5 +1,5 @@
-// What the processor can do, asked of it directly. __builtin_cpu_supports needs a table in the compiler's runtime
-// library, which the compiler of our wheels (tools/wheels.py) does not have.
+// Queries the processor's features directly. __builtin_cpu_supports needs a table in the compiler's runtime library,
+// and the compiler of our wheels (tools/wheels.py) does not have it.
 #pragma once
 
 #if defined(__x86_64__)
@@ -7,7 +7,7 @@
 
 namespace sleuth {
 
-// Whether the system saves the wide registers of AVX when it switches threads.
+// Returns whether the operating system saves the wide AVX registers when it switches threads.
 inline bool system_saves_avx() {
   unsigned low, high;
   asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));

@@ -1,4 +1,4 @@
-// A 64-bit hash that tells rows of data apart: for `sleuth data check`, and for the rows that a model is given.
+// A 64-bit hash that distinguishes rows of data, for `sleuth data check` and for the rows that a model gets.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -13,18 +13,18 @@ inline uint64_t word(const char* p) {
   return value;
 }
 
-// Both halves of the product: every bit of it depends on every bit of a and b.
+// Both halves of the product, so that every bit depends on every bit of a and b.
 inline uint64_t mix(uint64_t a, uint64_t b) {
   __uint128_t product = __uint128_t(a) * b;
   return uint64_t(product) ^ uint64_t(product >> 64);
 }
 
-// Three chains hide the latency of a product.
+// Three independent chains hide the latency of a multiplication.
 struct RowHash {
   uint64_t a, b, c;
   explicit RowHash(uint64_t seed) : a(seed ^ kOne), b(seed ^ kTwo), c(seed ^ kThree) {}
 
-  // All blocks of 48 bytes; where it stopped.
+  // Consumes all blocks of 48 bytes and returns where it stopped.
   const char* eat(const char* p, const char* end) {
     for (; end - p >= 48; p += 48) {
       a = mix(word(p) ^ kOne, word(p + 8) ^ a);
@@ -34,10 +34,10 @@ struct RowHash {
     return p;
   }
 
-  // What comes after the blocks; `bytes`: of all. The chains stay as they are, so that more may be eaten.
+  // Adds the bytes after the last block; `bytes` is the total. The chains stay unchanged, so the caller may add more.
   uint64_t end(const char* p, const char* end, uint64_t bytes) const {
     uint64_t x = a;
-    // Not kOne, which would cancel out where nothing was mixed in.
+    // Not kOne, which would cancel out if nothing was mixed in.
     for (; end - p >= 8; p += 8) x = mix(word(p) ^ kTwo, x ^ kThree);
     char rest[8] = {};
     for (int i = 0; p < end; ++p, ++i) rest[i] = *p;

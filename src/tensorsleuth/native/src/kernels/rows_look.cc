@@ -1,5 +1,5 @@
-// Looks at data row by row: the health of each, and a hash that tells rows apart. Needs no TensorFlow, so that
-// `sleuth data check` starts at once: build.py links this and health*.cc into a library of their own.
+// Summarises data row by row: the health of each row, and a hash that distinguishes rows. Needs no TensorFlow, so that
+// `sleuth data check` starts at once. build.py links this and health*.cc into a separate library.
 #include "kernels/health.h"
 #include "kernels/processor.h"
 #include "kernels/row_hash.h"
@@ -7,7 +7,7 @@
 namespace sleuth {
 namespace {
 
-// CRC-32C, as TFRecord files have it: the polynomial of Castagnoli, bit-reversed.
+// CRC-32C, as in TFRecord files: the Castagnoli polynomial, bit-reversed.
 struct Table {
   uint32_t of[256];
   Table() {
@@ -27,7 +27,7 @@ uint32_t crc_by_table(const unsigned char* p, uint64_t bytes) {
 
 #if defined(__x86_64__)
 #if defined(__clang__)
-#define SLEUTH_CRC_TARGET __attribute__((target("crc32")))  // which GCC 11 does not know
+#define SLEUTH_CRC_TARGET __attribute__((target("crc32")))  // GCC 11 does not know it
 #else
 #define SLEUTH_CRC_TARGET __attribute__((target("sse4.2")))
 #endif
@@ -45,20 +45,20 @@ SLEUTH_CRC_TARGET uint32_t crc_by_instruction(const unsigned char* p, uint64_t b
 extern "C" {
 #define SLEUTH_API __attribute__((visibility("default")))
 
-// `out` has a place for each row.
+// `out` has one element for each row.
 SLEUTH_API void sleuth_look_rows(const char* data, uint64_t rows, uint64_t elements, uint64_t bytes, int tf_dtype,
                                  int look, sleuth::Health* out) {
   for (uint64_t i = 0; i < rows; ++i) sleuth::look(data + i * bytes, elements, tf_dtype, look, out + i);
 }
 
-// `hashes` begins with the hash of what else belongs to each row, or 0.
+// On entry, `hashes` has the hash of the row's other parts, or 0.
 SLEUTH_API void sleuth_hash_rows(const char* data, uint64_t rows, uint64_t bytes, uint64_t* hashes) {
   for (uint64_t i = 0; i < rows; ++i) hashes[i] = sleuth::hash(data + i * bytes, bytes, hashes[i]);
 }
 
 SLEUTH_API uint32_t sleuth_crc32c(const unsigned char* data, uint64_t bytes) {
 #if defined(__x86_64__)
-  static const bool crc32 = sleuth::has_crc32();  // to ask takes long
+  static const bool crc32 = sleuth::has_crc32();  // the query is slow
   if (crc32) return sleuth::crc_by_instruction(data, bytes);
 #endif
   return sleuth::crc_by_table(data, bytes);

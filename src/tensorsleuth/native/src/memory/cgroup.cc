@@ -9,7 +9,7 @@
 namespace sleuth {
 namespace {
 
-constexpr uint64_t kNoLimit = 1ull << 60;  // cgroup v1 says "none" as a number near 2^63
+constexpr uint64_t kNoLimit = 1ull << 60;  // cgroup v1 reports "none" as a number near 2^63
 
 int open_file(const std::string& path) { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }
 
@@ -18,7 +18,7 @@ void close_one(int* descriptor) {
   *descriptor = -1;
 }
 
-// The path of the group in the hierarchy of that controller; v2 has one hierarchy, whose line has no controller.
+// Returns the path of the group in the controller's hierarchy. v2 has one hierarchy, whose line names no controller.
 bool path_in(const std::string& membership, const std::string& controller, std::string* path) {
   std::ifstream lines(membership);
   for (std::string line; std::getline(lines, line);) {
@@ -42,7 +42,7 @@ uint64_t number_in(int descriptor) {
   return strtoull(text, nullptr, 10);
 }
 
-// From the group outwards: the group with the smallest limit is the one to keep within.
+// Walks from the group to its parents: the smallest limit among them applies.
 void MemoryGroup::find(const std::string& folder, std::string path, const char* used, const char* limit) {
   uint64_t smallest = kNoLimit;
   for (;;) {

@@ -22,14 +22,14 @@ namespace {
 constexpr uint64_t kEvery = 50'000'000, kAtLeast = 1'000'000'000;  // nanoseconds
 constexpr uint64_t kSame = 64 << 10;                               // bytes
 constexpr size_t kStack = 128 << 10;
-constexpr uint64_t kRest = 500;  // malloc is locked while it counts: at most one 500th of the time, but once a second
+constexpr uint64_t kRest = 500;  // malloc is locked while it counts: at most a 500th of the time, but once a second
 
 struct Mallinfo {  // mallinfo2, of glibc 2.33 and later
   size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
 };
 using AskMalloc = Mallinfo (*)();
 
-std::atomic<bool> waiting{false};  // the files are open, the thread has not begun
+std::atomic<bool> waiting{false};  // the files are open, the thread has not started
 
 class Sampler {
  public:
@@ -49,7 +49,7 @@ class Sampler {
     return 0;
   }
 
-  // One thread, which no signal reaches.
+  // One thread, with all signals blocked.
   void begin() {
     sigset_t all, before;
     pthread_attr_t attributes;
@@ -72,7 +72,7 @@ class Sampler {
     close_files();
   }
 
-  void abandon() {  // in a forked child there is no such thread
+  void abandon() {  // a forked child does not have the thread
     make_locks();
     waiting = false;
     running_ = false;
@@ -195,7 +195,7 @@ class Sampler {
   bool running_ = false, stop_ = false;
 };
 
-Sampler& the_sampler = *new Sampler;  // never destroyed: the thread may outlive what a program's exit destroys
+Sampler& the_sampler = *new Sampler;  // never destroyed: the thread may outlive static destructors
 
 }  // namespace
 

@@ -28,12 +28,12 @@ constexpr int kResource = 20, kString = 7;
 bool slow = false;
 
 struct Life {
-  uint64_t session;  // the recording that saw its birth; the numbers in the row mean nothing to a later one
+  uint64_t session;  // the recording that saw its birth; later recordings have other numbers
   BufferUse row;
 };
 
-// By weak reference, which lives as long as it is in here. Only touched under the GIL; never destroyed, since tensors
-// die until the very end of the program.
+// Keyed by weak reference, each of which lives as long as its entry. Accessed only under the GIL. Never destroyed,
+// since tensors die until the very end of the program.
 auto& alive = *new std::unordered_map<Object*, Life>;
 
 Object* died(Object*, Object* const* references, Size) {
@@ -64,7 +64,7 @@ void saw(Object* tensor, const TensorView& view, const Where& where) {
   bool large = view.bytes >= buffers::kLeast && view.data;
   if (!buffers::on() || !(large || view.dtype == kResource)) return;
   Writing writing;
-  if (!writing.ok || !buffers::on()) return;  // it may be another recording by now
+  if (!writing.ok || !buffers::on()) return;  // a new recording may have begun
   BufferUse row = buffers::row_of(view, where, 0);
   buffers::write(row);
   await_death(tensor, row);
@@ -73,7 +73,7 @@ void saw(Object* tensor, const TensorView& view, const Where& where) {
 void noted(Object* tensor, int dtype, const Where& where) {
   if (!buffers::on() || slow || dtype == kString) return;
   TensorView view{nullptr, 0, 0, dtype, 0, {}};
-  if (is_handle(dtype)) return saw(tensor, view, where);  // a variable's: it has a life, and no memory of its own
+  if (is_handle(dtype)) return saw(tensor, view, where);  // of a variable: it has a lifetime, but no memory of its own
   Buffer buffer;
   if (!dense_view(tensor, dtype, &buffer, &view)) return;
   saw(tensor, view, where);
@@ -84,7 +84,7 @@ void noted(Object* tensor, int dtype, const Where& where) {
 }  // namespace sleuth
 
 extern "C" {
-// Of a tensor that Python noted.
+// For a tensor that Python recorded.
 __attribute__((visibility("default"))) void sleuth_born(sleuth::py::Object* tensor, int dtype,
                                                         const sleuth::Where* where) {
   sleuth::births::noted(tensor, dtype, *where);

@@ -18,7 +18,7 @@ std::atomic<int64_t> closely_until{-1};
 
 namespace {
 
-// The same numbers as in live/breakpoints/condition_words.py.
+// live/breakpoints/condition_words.py has the same numbers.
 enum Word {
   kBad,
   kNan,
@@ -71,17 +71,17 @@ struct Condition {
   int look;
   bool floats_only;
   int length;
-  const Condition* before;  // what was set under the number before: never freed, another thread may be judging by it
+  const Condition* before;  // the previous condition of this number; never freed, since another thread may be using it
   Instruction code[kMostCode];
 };
 
-thread_local double last_change = 0;  // how much the tensor that is being judged has changed
+thread_local double last_change = 0;  // of the tensor that is being judged
 
 struct Seen {
   const Health& health;
   const TensorView& tensor;
   const Where& where;
-  mutable bool compared = false;  // asking how much it has changed takes its place in the comparison: only once
+  mutable bool compared = false;  // computing the change replaces the copy, so do it only once
   mutable double change = 0;
 
   double changed() const {
@@ -90,7 +90,7 @@ struct Seen {
   }
 };
 
-TensorMap<uint64_t> sets;  // which conditions each tensor has
+TensorMap<uint64_t> sets;  // the conditions of each tensor
 std::atomic<uint64_t> everywhere{0};
 std::atomic<const Condition*> conditions[64];
 std::mutex mutex;
@@ -99,7 +99,7 @@ std::atomic<Hit> on_hit{nullptr};
 thread_local int stop = 0;
 
 std::atomic<int> tellers{0};
-struct Telling {  // counts itself, so that the end of the process can wait for those under way
+struct Telling {  // counts itself, so that the end of the process can wait for it
   Telling() { ++tellers; }
   ~Telling() { --tellers; }
 };
@@ -165,7 +165,7 @@ double combine(Code code, double a, double b) {
     case kGreater: return a > b;
     case kGreaterEqual: return a >= b;
     case kEqual: return a == b;
-    case kNotEqual: return a < b || a > b;  // what is not there is neither
+    case kNotEqual: return a < b || a > b;  // a missing value is neither equal nor unequal
     case kAnd: return is_true(a) && is_true(b);
     case kOr: return is_true(a) || is_true(b);
     default: return kNothing;
@@ -214,7 +214,7 @@ int needed(uint64_t asked) {
 }
 
 void judge(uint64_t asked, const Health& health, const TensorView& tensor, const Where& where) {
-  if (where.kind == kGraph && !where.step) return;  // the optimiser evaluates a constant
+  if (where.kind == kGraph && !where.step) return;  // the graph optimizer is folding a constant
   Telling telling;
   Hit tell = on_hit.load();
   Seen seen{health, tensor, where};
@@ -224,7 +224,7 @@ void judge(uint64_t asked, const Health& health, const TensorView& tensor, const
     const Condition* condition = conditions[number].load(std::memory_order_acquire);
     if (!condition || !holds(*condition, seen)) continue;
     bool before = busy;
-    busy = true;  // what Python does with it is not the program's
+    busy = true;  // ops that Python runs here are not the program's
     if (int wanted = tell(number, &tensor, &where, &health)) stop = wanted;
     busy = before;
   }
@@ -253,7 +253,7 @@ using namespace sleuth;
 
 SLEUTH_API void sleuth_break_tell(breaks::Hit hit) { breaks::on_hit = hit; }
 
-// Sets condition `number`: pairs of a code and a value, to be run on a stack. 0 where it is too long.
+// Sets condition `number`: pairs of a code and a value, for a stack machine. Returns 0 if it is too long.
 SLEUTH_API int sleuth_break_set(int number, int look, int floats_only, const double* code, int length) {
   if (number < 0 || number >= breaks::kMost || length > breaks::kMostCode) return 0;
   auto* condition = new breaks::Condition{look, floats_only != 0, length, breaks::conditions[number], {}};
@@ -274,7 +274,7 @@ SLEUTH_API void sleuth_break_on(uint32_t tensor, uint64_t set) {
   breaks::sets.put(tensor, set);
 }
 
-// Forgets which conditions tensors have; their ids are about to mean something else.
+// Forgets the conditions of all tensors, because tensor ids are about to change meaning.
 SLEUTH_API void sleuth_break_forget() {
   std::lock_guard<std::mutex> lock(breaks::mutex);
   breaks::active = breaks::everywhere = 0;
@@ -283,7 +283,7 @@ SLEUTH_API void sleuth_break_forget() {
   forget_changes();
 }
 
-// Waits until nobody is in Python any more, for so many milliseconds at most; 0 where somebody still is.
+// Waits until no thread is in Python, but at most that many milliseconds. Returns 0 if one still is.
 SLEUTH_API int sleuth_break_drain(int milliseconds) {
   for (; breaks::tellers.load() && milliseconds > 0; --milliseconds) usleep(1000);
   return !breaks::tellers.load();
@@ -293,7 +293,7 @@ SLEUTH_API void sleuth_break_closely(int64_t until) { breaks::closely_until = un
 SLEUTH_API double sleuth_break_change() { return breaks::last_change; }
 SLEUTH_API int sleuth_break_take_stop() { return breaks::take_stop(); }
 
-// Judges a tensor by these conditions without noting it.
+// Judges a tensor by these conditions without recording it.
 SLEUTH_API void sleuth_break_judge(uint64_t asked, const TensorView* tensor, const Where* where) {
   asked &= breaks::active.load();
   if (!asked) return;
@@ -303,7 +303,7 @@ SLEUTH_API void sleuth_break_judge(uint64_t asked, const TensorView* tensor, con
   breaks::judge(asked, health, *tensor, *where);
 }
 
-// For tests: does condition `number` hold of this.
+// For tests: returns whether condition `number` holds.
 SLEUTH_API int sleuth_break_holds(int number, const TensorView* tensor, const Where* where, const Health* health) {
   return breaks::holds(*breaks::conditions[number].load(), breaks::Seen{*health, *tensor, *where});
 }

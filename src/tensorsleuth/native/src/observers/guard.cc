@@ -18,10 +18,10 @@ struct Join {
   uint64_t tf_step, call;
 };
 
-constexpr size_t kMost = 1 << 16;  // bad tensors that nobody asked for: those of datasets
-constexpr uint64_t kJoins = 4096;  // calls that may be under way at the same time, and more
+constexpr size_t kMost = 1 << 16;  // bad tensors that nobody takes, such as those of datasets
+constexpr uint64_t kJoins = 4096;  // more than the number of concurrent calls
 std::atomic<int> level{0};         // 0: off, 1: on, 2: strict
-std::atomic<uint64_t> small{0};    // tensors of so many elements are looked at in full
+std::atomic<uint64_t> small{0};    // tensors with at most that many elements are summarised in full
 std::atomic<size_t> waiting{0};
 std::mutex mutex;
 std::vector<Bad> seen;
@@ -42,7 +42,7 @@ int closer(int look, uint64_t elements) {
 }
 
 void saw_bad(const Where& where, bool nan) {
-  if (!on() || !where.step) return;  // step 0: the optimiser evaluates a constant
+  if (!on() || !where.step) return;  // step 0: the graph optimizer is folding a constant
   std::lock_guard<std::mutex> lock(mutex);
   if (seen.size() >= kMost) seen.erase(seen.begin(), seen.begin() + kMost / 2);
   seen.push_back({where.step, where.tensor, nan});
@@ -64,7 +64,7 @@ void forget() {
 
 void abandon() {
   new (&mutex) std::mutex();
-  new (&seen) std::vector<Bad>();  // another thread may have been changing it while forking
+  new (&seen) std::vector<Bad>();  // another thread may have been changing it during the fork
   waiting = 0;
   level = 0;
 }
@@ -79,13 +79,13 @@ SLEUTH_API void sleuth_guard(int level, uint64_t small) {
   sleuth::guard::level = level;
 }
 
-// The call that a step id of TensorFlow's belongs to, where that has been said yet; else 0.
+// Returns the call that a TensorFlow step id belongs to, or 0 if that is not known yet.
 SLEUTH_API uint64_t sleuth_call_of_step(uint64_t tf_step) {
   std::lock_guard<std::mutex> lock(sleuth::guard::mutex);
   return sleuth::guard::call_of(tf_step);
 }
 
-// Hands over the bad tensors of a call, two numbers each (id; whether any value is NaN), at most `room` of them.
+// Removes and returns the bad tensors of a call, at most `room`: two numbers each (id; whether any value is NaN).
 SLEUTH_API uint64_t sleuth_take_bad(uint64_t call, uint32_t* out, uint64_t room) {
   using namespace sleuth::guard;
   if (!waiting.load(std::memory_order_relaxed)) return 0;

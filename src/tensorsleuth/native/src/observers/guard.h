@@ -1,4 +1,4 @@
-// What the guard needs to know at once: which tensors of a call were bad. The rest it reads from the rows.
+// What the guard needs at once: which tensors of a call were bad. It reads the rest from the rows.
 #pragma once
 #include <cstdint>
 
@@ -8,7 +8,7 @@ namespace sleuth::guard {
 
 bool on();
 bool strict();                            // a probe that sees a bad value fails
-int closer(int look, uint64_t elements);  // how closely to look: small tensors cost no more in full
+int closer(int look, uint64_t elements);  // how closely to examine it: a full summary of a small tensor costs no more
 void saw_bad(const Where& where, bool nan);
 void joined(uint64_t tf_step, uint64_t call);
 void forget();

@@ -8,8 +8,8 @@
 namespace sleuth::input_rows {
 namespace {
 
-constexpr uint64_t kRows = 1024, kBytes = 1 << 20;    // of a batch, at most
-constexpr uint64_t kNarrow = 3;                       // fewer columns are no text
+constexpr uint64_t kRows = 1024, kBytes = 1 << 20;    // limits for a batch
+constexpr uint64_t kNarrow = 3;                       // tensors with fewer columns are not text
 enum Phase : uint32_t { kTrain = 1, kEvaluate = 2 };  // core/fit_position.py
 
 Ring rows;
@@ -24,7 +24,7 @@ void narrow(const void* from, uint64_t count, uint32_t* ids) {
 
 using Narrow = void (*)(const void*, uint64_t, uint32_t*);
 
-Narrow narrow_of(int dtype) {  // TensorFlow's numbers; nullptr where it is no id
+Narrow narrow_of(int dtype) {  // TensorFlow's DataType numbers; nullptr if it is not an id type
   switch (dtype) {
     case 3: return narrow<int32_t>;
     case 4: return narrow<uint8_t>;
@@ -55,7 +55,7 @@ class Batch {
   }
   uint64_t width() const { return ids_.size(); }
 
-  bool is_mask() {  // zeros and ones; of ids, the first row says no
+  bool is_mask() {  // only zeros and ones; for ids, the first row decides
     for (uint64_t i = 0; i < count; ++i) {
       const uint32_t* ids = row(i);
       if (std::any_of(ids, ids + width(), [](uint32_t id) { return id > 1; })) return false;
@@ -63,7 +63,7 @@ class Batch {
     return true;
   }
 
-  uint64_t count = 0;  // rows that are hashed
+  uint64_t count = 0;  // rows to hash
 
  private:
   const char* data_;
@@ -78,7 +78,8 @@ void write(const InputRow& row) {
   if (place) write_row(place, row, 1);
 }
 
-// All inputs of one call have it, and no other; several steps of one call are iterations of a loop.
+// The same for all inputs of one call, and different for all others. Several steps of one call are iterations of a
+// loop.
 uint64_t batch_of(const Where& where) {
   return mix(where.step ^ kOne, (uint64_t(where.frame) << 32 | where.iteration) ^ uint64_t(where.kind) << 63 ^ kTwo);
 }
@@ -86,7 +87,7 @@ uint64_t batch_of(const Where& where) {
 }  // namespace
 
 void saw(uint32_t series, const TensorView& tensor, const Where& where) {
-  if (where.kind == kGraph && !where.step) return;  // the optimiser evaluates a constant
+  if (where.kind == kGraph && !where.step) return;  // the graph optimizer is folding a constant
   Writing writing;
   if (!writing.ok || !rows.is_open()) return;
   Batch batch(tensor);
@@ -101,7 +102,8 @@ void saw(uint32_t series, const TensorView& tensor, const Where& where) {
   }
 }
 
-// As recording/keras/fit_batches.py writes it: the phase, epoch + 1 and batch + 1. What is evaluated in a fit has its epoch.
+// As recording/keras/fit_batches.py encodes it: the phase, epoch + 1 and batch + 1. Validation during a fit has the
+// epoch of the fit.
 void moved(const Call& batch) {
   bool begins = batch.op == kTrain && !batch.inputs[0] && !batch.inputs[1];
   if (begins) fits.fetch_add(1, std::memory_order_relaxed);

@@ -1,9 +1,9 @@
-// inside_row_hashes.bin: a hash for each row of ids that a model is trained on, and that `fit` validates with, in every step:
-// diagnose/ asks which rows of validation were trained on. Rows of at most 1,024 a batch, and 1 MB.
+// inside_row_hashes.bin: a hash for each row of ids that the model trains on or that `fit` validates with, in every
+// step. diagnose/ uses it to find validation rows that were trained on. At most 1,024 rows and 1 MB of a batch.
 //
-// Batches are padded to widths of their own, and nobody knows here what padding is. So there are three hashes a row, of
-// which the reader, who knows, takes one: of the whole row, and of what is left without the run of equal ids that it
-// begins with, or ends with. Ids are hashed as 32 bits: what is int32 in one data set may be int64 in the other.
+// Batches are padded to different widths, and this code does not know the padding id. So each row has three hashes: of
+// the whole row, without its leading run of equal ids, and without its trailing run. The reader knows the padding and
+// selects one. Ids are hashed as 32 bits, since int32 in one data set may be int64 in the other.
 #pragma once
 #include <string>
 
@@ -12,9 +12,9 @@
 
 namespace sleuth::input_rows {
 
-constexpr uint64_t kLong = 4;  // tokens: shorter rows are the same by chance
+constexpr uint64_t kLong = 4;  // tokens: shorter rows match by chance
 
-// How many ids a row begins with, or ends with, that are the same.
+// Returns the length of the leading (or trailing) run of equal ids.
 inline uint64_t run_at_head(const uint32_t* ids, uint64_t width) {
   uint64_t run = 0;
   while (run < width && ids[run] == ids[0]) ++run;
@@ -27,12 +27,12 @@ inline uint64_t run_at_tail(const uint32_t* ids, uint64_t width) {
   return run;
 }
 
-// Fills in what depends on the ids alone; there is at least one.
+// Fills in the fields that depend only on the ids, of which there is at least one.
 inline void hash_ids(const uint32_t* ids, uint64_t width, InputRow* row) {
   uint64_t head = run_at_head(ids, width), tail = run_at_tail(ids, width);
   const char *begin = reinterpret_cast<const char*>(ids), *end = begin + 4 * width, *cut = end - 4 * tail;
   RowHash all(0);
-  const char* at = all.eat(begin, cut);  // what both have is hashed once
+  const char* at = all.eat(begin, cut);  // hash the common part once
   row->tailless = all.end(at, cut, uint64_t(cut - begin));
   row->whole = all.end(all.eat(at, end), end, uint64_t(end - begin));
   row->headless = hash(begin + 4 * head, uint64_t(end - begin) - 4 * head, 0);
@@ -42,7 +42,7 @@ inline void hash_ids(const uint32_t* ids, uint64_t width, InputRow* row) {
 }
 
 void saw(uint32_t series, const TensorView& tensor, const Where& where);
-void moved(const Call& batch);  // a Keras loop has: tells where a fit begins, and when it validates
+void moved(const Call& batch);  // a Keras loop advanced: says when a fit begins and when it validates
 bool validates();
 int open(const std::string& path, uint32_t chunk_rows, uint64_t chunks);  // 0 or errno
 void close();

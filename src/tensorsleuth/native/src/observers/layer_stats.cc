@@ -20,18 +20,18 @@ namespace {
 
 struct Plan {
   std::atomic<uint32_t> kind{kNorm};
-  std::atomic<int> axis{0};       // of attention weights: that of the rows
-  std::atomic<int64_t> seen{-1};  // the last step in which it was looked at
+  std::atomic<int> axis{0};       // of attention weights: the axis of the rows
+  std::atomic<int64_t> seen{-1};  // the last step in which it was sampled
 };
 
-constexpr uint64_t kRows = 64, kInputBytes = 256 << 10;  // of an input, at most
-constexpr uint32_t kHasRows = 1u << 31;                  // with a series in the map: its rows are wanted of every step
+constexpr uint64_t kRows = 64, kInputBytes = 256 << 10;  // limits for an input
+constexpr uint32_t kHasRows = 1u << 31;                  // flag beside a series: hash this input's rows in every step
 
 Plan plans[kMost];
 TensorMap<uint32_t> map;
 std::mutex mutex;
 
-// How many units (the last axis) are zero for all elements.
+// Returns how many units (the last axis) are zero for all elements.
 template <class Value>
 uint64_t dead_units(const Value* data, uint64_t rows, uint64_t units) {
   std::vector<char> alive(units);
@@ -48,7 +48,7 @@ void count_units(const TensorView& tensor, Watched* row) {
   if (!rows) return;
   if (tensor.dtype == 1) row->before = double(dead_units(static_cast<const float*>(tensor.data), rows, units));
   else if (tensor.dtype == 2) row->before = double(dead_units(static_cast<const double*>(tensor.data), rows, units));
-  // Half a float: -0 is not zero to an integer, and no relu makes it.
+  // Half precision, compared as integers: -0 is not zero, but no relu produces it.
   else if (tensor.dtype == 14 || tensor.dtype == 19)
     row->before = double(dead_units(static_cast<const uint16_t*>(tensor.data), rows, units));
   else return;
@@ -67,7 +67,7 @@ std::string first_rows(const TensorView& tensor, uint32_t* kept) {
 bool is_ours(uint32_t series) { return series >= kFirst && series < kFirst + kMost; }
 
 bool is_first(uint32_t series, const Where& where) {
-  if (where.kind == kGraph && (!where.step || where.iteration)) return false;  // the optimiser; a loop that goes round
+  if (where.kind == kGraph && (!where.step || where.iteration)) return false;  // graph optimizer; later loop iteration
   int64_t step = step_now();
   return plans[series - kFirst].seen.exchange(step) != step;
 }
@@ -128,13 +128,13 @@ extern "C" {
 #define SLEUTH_API __attribute__((visibility("default")))
 using namespace sleuth;
 
-// In the training step that begins, the model is looked into, or not.
+// Says whether layer statistics are due in the step that begins.
 SLEUTH_API void sleuth_inside_due(int due) {
   if (due) inside::wanted |= inside::kLook;
   else inside::wanted &= ~uint32_t(inside::kLook);
 }
 
-// From now on the rows of inputs are wanted; closed with the recording. 0 or errno.
+// Starts hashing the rows of inputs, until the recording is closed. 0 or errno.
 SLEUTH_API int sleuth_inside_open_rows(const char* path, uint64_t chunk_rows, uint64_t chunks) {
   int error = input_rows::open(path, uint32_t(chunk_rows), chunks);
   if (!error) inside::wanted |= inside::kInputRows;
@@ -154,18 +154,18 @@ SLEUTH_API void sleuth_inside_on(uint32_t tensor, uint32_t series) {
   inside::map.put(tensor, series | rows);
 }
 
-// Forgets which tensors are looked at; their ids are about to mean something else.
+// Forgets the selected tensors, because tensor ids are about to change meaning.
 SLEUTH_API void sleuth_inside_forget() {
   std::lock_guard<std::mutex> lock(inside::mutex);
   inside::map.clear();
 }
 
-// Looks at a tensor that no probe sees.
+// Samples a tensor that no probe sees.
 SLEUTH_API void sleuth_inside_saw(uint32_t series, const TensorView* tensor, const Where* where) {
   inside::look_at(series, *tensor, *where);
 }
 
-// The rows of an input that no probe sees.
+// Hashes the rows of an input that no probe sees.
 SLEUTH_API void sleuth_inside_rows(uint32_t series, const TensorView* tensor, const Where* where) {
   inside::see_rows(series, *tensor, *where);
 }

@@ -1,4 +1,4 @@
-// A number for each tensor id, read by probes without a lock. Pages come when they are needed and stay for good.
+// Maps tensor ids to numbers. Probes read it without a lock. Pages are allocated on demand and never freed.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -29,7 +29,7 @@ Plan plans[kMost];
 TensorMap<uint32_t> series_of;
 std::mutex mutex;
 
-struct Files {  // what is seen goes into: rows, and what is kept beside them
+struct Files {  // the files of rows, and of the values beside them
   Ring rows;
   Values values;
 
@@ -48,12 +48,12 @@ struct Files {  // what is seen goes into: rows, and what is kept beside them
 };
 
 Files watched{{}, {}, sizeof(Watched)},
-    ours{{}, {}, kInsideRow};  // what the program asked for; what layer_stats.h looks at
+    ours{{}, {}, kInsideRow};  // series that the program watches; series of layer_stats.h
 Files& files_of(uint32_t series) { return inside::has(series) ? ours : watched; }
 
 constexpr uint64_t kImages = 4, kTexts = 64, kTextBytes = 4096;
 
-// How many of the first dimension are kept of an image: [N, H, W] or [N, H, W, C]; one that has no first counts as one.
+// Returns how many images of a tensor [N, H, W] or [N, H, W, C] to keep. A single image counts as one.
 uint64_t images_in(const TensorView& tensor) {
   bool several = tensor.rank == 4 || (tensor.rank == 3 && tensor.dims[2] > 4);
   return several ? std::min<uint64_t>(kImages, uint64_t(tensor.dims[0])) : 1;
@@ -64,7 +64,7 @@ uint64_t image_bytes(const TensorView& tensor) {
   return several && tensor.dims[0] > 0 ? tensor.bytes / uint64_t(tensor.dims[0]) * images_in(tensor) : tensor.bytes;
 }
 
-// Each text after its length, 4 bytes.
+// Each text follows its length, 4 bytes.
 std::string texts_in(const TensorView& tensor, uint32_t* kept) {
   std::string all;
   *kept = uint32_t(std::min(kTexts, tensor.elements));
@@ -76,11 +76,11 @@ std::string texts_in(const TensorView& tensor, uint32_t* kept) {
   return all;
 }
 
-// What of the tensor itself is kept; the flag for it, or 0.
+// Keeps the tensor's own data, if selected; returns its flag, or 0.
 uint32_t keep(Values& values, uint64_t number, const TensorView& tensor, const Where& where, uint32_t what,
               Watched* row) {
   if (tensor.dtype == kStringDtype) {
-    if (!(what & kWatchText) || where.kind != kGraph) return 0;  // strings of eager tensors come as text already
+    if (!(what & kWatchText) || where.kind != kGraph) return 0;  // strings of eager tensors arrive as text
     std::string texts = texts_in(tensor, &row->kept);
     return values.keep(number, texts.data(), texts.size()) ? kWatchText : 0u;
   }
@@ -125,7 +125,7 @@ double norm_of(const TensorView& tensor, const Health& health) {
   return row.norm;
 }
 
-class Update {  // what a step added to a variable
+class Update {  // the update of a variable in a step
  public:
   Update(const TensorView& after, const TensorView* before) : view(after) {
     if (!before || before->elements != after.elements || before->dtype != after.dtype) return;
@@ -172,7 +172,7 @@ bool is_due(uint32_t series) {
 }
 
 void saw(uint32_t series, const TensorView& tensor, const Where& where, const Health& health, const Step& step) {
-  if (where.kind == kGraph && !where.step) return;  // the optimiser evaluates a constant
+  if (where.kind == kGraph && !where.step) return;  // the graph optimizer is folding a constant
   if (!files_of(series).rows.is_open()) return;
   uint32_t what = inside::has(series) ? uint32_t(kWatchNorm) : plans[series].what.load();
   Watched row = row_of(series, tensor, where, health);
@@ -216,13 +216,13 @@ extern "C" {
 #define SLEUTH_API __attribute__((visibility("default")))
 using namespace sleuth;
 
-// Opens the files of the recording under way. 0 or errno.
+// Opens the files of the current recording. 0 or errno.
 SLEUTH_API int sleuth_watch_open(const char* rows, const char* value_rows, const char* values, uint64_t chunk_rows,
                                  uint64_t chunks, uint64_t value_bytes) {
   return watches::watched.open(rows, value_rows, values, chunk_rows, chunks, value_bytes);
 }
 
-// The same for what layer_stats.h looks at.
+// The same for the series of layer_stats.h.
 SLEUTH_API int sleuth_inside_open(const char* rows, const char* value_rows, const char* values, uint64_t chunk_rows,
                                   uint64_t chunks, uint64_t value_bytes) {
   return watches::ours.open(rows, value_rows, values, chunk_rows, chunks, value_bytes);
@@ -230,7 +230,7 @@ SLEUTH_API int sleuth_inside_open(const char* rows, const char* value_rows, cons
 
 SLEUTH_API void sleuth_watch_activate(int on) { watches::active = on != 0; }
 
-// A series is looked at every so many steps (0: never), for these things.
+// Makes a series due every so many steps (0: never), and sets what to measure.
 SLEUTH_API void sleuth_watch_set(uint32_t series, int64_t every, uint32_t what) {
   if (series >= watches::kMost) return;
   watches::plans[series].what = what;
@@ -242,7 +242,7 @@ SLEUTH_API void sleuth_watch_on(uint32_t tensor, uint32_t series) {
   watches::series_of.put(tensor, series);
 }
 
-// Forgets which tensors are watched; their ids are about to mean something else.
+// Forgets the watched tensors, because tensor ids are about to change meaning.
 SLEUTH_API void sleuth_watch_forget() {
   std::lock_guard<std::mutex> lock(watches::mutex);
   watches::series_of.clear();
@@ -251,16 +251,16 @@ SLEUTH_API void sleuth_watch_forget() {
 SLEUTH_API int sleuth_watch_due(uint32_t series) { return watches::is_due(series); }
 
 SLEUTH_API uint64_t sleuth_watch_rows() {
-  Writing reading;  // the file stays mapped until we have
+  Writing reading;  // keeps the file mapped during the read
   return reading.ok && watches::watched.rows.is_open() ? watches::watched.rows.header()->head.load() : 0;
 }
 
-// Looks at a tensor that no probe sees.
+// Measures a tensor that no probe sees.
 SLEUTH_API void sleuth_watch_saw(uint32_t series, const TensorView* tensor, const Where* where) {
   watches::look_at(series, *tensor, *where);
 }
 
-// A variable, after a step and before it; `of_value` and `of_update` are the series, 0 for none.
+// Measures a variable after a step, and before it. `of_value` and `of_update` are the series, 0 for none.
 SLEUTH_API void sleuth_watch_variable(uint32_t of_value, uint32_t of_update, const TensorView* after,
                                       const TensorView* before, const Where* where) {
   Writing writing;
@@ -270,7 +270,7 @@ SLEUTH_API void sleuth_watch_variable(uint32_t of_value, uint32_t of_update, con
   if (of_update && update.step.known) watches::saw(of_update, update.view, *where, update.health, update.step);
 }
 
-// Texts of an eager tensor, each after its length.
+// The texts of an eager tensor, each after its length.
 SLEUTH_API void sleuth_watch_text(uint32_t series, const void* texts, uint64_t bytes, uint32_t kept,
                                   const TensorView* tensor) {
   Writing writing;

@@ -1,8 +1,8 @@
-// The ops of tensorsleuth.checked(): look at the elements of a data set as they pass. What is fine costs one look; what
-// may not be is shown to Python, which says what is done with it.
-//   SleuthChecked  passes its inputs on, or fails with what Python wrote.
-//   SleuthKeeps    says whether an element is to be kept.
-// Both take the element's number first.
+// The ops of tensorsleuth.checked(), which check the elements of a data set as they pass. A good element costs one
+// pass. A suspect element goes to Python, which decides about it.
+//   SleuthChecked  passes its inputs on, or fails with the message that Python wrote.
+//   SleuthKeeps    returns whether to keep an element.
+// Both take the number of the element as their first input.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,14 +19,14 @@
 namespace sleuth {
 namespace checked {
 
-// What is expected of one input. data/pipeline/native.py states the same for ctypes.
+// The rules for one input. data/pipeline/native.py defines the same for ctypes.
 struct Rule {
   int32_t rank;      // -1: any
-  int32_t look;      // 0: no value is looked at
-  int32_t nan, inf;  // may they be there
+  int32_t look;      // 0: do not read the values
+  int32_t nan, inf;  // whether they are allowed
   double low, high;
-  int64_t dims[8];      // a size; -1: any; -2 and less: a name, all of which have one size
-  const double* known;  // the values there may be, sorted; nullptr: any
+  int64_t dims[8];      // a size; -1: any; -2 and less: a named size, the same wherever the name occurs
+  const double* known;  // the allowed values, sorted; nullptr: any
   int64_t known_count;
 };
 
@@ -77,7 +77,7 @@ bool known_fits(const Rule& rule, const TensorView& view) {
     case 6: return all_known<int8_t>(rule, view);
     case 9: return all_known<int64_t>(rule, view);
     case 10: return all_known<bool>(rule, view);
-    default: return false;  // let Python look
+    default: return false;  // leave it to Python
   }
 }
 
@@ -87,7 +87,7 @@ bool values_fit(const Rule& rule, const TensorView& view) {
   look(view.data, view.elements, view.dtype, rule.look, &health);
   if (health.nan && !rule.nan) return false;
   if ((health.neg_inf || health.pos_inf) && !rule.inf) return false;
-  return !(health.min < rule.low || health.max > rule.high);  // both NaN where nothing is finite
+  return !(health.min < rule.low || health.max > rule.high);  // both are NaN if no value is finite
 }
 
 bool fits(const std::vector<Rule>& rules, const std::vector<TensorView>& views) {
@@ -106,7 +106,7 @@ TF_Status* status() {
 
 struct Inputs {
   std::vector<TF_Tensor*> tensors;
-  std::vector<TensorView> views;  // without the element's number
+  std::vector<TensorView> views;  // excluding the element's number
   int64_t index = -1;
 
   explicit Inputs(TF_OpKernelContext* context) {
@@ -143,7 +143,7 @@ int ask(int64_t plan, const Inputs& inputs, char* message) {
   return answer;
 }
 
-// Whether to keep an element; -1 where the op has failed.
+// Returns whether to keep an element, or -1 if the op has failed.
 int judge(void* kernel, TF_OpKernelContext* context, const Inputs& inputs) {
   constexpr int kInvalidArgument = 3;
   int64_t number = *static_cast<int64_t*>(kernel);
@@ -214,17 +214,17 @@ extern "C" {
 #define SLEUTH_API __attribute__((visibility("default")))
 using namespace sleuth::checked;
 
-// Who is shown what may break a rule; nullptr: nobody, and all of it passes.
+// Sets the function that receives suspect elements; with nullptr, all elements pass.
 SLEUTH_API void sleuth_checked_tell(Tell told) { tell = told; }
 
-// The number of a new plan: a rule for each input. `known` of a rule must stay where it is.
+// Returns the number of a new plan: a rule for each input. `known` of a rule must stay valid.
 SLEUTH_API int64_t sleuth_checked_plan(const Rule* rules, int count) {
   std::lock_guard<std::mutex> lock(mutex);
   plans.push_back(new std::vector<Rule>(rules, rules + count));
   return int64_t(plans.size()) - 1;
 }
 
-// Nobody is told any more; waits until nobody is in Python, for so many milliseconds at most.
+// Stops calling Python. Waits until no thread is in Python, but at most that many milliseconds.
 SLEUTH_API int sleuth_checked_drain(int milliseconds) {
   tell = nullptr;
   for (; tellers.load() && milliseconds > 0; --milliseconds) usleep(1000);

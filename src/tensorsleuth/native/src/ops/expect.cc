@@ -1,5 +1,5 @@
-// The op behind tensorsleuth.expect in graphs. SleuthExpect passes its input on, the same buffer, and judges it on the way.
-// It has state, so that it runs where nobody takes what it puts out; Python has TensorFlow order it by nothing but its input.
+// The op of tensorsleuth.expect in graphs. SleuthExpect judges its input and passes the same buffer on. It is stateful,
+// so it runs even if nobody uses its output. Python makes TensorFlow order it only by its input.
 #include "ops/expect.h"
 
 #include <unistd.h>
@@ -22,7 +22,8 @@ struct Asked {
   std::vector<double> choices;
 };
 
-// Told of what is not as expected, on the thread that found out; returns the number of what to raise, or 0 to go on.
+// Reports a broken expectation, on the thread that found it. Returns the number of the exception to raise, or 0 to
+// continue.
 using Tell = int64_t (*)(int64_t expectation, const TensorView*, const Report*, uint64_t step, int64_t iteration);
 
 std::mutex mutex;
@@ -36,7 +37,7 @@ std::shared_ptr<const Asked> find(int64_t number) {
   return found == asked.end() ? nullptr : found->second;
 }
 
-// ---- sizes that have names: one for each run of a function, and the place that said it first may say it anew
+// ---- named sizes: one for each run of a function; the expectation that set a size may change it
 
 struct Bound {
   uint64_t step;
@@ -102,7 +103,7 @@ int64_t told(int64_t number, const TensorView& view, const Report& report, TF_Op
   ++tellers;
   Tell to = tell.load();
   bool before = busy;
-  busy = true;  // what Python does with it is not the program's
+  busy = true;  // ops that Python runs here are not the program's
   int64_t alarm = to ? to(number, &view, &report, uint64_t(TF_StepId(context)), TF_GetIterId(context)) : 0;
   busy = before;
   --tellers;
@@ -151,7 +152,7 @@ __attribute__((constructor)) void publish() {
   TF_OpDefinitionBuilderAddAttr(op, "T: type");
   TF_OpDefinitionBuilderAddAttr(op, "expectation: int = 0");
   TF_OpDefinitionBuilderAddInput(op, "x: T");
-  // As Identity has it, which is put in its place where it is left out.
+  // As in Identity, which replaces this op where it is left out.
   TF_OpDefinitionBuilderAddOutput(op, "output: T");
   TF_OpDefinitionBuilderSetIsStateful(op, true);
   TF_OpDefinitionBuilderSetShapeInferenceFunction(op, same_shape);
@@ -180,23 +181,23 @@ SLEUTH_API void sleuth_expect_set(int64_t number, const expect::Plan* plan) {
 
 SLEUTH_API void sleuth_expect_tell(expect::Tell tell) { expect::tell = tell; }
 
-// Waits until nobody is in Python any more, for so many milliseconds at most; 0 where somebody still is.
+// Waits until no thread is in Python, but at most that many milliseconds. Returns 0 if one still is.
 SLEUTH_API int sleuth_expect_drain(int milliseconds) {
   for (; expect::tellers.load() && milliseconds > 0; --milliseconds) usleep(1000);
   return !expect::tellers.load();
 }
 
-// How large the structs are that Python makes: a test holds them equal.
+// The sizes of the structs that Python fills in; a test compares them.
 SLEUTH_API int sleuth_expect_sizes() { return int(sizeof(expect::Plan)) << 16 | int(sizeof(expect::Report)); }
 
-// In a forked child: who held a lock in the parent is not here.
+// In a forked child: a thread that held a lock in the parent does not exist here.
 SLEUTH_API void sleuth_expect_abandon() {
   new (&expect::mutex) std::mutex();
   new (&expect::bounds_mutex) std::mutex();
   expect::tellers = 0;
 }
 
-// Judges the values of a tensor that Python has; 0 where they are not as expected.
+// Judges the values of a tensor from Python; returns 0 if they break the expectation.
 SLEUTH_API int sleuth_expect_judge(const expect::Plan* plan, const TensorView* tensor, expect::Report* report) {
   return expect::judge_values(*plan, *tensor, report);
 }

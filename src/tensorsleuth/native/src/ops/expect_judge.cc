@@ -1,4 +1,4 @@
-// Judges a tensor. One pass of the health kernel says whether anything is wrong; where it is looked for only then.
+// Judges a tensor. One pass of the health kernel detects a problem; only then a second pass finds the positions.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -19,7 +19,7 @@ bool broken(Report* report, Rule rule) {
   return false;
 }
 
-// Calls `body` with a function that gives element i as a double; false where the type is not a number.
+// Calls `body` with a function that returns element i as a double; false if the type is not numeric.
 template <class Body>
 bool with_values(const TensorView& tensor, Body body) {
   const char* data = static_cast<const char*>(tensor.data);
@@ -153,7 +153,7 @@ bool judge_shape(const Plan& plan, const TensorView& tensor, Bind bind, void* sc
   report->axis = report->other = -1;
   int64_t given = plan.dim_count, rank = tensor.rank;
   if (plan.rest < 0 ? rank != given : rank < given) return broken(report, kShape);
-  for (int64_t i = 0; i < given; ++i) {  // what is said before the rest counts from the front, what after from the end
+  for (int64_t i = 0; i < given; ++i) {  // before the ellipsis count from the front, after it from the end
     int64_t axis = plan.rest >= 0 && i >= plan.rest ? rank - given + i : i;
     if (!fits(plan, tensor, i, axis, bind, scope, report)) return broken(report, kShape);
   }

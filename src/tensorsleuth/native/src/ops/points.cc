@@ -1,6 +1,6 @@
-// The ops that a program puts into its graphs itself, by what it calls in Python. Both put out nothing.
-//   SleuthPoint  `tensorsleuth.watch(x, name=…)`: looks at its input for a series.
-//   SleuthLog    `tensorsleuth.log(…)`: hands its inputs to Python, which prints them.
+// The ops that user code puts into its graphs through our Python API. Neither has an output.
+//   SleuthPoint  `tensorsleuth.watch(x, name=…)`: measures its input for a series.
+//   SleuthLog    `tensorsleuth.log(…)`: passes its inputs to Python, which prints them.
 #include <unistd.h>
 
 #include <atomic>
@@ -14,7 +14,7 @@
 namespace sleuth {
 namespace {
 
-// Number of the message, how many values, they themselves.
+// The number of the message, how many values, and the values.
 using Print = void (*)(int64_t message, int count, const TensorView* values);
 std::atomic<Print> on_log{nullptr};
 std::atomic<int> printing{0};
@@ -75,7 +75,7 @@ void compute_point(void* kernel, TF_OpKernelContext* context) {
   watches::look_at(series, inputs.views[0], where);
 }
 
-struct Printing {  // counts itself, so that the end of the process can wait for those under way
+struct Printing {  // counts itself, so that the end of the process can wait for it
   Printing() { ++printing; }
   ~Printing() { --printing; }
 };
@@ -87,7 +87,7 @@ void compute_log(void* kernel, TF_OpKernelContext* context) {
   Inputs inputs(context);
   if (int(inputs.views.size()) != TF_NumInputs(context)) return;
   bool before = busy;
-  busy = true;  // what Python does with it is not the program's
+  busy = true;  // ops that Python runs here are not the program's
   print(*static_cast<int64_t*>(kernel), int(inputs.views.size()), inputs.views.data());
   busy = before;
 }
@@ -116,13 +116,13 @@ extern "C" {
 
 SLEUTH_API void sleuth_log_tell(sleuth::Print print) { sleuth::on_log = print; }
 
-// Waits until nobody prints any more, for so many milliseconds at most; 0 where somebody still does.
+// Waits until no thread prints, but at most that many milliseconds. Returns 0 if one still does.
 SLEUTH_API int sleuth_log_drain(int milliseconds) {
   for (; sleuth::printing.load() && milliseconds > 0; --milliseconds) usleep(1000);
   return !sleuth::printing.load();
 }
 
-// The text at `index` of a tensor of strings in a graph: where it is, and how long.
+// The text at `index` of a string tensor in a graph: its address and its length.
 SLEUTH_API uint64_t sleuth_text(const sleuth::TensorView* tensor, uint64_t index, const char** text) {
   auto found = sleuth::text_of(static_cast<const char*>(tensor->data) + index * sleuth::kStringBytes);
   *text = found.data();

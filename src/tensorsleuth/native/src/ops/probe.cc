@@ -1,12 +1,12 @@
-// The ops that stand in a watched graph.
-//   SleuthProbe    in the data path: notes its input and passes it on, the same buffer. Not stateful, so nothing is
-//                  serialised, dead ops stay dead, and its place in the graph is its producer's.
-//   SleuthWatch    beside the data path: in graphs that TensorFlow does not optimise, where its own debugger puts it in.
-//   SleuthCall     once in a function that Python calls: says which call TensorFlow's step id belongs to.
-//   SleuthPassed   behind an op that puts nothing out that is looked at, by a control edge: says when it had ended.
-//   SleuthSummary  for tensors that live on an accelerator: notes a summary that was computed there.
-//   SleuthHeld     in a step that is run again, in the place of an op that takes from outside: puts out what that did.
-//   SleuthHold     keeps a value for it, as a probe with `hold` does.
+// The ops that we put into a watched graph.
+//   SleuthProbe    in the data path: records its input and returns the same buffer. It is not stateful, so nothing is
+//                  serialised, dead ops stay dead, and it is placed with its producer.
+//   SleuthWatch    beside the data path, in graphs that TensorFlow does not optimize: tfdbg inserts it.
+//   SleuthCall     once in each function that Python calls: links TensorFlow's step id to the call.
+//   SleuthPassed   after an op without a probed output, by a control edge: records when the op ended.
+//   SleuthSummary  for tensors on an accelerator: records a summary that was computed there.
+//   SleuthHeld     in a replay, instead of an op that reads outside state: returns the saved outputs.
+//   SleuthHold     saves a value for it, as a probe with `hold` does.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +30,7 @@ struct Probe {
   uint32_t tensor;
   int look, dtype;
   uint32_t flags;  // the device, see rows.h
-  uint32_t hold;   // the slot to keep the tensor in, 0: none
+  uint32_t hold;   // the slot to keep the tensor in; 0: do not keep it
   uint64_t run;    // of a session: the number of its graph; 0 in a function
 };
 
@@ -90,14 +90,15 @@ Where place_of(TF_OpKernelContext* context, const Probe& probe) {
           kGraph};
 }
 
-// Nothing that comes after a bad value runs: no variable is spoiled. Python turns this into the explanation.
+// Fails the op, so that nothing after a bad value runs and no variable is spoiled. Python turns this into the
+// explanation.
 void fail(TF_OpKernelContext* context) {
   constexpr int kInvalidArgument = 3;
   TF_SetStatus(reused_status(), kInvalidArgument, "tensorsleuth: a value that is not finite");
   TF_OpKernelContext_Failure(context, reused_status());
 }
 
-// The same for the hit of a condition.
+// The same for a hit of a condition.
 void stop_at(TF_OpKernelContext* context, int hit) {
   constexpr int kAborted = 10;
   char text[64];
@@ -112,10 +113,10 @@ void keep(TF_OpKernelContext* context, uint64_t tf_step, uint32_t slot) {
   again.tensor = nullptr;
 }
 
-// False where the guard wants nothing to come after what was seen.
+// Returns false if the guard must stop the graph after this tensor.
 bool look_at(TF_OpKernelContext* context, const TF_Tensor* tensor, const Probe& probe) {
   Where where = place_of(context, probe);
-  bool steady = probe.run ? int64_t(where.step) <= 0 : !where.step;  // steps of functions are any number
+  bool steady = probe.run ? int64_t(where.step) <= 0 : !where.step;  // step ids of functions can be any number
   if (probe.run) where.step = runs::join(probe.run, where.step);
   if (probe.run && where.step == runs::kUnwatched) return true;
   bool bad = note(view_of(tensor), probe.look, where, probe.flags | (steady ? kSteady : 0u));
@@ -172,7 +173,7 @@ void compute_hold(void* kernel, TF_OpKernelContext* context) { keep(context, 0, 
 
 struct Held {
   uint32_t hold;
-  uint64_t needed;  // a bit an output
+  uint64_t needed;  // one bit for each output
   int count;
   int dtypes[64];
 };
@@ -199,7 +200,7 @@ void compute_held(void* kernel, TF_OpKernelContext* context) {
       TF_SetOutput(context, i, kept, reused_status());
     } else if (held.needed >> i & 1) {
       TF_SetStatus(reused_status(), kNotFound, "tensorsleuth: a value that the step took was not kept");
-    } else {  // nobody takes it
+    } else {  // nobody uses it
       int64_t none = 0;
       TF_Tensor* empty = TF_AllocateOutput(context, i, held.dtypes[i], &none, 1, 0, reused_status());
       if (empty) TF_DeleteTensor(empty);

@@ -17,7 +17,7 @@ using Queue = std::vector<TF_Tensor*>;
 struct Step {
   uint64_t call = 0, order = 0;
   std::map<uint32_t, Queue> slots;
-  std::map<uint32_t, size_t> taken;  // how many of each slot have been handed out again
+  std::map<uint32_t, size_t> taken;  // how many tensors of each slot the replay has used
 
   Step() = default;
   Step(Step&& other) = default;
@@ -32,13 +32,13 @@ struct Step {
   }
 };
 
-constexpr size_t kMostSteps = 256;  // under way at the same time, or kept for a later one
+constexpr size_t kMostSteps = 256;  // concurrent steps, or steps kept for later
 std::mutex mutex;
 std::map<uint64_t, Step> steps;  // by TensorFlow's step id
-Step again;                      // the one that is being run again
+Step again;                      // the step that is being replayed
 uint64_t steps_begun = 0;
 
-// TensorFlow's step ids say nothing of their order.
+// Keeps an order of its own, because TensorFlow's step ids have none.
 Step& step_of(uint64_t tf_step) {
   Step& step = steps[tf_step];
   if (!step.order) step.order = ++steps_begun;
@@ -69,7 +69,8 @@ const TF_Tensor* next(uint32_t slot) {
   return found == again.slots.end() || taken >= found->second.size() ? nullptr : found->second[taken++];
 }
 
-// A forked child may not wait for a thread that it has not got, nor use what that was changing. It frees nothing.
+// A forked child must neither wait for a thread that it lacks nor use data that the thread was changing. It frees
+// nothing.
 __attribute__((constructor)) void watch_forks() {
   pthread_atfork(nullptr, nullptr, [] {
     new (&mutex) std::mutex();
@@ -83,7 +84,7 @@ __attribute__((constructor)) void watch_forks() {
 extern "C" {
 #define SLEUTH_API __attribute__((visibility("default")))
 
-// A call has ended, and all went well.
+// Drops the inputs of a call that ended well.
 SLEUTH_API void sleuth_held_drop(uint64_t call) {
   using namespace sleuth::held;
   std::lock_guard<std::mutex> lock(mutex);
@@ -92,7 +93,7 @@ SLEUTH_API void sleuth_held_drop(uint64_t call) {
     else ++step;
 }
 
-// A call is to be run again: what it took is handed out from its beginning. 0 goes back to the beginning.
+// Prepares the replay of a call: its inputs are returned from the first one on. 0 restarts the same replay.
 SLEUTH_API void sleuth_held_again(uint64_t call) {
   using namespace sleuth::held;
   std::lock_guard<std::mutex> lock(mutex);
@@ -104,7 +105,7 @@ SLEUTH_API void sleuth_held_again(uint64_t call) {
   again.taken.clear();
 }
 
-// How many values a slot holds in the call that is to be run again.
+// Returns how many values a slot holds in the call to replay.
 SLEUTH_API uint64_t sleuth_held_count(uint32_t slot) {
   using namespace sleuth::held;
   std::lock_guard<std::mutex> lock(mutex);
@@ -112,7 +113,7 @@ SLEUTH_API uint64_t sleuth_held_count(uint32_t slot) {
   return found == again.slots.end() ? 0 : found->second.size();
 }
 
-// How much memory what a call took takes.
+// Returns the bytes that the inputs of a call occupy.
 SLEUTH_API uint64_t sleuth_held_bytes(uint64_t call) {
   using namespace sleuth::held;
   std::lock_guard<std::mutex> lock(mutex);
@@ -124,10 +125,10 @@ SLEUTH_API uint64_t sleuth_held_bytes(uint64_t call) {
   return bytes;
 }
 
-// What was kept outside of any step (SleuthHold, for a step that comes from a file) is what a call took.
+// Assigns the values kept outside of any step (by SleuthHold, for a step loaded from a file) to a call.
 SLEUTH_API void sleuth_held_join(uint64_t call) { sleuth::held::joined(0, call); }
 
-// A recording begins or ends: calls are numbered anew.
+// Clears everything: a recording begins or ends, and calls are numbered anew.
 SLEUTH_API void sleuth_held_clear() {
   using namespace sleuth::held;
   std::lock_guard<std::mutex> lock(mutex);

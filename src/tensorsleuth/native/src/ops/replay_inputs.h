@@ -1,5 +1,5 @@
-// What a step took from outside (a batch, random numbers, what Python returned), kept until the step has ended, so that it
-// can be run again with the same.
+// The inputs that a step took from outside (a batch, random numbers, results of Python), kept until the step has ended,
+// so that it can be replayed with the same inputs.
 #pragma once
 #include <cstdint>
 
@@ -7,8 +7,8 @@
 
 namespace sleuth::held {
 
-void keep(uint64_t tf_step, uint32_t slot, TF_Tensor* tensor);  // takes the tensor over
+void keep(uint64_t tf_step, uint32_t slot, TF_Tensor* tensor);  // takes ownership of the tensor
 void joined(uint64_t tf_step, uint64_t call);
-const TF_Tensor* next(uint32_t slot);  // of the call that is run again, in the order in which they were kept; or null
+const TF_Tensor* next(uint32_t slot);  // of the call being replayed, in the order of `keep`; or null
 
 }  // namespace sleuth::held

@@ -1,5 +1,5 @@
-// The part of TensorFlow's stable C kernel ABI that we use, declared by hand so that building needs no
-// TensorFlow: tensorflow/c/{kernels,ops,tf_status,tf_tensor}.h, unchanged from 2.15 to 2.21.
+// The part of TensorFlow's stable C kernel ABI that we use, declared here so that the build needs no TensorFlow:
+// tensorflow/c/{kernels,ops,tf_status,tf_tensor}.h, unchanged from 2.15 to 2.21.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// TensorFlow's strings, as the C ABI lays them out (tensorflow/core/platform/ctstring_internal.h): 24 bytes, of which the
-// lowest two bits say where the text is.
+// TensorFlow's strings, in the layout of the C ABI (tensorflow/core/platform/ctstring_internal.h): 24 bytes, of which
+// the lowest two bits say where the text is.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -17,10 +17,10 @@ inline std::string_view text_of(const void* tstring) {
   std::memcpy(words, bytes, sizeof words);
   std::memcpy(halves, bytes, sizeof halves);
   switch (bytes[0] & 3) {
-    case 0: return {bytes + 1, size_t(uint8_t(bytes[0]) >> 2)};                        // small: in place
-    case 1: return {reinterpret_cast<const char*>(words[2]), size_t(words[0] >> 2)};   // large: size, room, place
+    case 0: return {bytes + 1, size_t(uint8_t(bytes[0]) >> 2)};                        // small: inline
+    case 1: return {reinterpret_cast<const char*>(words[2]), size_t(words[0] >> 2)};   // large: size, capacity, pointer
     case 2: return {bytes + halves[1], size_t(halves[0] >> 2)};                        // at an offset from here
-    default: return {reinterpret_cast<const char*>(words[1]), size_t(words[0] >> 2)};  // a view: size, place
+    default: return {reinterpret_cast<const char*>(words[1]), size_t(words[0] >> 2)};  // a view: size, pointer
   }
 }
 
