@@ -1,4 +1,4 @@
-/** Asks the server; in an exported page, the answers that came with it. */
+/** Sends requests to the server; in an exported page, looks up the answers in the page. */
 import { answered, unanswered } from "./reach";
 import type { Failure } from "./types";
 
@@ -14,7 +14,7 @@ export class RequestFailed extends Error {
   }
 }
 
-/** The part of an address after "?", without what is not set; sorted, so that the same question has the same address. */
+/** The part of an address after "?", without unset parameters; sorted, so that equal requests have equal addresses. */
 export function query(params: Params): string {
   const set = Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== "");
   const text = new URLSearchParams(set.map(([key, value]): [string, string] => [key, String(value)]).sort());
@@ -30,7 +30,7 @@ export async function get<T>(path: string, params: Params = {}, signal?: AbortSi
   return asked<T>(address, { signal: signal ?? null, headers: { accept: "application/json" } });
 }
 
-/** Tells the server to do something; an exported page has nobody to tell. */
+/** Sends a command to the server; an exported page has no server. */
 export async function post<T>(path: string, body: unknown): Promise<T> {
   return asked<T>(`api/${path}`, { method: "POST", headers: { accept: "application/json", "content-type": "application/json" }, body: JSON.stringify(body) });
 }
@@ -47,7 +47,7 @@ async function asked<T>(address: string, how: RequestInit): Promise<T> {
   throw new RequestFailed(failure?.error.what ?? `The server answered ${answer.status}.`, failure?.error.next ?? null, answer.status);
 }
 
-/** A question that the run refused is taken along as such. */
+/** An exported page also contains the errors of failed requests. */
 function unlessFailed<T>(kept: T | Failure): T {
   const failed = (kept as Failure | null)?.error;
   if (failed) throw new RequestFailed(failed.what, failed.next, 404);

@@ -1,4 +1,4 @@
-/** How a program ended, as the server answers it; docs/crashes.md says what each field is. */
+/** The server's answer about how a program ended; docs/crashes.md explains each field. */
 import type { Frame, Place } from "./types";
 
 export interface Ending {
@@ -12,9 +12,9 @@ export interface Ending {
   moreThreads: number;
   stacks: { current: boolean; frames: Frame[] }[]; // innermost first; current: the thread that crashed
   memory: MemoryAtEnd | null;
-  said: string[]; // what it printed last
+  said: string[]; // the last lines that it printed
 }
-/** What a thread had begun; `inside`, in a function: the ops that were under way, likeliest first. */
+/** What a thread had begun; `inside`, in a function: the running ops, likeliest first. */
 export interface Doing {
   thread: string;
   op: string;
@@ -31,7 +31,7 @@ export interface MemoryAtEnd {
   peak: number | null;
   limit: number | null;
   machine: number | null;
-  curve: [number, number][]; // seconds, of which the end is 0; bytes
+  curve: [number, number][]; // seconds relative to the end, which is 0; bytes
   largest: Held[];
   oldest: Held[];
 }

@@ -1,4 +1,4 @@
-/** What the server answers about the inside of the model; docs/inside.md says what is looked at, docs/http-api.md the routes. */
+/** The server's answers about layer statistics; docs/inside.md says what is sampled, docs/http-api.md lists the routes. */
 import type { Place, TensorId } from "./types";
 
 // GET /api/runs/{run}/inside -> Inside
@@ -11,22 +11,22 @@ export interface Inside {
 export interface AttentionList {
   items: AttentionItem[]; // in the order of the graph
   leftOut: number;
-  remarks: Remark[]; // the worst first
+  remarks: Remark[]; // worst first
   why: string | null; // why there is none
 }
 export interface AttentionItem {
   id: string;
   name: string; // its layer, or the op
-  by: "probe" | "replay"; // replay: the call was run again to see it
+  by: "probe" | "replay"; // replay: seen by replaying the call
   heads: number;
   shown: number; // heads whose weights were kept
   samples: number;
   queries: number;
   keys: number;
-  steps: number[]; // of each look
+  steps: number[]; // of each sample
   place: Place | null;
 }
-/** What is remarkable about heads of an attention (docs/transformers.md). */
+/** Anomalies of the heads of an attention (docs/transformers.md). */
 export interface Remark {
   what: string; // "dead", "uniform", "collapsed", …
   severity: "error" | "note";
@@ -39,11 +39,11 @@ export interface Remark {
 // GET /api/runs/{run}/attention/{id}/heads -> HeadLines
 export interface HeadLines {
   steps: number[];
-  columns: Record<"entropy" | "distance" | "sink", (number | null)[][]>; // a row a head, a number a step; at most 32 and 100
+  columns: Record<"entropy" | "distance" | "sink", (number | null)[][]>; // a row for each head, a number for each step; at most 32 and 100
 }
 export type Statistic = "entropy" | "distance" | "sink" | "collapse" | "off_sum" | "ahead" | "nan_rows" | "zero_rows";
 
-// GET /api/runs/{run}/attention/{id}/thumbs?step&sample -> Thumbs; step: the last look until then; not given: the latest
+// GET /api/runs/{run}/attention/{id}/thumbs?step&sample -> Thumbs; step: the last sample up to it; by default the latest
 export interface Thumbs {
   rows: number; // at most 32
   columns: number;
@@ -59,11 +59,11 @@ export interface Weights {
   columns: number;
   queries: number;
   keys: number;
-  rowBlock: number; // queries that are one row: their mean
-  columnBlock: number; // keys that are one column: their sum
+  rowBlock: number; // queries merged into one row: their mean
+  columnBlock: number; // keys merged into one column: their sum
   cells: string; // float32 in base64, row after row
   numbers: Record<Statistic, number | null>; // of the head, over all samples
-  query: Axis | null; // null: no ids of that length went in
+  query: Axis | null; // null: the model got no ids of that length
   key: Axis | null;
 }
 export interface Axis {
@@ -71,17 +71,17 @@ export interface Axis {
   words: string[] | null; // null: no vocabulary was given
 }
 
-// GET /api/runs/{run}/layers?kind= -> Layers; kind not given: the first that there is
+// GET /api/runs/{run}/layers?kind= -> Layers; by default the first available kind
 export interface Layers {
-  kinds: LayerKind[]; // that there are
+  kinds: LayerKind[]; // the available kinds
   kind: LayerKind;
   why: string | null; // why there is nothing to see
-  steps: number[]; // at most 100 of the looks
+  steps: number[]; // at most 100 of the samples
   looks: number;
   rows: LayerRow[]; // outputs, updates, variables: from first to last; gradients: from last to first
   leftOut: number; // rows beyond 256
-  measures: Partial<Record<Measure, string>>; // float32 in base64, a row after the other; NaN: no look
-  bad: string | null; // the same: how many values are not finite; null: none anywhere
+  measures: Partial<Record<Measure, string>>; // float32 in base64, row after row; NaN: no sample
+  bad: string | null; // the same: the number of non-finite values; null: none anywhere
 }
 export type LayerKind = "output" | "gradient" | "update" | "variable";
 export type Measure = "norm" | "mean" | "std" | "zeros" | "dead" | "saturated" | "ratio";
@@ -98,7 +98,7 @@ export interface Spot {
   place: Place | null;
 }
 
-/** Numbers that came as base64. */
+/** Decodes numbers from base64. */
 export function unpacked(text: string): Float32Array {
   const bytes = unpackedBytes(text);
   return new Float32Array(bytes.buffer, 0, bytes.length >> 2);

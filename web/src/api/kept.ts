@@ -1,11 +1,11 @@
-/** Answers that were given a moment ago: panels that ask the same share one request, and going back shows at once what was there. */
+/** Recent answers: panels that send the same request share it, and going back shows the earlier answer at once. */
 import { get, query, type Params } from "./client";
 
 const MOST = 300;
 const kept = new Map<string, Promise<unknown>>();
 const known = new Map<string, unknown>();
 
-/** As `get`, but asks once; a failure is asked anew the next time. */
+/** As `get`, but sends each request once; a failed one is sent again the next time. */
 export function ask<T>(path: string, params: Params = {}): Promise<T> {
   const key = path + query(params);
   const before = kept.get(key);
@@ -15,12 +15,12 @@ export function ask<T>(path: string, params: Params = {}): Promise<T> {
   return asked;
 }
 
-/** The answer, where it is here already. */
+/** The answer, if it is cached. */
 export function answerNow<T>(path: string, params: Params = {}): T | undefined {
   return known.get(path + query(params)) as T | undefined;
 }
 
-/** The program went on: what is kept may no longer be so. */
+/** The program continued, so cached answers may be out of date. */
 export function forget(): void {
   kept.clear();
   known.clear();

@@ -1,31 +1,31 @@
-/** Where the memory went, as the server answers it. */
+/** The server's answers about memory. */
 import type { Place, TensorId } from "./types";
 
 export type By = "kind" | "layer" | "line" | "op" | "dtype";
 
-// GET /api/runs/{run}/memory?process=&near=&points=800 -> Memory; near: seconds, around which tensors are told where there are too many for all
+// GET /api/runs/{run}/memory?process=&near=&points=800 -> Memory; near: seconds, the centre of the listed tensors if there are too many for all
 export interface Memory {
   process: number | null; // null: nothing was sampled
-  processes: { number: number; name: string; peak: number }[]; // that were sampled, the largest first
-  part: { from: number; to: number; rows: number; of: number } | null; // tensors are told for these seconds only; null: for all
+  processes: { number: number; name: string; peak: number }[]; // sampled processes, the largest first
+  part: { from: number; to: number; rows: number; of: number } | null; // tensors are listed for these seconds only; null: for all
   limit: number | null; // of the cgroup; all amounts are bytes
   start: number; // resident when recording began
-  peak: number; // resident at most
-  at: number; // of the peak: of the moments within 2 % of the most, the one with most in tensors; all times are seconds since the run began
-  lost: number; // rows that were written over
-  seconds: number[]; // at most `points`: where there were more samples, the fullest of each stretch
+  peak: number; // the highest resident memory
+  at: number; // of the peak: among the moments within 2 % of the highest, the one with most bytes in tensors; all times are seconds since the run began
+  lost: number; // rows that were overwritten
+  seconds: number[]; // at most `points`: if there were more samples, the fullest of each stretch
   steps: (number | null)[];
   resident: number[];
-  kinds: { kind: string; bytes: (number | null)[] }[]; // of the tensors that were alive; null: not looked at
+  kinds: { kind: string; bytes: (number | null)[] }[]; // of live tensors; null: not computed
   marks: { seconds: number; name: string }[]; // where epochs or steps begin, at most 100
 }
 
-// GET /api/runs/{run}/memory/at?process=&near=&at=&by=kind -> MemoryMoment; at: seconds, the peak where it is left out
+// GET /api/runs/{run}/memory/at?process=&near=&at=&by=kind -> MemoryMoment; at: seconds, by default the peak
 export interface MemoryMoment {
   seconds: number;
   step: number | null;
   peak: boolean;
-  known: boolean; // false: the tensors of that moment were not looked at
+  known: boolean; // false: the tensors of that moment were not computed
   resident: number;
   growth: { bytes: number; tensors: number; kept: number; own: number; working: number; rest: number; explained: number }; // docs/memory.md
   running: string[]; // types of ops
@@ -34,7 +34,7 @@ export interface MemoryMoment {
   moreGroups: number;
   tensors: MemoryTensor[]; // the largest, at most 60
   total: number;
-  bytes: number; // of all tensors that were alive
+  bytes: number; // of all live tensors
 }
 export interface MemoryGroup {
   name: string;

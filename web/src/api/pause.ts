@@ -1,8 +1,8 @@
-/** A paused program, as the server answers it. */
+/** The server's answers about a paused program. */
 import type { TensorId } from "./types";
 
 // GET /api/runs/{run}/pause -> Pause; also the event "pause"
-/** none: there is no program to talk to; gone: it was paused, and died so. What is not about a paused program is null. */
+/** none: there is no program to talk to; gone: it died while paused. Fields that do not apply are null. */
 export interface Pause {
   state: "none" | "running" | "paused" | "gone";
   pause: number | null; // counts up
@@ -17,12 +17,12 @@ export interface Pause {
   dtype: string | null;
   shape: (number | null)[] | null;
   seen: { name: string; value: string }[];
-  tensor: TensorId | null; // until the run that was read has it
+  tensor: TensorId | null; // null until the server has read it
 }
 
 // POST /api/runs/{run}/debug {command, columns} -> Commanded
 export interface Commanded {
   parts: { text: string; style: string }[]; // of bold, dim, red, green, cyan, yellow
-  failed: string | null; // why the command could not be done
-  pause: Pause | null; // how the program stands now; null: it has gone
+  failed: string | null; // why the command failed
+  pause: Pause | null; // the program's state after the command; null: it has gone
 }

@@ -2,7 +2,7 @@
 import { batch, signal } from "@preact/signals";
 
 export const reachable = signal(true);
-/** Goes up when it answers again: what failed meanwhile is asked anew. */
+/** Counts up when the server answers again, so that failed requests are sent again. */
 export const returns = signal(0);
 
 export function unanswered(): void {

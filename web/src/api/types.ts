@@ -1,4 +1,4 @@
-/** What the server answers; docs/http-api.md says it in words. Every field of an answer is always there: what is not known is null. */
+/** The server's answers; docs/http-api.md describes them in words. Every field is always present: an unknown value is null. */
 import type { Ending } from "./ending";
 
 export type * from "./pause";
@@ -12,12 +12,12 @@ export interface PageOf<T> {
   items: T[];
 }
 
-/** Every answer that is not 2xx has this body. */
+/** The body of every answer that is not 2xx. */
 export interface Failure {
   error: { what: string; next: string | null };
 }
 
-/** Names one tensor at one moment: "process.number", say "0.1841"; its process, and its place among the events there. */
+/** Names one tensor at one moment: "process.number", for example "0.1841": its process, and its index among the events there. */
 export type TensorId = string;
 /** Names one op: "process.first", the id of its first output in the catalogue. */
 export type OpId = string;
@@ -31,7 +31,7 @@ export interface RunSummary {
   seconds: number | null;
   status: "running" | "finished" | "failed" | "killed" | "unknown";
   ending: string; // in words: "exit 0", "killed by SIGKILL"
-  mode: string; // docs/modes.md; "unknown" where the run does not say
+  mode: string; // docs/recording.md; "unknown" if the run does not say
   steps: number;
   tensors: number;
   bad: number;
@@ -39,7 +39,7 @@ export interface RunSummary {
 
 // GET /api/runs/{run} -> Run
 export interface Run extends RunSummary {
-  modeWhat: string; // what this mode records, and what it does not, in a sentence
+  modeWhat: string; // what this mode records and what it does not, in a sentence
   records: { health: boolean; counts: boolean; range: boolean; shapes: boolean; values: boolean };
   tensorflow: string | null;
   processes: { number: number; name: string; pid: number | null; device: string | null }[];
@@ -57,15 +57,15 @@ export interface Run extends RunSummary {
 // GET /api/runs/{run}/verdict -> Verdict
 export interface Verdict {
   verdict: "problem" | "healthy" | "unknown";
-  unjudged: string | null; // of "unknown": why nothing can be said
-  blind: string | null; // the mode, where that records no values
+  unjudged: string | null; // for "unknown": why there is no verdict
+  blind: string | null; // the mode, if it records no values
   findings: Finding[];
   masked: Finding[];
-  notes: Finding[]; // advice: what costs time or memory, or is worth a look
-  end: Ending | null; // how the program ended; null: nothing is known of a process
+  notes: Finding[]; // advice: what costs time or memory, or deserves attention
+  end: Ending | null; // how the program ended; null: unknown
 }
 
-/** The fields of `sleuth why --json`, and what the page focuses on. */
+/** The fields of `sleuth why --json`, and those that the page needs to set its focus. */
 export interface Finding {
   cause: string;
   confidence: number;
@@ -92,9 +92,9 @@ export interface Finding {
   fix: string | null;
   chain: { text: string; tensor: TensorId | null }[];
   seen: string | null;
-  logged: string[]; // what tensorsleuth.log had said last
-  tensor: TensorId | null; // where it was born
-  place: Place | null; // the line, to be opened in the source panel
+  logged: string[]; // the last messages of tensorsleuth.log
+  tensor: TensorId | null; // its origin
+  place: Place | null; // the line to open in the source panel
 }
 
 /** A line of a recorded file. */
@@ -109,7 +109,7 @@ export interface Place {
 export interface SourceFile {
   number: number;
   path: string;
-  name: string; // as short as tells it from the others
+  name: string; // shortened, but unique among the others
   lines: number;
   user: boolean; // false: a library's
 }
@@ -119,9 +119,9 @@ export interface Alerts extends PageOf<TensorRow> {
   counts: { kind: AlertKind; count: number; first: TensorId }[];
   violations: BrokenRule[]; // the first of each place and kind, oldest first
 }
-/** What was not as the program expected (docs/expect.md). */
+/** A broken expectation (docs/expect.md). */
 export interface BrokenRule {
-  tensor: TensorId | null; // the latest that was computed before it, on its own line where there is one
+  tensor: TensorId | null; // the latest tensor before it, on the same line if possible
   name: string;
   sentence: string; // expected, found, positions and values
   change: string | null;
@@ -151,9 +151,9 @@ export interface TensorRow {
   elements: number;
   health: Health;
   gradient: boolean;
-  variable: string | null; // whose value it is, where it is one's
+  variable: string | null; // the variable whose value it is, if any
   place: Place | null;
-  lane: string; // which lane of the timeline it is on
+  lane: string; // its lane in the timeline
   time: number; // seconds since the run began
   kept: boolean; // whether its value was recorded
 }
@@ -174,9 +174,9 @@ export interface Health {
 }
 
 // GET /api/runs/{run}/tensors?begin&end&name&op&layer&from&to&health&file&line&graph&eager&sort&descending -> PageOf<TensorRow>
-//   name, op, layer: plain or a regular expression, as trace.tensors takes them, but name and layer also match in part;
+//   name, op, layer: plain or a regular expression, as for trace.tensors, but name and layer also match in part;
 //   from, to: steps; health: bad | nan | inf | zero | healthy; sort: order | step | name | op | elements | nan | inf | min | max | mean
-// GET /api/runs/{run}/tensors/at?id=&<the same filters> -> { index: number }, its place in that list; -1 where it is filtered out
+// GET /api/runs/{run}/tensors/at?id=&<the same filters> -> { index: number }, its index in that list; -1 if the filters exclude it
 // GET /api/runs/{run}/next?id=&direction=next|previous&kind= -> { id: TensorId | null }, the next bad one
 
 // GET /api/runs/{run}/tensors/{id} -> TensorDetail
@@ -184,11 +184,11 @@ export interface TensorDetail extends TensorRow {
   inputs: Neighbour[];
   consumers: Neighbour[];
   stack: Frame[]; // outermost first
-  forward: { op: string; name: string; place: Place | null } | null; // of a gradient: what it differentiates
+  forward: { op: string; name: string; place: Place | null } | null; // of a gradient: the op that it differentiates
   words: string; // its health, in words, as `sleuth why` writes it
-  violations: BrokenRule[]; // that it is shown for
+  violations: BrokenRule[]; // the rules that it breaks
 }
-/** What went in or took it; id null where it was not recorded (fused away, a constant, a write). */
+/** An input or a consumer; id is null if it was not recorded (fused away, a constant, a write). */
 export interface Neighbour {
   id: TensorId | null;
   op: OpId;
@@ -218,7 +218,7 @@ export interface History {
   inf: number[];
   zero: number[];
   elements: number[];
-  total: number; // how many moments there were; points sum them up
+  total: number; // the number of moments, which the points aggregate
 }
 
 // GET /api/runs/{run}/tensors/{id}/value?slice=[0,:,3:9]&begin&end -> Value
@@ -242,11 +242,11 @@ export interface Timeline {
   to: number;
   begin: number; // of the whole run
   end: number;
-  lanes: { id: string; name: string; kind: "thread" | "device" | "worker"; count: number[]; bad: number[]; first: (TensorId | null)[] }[]; // an entry a bin; first: the first bad one, else the first
-  steps: { step: number; epoch: number | null; from: number; to: number; bad: boolean; name: string }[]; // at most `bins`; empty where there are more: then stepBins
+  lanes: { id: string; name: string; kind: "thread" | "device" | "worker"; count: number[]; bad: number[]; first: (TensorId | null)[] }[]; // an entry for each bin; first: the first bad one, else the first
+  steps: { step: number; epoch: number | null; from: number; to: number; bad: boolean; name: string }[]; // at most `bins`; empty if there are more: then stepBins
   stepBins: { first: (number | null)[]; last: (number | null)[]; bad: boolean[] } | null;
 }
-// GET /api/runs/{run}/flame?step= -> Flame; step not given: a usual one
+// GET /api/runs/{run}/flame?step= -> Flame; by default a typical step
 export interface Flame {
   step: number | null; // null: nothing has run yet
   previous: number | null; // the recorded steps before and after
@@ -255,9 +255,9 @@ export interface Flame {
   split: { part: "input" | "ops" | "eager" | "probes" | "unseen" | "python"; words: string; seconds: number; share: number }[]; // adds up to the step
   from: number; // of the step, in seconds since the run began, as the timeline's
   to: number;
-  lanes: { name: string; depth: number }[]; // depth: how many bars stand in each other at most
+  lanes: { name: string; depth: number }[]; // depth: the largest number of nested bars
   bars: FlameBar[]; // by lane, in the order of time
-  leftOut: number; // bars that were too short to be among them
+  leftOut: number; // bars that were too short to include
 }
 export interface FlameBar {
   lane: number;
@@ -266,7 +266,7 @@ export interface FlameBar {
   name: string;
   from: number; // seconds since the step began
   to: number;
-  op: string | null; // its name, where that says more
+  op: string | null; // its name, if that says more
   place: string | null; // "train.py:7"
   layer: string | null;
   tensor: TensorId | null;
@@ -275,10 +275,10 @@ export interface FlameBar {
 export interface Scalar {
   op: OpId;
   name: string;
-  label: string; // "loss", where it is known by name; else its line
+  label: string; // "loss", if the name is known; else its line
   count: number;
 }
-// GET /api/runs/{run}/scalars/{op}?points=1000&from=&to= -> Points; from, to in seconds since the run began, as the timeline's; not given: all
+// GET /api/runs/{run}/scalars/{op}?points=1000&from=&to= -> Points; from, to in seconds since the run began, as for the timeline; by default all
 export interface Points {
   time: number[];
   step: (number | null)[];
@@ -295,18 +295,18 @@ export interface Neighbourhood {
   nodes: GraphNode[];
   edges: { from: string; to: string; bad: boolean; back: boolean }[]; // back: a loop's next iteration
   groups: { id: string; name: string; kind: "function" | "loop" | "branch" | "layer"; parent: string | null; open: boolean; size: number; bad: boolean }[];
-  more: number; // nodes left out, where there were too many
+  more: number; // nodes left out, if there were too many
 }
 export interface GraphNode {
-  id: string; // OpId, or a group's id where it is closed
+  id: string; // OpId, or the id of a closed group
   tensor: TensorId | null;
   type: string;
   name: string;
   label: string;
   group: string | null;
   bad: boolean;
-  seen: boolean; // whether there is a row of it
-  onPath: "origin" | "path" | "symptom" | null; // on the way of the first finding, from birth to symptom
+  seen: boolean; // whether it has a row
+  onPath: "origin" | "path" | "symptom" | null; // on the path of the first finding, from origin to symptom
   gradient: boolean;
   place: Place | null;
   up: boolean; // has more above that is not shown
@@ -332,10 +332,10 @@ export interface Comparison {
   run: string;
   with: string;
   same: boolean;
-  compared: number; // tensors that both have
-  parted: { here: TensorRow; there: TensorRow; why: string } | null; // the first at which they part
+  compared: number; // tensors in both runs
+  parted: { here: TensorRow; there: TensorRow; why: string } | null; // the first at which they diverge
   differing: { name: string; here: TensorRow; there: TensorRow; why: string }[]; // the first of each op, at most 200, in order
-  onlyHere: string[]; // ops that the other run does not have, at most 100
+  onlyHere: string[]; // ops that the other run lacks, at most 100
   onlyThere: string[];
 }
 

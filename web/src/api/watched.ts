@@ -1,6 +1,6 @@
-/** What the program watched and logged, as the server answers it. */
+/** The server's answers about watched series and logged messages. */
 
-// GET /api/runs/{run}/watched -> Watched; what `tensorsleuth.watch` looked at
+// GET /api/runs/{run}/watched -> Watched; the series of `tensorsleuth.watch`
 export interface Watched {
   items: WatchedItem[];
   logs: number; // messages of `tensorsleuth.log`
@@ -14,25 +14,25 @@ export interface WatchedItem {
   file: string | null;
   line: number | null;
 }
-// GET /api/runs/{run}/watched/{series}?points=400 -> WatchedSeries; null: not finite, or not known
+// GET /api/runs/{run}/watched/{series}?points=400 -> WatchedSeries; null: not finite, or unknown
 export interface WatchedSeries {
   step: number[];
   scalar: (number | null)[];
   norm: (number | null)[];
-  ratio: (number | null)[]; // of a variable or an update: how large the step was, against the weights before it
+  ratio: (number | null)[]; // of a variable or an update: the size of the update relative to the weights before it
   mean: (number | null)[];
   min: (number | null)[];
   max: (number | null)[];
   quantiles: Record<string, (number | null)[]>;
   ridges: Ridge[]; // at most 40, oldest first
-  images: string[]; // of the latest look: data: addresses
+  images: string[]; // of the latest sample: data: addresses
   texts: string[];
 }
 export interface Ridge {
   step: number;
   min: number;
   max: number;
-  bins: number[]; // of one width, from min to max
+  bins: number[]; // of equal width, from min to max
 }
 // GET /api/runs/{run}/logs?begin=0&end=100 -> Logs
 export interface Logs {

@@ -1,4 +1,4 @@
-/** Reads out what the page is about now. */
+/** Announces what the page shows, for screen readers. */
 import { useEffect } from "preact/hooks";
 import type { TensorDetail } from "../api/types";
 import { focus } from "../state/focus";

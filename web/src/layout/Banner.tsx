@@ -1,4 +1,4 @@
-/** Something is wrong with the page's connection; it goes on by itself when that is back. */
+/** Says that the connection is broken; the page continues by itself when it is back. */
 import { exported } from "../api/client";
 import { reachable } from "../api/reach";
 import { connection } from "../state/live";

@@ -1,4 +1,4 @@
-/** The debugger's command line: what was asked, and what the program answered. */
+/** The debugger's command line: commands and the program's answers. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { RequestFailed } from "../api/client";
 import { busy, consoleOpen, exchanges, send, type Exchange } from "../state/pause";
@@ -50,7 +50,7 @@ function Answered({ answer }: { answer: NonNullable<Exchange["answer"]> }) {
 
 function Line() {
   const [text, setText] = useState("");
-  const [back, setBack] = useState(0); // how far up in what was typed before
+  const [back, setBack] = useState(0); // position in the command history
   const recall = (by: number): void => {
     const typed = exchanges.peek().map((one) => one.command);
     const next = Math.min(Math.max(back + by, 0), typed.length);

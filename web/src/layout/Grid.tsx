@@ -6,7 +6,7 @@ import { Box } from "./Box";
 import { share, shift } from "./sizes";
 import { Splitter } from "./Splitter";
 
-/** Unless the reader moves the borders. */
+/** The defaults, until the reader moves the borders. */
 const SHARES: Record<string, number> = { left: 1.15, middle: 0.95, right: 0.95, side: 1, strip: STRIP, columns: 1 - STRIP };
 
 export function Grid() {

@@ -29,7 +29,7 @@ export function Header() {
   );
 }
 
-/** To what is not about one tensor, and to anything by name. */
+/** Links to panels that are not about one tensor, and to anything by name. */
 function Ways() {
   return (
     <>

@@ -1,4 +1,4 @@
-/** There is nothing to show yet: how to get something. */
+/** Shown if there is no run yet: how to get one. */
 import type { RequestFailed } from "../api/client";
 import { runs } from "../state/run";
 import { chooseRun } from "./RunPicker";

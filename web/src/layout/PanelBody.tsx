@@ -1,4 +1,4 @@
-/** A panel, or why this run has nothing for it. One that breaks takes only itself down. */
+/** A panel, or why this run has nothing for it. A panel that fails does not affect the others. */
 import { Component, type ComponentChildren } from "preact";
 import type { Run } from "../api/types";
 import type { Panel } from "../panels/registry";
@@ -24,7 +24,7 @@ export function PanelBody({ panel }: { panel: Panel }) {
   );
 }
 
-/** The mode of this run is too light for what would be here. */
+/** The mode of this run does not record what the panel needs. */
 export function TooLight({ run, mode }: { run: Run; mode: string }) {
   return (
     <Empty title={`Not recorded in mode ${run.mode}`} command={`sleuth run --mode ${mode} ${run.program}`}>

@@ -1,4 +1,4 @@
-/** The program on the page is paused: where, why, and how to go on. An exported page never has one. */
+/** Shown if the program is paused: where, why, and how to continue. An exported page never has one. */
 import { useState } from "preact/hooks";
 import type { Pause } from "../api/types";
 import { focus, setFocus } from "../state/focus";
@@ -99,7 +99,7 @@ function Until() {
   );
 }
 
-/** Nothing that one does by mistake. */
+/** Asks for a confirmation, so that nobody does it by mistake. */
 function Stop() {
   const [sure, setSure] = useState(false);
   if (!sure)

@@ -82,7 +82,7 @@ function Choice({ one, n, at, choose }: { one: RunSummary; n: number; at: boolea
   );
 }
 
-/** Another run: what was chosen in the one before means nothing there. */
+/** Switches to another run, and drops the choices of the previous one. */
 export function chooseRun(name: string): void {
   go({ run: name, tensor: null, src: null, kind: null, whole: null, time: null, scalar: null, slice: null, open: null, close: null, at: null, with: null });
 }

@@ -2,7 +2,7 @@
 interface Props {
   upright: boolean;
   label: string;
-  /** By what part of both neighbours' room. */
+  /** As a share of the room of both neighbours. */
   onMove: (by: number) => void;
 }
 
@@ -40,7 +40,7 @@ export function Splitter({ upright, label, onMove }: Props) {
   );
 }
 
-/** The pixels that the two neighbours have together. */
+/** The pixels of the two neighbours together. */
 function room(bar: HTMLElement, upright: boolean): number {
   const sizes = [bar.previousElementSibling, bar.nextElementSibling].map((element) => element?.getBoundingClientRect());
   const sum = sizes.reduce((all, box) => all + ((upright ? box?.width : box?.height) ?? 0), 0);

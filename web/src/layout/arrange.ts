@@ -1,4 +1,4 @@
-/** Which panel stands where, for the room there is. */
+/** Places the panels in the available room. */
 import type { Panel } from "../panels/registry";
 
 /** The part of the height that the strip takes, unless the reader moves its border. */
@@ -12,10 +12,10 @@ export interface Column {
 
 const THREE = 1160;
 const TWO = 700;
-const TALL = 520; // of the columns: below, two boxes above each other show too little of either
-const ROOM = 430; // of the grid: below, a strip would leave the columns too low
+const TALL = 520; // height of the columns: below it, two stacked boxes show too little of either
+const ROOM = 430; // height of the grid: below it, a strip would leave the columns too low
 
-/** What stands across the whole width, above the columns; where there is no room for that it is one of the middle's tabs. */
+/** The panels across the whole width, above the columns; without room for a strip, they are tabs of the middle column. */
 export function strip(panels: Panel[], width: number, height: number): Panel[] {
   return width >= TWO && height >= ROOM ? panels.filter((panel) => panel.region === "strip") : [];
 }
@@ -33,7 +33,7 @@ export function arrange(panels: Panel[], width: number, height: number): Column[
   return [left, ...others].filter((one) => one.boxes.length > 0);
 }
 
-/** What is compact stands by itself on top; the rest in two boxes, or one where that would be too low. */
+/** Compact panels stand alone on top; the others share two boxes, or one if two would be too low. */
 function column(id: string, panels: Panel[], flat: boolean): Column {
   const compact = panels.filter((panel) => panel.compact).map((panel) => [panel]);
   const rest = panels.filter((panel) => !panel.compact);

@@ -1,4 +1,4 @@
-/** What a search comes up with, and what choosing it does. */
+/** The results of a search, and what choosing one does. */
 import type { Run, TensorRow } from "../api/types";
 import { go } from "../state/address";
 import { setFocus } from "../state/focus";
@@ -21,7 +21,7 @@ export function found(text: string, run: Run, tensors: TensorRow[]): Hit[] {
   return [...lines(text, run), ...numbers(text), ...layers(text, run), ...ops(text, run), ...files(text, run), ...tensors.map(tensor)];
 }
 
-/** "train.py:18": what that line computed. */
+/** "train.py:18": the tensors of that line. */
 function lines(text: string, run: Run): Hit[] {
   const [, name, line] = /^(.+):(\d+)$/.exec(text) ?? [];
   const files = run.files.filter((file) => name !== undefined && (file.name === name || file.path.endsWith(`/${name}`)));
@@ -55,7 +55,7 @@ function tensor(row: TensorRow): Hit {
   return { kind: "tensor", name: row.name, more: when(row), act: () => setFocus(row.id) };
 }
 
-/** Those that begin with it first. */
+/** Those that begin with the text come first. */
 function matching(names: string[], text: string): string[] {
   const low = text.toLowerCase();
   const hits = names.filter((name) => name.toLowerCase().includes(low));

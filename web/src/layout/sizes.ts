@@ -1,4 +1,4 @@
-/** How the reader has divided the page: shares by name, remembered. */
+/** The reader's division of the page: shares by name, remembered. */
 import { signal } from "@preact/signals";
 import { recall, remember } from "../state/storage";
 
@@ -10,7 +10,7 @@ export function share(name: string, otherwise = 1): number {
   return shares.value[name] ?? otherwise;
 }
 
-/** Move the border between two neighbours by a part of what they have together. */
+/** Moves the border between two neighbours by a share of their common room. */
 export function shift(before: string, after: string, by: number, otherwise: [number, number]): void {
   const [a, b] = [share(before, otherwise[0]), share(after, otherwise[1])];
   const next = Math.min(a + b - LEAST, Math.max(LEAST, a + by * (a + b)));

@@ -1,4 +1,4 @@
-/** The panels of the page, and where each stands. A new one is one line here. */
+/** The panels of the page, and their positions. A new one is one line here. */
 import type { ComponentType } from "preact";
 import type { Inside } from "../api/inside";
 import type { Run } from "../api/types";
@@ -26,7 +26,7 @@ export interface Panel {
   component: ComponentType;
   /** Stands in the box's head, beside the title. */
   tools?: ComponentType;
-  /** Columns of the page; where it is narrow, middle and right become one. "strip" stands above them all, "whole" in place of all others. */
+  /** Columns of the page; if it is narrow, middle and right become one. "strip" stands above them all, "whole" replaces all others. */
   region: "strip" | "left" | "middle" | "right" | "whole";
   /** Which of the column's boxes; panels that share one are tabs. */
   row: 0 | 1;
@@ -34,9 +34,9 @@ export interface Panel {
   key?: string;
   /** As high as what is in it; stands on top of its column. */
   compact?: boolean;
-  /** What the run must have recorded for it; else the page says which mode does. */
+  /** What the run must have recorded for it; otherwise the page says which mode does. */
   needs?: keyof Run["records"];
-  /** What must have been seen inside of the model for it to be among the tabs; a key or the address opens it all the same. */
+  /** The layer statistics that it needs to have a tab; a key or the address opens it anyway. */
   sees?: keyof Inside;
 }
 

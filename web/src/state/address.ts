@@ -1,4 +1,4 @@
-/** What the page shows, kept in its address: `#run=…&tensor=0.17&panel=graph&op=Log`, to be sent to a colleague. */
+/** The state of the page, kept in its address: `#run=…&tensor=0.17&panel=graph&op=Log`, to send to a colleague. */
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 
 export type Changes = Record<string, string | number | null>;
@@ -7,17 +7,17 @@ const text = signal(location.hash.slice(1));
 
 export const address: ReadonlySignal<URLSearchParams> = computed(() => new URLSearchParams(text.value));
 
-/** Change some of it; null takes a part away. A new entry in the browser's history. */
+/** Changes some parts, with a new entry in the browser's history; null removes a part. */
 export function go(changes: Changes): void {
   move(changes, "pushState");
 }
 
-/** The same without an entry: for what changes by itself, or many times a second (typing, arrow keys). */
+/** The same without an entry, for automatic changes or many a second (typing, arrow keys). */
 export function drift(changes: Changes): void {
   move(changes, "replaceState");
 }
 
-/** Whether it changes many times a second just now: what costs something may wait for the last change. */
+/** Whether it currently changes many times a second, so that expensive work may wait for the last change. */
 export function drifting(): boolean {
   return drifted;
 }
@@ -29,7 +29,7 @@ export function part(key: string): ReadonlySignal<string | null> {
   return computed(() => address.value.get(key));
 }
 
-/** The address with some of it changed: for links. */
+/** The address with some parts changed, for links. */
 export function href(changes: Changes): string {
   return `#${changed(changes)}`;
 }
@@ -42,7 +42,7 @@ function move(changes: Changes, how: "pushState" | "replaceState"): void {
   try {
     history[how](null, "", `#${next}`);
   } catch {
-    // a page in a sandbox may not; a browser refuses too many a second: the page still moves
+    // a sandboxed page may not, and a browser refuses too many a second; the page still works
   }
 }
 

@@ -11,10 +11,10 @@ import { say } from "./said";
 const kinds: AlertKind[] = ["nan", "pos_inf", "neg_inf", "violation", "error"];
 const chosen = part("kind");
 
-/** The kind that next and previous keep to; null: any. */
+/** The kind for next and previous; null: any. */
 export const kind: ReadonlySignal<AlertKind | null> = computed(() => kinds.find((one) => one === chosen.value) ?? null);
 
-/** Keep to one kind, and go to its first. */
+/** Selects one kind, and goes to its first. */
 export function chooseKind(next: AlertKind | null, first: TensorId | null): void {
   go({ kind: next, ...(first === null ? {} : { tensor: first, src: null }) });
 }

@@ -1,4 +1,4 @@
-/** What a healthy run opens with: its loss, as it was last. Where something is wrong, that comes first. */
+/** The initial focus of a healthy run: its latest loss. A finding takes precedence. */
 import { effect, signal, type ReadonlySignal } from "@preact/signals";
 import { ask } from "../api/kept";
 import type { Points, Scalar, TensorId } from "../api/types";
@@ -8,7 +8,7 @@ import { verdict } from "./run";
 const found = signal<{ run: string; tensor: TensorId | null } | null>(null);
 export const first: ReadonlySignal<typeof found.value> = found;
 
-/** From now on, each run without a finding is looked at once. */
+/** Starts choosing the focus once for each run without a finding. */
 export function findFirst(): () => void {
   return effect(() => {
     const name = runName.value;

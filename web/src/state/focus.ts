@@ -1,4 +1,4 @@
-/** What every panel looks at: the run, and the tensor in focus. */
+/** The focus of all panels: the run and the tensor. */
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { TensorId } from "../api/types";
 import { drift, go, part } from "./address";
@@ -10,7 +10,7 @@ export { runName };
 
 const chosen = part("tensor");
 
-/** The tensor that was chosen; until then, where the first finding was born. */
+/** The chosen tensor; until then, the origin of the first finding. */
 export const meant: ReadonlySignal<TensorId | null> = computed(() => chosen.value ?? verdict.value?.findings[0]?.tensor ?? null);
 
 /** The same; in a healthy run, until one is chosen, its loss. */
@@ -21,12 +21,12 @@ function healthy(): TensorId | null {
   return first.value?.run === runName.value ? (first.value?.tensor ?? null) : null;
 }
 
-/** Every panel follows. */
+/** Focuses every panel. */
 export function setFocus(tensor: TensorId | null): void {
   go({ tensor, src: null });
 }
 
-/** The same for arrow keys: without an entry in the browser's history for each step. */
+/** The same for arrow keys, without an entry in the browser's history for each step. */
 export function slideFocus(tensor: TensorId): void {
   drift({ tensor, src: null });
 }

@@ -1,4 +1,4 @@
-/** What was seen inside of the model: whether there is anything, and the way from there to the other panels. */
+/** Layer statistics: whether there are any, and how to focus the other panels on them. */
 import { effect, signal } from "@preact/signals";
 import type { Inside, Spot } from "../api/inside";
 import { ask } from "../api/kept";
@@ -12,7 +12,7 @@ const NOTHING: Inside = { attention: 0, layers: 0 };
 export const inside = signal<Inside>(NOTHING);
 let of: string | null = null;
 
-/** From now on each run is asked, when its verdict is there, which must not wait for this; and again as it goes on. */
+/** Starts requesting them for each run once its verdict is there, which must not wait for this, and again as the program runs. */
 export function followInside(): () => void {
   return effect(() => {
     const name = runName.value;
@@ -26,7 +26,7 @@ export function followInside(): () => void {
   });
 }
 
-/** Every panel goes to what was seen, at a step; where it has no tensor there, the source goes to its line. */
+/** Focuses every panel on a layer at a step; if it has no tensor there, the source panel goes to its line. */
 export async function goTo(id: string, step: number, place: Place | null): Promise<void> {
   const spot = await ask<Spot>(ofRun("layers/at") as string, { id, step }).catch(() => ({ tensor: null, place }));
   const line = spot.place ?? place;

@@ -1,4 +1,4 @@
-/** The keyboard. What a key does stands here once; the help lists the same. */
+/** The keyboard. Each key is defined here once, and the help lists the same. */
 import { signal } from "@preact/signals";
 import { exported } from "../api/client";
 import { PANELS } from "../panels/registry";
@@ -11,13 +11,13 @@ export interface Key {
   keys: string[];
   what: string;
   act: () => void;
-  /** Where the focus is decides what it does: only the help lists it. */
+  /** The focused element handles it; only the help lists it. */
   local?: boolean;
 }
 
 export const helpOpen = signal(false);
 
-/** Moves the focus in the list of tensors by so many rows; the list sets it while it is on the page. */
+/** Moves the focus in the list of tensors by that many rows; the list sets it while it is on the page. */
 export const moveInList: { by: ((rows: number) => void) | null } = { by: null };
 
 export const KEYS: Key[] = [
@@ -38,24 +38,24 @@ export const KEYS: Key[] = [
   { keys: ["Escape"], what: "Close, or back to all panels", act: leave },
 ];
 
-/** Those above, and one for each panel that has a key; an exported page has one run to choose from. */
+/** The keys above, and one for each panel that has a key; an exported page has only one run to choose from. */
 export function allKeys(): Key[] {
   const panels = PANELS.filter((panel) => panel.key).map((panel) => ({ keys: [panel.key as string], what: `Show ${panel.title.toLowerCase()}`, act: () => openPanel(panel.id) }));
   return [...KEYS.filter((key) => !exported() || !key.keys.includes("r")), ...panels];
 }
 
-/** From now on keys work; returns what ends that. */
+/** Starts handling keys; returns a function that stops it. */
 export function listenToKeys(): () => void {
   const press = (event: KeyboardEvent): void => void pressed(event);
   addEventListener("keydown", press);
   return () => removeEventListener("keydown", press);
 }
 
-/** Whether the key was ours. */
+/** Returns whether the key was ours. */
 export function pressed(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return false;
   if (writing(event.target) && event.key !== "Escape") return false;
-  if (event.key.startsWith("Arrow") && event.target !== document.body) return false; // they move in what has the focus
+  if (event.key.startsWith("Arrow") && event.target !== document.body) return false; // they move within the focused element
   const key = allKeys().find((one) => !one.local && one.keys.includes(event.key));
   if (!key) return false;
   event.preventDefault();

@@ -7,12 +7,12 @@ import { ofRun } from "./name";
 import { stands } from "./pause";
 import { cursor, grow, loadRun, loadRuns, run, runs, verdict } from "./run";
 
-/** none: nothing to follow; lost: the server does not answer, and is asked again. */
+/** none: nothing to follow; lost: the server does not answer, and is polled. */
 export const connection = signal<"none" | "open" | "lost">("none");
 
 const RETRY = 2000;
 
-/** From now on the page follows the run it shows. */
+/** Starts following the run on the page. */
 export function followLive(): () => void {
   if (exported() || typeof EventSource === "undefined") return () => undefined;
   const stops = [followEvents(), waitForRuns()];
@@ -29,7 +29,7 @@ function followEvents(): () => void {
   });
 }
 
-/** Changes only when a run begins or ends to be live, not with every event. */
+/** Changes only when a run becomes live or stops, not with every event. */
 const isLive = computed(() => run.value?.live ?? false);
 
 function listen(source: EventSource): void {
@@ -40,7 +40,7 @@ function listen(source: EventSource): void {
   source.addEventListener("verdict", (event) => void (verdict.value = JSON.parse((event as MessageEvent<string>).data) as Verdict));
 }
 
-/** Its layers, files and lists grow too; they are asked for when it ended, and now and then before. */
+/** Its layers, files and lists grow too; they are requested when it has ended, and from time to time before. */
 let asked = 0;
 function changed(change: Change): void {
   connection.value = change.live ? "open" : "none";
@@ -50,14 +50,14 @@ function changed(change: Change): void {
   void loadEnding(!change.live);
 }
 
-/** How a program ended is written down a moment after its last tensor: asked in between, it is gone, and nobody knows how. */
+/** The end of a program is recorded a moment after its last tensor. Until then the program is gone, and nobody knows how it ended. */
 async function loadEnding(ended: boolean, times = 30): Promise<void> {
   await loadRun();
   const open = run.peek()?.status === "unknown" || (ended && run.peek()?.status === "running");
   if (open && times > 1) setTimeout(() => void loadEnding(ended, times - 1), 1000);
 }
 
-/** With no run in the log directory yet, or no server, look again; when that is back, the run is asked for anew. */
+/** Without a run in the log directory or without a server, polls; when that is back, requests the run again. */
 function waitForRuns(): () => void {
   const timer = setInterval(() => {
     if (!runs.peek()?.length || !reachable.peek()) void loadRuns();

@@ -1,4 +1,4 @@
-/** A program that is paused: where it stands, and what it is told. Only a live page hears of one. */
+/** A paused program: its position, and the commands to it. Only a live page has one. */
 import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
 import { post, RequestFailed } from "../api/client";
 import type { Commanded, Pause, TensorId } from "../api/types";
@@ -8,7 +8,7 @@ import { ofRun, runName } from "./name";
 import { run } from "./run";
 import { announce } from "./said";
 
-/** What was typed, or pressed, and what came back; null: it is under way. */
+/** A command, typed or pressed, and its answer; null: it is running. */
 export interface Exchange {
   command: string;
   answer: Commanded | RequestFailed | null;
@@ -20,12 +20,12 @@ export const pause = signal<Pause | null>(null);
 export const consoleOpen = signal(false);
 export const exchanges = signal<Exchange[]>([]);
 export const paused: ReadonlySignal<boolean> = computed(() => pause.value?.state === "paused" && run.value?.live === true);
-/** It waits no longer, nor did anybody let it go on. How it ended may be written down a moment later. */
+/** The program is no longer paused, although nobody resumed it. Its end may be recorded a moment later. */
 export const died: ReadonlySignal<boolean> = computed(() => pause.value?.state === "gone" && run.value?.status !== "finished" && run.value?.status !== "failed");
-/** A command is under way. */
+/** A command is running. */
 export const busy: ReadonlySignal<boolean> = computed(() => exchanges.value.at(-1)?.answer === null);
 
-/** The program says how it stands. */
+/** The program reports its state. */
 export function stands(next: Pause): void {
   const before = pause.peek();
   const known = next.tensor === null && next.pause !== null && next.pause === before?.pause ? before.tensor : next.tensor;
@@ -33,7 +33,7 @@ export function stands(next: Pause): void {
   if (next.state === "paused" && next.pause !== before?.pause) announce(`Paused at ${next.why ?? "a break point"}, ${next.name ?? ""}`);
 }
 
-/** A line for the debugger's command line, in the program. */
+/** Runs a line of the debugger's command line in the program. */
 export async function send(command: string): Promise<void> {
   const path = ofRun("debug");
   if (path === null || busy.peek()) return;
@@ -41,11 +41,11 @@ export async function send(command: string): Promise<void> {
   exchanges.value = [...exchanges.peek(), one].slice(-MOST);
   const answer = await post<Commanded>(path, { command, columns: columns() }).catch(failed);
   exchanges.value = exchanges.peek().map((other) => (other === one ? { command, answer } : other));
-  if (answer instanceof RequestFailed || answer.failed !== null) consoleOpen.value = true; // there it says why
+  if (answer instanceof RequestFailed || answer.failed !== null) consoleOpen.value = true; // the console says why
   else if (answer.pause !== null) stands(answer.pause);
 }
 
-/** From now on the focus goes along with the pauses, for as long as the reader does not choose another tensor. */
+/** Starts moving the focus with the pauses, as long as the reader does not choose another tensor. */
 export function followPause(): () => void {
   const chosen = part("tensor");
   let last: TensorId | null = null;
@@ -68,7 +68,7 @@ function failed(error: unknown): RequestFailed {
   return error instanceof RequestFailed ? error : new RequestFailed(String(error), null, 0);
 }
 
-/** As many letters as fit side by side in the console. */
+/** The number of characters that fit into a line of the console. */
 function columns(): number {
   return Math.max(40, Math.floor((innerWidth - 40) / 7.3));
 }

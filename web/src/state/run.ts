@@ -1,4 +1,4 @@
-/** The run on the page: what it is, what was found in it, and how far it has got. */
+/** The run on the page: its description, its verdict, and its progress. */
 import { batch, effect, signal } from "@preact/signals";
 import { get, RequestFailed } from "../api/client";
 import { forget } from "../api/kept";
@@ -10,12 +10,12 @@ import { ofRun, runName } from "./name";
 export const runs = signal<RunSummary[] | null>(null);
 export const run = signal<Run | null>(null);
 export const verdict = signal<Verdict | null>(null);
-/** Goes up when the program goes on: what depends on it asks again. A run that the server has just opened is at 1. */
+/** Counts up when the program continues, so that dependents send their requests again. A newly opened run is at 1. */
 export const cursor = signal(1);
 /** Why there is no run to show. */
 export const failure = signal<RequestFailed | null>(null);
 
-/** The list of runs; the newest is taken where the address names none. */
+/** The list of runs; if the address names none, the newest is shown. */
 export async function loadRuns(): Promise<void> {
   try {
     runs.value = (await get<PageOf<RunSummary>>("runs", { begin: 0, end: 200 })).items;
@@ -28,7 +28,7 @@ export async function loadRuns(): Promise<void> {
   if (runName.peek() === null && newest) drift({ run: newest.name });
 }
 
-/** The list of runs, at once where it decides which run is shown; else when the run and its verdict are there, which must not wait for it. */
+/** Requests the list of runs: at once if it decides which run is shown; else after the run and its verdict, which must not wait for it. */
 export function loadRunsInTime(): void {
   if (runName.peek() === null) return void loadRuns();
   const stop = effect(() => {
@@ -38,7 +38,7 @@ export function loadRunsInTime(): void {
   });
 }
 
-/** Ask anew for the run, what was found in it first: the server answers one question after the other. */
+/** Requests the run again, its verdict first: the server answers one request after the other. */
 export async function loadRun(): Promise<void> {
   const path = ofRun();
   if (path === null) return;
@@ -50,7 +50,7 @@ export async function loadVerdict(): Promise<void> {
   if (path !== null) await settle(ofRun() as string, get<Verdict>(path), (answer) => (verdict.value = answer));
 }
 
-/** The program went on. */
+/** The program continued. */
 export function grow(change: Change): void {
   batch(() => {
     if (run.peek()) run.value = { ...(run.peek() as Run), ...change };
@@ -71,7 +71,7 @@ function take(answer: Run): void {
   });
 }
 
-/** An answer counts only while the page is still about that run. */
+/** Ignores an answer if the page shows another run by now. */
 async function settle<T>(path: string, asked: Promise<T>, use: (answer: T) => void): Promise<void> {
   try {
     const answer = await asked;
@@ -85,7 +85,7 @@ function asFailure(error: unknown): RequestFailed {
   return error instanceof RequestFailed ? error : new RequestFailed(String(error), null, 0);
 }
 
-/** From now on the page follows the run that its address names. */
+/** Starts following the run that the address names. */
 export function followRun(): () => void {
   return effect(() => {
     if (runName.value === null) return;

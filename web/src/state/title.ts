@@ -1,4 +1,4 @@
-/** What the browser's tab says: how it stands, then which program. */
+/** The title of the browser's tab: the state, then the program. */
 import { effect } from "@preact/signals";
 import { paused } from "./pause";
 import { run, verdict } from "./run";

@@ -1,4 +1,4 @@
-/** A question that failed: what, and one next step. */
+/** A failed request: what happened, and one next step. */
 import type { RequestFailed } from "../api/client";
 
 export function ErrorBox({ error }: { error: RequestFailed }) {

@@ -1,4 +1,4 @@
-/** What a tensor is made of, as a small bar: −, 0, +, −∞, +∞, NaN. */
+/** The composition of a tensor, as a small bar: −, 0, +, −∞, +∞, NaN. */
 import type { Health } from "../api/types";
 import { run } from "../state/run";
 import { count } from "./format";
@@ -12,7 +12,7 @@ export const KINDS = [
   { key: "nan", sign: "NaN", words: "NaN", bad: true },
 ] as const;
 
-/** What is bad is never too thin to see. */
+/** Bad parts are never too thin to see. */
 const LEAST = 0.06;
 
 export interface Part {
@@ -20,7 +20,7 @@ export interface Part {
   share: number;
 }
 
-/** The parts of the bar, which sum to 1; none where the mode does not count. */
+/** The parts of the bar, which sum to 1; none if the mode does not count. */
 export function parts(health: Health): Part[] {
   const counted = KINDS.map((kind) => ({ ...kind, n: Math.max(0, health[kind.key]) })).filter((kind) => kind.n > 0);
   const total = counted.reduce((sum, kind) => sum + kind.n, 0);
@@ -29,7 +29,7 @@ export function parts(health: Health): Part[] {
   return wide.map((part) => ({ key: part.key, share: part.share / sum }));
 }
 
-/** "12 −∞, 988 positive"; where nothing is counted, only whether it is bad. */
+/** "12 −∞, 988 positive"; without counts, only whether it is bad. */
 export function inWords(health: Health): string {
   const words = KINDS.filter((kind) => health[kind.key] > 0).map((kind) => `${count(health[kind.key])} ${kind.words}`);
   if (words.length) return words.reverse().join(", ");
@@ -38,7 +38,7 @@ export function inWords(health: Health): string {
   return health.nan < 0 ? "no NaN or infinity" : "empty";
 }
 
-/** Whether the values were looked at; where the run counts, what has no counts was not. */
+/** Whether the values were examined; in a run with counts, a tensor without counts was not. */
 function looked(health: Health): boolean {
   const records = run.value?.records;
   return health.bad || health.nan >= 0 || (records !== undefined && records.health && !records.counts);

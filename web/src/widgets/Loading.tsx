@@ -1,4 +1,4 @@
-/** Grey lines where an answer will be, so that nothing jumps when it comes. */
+/** Grey lines as a placeholder for an answer, so that nothing jumps when it arrives. */
 export function Loading({ lines = 3, what = "Loading" }: { lines?: number; what?: string }) {
   return (
     <div class="loading" role="status" aria-label={what}>

@@ -1,4 +1,4 @@
-/** What becomes of an answer: grey lines, what went wrong, or the thing itself. */
+/** Shows an answer: grey lines while it loads, the error, or the content. */
 import type { ComponentChildren } from "preact";
 import { ErrorBox } from "./ErrorBox";
 import { Loading } from "./Loading";

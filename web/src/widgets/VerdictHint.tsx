@@ -1,4 +1,4 @@
-/** That the verdict has something to say about a run, in panels which may look as if nothing were wrong. */
+/** Says that the verdict has findings, in panels that may look as if nothing were wrong. */
 import { headline } from "../panels/verdict/words";
 import { verdict } from "../state/run";
 

@@ -1,10 +1,10 @@
-/** How a run fared, in a few words: a mode that records no values finds nothing bad in them. */
+/** The health of a run in a few words: a mode that records no values finds no bad ones. */
 import type { RunSummary } from "../api/types";
 import { count } from "./format";
 
 const BLIND = ["NO_TENSOR", "SHAPE"];
 
-/** Whether its mode looks at values at all. */
+/** Whether its mode examines values at all. */
 export function looked(run: Pick<RunSummary, "mode">): boolean {
   return !BLIND.includes(run.mode);
 }

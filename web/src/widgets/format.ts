@@ -8,7 +8,7 @@ export function count(n: number): string {
   return grouped.format(n).replace("-", MINUS);
 }
 
-/** A count where there is little room: 1.2M. */
+/** A count in little space: 1.2M. */
 export function short(n: number): string {
   if (Math.abs(n) < 10_000) return count(n);
   const [unit, by] = Math.abs(n) < 999_500 ? ["k", 1e3] : Math.abs(n) < 999_500_000 ? ["M", 1e6] : (["G", 1e9] as const);
@@ -16,7 +16,7 @@ export function short(n: number): string {
   return `${Math.abs(scaled) < 99.95 ? trim(scaled.toFixed(1)) : Math.round(scaled)}${unit}`.replace("-", MINUS);
 }
 
-/** A value, to four digits: 0.03125, 1.235e−7; null (not known, or not finite) is a dash. */
+/** A value, to four digits: 0.03125, 1.235e−7; null (unknown, or not finite) is a dash. */
 export function value(x: number | null): string {
   if (x === null) return "–";
   const size = Math.abs(x);
@@ -29,7 +29,7 @@ function digits(x: number, size: number): string {
   return size >= 9999.5 ? String(Math.round(x)) : trim(x.toPrecision(4));
 }
 
-/** 64×10; a scalar is "scalar"; not known: "?". */
+/** 64×10; a scalar is "scalar"; unknown: "?". */
 export function shape(sizes: number[] | null): string {
   if (sizes === null) return "?";
   return sizes.length ? sizes.map((n) => (n < 0 ? "?" : n)).join("×") : "scalar";
@@ -61,7 +61,7 @@ interface Moment {
   iteration?: number | null;
 }
 
-/** "step 3, epoch 0, batch 3"; "" outside of any. Iteration 0 says nothing: what is in no loop has it, too. */
+/** "step 3, epoch 0, batch 3"; "" outside of any. Iteration 0 is not shown, because ops outside of loops have it, too. */
 export function when(moment: Moment): string {
   const words = (["step", "epoch", "batch", "iteration"] as const).map((unit) => {
     const n = moment[unit] ?? -1;
@@ -80,7 +80,7 @@ function trim(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+(?=e|$)/, "") : text;
 }
 
-/** 8.4 MB, 963 MB: as the terminal writes it. */
+/** 8.4 MB, 963 MB, as in the terminal. */
 export function bytes(n: number): string {
   let unit = 0;
   let size = Math.abs(n);

@@ -1,7 +1,7 @@
-/** Names of layers in little room: what all share is said once, and scopes are abbreviated so that names stay different. */
+/** Short names of layers: the common part is stated once, and scopes are abbreviated so that names stay unique. */
 import { shorten } from "./shorten";
 
-/** The scopes that all names begin with, "model/encoder"; "" where there are none, or one name only. */
+/** The scopes that all names begin with, "model/encoder"; "" if there are none, or only one name. */
 export function sharedScopes(names: string[]): string {
   if (names.length < 2) return "";
   const scopes = names.map((name) => name.split("/").slice(0, -1));
@@ -14,7 +14,7 @@ export function withoutScopes(name: string, scopes: string): string {
   return scopes && name.startsWith(`${scopes}/`) ? name.slice(scopes.length + 1) : name;
 }
 
-/** "b/e/layer_0/a/self/query": scopes without a number from the left, then those with one, then letters in the middle. */
+/** "b/e/layer_0/a/self/query": shortens scopes without a number from the left, then those with one, then letters in the middle. */
 export function abbreviated(name: string, most: number): string {
   const scopes = name.split("/");
   const inner = scopes.slice(0, -1).map((_, at) => at);
@@ -26,7 +26,7 @@ export function abbreviated(name: string, most: number): string {
   return shorten(scopes.join("/"), most);
 }
 
-/** What stands at its end: "_12", "3"; "" where there is none. */
+/** The number at the end: "_12", "3"; "" if there is none. */
 function numberOf(scope: string): string {
   return /_?\d+$/.exec(scope)?.[0] ?? "";
 }

@@ -1,14 +1,14 @@
 /**
- * Which rows of a long list are in sight. Rows have one height, so this is arithmetic; a list library measures and keeps every row, and
- * lets the element be as high as all rows are, which no browser can draw for 1,000,000 of them (Firefox ends at 17.8 million pixels).
+ * The visible rows of a long list. Rows have one height, so this is arithmetic. A list library measures and keeps every row, and makes
+ * the element as high as all rows, which no browser can draw for 1,000,000 of them (Firefox ends at 17.8 million pixels).
  */
 export interface Sight {
   /** First and one past the last row to draw. */
   begin: number;
   end: number;
-  /** Of what scrolls. */
+  /** The height of the scrolled content. */
   height: number;
-  /** Where row `begin` stands in it. */
+  /** The position of row `begin` in it. */
   top: number;
 }
 
@@ -23,7 +23,7 @@ export function sight(scrollTop: number, viewport: number, count: number, row: n
   return { begin, end, height, top: begin * row - at + scrollTop };
 }
 
-/** The scrollTop at which a row is in sight: where it is already, as it is; else in the middle, or at the edge for a step by key. */
+/** The scrollTop that shows a row: unchanged if it is visible; else in the middle, or at the edge for a step by key. */
 export function scrollTo(index: number, scrollTop: number, viewport: number, count: number, row: number, edge = false): number {
   const at = scrolled(scrollTop, viewport, count, row);
   const y = index * row;
@@ -33,7 +33,7 @@ export function scrollTo(index: number, scrollTop: number, viewport: number, cou
   return Math.max(0, wanted) / scale(viewport, count, row);
 }
 
-/** How far all rows together would be scrolled. */
+/** The scroll offset if all rows were drawn. */
 function scrolled(scrollTop: number, viewport: number, count: number, row: number): number {
   const most = Math.max(0, count * row - viewport);
   return Math.min(most, Math.max(0, scrollTop * scale(viewport, count, row)));

@@ -1,4 +1,4 @@
-/** A long name, cut in the middle: what it belongs to and what it is stay. */
+/** Shortens a long name in the middle, so that its beginning and end stay. */
 export function shorten(name: string, most: number): string {
   if (name.length <= most) return name;
   const tail = Math.ceil((most - 1) * 0.6);

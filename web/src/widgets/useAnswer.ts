@@ -6,7 +6,7 @@ import { returns } from "../api/reach";
 import { cursor } from "../state/run";
 
 export interface Answer<T> {
-  /** The latest answer to this question; while a live run is asked again, the one before. */
+  /** The latest answer to this request; while a live run is requested again, the previous one. */
   value: T | null;
   error: RequestFailed | null;
   /** Nothing to show yet. */
@@ -14,8 +14,8 @@ export interface Answer<T> {
 }
 
 /**
- * `useAnswer<TensorDetail>(ofRun(`tensors/${id}`))`. A path of null asks nothing. Asks again when the program goes on, unless
- * `live` is false; what was there stays until the new answer is.
+ * `useAnswer<TensorDetail>(ofRun(`tensors/${id}`))`. A path of null sends nothing. Sends again when the program continues, unless
+ * `live` is false; the old answer stays until the new one arrives.
  */
 export function useAnswer<T>(path: string | null, params: Params = {}, live = true): Answer<T> {
   const key = path === null ? null : path + query(params);

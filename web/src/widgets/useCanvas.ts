@@ -9,7 +9,7 @@ export interface Size {
 
 type Draw = (context: CanvasRenderingContext2D) => void;
 
-/** `paint` draws now, once, and so reads every signal that the drawing needs: call it in an effect. */
+/** `paint` draws once, now, and reads every signal that the drawing needs: call it in an effect. */
 export function useCanvas(size: Signal<Size>, draw: Draw) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const latest = useRef(draw);
@@ -21,7 +21,7 @@ export function useCanvas(size: Signal<Size>, draw: Draw) {
     });
     watch.observe(canvas.current!);
     const screens = matchMedia(`(resolution: ${globalThis.devicePixelRatio || 1}dppx)`);
-    const moved = (): void => void (size.value = { ...size.peek() }); // to another screen
+    const moved = (): void => void (size.value = { ...size.peek() }); // the window moved to another screen
     screens.addEventListener("change", moved);
     return () => (watch.disconnect(), screens.removeEventListener("change", moved));
   }, []);

@@ -1,7 +1,7 @@
-/** A value that follows another: at once where that was at rest, else when it has come to rest; so that not every letter is a question. */
+/** A value that follows another: at once after a rest, else when that comes to rest, so that not every letter is a request. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** 0 milliseconds: it is not typed, and follows at once. */
+/** 0 milliseconds: not typed, follows at once. */
 export function useDelayed<T>(value: T, milliseconds: number): T {
   const [, draw] = useState({});
   const late = useRef(value);

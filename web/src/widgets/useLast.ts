@@ -1,4 +1,4 @@
-/** The latest value that was there: keeps a drawing on screen while the next is on its way. */
+/** The latest available value: keeps a drawing on screen while the next one loads. */
 import { useRef } from "preact/hooks";
 
 export function useLast<T>(value: T | null): T | null {

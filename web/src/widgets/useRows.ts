@@ -1,9 +1,9 @@
-/** The rows of a long list that are in sight, as its element scrolls and changes size. */
+/** The visible rows of a long list, as its element scrolls and changes size. */
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { scrollTo, sight, type Sight } from "./rows";
 
 export interface Rows extends Sight {
-  /** Bring a row into sight; `edge`: by as little as can be. */
+  /** Scrolls a row into view; `edge`: by as little as possible. */
   show: (index: number, edge?: boolean) => void;
   /** How many rows fit. */
   fit: number;
@@ -35,7 +35,7 @@ export function useRows(ref: { current: HTMLElement | null }, count: number, row
     shown.current = { index, top: element.scrollTop };
     look();
   };
-  // What was brought into sight stays there when the list becomes lower: panels above it come later.
+  // A row that was scrolled into view stays visible when the list shrinks, because panels above it appear later.
   useLayoutEffect(() => {
     if (shown.current.index >= 0 && shown.current.top === ref.current?.scrollTop) show(shown.current.index);
   }, [at.room]);

@@ -1,4 +1,4 @@
-/** The wheel over an element, which then does not scroll the page: Preact's own listeners are passive and cannot say so. */
+/** The wheel over an element, without scrolling the page: Preact's own listeners are passive and cannot prevent that. */
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 

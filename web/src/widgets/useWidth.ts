@@ -1,4 +1,4 @@
-/** How wide an element is, as it changes. */
+/** The width of an element, as it changes. */
 import { useLayoutEffect, useState } from "preact/hooks";
 
 export function useWidth(ref: { current: HTMLElement | null }, first: number): number {

@@ -1,4 +1,4 @@
-/** Rules that were broken, a line each; a click goes to the tensor that is shown for one. */
+/** Broken rules, a line each; a click goes to the tensor of the rule. */
 import { useState } from "preact/hooks";
 import type { BrokenRule } from "../../api/types";
 import { chooseKind } from "../../state/alerts";

@@ -1,4 +1,4 @@
-/** Where the heads of the model look: by layer, head, step and sample; and how that went over the steps. */
+/** What the heads of the model attend to, by layer, head, step and sample, and how that changed over the steps. */
 import type { RequestFailed } from "../../api/client";
 import type { AttentionItem, AttentionList, HeadLines, Remark, Thumbs as ThumbsAnswer, Weights } from "../../api/inside";
 import { goTo } from "../../state/inside";
@@ -68,7 +68,7 @@ function Tools({ list, now }: { list: AttentionList; now: Choice }) {
   );
 }
 
-/** To the line that computes it, and its tensor at this step. */
+/** Goes to the line that computes it, and its tensor at this step. */
 function Where({ item, step }: { item: AttentionItem; step: number }) {
   const name = item.place ? `${item.place.path.split("/").at(-1)}:${item.place.line}` : "its tensor";
   return <button type="button" class="link mono" title={item.place?.code ?? "Show its tensor"} onClick={() => void goTo(item.id, step, item.place)}>{name}</button>;

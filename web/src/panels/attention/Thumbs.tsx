@@ -1,4 +1,4 @@
-/** All heads of an attention as small pictures; the one that is shown large is marked. */
+/** All heads of an attention as small pictures, with the enlarged one marked. */
 import { useEffect, useRef } from "preact/hooks";
 import type { AttentionItem, Thumbs as Answer } from "../../api/inside";
 import { unpackedBytes } from "../../api/inside";

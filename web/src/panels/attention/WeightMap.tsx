@@ -1,4 +1,4 @@
-/** The weights of one head as colours: a row a query, a column a key. */
+/** The weights of one head as colours: a row for each query, a column for each key. */
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { unpacked, type Weights } from "../../api/inside";
@@ -51,7 +51,7 @@ export function WeightMap({ weights }: { weights: Weights }) {
 
 const STEPS = 11;
 
-/** Colours go by the square root: the middle of the scale is a quarter of the largest. */
+/** Colours follow the square root, so the middle of the scale is a quarter of the largest weight. */
 function Legend({ largest, ends, bad }: { largest: number; ends: Ends; bad: boolean }) {
   return (
     <div class="heat-legend">

@@ -1,4 +1,4 @@
-/** Draws attention weights: a picture of a pixel a cell, made larger, with what the rows and columns stand for beside it. */
+/** Draws attention weights: one pixel for each cell, enlarged, with the names of rows and columns. */
 import type { Weights } from "../../api/inside";
 import type { Palette } from "../../widgets/palette";
 import { shorten } from "../../widgets/shorten";
@@ -14,13 +14,13 @@ export interface Frame {
 }
 
 const LARGEST = 26;
-const ENLARGED = 40; // where there is room
+const ENLARGED = 40; // if there is room
 const TALLEST = 460;
 const LETTERS = 12;
 const LETTER = 6.2; // pixels
 const LINE = 13;
 
-/** Where the cells stand in so much room: square, with space for the names of rows and columns. */
+/** Positions the cells in the available room: square, with space for the names of rows and columns. */
 export function frame(weights: Weights, width: number): Frame {
   const [left, top] = [margin(weights.query?.words ?? null, 34), margin(weights.key?.words ?? null, 20)];
   const cell = Math.min((width - left - 2) / Math.max(weights.columns, 1), TALLEST / Math.max(weights.rows, 1), width > 560 ? ENLARGED : LARGEST);
@@ -33,10 +33,10 @@ function margin(words: string[] | null, without: number): number {
   return Math.max(Math.ceil(longest * LETTER) + 8, without);
 }
 
-/** Small weights are many, so colours go by the square root. */
+/** Most weights are small, so colours follow the square root. */
 export const shade = (weight: number, largest: number): number => (largest > 0 ? Math.sqrt(Math.max(weight, 0) / largest) : 0);
 
-/** A pixel a cell. What is not finite has the colour of what is bad. */
+/** One pixel for each cell. Non-finite values have the colour of bad values. */
 export function pixels(cells: ArrayLike<number>, largest: number, ends: Ends, bad: readonly [number, number, number]): Uint8ClampedArray<ArrayBuffer> {
   const found = new Uint8ClampedArray(cells.length * 4);
   for (let at = 0; at < cells.length; at++) {
@@ -68,7 +68,7 @@ export function drawWeights(context: Context, weights: Weights, image: HTMLCanva
   if (cursor) outline(context, at.left + cursor.column * at.cell, at.top + cursor.row * at.cell, at.cell, palette);
 }
 
-/** As many names as there is room for; that of the cell under the pointer always. */
+/** As many names as fit; always the one under the pointer. */
 function names(context: Context, weights: Weights, at: Frame, palette: Palette, cursor: { row: number; column: number } | null): void {
   context.font = `10px ${weights.query?.words || weights.key?.words ? palette.mono : palette.sans}`;
   context.textBaseline = "middle";
@@ -84,7 +84,7 @@ function names(context: Context, weights: Weights, at: Frame, palette: Palette, 
   }
 }
 
-/** Tokens stand upright above their column. */
+/** Tokens stand vertically above their column. */
 function above(context: Context, text: string, x: number, y: number, upright: boolean): void {
   context.save();
   context.translate(x, y);
@@ -94,7 +94,7 @@ function above(context: Context, text: string, x: number, y: number, upright: bo
   context.restore();
 }
 
-/** Which of so many are named: those so many pixels apart; near the one under the pointer, only that. */
+/** Which names to draw: those at least that many pixels apart; near the pointer, only the one under it. */
 export function shown(length: number, cell: number, cursor: number | null, apart: number): number[] {
   const every = Math.max(Math.ceil(apart / cell), 1);
   const all = Array.from({ length: Math.ceil(length / every) }, (_, at) => at * every);

@@ -1,4 +1,4 @@
-/** Which attention, head, step and sample are on screen: `attention=0.17&head=2&look=40&sample=1` in the address. */
+/** The attention, head, step and sample on screen: `attention=0.17&head=2&look=40&sample=1` in the address. */
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { AttentionItem } from "../../api/inside";
 import { drift, part } from "../../state/address";
@@ -21,7 +21,7 @@ const asked: ReadonlySignal<Record<keyof typeof numbers, number | null>> = compu
 
 const whole = (text: string | null): number | null => (/^\d{1,15}$/.test(text ?? "") ? Number(text) : null);
 
-/** What was asked for, as far as there is such; else the first layer and head, at the latest look. */
+/** The requested ones, if they exist; else the first layer and head, at the latest sample. */
 export function choice(items: AttentionItem[]): Choice {
   const item = items.find((one) => one.id === id.value) ?? items[0]!;
   const { head, look, sample } = asked.value;
@@ -42,7 +42,7 @@ export function choose(change: { item?: string; head?: number; step?: number | n
   drift(parts);
 }
 
-/** Left and right: heads; up and down: layers; PageUp and PageDown: looks. Whether the key was one of these. */
+/** Left and right: heads; up and down: layers; PageUp and PageDown: samples. Returns whether the key was one of these. */
 export function move(key: string, items: AttentionItem[], { item, head, step }: Choice): boolean {
   const by = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1, PageUp: -1, PageDown: 1 }[key];
   if (by === undefined) return false;

@@ -8,7 +8,7 @@ export function title(item: AttentionItem, scopes: string): string {
   return `${withoutScopes(item.name, scopes)} · ${many(item.heads, "head")} · ${item.queries}×${item.keys}`;
 }
 
-/** What stands beside a row or column: the token, else its position; of a block its first. */
+/** The name of a row or column: the token, else its position; for a block its first. */
 export function label(axis: Axis | null, at: number, block: number): string {
   return (block === 1 && axis?.words?.[at]) || String(at * block);
 }
@@ -39,7 +39,7 @@ export function summary(weights: Weights): string {
   return `Attention weights of head ${head}, sample ${sample}, step ${count(step)}: ${count(queries)} queries by ${count(keys)} keys.`;
 }
 
-/** The numbers of the head at this look, over the whole batch; what is as it should be is not told. */
+/** The statistics of the head at this sample, over the whole batch, without those that are normal. */
 export function facts({ numbers }: Weights): string {
   const { entropy, distance, sink, collapse, ahead, off_sum, nan_rows, zero_rows } = numbers;
   const parts = [
@@ -57,7 +57,7 @@ export function facts({ numbers }: Weights): string {
 
 const percent = (share: number): string => `${value(Math.round(share * 1000) / 10)} %`;
 
-/** What is charted, and what each means. */
+/** The charted statistics, and their meaning. */
 export const CHARTS: { name: keyof HeadLines["columns"]; title: string; what: string }[] = [
   { name: "entropy", title: "Entropy", what: "1: all keys get the same; 0: one gets all" },
   { name: "distance", title: "Distance", what: "how many positions away a query looks, on average" },

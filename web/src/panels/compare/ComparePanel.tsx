@@ -1,4 +1,4 @@
-/** Two runs side by side: the first tensor at which they part, and what else differs. */
+/** Two runs side by side: the first tensor at which they diverge, and the other differences. */
 import type { Comparison } from "../../api/types";
 import { go, part } from "../../state/address";
 import { ofRun, runName } from "../../state/name";

@@ -1,11 +1,11 @@
-/** What a comparison found. */
+/** The result of a comparison. */
 import type { Comparison } from "../../api/types";
 import { showPanel } from "../../state/panels";
 import { count, many } from "../../widgets/format";
 import { Empty } from "../../widgets/Empty";
 import { Side } from "./Side";
 
-const MOST = 100; // what the server lists
+const MOST = 100; // the server lists at most so many
 
 type Differing = Comparison["differing"][number];
 

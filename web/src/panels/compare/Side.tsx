@@ -1,4 +1,4 @@
-/** One run's tensor where two runs part. */
+/** One run's tensor at the point of divergence. */
 import type { TensorRow } from "../../api/types";
 import { showPanel } from "../../state/panels";
 import { shape, value, when } from "../../widgets/format";

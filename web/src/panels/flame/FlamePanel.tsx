@@ -1,4 +1,4 @@
-/** What ran when in one step: threads, functions, layers, ops; and what the step's time went into. */
+/** The timeline of one step: threads, functions, layers, ops; and the breakdown of its time. */
 import { useEffect } from "preact/hooks";
 import type { Flame } from "../../api/types";
 import { ofRun } from "../../state/name";
@@ -30,7 +30,7 @@ function Step({ flame }: { flame: Flame }) {
   );
 }
 
-/** The parts of the step's time, in words; those that are nothing are left out. */
+/** The parts of the step's time, in words, without parts that are zero. */
 function Split({ flame }: { flame: Flame }) {
   const parts = flame.split.filter((part) => part.share >= 0.001);
   return (

@@ -14,7 +14,7 @@ export interface Picture {
 }
 
 const FILLS = { call: "--raised", function: "--raised", layer: "--hover", eager: "--tinted", input: "--bad-soft", op: "--selected" } as const;
-const LABEL = 26; // pixels below which no name is written
+const LABEL = 26; // pixels; narrower bars get no name
 
 /** Reads the theme's signal. */
 export function draw(context: CanvasRenderingContext2D, picture: Picture): void {
@@ -36,7 +36,7 @@ export function draw(context: CanvasRenderingContext2D, picture: Picture): void 
   }
 }
 
-/** Neighbours are told apart by a line at the left, where there is room for one. */
+/** A line at the left separates neighbours, if there is room for one. */
 function edge(context: CanvasRenderingContext2D, { left, top, width }: Box, line: string): void {
   if (width < 3) return;
   context.fillStyle = line;
@@ -44,7 +44,7 @@ function edge(context: CanvasRenderingContext2D, { left, top, width }: Box, line
 }
 
 function name(context: CanvasRenderingContext2D, { bar, left, top, width }: Box, text: string, whole: number): void {
-  const [begin, end] = [Math.max(left, 0), Math.min(left + width, whole)]; // what hangs out is named where it is seen
+  const [begin, end] = [Math.max(left, 0), Math.min(left + width, whole)]; // a bar that extends beyond the screen is labelled in its visible part
   if (end - begin < LABEL) return;
   context.save();
   context.beginPath();

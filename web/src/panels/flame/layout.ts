@@ -1,4 +1,4 @@
-/** Where the bars of a flame chart stand: lanes below each other, bars within bars downwards. */
+/** Positions the bars of a flame chart: lanes below each other, nested bars downwards. */
 import type { Flame, FlameBar } from "../../api/types";
 import { toX, type View } from "../timeline/view";
 
@@ -10,12 +10,12 @@ export interface Box {
   bar: FlameBar;
   left: number;
   top: number;
-  width: number; // at least a pixel: what ran is seen
+  width: number; // at least a pixel, so that every bar is visible
 }
 
 type Lanes = Flame["lanes"];
 
-/** The top of each lane, and below the last how high all is. */
+/** The top of each lane, and the total height. */
 export function tops(lanes: Lanes): number[] {
   const all = [AXIS + 2];
   for (const lane of lanes) all.push(all.at(-1)! + lane.depth * ROW + GAP);
@@ -34,7 +34,7 @@ export function boxes(flame: Pick<Flame, "lanes" | "bars">, view: View, width: n
   return all;
 }
 
-/** The bar at a point; of those less than a few pixels wide the nearest. */
+/** The bar at a point; among bars less than a few pixels wide the nearest. */
 export function barAt(all: readonly Box[], x: number, y: number): FlameBar | null {
   let best: FlameBar | null = null;
   let away = 3;

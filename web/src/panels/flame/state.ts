@@ -6,9 +6,9 @@ import { type View, within } from "../timeline/view";
 
 const said = part("timed");
 
-/** The step that was asked for; null: a usual one. */
+/** The requested step; null: a typical one. */
 export const chosen: ReadonlySignal<number | null> = computed(() => (/^\d{1,15}$/.test(said.value ?? "") ? Number(said.value) : null));
-/** What is on screen: the panel sets it when the server has answered. */
+/** The flame chart on screen; the panel sets it when the server has answered. */
 export const shown = signal<Flame | null>(null);
 export const asTable = signal(false);
 

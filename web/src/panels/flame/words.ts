@@ -4,7 +4,7 @@ import { count, many, seconds } from "../../widgets/format";
 
 export const percent = (share: number): string => (share > 0 && share < 0.005 ? "<1 %" : `${Math.round(share * 100)} %`);
 
-/** What a bar is: for its tooltip, and for rows of the table. */
+/** Describes a bar, for its tooltip and for rows of the table. */
 export function told(bar: FlameBar, whole: number): string[] {
   const what = { call: "call of a function", eager: "eager op", input: "waits for the next batch", function: "function", layer: "layer", op: "" }[bar.kind];
   const time = `${seconds(bar.to - bar.from)}, ${percent((bar.to - bar.from) / whole)} of the step`;
@@ -26,7 +26,7 @@ export interface Sum {
   tensor: string | null;
 }
 
-/** Ops that are alike in name and line, the most time first. */
+/** Groups ops with equal name and line, the most time first. */
 export function sums(bars: readonly FlameBar[]): Sum[] {
   const all = new Map<string, Sum & { longest: number }>();
   for (const bar of bars) {

@@ -15,13 +15,13 @@ export function Drawing({ part, laid }: { part: Neighbourhood; laid: Laid }) {
   const cursor = useSignal(part.focus);
   useLayoutEffect(() => void (cursor.value = part.focus), [part.focus]);
   if (!part.nodes.some((node) => node.id === cursor.value)) cursor.value = part.focus;
-  const acted = useRef(false); // by mouse or key in here: the node that had the focus may be gone then
+  const acted = useRef(false); // the reader used mouse or key in here, so the node with the focus may be gone
   const act = (what: () => void): void => void ((acted.current = true), what());
   useLayoutEffect(() => {
     if (acted.current) nodeOf(moves, part.nodes.some((node) => node.id === cursor.peek()) ? cursor.peek() : part.focus)?.focus({ preventScroll: true });
     acted.current = false;
   }, [laid]);
-  const dragged = useRef(0); // pixels since the button went down: a click is none
+  const dragged = useRef(0); // pixels since the button went down; 0 for a click
   const drag = (event: PointerEvent): void => {
     if (event.buttons !== 1) return;
     dragged.current += Math.abs(event.movementX) + Math.abs(event.movementY);

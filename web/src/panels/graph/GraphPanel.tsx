@@ -1,4 +1,4 @@
-/** The neighbourhood of the op in focus: what went in above it, what took it below. */
+/** The neighbourhood of the op in focus: inputs above it, consumers below. */
 import { useMemo } from "preact/hooks";
 import type { Neighbourhood } from "../../api/types";
 import { focus } from "../../state/focus";
@@ -22,7 +22,7 @@ export function GraphPanel() {
   const answer = useAnswer<Neighbourhood>(params === null ? null : ofRun("graph"), params ?? {}, false);
   const part = useLast(answer.value);
   const laid = useMemo(() => part && layout(part), [part]);
-  if (focus.value === null && verdict.value === null) return <Loading lines={5} />; // which says what to look at first
+  if (focus.value === null && verdict.value === null) return <Loading lines={5} />; // the verdict decides what to show first
   if (focus.value === null) return <Empty title="No op in focus">Click a tensor in the list, the timeline or an alert: the graph around it is drawn here.</Empty>;
   if (answer.error && !part) return <ErrorBox error={answer.error} />;
   if (!part || !laid) return <Loading lines={5} what="Loading the graph" />;

@@ -1,4 +1,4 @@
-/** What the marks of the graph mean; only those that are there. */
+/** Explains the marks of the graph that are on screen. */
 import type { Neighbourhood } from "../../api/types";
 
 export function Legend({ part }: { part: Neighbourhood }) {

@@ -1,4 +1,4 @@
-/** Keys in the graph: arrows walk along edges, and on past what is shown. */
+/** Keys in the graph: arrows walk along edges, also beyond the shown part. */
 import type { Signal } from "@preact/signals";
 import type { Neighbourhood } from "../../api/types";
 import type { Laid } from "./layout";
@@ -32,7 +32,7 @@ export function nodeOf({ svg }: Moves, id: string): SVGGElement | null {
   return svg.current?.querySelector<SVGGElement>(`[data-node="${CSS.escape(id)}"]`) ?? null;
 }
 
-/** At the rim, where there is more: around that op instead. */
+/** At the edge of the shown part, centres the graph on that op if there is more. */
 function goOn(arrow: Arrow, part: Neighbourhood, id: string): void {
   const here = part.nodes.find((node) => node.id === id);
   if (!here || id === part.focus) return;

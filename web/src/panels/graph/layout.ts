@@ -1,4 +1,4 @@
-/** Where each op, group and edge of a neighbourhood stands. Inputs are above what takes them. */
+/** Positions each op, group and edge of a neighbourhood. Inputs are above their consumers. */
 import { Graph, layout as arrange } from "@dagrejs/dagre";
 import type { GraphNode, Neighbourhood } from "../../api/types";
 import { backPath, edgePath, type Point } from "./paths";
@@ -51,7 +51,7 @@ export function layout(found: Neighbourhood): Laid {
   return collect(graph, part, open, texts);
 }
 
-/** One edge from one op to another: what comes from the iteration before is told as that, though it is also an edge. */
+/** Keeps one edge between two ops: an edge from the previous iteration wins over a plain one. */
 function once(edges: Neighbourhood["edges"]): Neighbourhood["edges"] {
   const all = new Map<string, Neighbourhood["edges"][number]>();
   for (const edge of edges) {
@@ -63,7 +63,7 @@ function once(edges: Neighbourhood["edges"]): Neighbourhood["edges"] {
 
 const keyOf = ({ from, to }: { from: string; to: string }): string => `${from}>${to}`;
 
-/** Whether anything stands in the group, at any depth: an empty one has no place. */
+/** Whether the group contains anything, at any depth; an empty one gets no position. */
 function holds(part: Neighbourhood, id: string): boolean {
   return part.nodes.some((node) => node.group === id) || part.groups.some((group) => group.parent === id && group.open && holds(part, group.id));
 }
@@ -75,7 +75,7 @@ function putIntoGroups(graph: Graph, part: Neighbourhood, open: ReadonlySet<stri
 
 const drawable = (graph: Graph, edge: { from: string; to: string }): boolean => edge.from !== edge.to && graph.hasNode(edge.from) && graph.hasNode(edge.to);
 
-/** What is written in a node. A name that only repeats the type is left out. */
+/** The text in a node, without a name that only repeats the type. */
 export function lines(node: GraphNode, part: Pick<Neighbourhood, "groups">): { title: string; text: string } {
   const group = part.groups.find((one) => one.id === node.id);
   if (group) return { title: shorten(group.name, MOST), text: `${group.kind}, ${group.size} ops` };
@@ -108,6 +108,6 @@ function depth(part: Neighbourhood, id: string): number {
 
 function pathOf(graph: Graph, edge: Neighbourhood["edges"][number]): string {
   const [from, to] = [box(graph, edge.from), box(graph, edge.to)];
-  if (edge.back || from.y >= to.y) return backPath(from, to); // a ring that nobody called a loop also has an edge that goes up
+  if (edge.back || from.y >= to.y) return backPath(from, to); // a cycle that is no recorded loop also has an edge that goes up
   return edgePath((graph.edge(edge.from, edge.to) as { points: Point[] }).points, from, to);
 }

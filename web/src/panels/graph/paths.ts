@@ -11,7 +11,7 @@ interface Box extends Point {
 const round = (value: number): number => Math.round(value * 10) / 10;
 const at = ({ x, y }: Point): string => `${round(x)},${round(y)}`;
 
-/** Down through the points that the layout found, from the lower side of one box to the upper side of the other. */
+/** Down through the points of the layout, from the bottom of one box to the top of the other. */
 export function edgePath(points: readonly Point[], from: Box, to: Box): string {
   const inner = points.slice(1, -1);
   const begin = { x: clamp(points[0]!.x, from), y: from.y + from.height };
@@ -20,13 +20,13 @@ export function edgePath(points: readonly Point[], from: Box, to: Box): string {
   return all.length === 2 ? `M${at(begin)}${bend(begin, end)}` : `M${at(begin)}${smooth(all)}`;
 }
 
-/** Leaves and arrives upright. */
+/** Leaves and arrives vertically. */
 function bend(one: Point, other: Point): string {
   const half = (one.y + other.y) / 2;
   return `C${at({ x: one.x, y: half })} ${at({ x: other.x, y: half })} ${at(other)}`;
 }
 
-/** Past the points between, without corners: each pulls at the line, which goes through the middles. */
+/** Smooth through the points between: the curve goes through the midpoints. */
 function smooth(all: readonly Point[]): string {
   const last = all.length - 2;
   return all.slice(1, -1).map((point, index) => `Q${at(point)} ${at(index + 1 === last ? all[last + 1]! : middle(point, all[index + 2]!))}`).join("");
@@ -35,7 +35,7 @@ function smooth(all: readonly Point[]): string {
 const middle = (one: Point, other: Point): Point => ({ x: (one.x + other.x) / 2, y: (one.y + other.y) / 2 });
 const clamp = (x: number, box: Box): number => Math.min(Math.max(x, box.x + 8), box.x + box.width - 8);
 
-/** A loop's next iteration: out at the right side, up, and in at the right side of what takes it. */
+/** A loop's next iteration: leaves at the right side, goes up, and enters the consumer at its right side. */
 export function backPath(from: Box, to: Box): string {
   const begin = { x: from.x + from.width, y: from.y + from.height / 2 };
   const end = { x: to.x + to.width, y: to.y + to.height / 2 };

@@ -1,4 +1,4 @@
-/** What the graph is asked for, kept in the address: around what, how far up and down, which groups are open. */
+/** The parameters of the graph, kept in the address: its centre, how far up and down, which groups are open. */
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { Params } from "../../api/client";
 import type { GraphNode, Neighbourhood } from "../../api/types";
@@ -17,7 +17,7 @@ export const depthOf = (text: string | null): number => {
 export const up = computed(() => depthOf(ups.value));
 export const down = computed(() => depthOf(downs.value));
 
-/** An op that has no tensor cannot be in focus; it is walked to by its own id, as long as the tensor in focus stays. */
+/** An op without a tensor cannot be in focus. The reader walks to it by its id, as long as the tensor in focus stays. */
 const op = computed(() => opAt(ats.value, focus.value));
 
 export function opAt(at: string | null, tensor: string | null): string | null {
@@ -34,18 +34,18 @@ export function setDepth(which: "up" | "down", deep: number): void {
   drift({ [which]: deep === DEPTH ? null : Math.min(Math.max(deep, 0), DEEPEST) });
 }
 
-/** Open a group that is closed, or close one that is open; both are remembered, since some are open from the start. */
+/** Opens a closed group, or closes an open one; the address keeps both, since some groups are open from the start. */
 export function turn(group: string, isOpen: boolean): void {
   drift({ open: listed(opens.peek(), group, !isOpen), close: listed(closes.peek(), group, isOpen) });
 }
 
-/** The list with a name in it, or without. */
+/** The list with a name added or removed. */
 export function listed(text: string | null, name: string, there: boolean): string | null {
   const others = (text ?? "").split(",").filter((one) => one && one !== name);
   return (there ? [...others, name] : others).join(",") || null;
 }
 
-/** What a click or Enter on a node does: a closed group opens, an op comes into focus. */
+/** A click or Enter on a node: opens a closed group, or focuses an op. */
 export function activate(node: GraphNode, part: Pick<Neighbourhood, "groups">): void {
   const group = part.groups.find((one) => one.id === node.id);
   if (group) turn(group.id, group.open);

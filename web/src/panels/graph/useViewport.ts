@@ -1,4 +1,4 @@
-/** Which part of the graph is on screen: follows the drawing when that changes, and the hand. */
+/** The visible part of the graph: follows changes of the drawing, and the pointer. */
 import { useSignal, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useWheel } from "../../widgets/useWheel";
@@ -8,7 +8,7 @@ import { fit, follow, revealing, type Viewport, zoomAt } from "./viewport";
 export interface Moves {
   svg: { current: SVGSVGElement | null };
   view: ReadonlySignal<Viewport>;
-  gliding: ReadonlySignal<boolean>; // not while the hand moves it
+  gliding: ReadonlySignal<boolean>; // false while the pointer moves it
   refit: () => void;
   zoom: (factor: number) => void;
   reveal: (placed: PlacedNode) => void;

@@ -1,9 +1,9 @@
-/** Arrow keys in the graph: up to what went in, down to what took it, sideways to the neighbours of the same rank. */
+/** Arrow keys in the graph: up to inputs, down to consumers, sideways to neighbours of the same rank. */
 import type { Laid, PlacedNode } from "./layout";
 
 export type Arrow = "up" | "down" | "left" | "right";
 
-/** The node there; null where nothing is. */
+/** The node in that direction, or null. */
 export function walk(laid: Laid, from: string, arrow: Arrow): string | null {
   const start = laid.nodes.find((placed) => placed.node.id === from);
   if (!start) return null;

@@ -79,7 +79,7 @@ function Legend({ scale, drawn, ends, bad, gaps }: { scale: Scale; drawn: Measur
   );
 }
 
-/** The cell at a point; left of them, on the names, that of the last look. */
+/** The cell at a point; on the names at the left, the cell of the last sample. */
 function cellAt(event: PointerEvent | MouseEvent, at: Frame, { rows, steps }: Layers): Cell | null {
   const row = Math.floor(event.offsetY / at.high);
   const column = event.offsetX < at.left ? steps.length - 1 : Math.floor((event.offsetX - at.left) / at.wide);

@@ -1,4 +1,4 @@
-/** Layers by steps in one picture: what leaves each layer, gradients, how far steps move the weights. */
+/** Layers by steps in one picture: outputs, gradients, and the size of updates. */
 import { useMemo } from "preact/hooks";
 import { type LayerKind, type Layers, type Measure, unpacked } from "../../api/inside";
 import { drift, part } from "../../state/address";

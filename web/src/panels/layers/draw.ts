@@ -1,4 +1,4 @@
-/** Draws layers by steps: a row a layer with its name, a column a look. */
+/** Draws layers by steps: a row for each layer with its name, a column for each sample. */
 import type { Layers } from "../../api/inside";
 import type { Cell } from "../../widgets/cells";
 import { short } from "../../widgets/format";
@@ -10,7 +10,7 @@ import { position, type Scale } from "./scale";
 type Context = CanvasRenderingContext2D;
 
 export interface Frame {
-  scopes: string; // that all names begin with, and which are left out
+  scopes: string; // the common beginning of all names, which is left out
   left: number;
   wide: number; // of a cell
   high: number;
@@ -63,7 +63,7 @@ function axis(context: Context, { rows, steps }: Layers, at: Frame, palette: Pal
   }
 }
 
-/** The columns whose step is written: those that stand clear of each other, the one under the pointer before all, then the ends. */
+/** The columns with a written step: those that do not overlap, with priority for the one under the pointer, then the ends. */
 export function labelled(steps: number[], wide: number, cursor: number | null): number[] {
   const half = (column: number): number => short(steps[column]!).length * 2.8 + 1.5;
   const clear = (one: number, other: number): boolean => Math.abs(one - other) * wide >= half(one) + half(other);

@@ -1,16 +1,16 @@
-/** Which colour a number of the picture has: by its logarithm; shares by themselves; what is negative on the other side. */
+/** The colour of a number: by its logarithm; shares linearly; negative numbers on the other side of the scale. */
 import type { Measure } from "../../api/inside";
 import { SHARES } from "./words";
 
 export interface Scale {
   log: boolean;
-  low: number; // the smallest size that has a colour of its own; of a share 0
+  low: number; // the smallest size with its own colour; 0 for a share
   high: number;
   signed: boolean;
 }
 
-const DECADES = 12; // beyond, what is small is all one colour
-const FAINTEST = 0.08; // so that the smallest is told from 0
+const DECADES = 12; // smaller numbers all have the same colour
+const FAINTEST = 0.08; // distinguishes the smallest from 0
 
 export function scaleOf(measure: Measure, cells: Float32Array): Scale {
   if (SHARES.includes(measure)) return { log: false, low: 0, high: 1, signed: false };

@@ -6,13 +6,13 @@ export const KINDS: Record<LayerKind, string> = { output: "outputs of layers", g
 const THINGS: Record<LayerKind, string> = { output: "layer", gradient: "gradient", update: "update", variable: "weight" };
 export const MEASURES: Record<Measure, string> = { norm: "norm", mean: "mean", std: "standard deviation", zeros: "share of zeros", dead: "dead units", saturated: "saturation", ratio: "update to weight" };
 
-/** In the order in which they are offered. */
+/** In the order of the menu. */
 export const ORDER: Measure[] = ["ratio", "norm", "mean", "std", "zeros", "dead", "saturated"];
 
 /** Those that are shares of something. */
 export const SHARES: Measure[] = ["zeros", "dead", "saturated"];
 
-/** What one number is, as it is written: shares in percent. */
+/** Formats one number; shares in percent. */
 export function number(measure: Measure, one: number): string {
   if (!Number.isFinite(one)) return "–";
   return SHARES.includes(measure) ? `${value(Math.round(one * 1000) / 10)} %` : value(one);

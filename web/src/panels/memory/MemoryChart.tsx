@@ -1,4 +1,4 @@
-/** Memory over time: a click, or the arrow keys, open up a moment. */
+/** Memory over time: a click, or the arrow keys, select a moment. */
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type uPlot from "uplot";
@@ -20,7 +20,7 @@ export function MemoryChart({ memory, at }: { memory: Memory; at: number | null 
   const now = useRef({ at, hovered: (point: number | null) => void (hover.value = point), choose: showMoment });
   now.current.at = at;
   useEffect(() => {
-    const element = box.current!; // gone from `box` by the time a last change of its size may be told
+    const element = box.current!; // `box` may be empty when the last change of size is reported
     const one = (made.current = plot(element, memory, now.current));
     const watch = new ResizeObserver(() => one.setSize(sizeOf(element)));
     watch.observe(element);

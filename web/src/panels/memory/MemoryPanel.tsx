@@ -1,4 +1,4 @@
-/** Where the memory went: resident memory over time, the tensors in it, one moment opened up. */
+/** Memory: resident memory over time, the tensors in it, and the breakdown of one moment. */
 import { useEffect } from "preact/hooks";
 import type { Memory, MemoryMoment } from "../../api/memory";
 import { ofRun, runName } from "../../state/name";

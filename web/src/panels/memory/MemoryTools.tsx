@@ -1,4 +1,4 @@
-/** In the head of the memory panel: whose memory, which moment, added up by what. */
+/** In the head of the memory panel: which process, which moment, and how to group. */
 import type { By } from "../../api/memory";
 import { bytes } from "../../widgets/format";
 import { addUpBy, by, BYS, chosen, shown, showMoment, showProcess } from "./state";

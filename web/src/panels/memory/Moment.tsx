@@ -1,4 +1,4 @@
-/** One moment opened up: what the growth is made of, the tensors that were alive, added up and the largest. */
+/** The breakdown of one moment: the parts of the growth, and the live tensors, grouped and the largest. */
 import type { MemoryGroup, MemoryMoment, MemoryTensor } from "../../api/memory";
 import type { Place } from "../../api/types";
 import { setFocus } from "../../state/focus";
@@ -85,7 +85,7 @@ function Tensor({ tensor }: { tensor: MemoryTensor }) {
   );
 }
 
-/** Moves every panel: to a tensor, to a line, or to both. */
+/** Focuses every panel on a tensor, on a line, or on both. */
 function Leading({ tensor, place, words, whole }: { tensor: string | null; place: Place | null; words: string; whole: string }) {
   const text = <bdi>{words}</bdi>;
   if (tensor === null && place === null) return <span class="cut-left" title={whole}>{text}</span>;

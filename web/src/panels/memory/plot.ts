@@ -1,4 +1,4 @@
-/** The chart itself, by uPlot: resident memory, the tensors in it, the limit, the peak, steps, the moment that is opened up. */
+/** The chart, by uPlot: resident memory, the tensors in it, the limit, the peak, steps, the selected moment. */
 import uPlot from "uplot";
 import type { Memory } from "../../api/memory";
 import { colour } from "../../state/theme";
@@ -17,7 +17,7 @@ const APART = 52; // pixels between two names of steps
 export function plot(box: HTMLElement, memory: Memory, now: Now): uPlot {
   const colours = palette();
   const low = floor(memory);
-  const high = tops(memory.kinds).reverse().map((column) => column.map((size) => (size === null ? null : low + size))); // what is drawn later covers what reaches higher
+  const high = tops(memory.kinds).reverse().map((column) => column.map((size) => (size === null ? null : low + size))); // later areas cover the higher ones
   const fills = memory.kinds.map((_, at) => colour(`--memory-${at + 1}`)).reverse();
   const common = { stroke: colours["text-3"], font: `10px ${colours.sans}`, grid: { stroke: colours.line, width: 1 }, ticks: { show: false } };
   const options: uPlot.Options = {
@@ -48,7 +48,7 @@ function marks({ ctx, bbox, valToPos }: uPlot, memory: Memory, colours: Palette)
   ctx.save();
   ctx.font = `${10 * ratio()}px ${colours.sans}`;
   ctx.textBaseline = "top";
-  ctx.textAlign = "left"; // uPlot leaves its own
+  ctx.textAlign = "left"; // uPlot leaves its own setting
   for (const mark of memory.marks) {
     const x = Math.round(valToPos(mark.seconds, "x", true));
     if (x < bbox.left || x > bbox.left + bbox.width) continue;

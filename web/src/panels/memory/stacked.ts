@@ -1,9 +1,9 @@
-/** The columns of the chart: kinds of tensors on top of each other, below what is resident. */
+/** The columns of the chart: kinds of tensors stacked, below resident memory. */
 import type { Memory } from "../../api/memory";
 
 type Column = (number | null)[];
 
-/** Of each kind, how high it reaches: it and those below it. */
+/** The top of each kind: its size plus the kinds below it. */
 export function tops(kinds: Memory["kinds"]): Column[] {
   let below: Column | null = null;
   return kinds.map(({ bytes }) => {
@@ -14,7 +14,7 @@ export function tops(kinds: Memory["kinds"]): Column[] {
   });
 }
 
-/** The kinds that ever take memory: the others need no colour in the legend. */
+/** The kinds that ever take memory; the others are not in the legend. */
 export function present(kinds: Memory["kinds"]): string[] {
   return kinds.filter(({ bytes }) => bytes.some((size) => size)).map(({ kind }) => kind);
 }
@@ -26,14 +26,14 @@ export function pointAt(seconds: readonly number[], time: number): number {
   return best;
 }
 
-/** Where the axis begins: at the least that was resident, so that growth and tensors are seen; at 0 where tensors are more than grew since. */
+/** The start of the axis: the lowest resident memory, so that growth and tensors are visible; 0 if tensors take more than the growth. */
 export function floor(memory: Pick<Memory, "resident" | "kinds">): number {
   const least = memory.resident.reduce((one, other) => Math.min(one, other), Infinity);
   const most = tops(memory.kinds).at(-1) ?? [];
   return most.some((size, at) => (size ?? 0) > 1.05 * (memory.resident[at]! - least) && (size ?? 0) > 0.05 * least) ? 0 : least;
 }
 
-/** The top of the axis. A limit far above all is said, not drawn: the curve would lie on the floor. */
+/** The top of the axis. A limit far above the curve is written, not drawn, because the curve would be flat. */
 export function ceiling(memory: Memory): number {
   const low = floor(memory);
   const high = limitInSight(memory) ? Math.max(memory.limit!, memory.peak) : memory.peak;

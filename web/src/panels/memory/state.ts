@@ -1,4 +1,4 @@
-/** Which moment of which process the memory panel opens up, and by what it adds up. */
+/** The selected moment and process of the memory panel, and its grouping. */
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import type { By, Memory } from "../../api/memory";
 import type { Params } from "../../api/client";
@@ -14,10 +14,10 @@ const whose = part("mem");
 export const chosen: ReadonlySignal<number | null> = computed(() => (/^-?\d{1,9}(\.\d{1,9})?$/.test(moment.value ?? "") ? Number(moment.value) : null));
 export const by: ReadonlySignal<By> = computed(() => (sum.value !== null && sum.value in BYS ? (sum.value as By) : "kind"));
 export const process: ReadonlySignal<number | null> = computed(() => (/^\d{1,9}$/.test(whose.value ?? "") ? Number(whose.value) : null));
-/** What is on screen: the panel sets it when the server has answered. */
+/** The memory on screen; the panel sets it when the server has answered. */
 export const shown = signal<Memory | null>(null);
 
-/** Where too many tensors were seen for all of them, the moment around which they are told; it moves only when it has to. */
+/** If there are too many tensors for all, the centre of the listed ones; it moves only when necessary. */
 let last: number | null = null;
 export const near: ReadonlySignal<number | null> = computed(() => {
   const told = shown.value?.part ?? null;

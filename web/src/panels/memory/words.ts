@@ -2,14 +2,14 @@
 import type { Memory, MemoryMoment } from "../../api/memory";
 import { bytes, count, many, seconds } from "../../widgets/format";
 
-/** For those who do not see the chart. */
+/** For readers who do not see the chart. */
 export function summary(memory: Memory): string {
   const last = memory.seconds.length - 1;
   const limit = memory.limit === null ? "No limit." : `The limit is ${bytes(memory.limit)}.`;
   return `Resident memory over ${time(memory.seconds[last]! - memory.seconds[0]!)}: ${bytes(memory.start)} when recording began, ${bytes(memory.peak)} at most. The peak is at ${time(memory.at)}. ${limit}`;
 }
 
-/** What there is at a point: "at 9.1 s, step 21: 963 MB resident, 145 MB in tensors". */
+/** Describes a point: "at 9.1 s, step 21: 963 MB resident, 145 MB in tensors". */
 export function pointWords(memory: Memory, at: number): string {
   const step = memory.steps[at] === null ? "" : `, step ${count(memory.steps[at]!)}`;
   return `at ${time(memory.seconds[at]!)}${step}: ${bytes(memory.resident[at]!)} resident, ${inTensors(memory, at)}`;
@@ -38,7 +38,7 @@ export function title(moment: MemoryMoment): string {
   return `At ${time(moment.seconds)}${step}${moment.peak ? ", the peak" : ""}`;
 }
 
-/** Where not all could be looked at. */
+/** Says if not all tensors are listed. */
 export function caveat(memory: Memory): string | null {
   const said = [];
   if (memory.part) said.push(`Tensors are shown from ${time(memory.part.from)} to ${time(memory.part.to)} only: ${count(memory.part.rows)} of ${count(memory.part.of)} rows. Choose another moment to see those around it; what was made before may be missing.`);
@@ -46,5 +46,5 @@ export function caveat(memory: Memory): string | null {
   return said.join(" ") || null;
 }
 
-/** Of a moment: never µs. */
+/** Of a moment; never in µs. */
 export const time = (s: number): string => (s < 60 ? `${s.toFixed(Math.abs(s) < 10 ? 2 : 1)} s` : seconds(s));

@@ -1,4 +1,4 @@
-/** Of a gradient: the line that it differentiates, beside the line that asked for it. */
+/** For a gradient: the line that it differentiates, beside the line that requested it. */
 import type { TensorDetail } from "../../api/types";
 import { base } from "../verdict/words";
 import { openSpot } from "./where";

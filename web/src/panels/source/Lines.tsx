@@ -1,4 +1,4 @@
-/** The lines of a file that are in sight. */
+/** The visible lines of a file. */
 import { useEffect, useRef } from "preact/hooks";
 import type { Margin, Source } from "../../api/types";
 import { setFocus } from "../../state/focus";
@@ -10,7 +10,7 @@ const LINE = 19;
 interface Props {
   source: Source;
   line: number;
-  /** Another line to mark: what a gradient differentiates. */
+  /** Another line to mark: the one that a gradient differentiates. */
   forward: number | null;
 }
 
@@ -39,7 +39,7 @@ export function Lines({ source, line, forward }: Props) {
   );
 }
 
-/** How what this line computed is; a click goes to the first bad one. */
+/** The health of the tensors of this line; a click goes to the first bad one. */
 function Mark({ margin }: { margin: Margin | null }) {
   if (!margin) return <span class="mark-none" />;
   const words = `${count(margin.tensors)} computed here, ${margin.bad ? `${count(margin.bad)} bad` : "none bad"}: ${margin.words}`;
@@ -51,7 +51,7 @@ function Mark({ margin }: { margin: Margin | null }) {
 }
 
 const widths = new WeakMap<Source, number>();
-/** In characters: what is drawn of the file changes, its width must not. */
+/** In characters: the visible lines change, the width must not. */
 function longest(source: Source): number {
   const known = widths.get(source);
   if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** The program's file as it was when it ran, with the health of what each line computed. */
+/** The program's file as it was when it ran, with the health of the tensors of each line. */
 import type { Margin, Run, Source as Answer, TensorDetail } from "../../api/types";
 import { focus } from "../../state/focus";
 import { ofRun } from "../../state/name";
@@ -17,7 +17,7 @@ export function Source() {
   const now = run.value;
   const id = focus.value;
   const { value: detail, error } = useAnswer<TensorDetail>(id === null ? null : ofRun(`tensors/${id}`));
-  const waits = id !== null && !detail && !error; // an exported page may not have the tensor: then its files are shown
+  const waits = id !== null && !detail && !error; // an exported page may lack the tensor; then its files are shown
   const spot = now && !waits ? spotFor(now, detail) : null;
   const answer = useAnswer<Answer>(spot === null ? null : ofRun(`sources/${spot.file}`), { at: id });
   if (!now || waits) return <Loading lines={6} />;
@@ -38,7 +38,7 @@ export function Source() {
   );
 }
 
-/** What the marked line computed; in the line itself that is often out of sight. */
+/** The tensors of the marked line, which the line itself often hides. */
 function Here({ margin, line }: { margin: Margin | null; line: number }) {
   if (!margin) return null;
   return (

@@ -1,4 +1,4 @@
-/** Which line the source panel shows: one that was asked for, else that of the tensor in focus, else that of the finding. */
+/** The line of the source panel: a requested one, else that of the tensor in focus, else that of the finding. */
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { Place, Run, TensorDetail } from "../../api/types";
 import { go, part } from "../../state/address";

@@ -1,4 +1,4 @@
-/** Frames of libraries, one after the other, become one fold. */
+/** Folds consecutive library frames into one. */
 import type { Frame } from "../../api/types";
 
 export interface Fold {
@@ -6,7 +6,7 @@ export interface Fold {
   frames: Frame[];
 }
 
-/** The latest call first; where no frame is the program's, nothing is folded. */
+/** The latest call first; if no frame is the program's, nothing is folded. */
 export function folded(stack: Frame[]): Fold[] {
   const latest = [...stack].reverse();
   if (!latest.some((frame) => frame.user)) return [{ library: false, frames: latest }];

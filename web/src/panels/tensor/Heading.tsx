@@ -1,4 +1,4 @@
-/** What a tensor is, when it was computed, and how it fares. */
+/** The tensor, when it was computed, and its health. */
 import type { Health, TensorDetail } from "../../api/types";
 import { count, shape, value, when } from "../../widgets/format";
 import { HealthBar, KINDS } from "../../widgets/HealthBar";

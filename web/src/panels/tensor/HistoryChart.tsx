@@ -1,4 +1,4 @@
-/** A tensor's range and mean over the run, drawn by uPlot; what is bad in red; a click goes to that moment. */
+/** A tensor's range and mean over the run, drawn by uPlot; bad points in red; a click goes to that moment. */
 import type { Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
@@ -38,7 +38,7 @@ export function HistoryChart({ history, at, hover, summary }: Props) {
 function make(box: HTMLDivElement, history: History, now: { at: number }, hover: Signal<number | null>): uPlot {
   const colours = palette();
   const { x, min, mean, max } = series(history);
-  const edge = mean.some((one) => one !== null) ? colours.neg : colours.accent; // the only line, where the mode has no mean
+  const edge = mean.some((one) => one !== null) ? colours.neg : colours.accent; // the only line if the mode has no mean
   const options: uPlot.Options = {
     width: Math.max(box.clientWidth, 120),
     height: HEIGHT,
@@ -71,17 +71,17 @@ function axes(history: History, colours: Palette): uPlot.Axis[] {
   ];
 }
 
-/** uPlot finds no round numbers for ranges beyond 1e32, which overflows have. */
+/** uPlot finds no round numbers for ranges beyond 1e32, which overflows reach. */
 const BENT: Partial<uPlot.Axis> = { incrs: (_, __, low, high) => [high - low], splits: (_, __, low, high) => bentSplits(low, high), filter: (_, all) => all };
 
-/** Up to seven whole points, evenly apart. */
+/** Up to seven integer points, evenly spaced. */
 function places(low: number, high: number): number[] {
   const [first, last] = [Math.ceil(low), Math.floor(high)];
   const every = Math.max(Math.ceil((last - first + 1) / 7), 1);
   return Array.from({ length: Math.floor((last - first) / every) + 1 }, (_, at) => first + at * every);
 }
 
-/** How much of a point is bad, as a bar from below: never too thin or too low to see. */
+/** The bad share of a point, as a bar from below: never too thin or too low to see. */
 function drawBad({ ctx, bbox, valToPos }: uPlot, history: History, colours: Palette): void {
   const wide = Math.max(bbox.width / Math.max(history.ids.length, 1) - 1, 2);
   ctx.save();

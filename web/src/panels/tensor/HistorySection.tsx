@@ -12,7 +12,7 @@ import { pointOf, pointWords, series } from "./series";
 
 export function HistorySection({ tensor }: { tensor: TensorDetail }) {
   const answer = useAnswer<History>(ofRun(`tensors/${tensor.id}/history`), { points: 400 });
-  const shown = { ...answer, value: useLast(answer.value) }; // the chart before stays until the next is there
+  const shown = { ...answer, value: useLast(answer.value) }; // the previous chart stays until the next one arrives
   return (
     <section class="tensor-part tensor-history" aria-label="Over the run">
       <Shown answer={shown} lines={4}>{(history) => <Shape history={history} tensor={tensor} />}</Shown>

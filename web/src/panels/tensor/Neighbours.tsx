@@ -1,4 +1,4 @@
-/** What went into a tensor, or took it: each leads there. */
+/** The inputs or consumers of a tensor; each is a link. */
 import type { Neighbour } from "../../api/types";
 import { setFocus } from "../../state/focus";
 import { count } from "../../widgets/format";

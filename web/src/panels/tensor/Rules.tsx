@@ -1,4 +1,4 @@
-/** The rules that the tensor in focus is shown for: what was expected and what was there, in the program's own words. */
+/** The broken rules of the tensor in focus: expected and found, in the program's own words. */
 import type { BrokenRule } from "../../api/types";
 import { showPanel } from "../../state/panels";
 import { count } from "../../widgets/format";

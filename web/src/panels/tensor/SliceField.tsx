@@ -1,4 +1,4 @@
-/** Which part of a value: written as in NumPy. The server judges it. */
+/** The slice of a value, in NumPy's syntax. The server validates it. */
 import { useEffect, useRef } from "preact/hooks";
 import type { TensorDetail } from "../../api/types";
 import { firstMatrix, matrixAt } from "./slice";
@@ -43,7 +43,7 @@ function example(shape: readonly number[]): string {
   return `[${shape.map((_, at) => (at === 0 ? "0" : at === shape.length - 1 ? ":10" : ":")).join(", ")}]`;
 }
 
-/** Ready-made ones: all; of more than two dimensions, the first matrix and the one with the first bad element. */
+/** Presets: all; for more than two dimensions, the first matrix and the one with the first bad element. */
 function offers({ shape, health }: TensorDetail): { text: string; title: string }[] {
   if (!shape || shape.length < 3) return [{ text: "", title: "The whole value" }];
   const bad = health.firstBad !== null && health.firstBad >= 0 ? [{ text: matrixAt(health.firstBad, shape), title: "The matrix with the first bad element" }] : [];

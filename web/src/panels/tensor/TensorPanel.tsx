@@ -1,4 +1,4 @@
-/** The tensor in focus: what it is, how it fares, what it came from, how it went over the run, what was in it. */
+/** The tensor in focus: its op, health, inputs, history and value. */
 import type { TensorDetail } from "../../api/types";
 import { focus } from "../../state/focus";
 import { ofRun } from "../../state/name";
@@ -19,7 +19,7 @@ export function TensorPanel() {
   const id = focus.value;
   const detail = useAnswer<TensorDetail>(id === null ? null : ofRun(`tensors/${id}`));
   const tensor = useLast(detail.value);
-  if (id === null && verdict.value === null) return <Loading lines={6} />; // which says what to look at first
+  if (id === null && verdict.value === null) return <Loading lines={6} />; // the verdict decides what to show first
   if (id === null) return <Empty title="No tensor in focus">Click one in the list, the timeline or the graph: this panel shows what was in it.</Empty>;
   if (detail.error) return <ErrorBox error={detail.error} />;
   if (!tensor) return <Loading lines={8} what="Loading the tensor" />;

@@ -8,7 +8,7 @@ export const PAGE = 256;
 interface Props {
   value: Value;
   turn: (begin: number) => void;
-  firstBad: number | null; // flat, in what is shown
+  firstBad: number | null; // flat index in the shown part
 }
 
 export function ValueGrid({ value, turn, firstBad }: Props) {

@@ -1,4 +1,4 @@
-/** What was in a tensor, where that was kept: as a heat map, a histogram, and in numbers. */
+/** The value of a tensor, if it was kept: as a heat map, a histogram, and in numbers. */
 import { useSignal } from "@preact/signals";
 import type { TensorDetail, Value } from "../../api/types";
 import { drift, part } from "../../state/address";

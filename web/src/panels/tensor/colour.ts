@@ -1,4 +1,4 @@
-/** Colours of a heat map: blue below 0, amber above, told apart by all kinds of colour vision; the middle is the background's grey. */
+/** Colours of a heat map: blue below 0, amber above, distinguishable with all kinds of colour vision; the middle is the background's grey. */
 export type Rgb = readonly [number, number, number];
 
 export interface Ends {
@@ -10,7 +10,7 @@ export interface Ends {
 export const DARK: Ends = { middle: [38, 42, 49], low: [[45, 92, 150], [120, 183, 255]], high: [[140, 96, 24], [255, 205, 92]] };
 export const LIGHT: Ends = { middle: [243, 244, 246], low: [[133, 178, 230], [18, 72, 148]], high: [[240, 190, 90], [138, 74, 0]] };
 
-/** How far a value is from 0, of the farthest there is: -1 … 1. Where all have one sign, the scale spans what there is. */
+/** The distance of a value from 0, relative to the largest: -1 … 1. If all have one sign, the scale spans their range. */
 export interface Range {
   low: number;
   high: number;
@@ -44,7 +44,7 @@ function mix(one: Rgb, other: Rgb, share: number): Rgb {
 
 export const css = ([red, green, blue]: Rgb): string => `rgb(${red} ${green} ${blue})`;
 
-/** As far apart as eyes see light: WCAG's contrast, 1 … 21. */
+/** The contrast as WCAG defines it, 1 … 21. */
 export function contrast(one: Rgb, other: Rgb): number {
   const [dim, bright] = [luminance(one), luminance(other)].sort((a, b) => a - b) as [number, number];
   return (bright + 0.05) / (dim + 0.05);

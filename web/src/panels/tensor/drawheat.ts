@@ -1,4 +1,4 @@
-/** Draws a heat map: a colour a cell; NaN and infinities are red with a sign each, which no shade of the scale is. */
+/** Draws a heat map: a colour for each cell; NaN and infinities are red with a sign, which no shade of the scale is. */
 import type { Palette } from "../../widgets/palette";
 import { colour, css, type Ends, position, type Range } from "./colour";
 import type { Heat } from "./heat";
@@ -20,7 +20,7 @@ export function drawHeat(context: Context, heat: Heat, cell: { wide: number; hig
   if (cursor) outline(context, cursor.column * cell.wide, cursor.row * cell.high, cell, palette);
 }
 
-/** A cross for NaN, an arrow up or down for an infinity; where a cell is too small for that, the whole of it, its upper or its lower half. */
+/** A cross for NaN, an arrow up or down for an infinity; in a small cell, the whole of it, its upper or its lower half. */
 function drawBad(context: Context, mark: string, x: number, y: number, wide: number, high: number, palette: Palette): void {
   const small = Math.min(wide, high) < 7;
   const half = small && mark !== "n" ? high / 2 : high;

@@ -1,4 +1,4 @@
-/** The cells of a heat map: how large, what each stands for, in words. */
+/** The cells of a heat map: their size, and their meaning in words. */
 import type { Value } from "../../api/types";
 import { value as written } from "../../widgets/format";
 import { brackets, indexOf, taken } from "./slice";
@@ -8,7 +8,7 @@ export type Heat = NonNullable<Value["heat"]>;
 const LARGEST = 22;
 const TALLEST = 300;
 
-/** Pixels of a cell; it fills the width where that does not make it clumsy. */
+/** Pixels of a cell; it fills the width unless cells become too large. */
 export function cellSize({ rows, columns }: Heat, width: number): { wide: number; high: number } {
   const wide = Math.min(width / columns, LARGEST);
   return { wide, high: Math.max(Math.min(TALLEST / rows, LARGEST, Math.max(wide * 2, 8)), 2) };
@@ -22,7 +22,7 @@ export function covers(cell: number, cells: number, size: number): [number, numb
 const BAD: Record<string, string> = { n: "NaN", "+": "+∞", "-": "−∞" };
 export const badWord = (mark: string | undefined): string | null => BAD[mark ?? "."] ?? null;
 
-/** "[3, 0, 7] = 0.25"; of a block: "[0…3, 8…11] mean 0.25". */
+/** "[3, 0, 7] = 0.25"; for a block: "[0…3, 8…11] mean 0.25". */
 export function cellWords(value: Value, heat: Heat, row: number, column: number): string {
   const [rows, columns] = [value.shape[0] ?? 1, value.shape[1] ?? 1];
   const [top, bottom] = covers(row, heat.rows, rows);

@@ -1,4 +1,4 @@
-/** Which elements of a tensor a slice like `[0, :, 3:9]` takes. The server takes it apart and judges it; the page only leads back from a cell to its index. */
+/** The elements that a slice like `[0, :, 3:9]` selects. The server parses and validates it; the page only maps a cell back to its index. */
 
 export interface Taken {
   dropped: boolean; // an index, not a range: the dimension is gone in the result
@@ -7,7 +7,7 @@ export interface Taken {
   length: number;
 }
 
-/** One entry a dimension of the tensor; null where the text is not understood or does not fit. */
+/** One entry for each dimension of the tensor; null if the text is invalid or does not fit. */
 export function taken(text: string, shape: readonly number[]): Taken[] | null {
   const parts = split(text);
   const dots = parts.indexOf("...");
@@ -44,7 +44,7 @@ function range(from: number | null, to: number | null, by: number, size: number)
   return { dropped: false, start, step: by, length: Math.max(Math.ceil((stop - start) / by), 0) };
 }
 
-/** The index in the whole tensor of a place in the slice, given flat; `[3, 0, 7]`. */
+/** The index in the whole tensor of a flat position in the slice: `[3, 0, 7]`. */
 export function indexOf(flat: number, of: readonly Taken[]): number[] {
   const index = new Array<number>(of.length).fill(0);
   let left = flat;
@@ -63,12 +63,12 @@ export function unravel(flat: number, shape: readonly number[]): number[] {
 
 export const brackets = (index: readonly number[]): string => `[${index.join(", ")}]`;
 
-/** A 2-D slice to begin with: the first matrix of a tensor of more dimensions; "" where it has two or fewer. */
+/** The initial 2-D slice: the first matrix of a tensor with more dimensions; "" if it has two or fewer. */
 export function firstMatrix(shape: readonly number[]): string {
   return shape.length > 2 ? `[${[...shape.slice(2).map(() => "0"), ":", ":"].join(", ")}]` : "";
 }
 
-/** The 2-D slice that has a flat index in it. */
+/** The 2-D slice that contains a flat index. */
 export function matrixAt(flat: number, shape: readonly number[]): string {
   if (shape.length <= 2) return "";
   return `[${[...unravel(flat, shape).slice(0, -2), ":", ":"].join(", ")}]`;

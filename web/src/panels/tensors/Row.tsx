@@ -8,7 +8,7 @@ interface Props {
   row: TensorRow | undefined;
   columns: Column[];
   focused: boolean;
-  /** Goes into the tensor in focus. */
+  /** An input of the tensor in focus. */
   input: boolean;
 }
 

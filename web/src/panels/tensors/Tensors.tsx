@@ -1,4 +1,4 @@
-/** Every tensor that was computed: a list of any length. */
+/** The list of all computed tensors, of any length. */
 import { useEffect, useRef } from "preact/hooks";
 import type { TensorDetail } from "../../api/types";
 import { focus } from "../../state/focus";
@@ -72,8 +72,8 @@ function Table({ list }: { list: List }) {
 }
 
 /**
- * When the focus moves, the list follows, also through filters that change with it. Filters and order that change alone show what comes
- * first; a list that grows stays. All that is asked here is as it was drawn: by now the address and the rows may be others.
+ * When the focus moves, the list follows, even if filters change at the same time. If only filters or order change, the list shows its
+ * beginning; a list that grows stays. Everything here uses the state that was drawn: the address and the rows may have changed since.
  */
 function useScrollToFocus(list: List, total: number | null, show: (index: number, edge?: boolean) => void): void {
   const followed = useRef<string | null | undefined>(undefined);

@@ -1,4 +1,4 @@
-/** The columns of the list; the less room, the fewer. */
+/** The columns of the list; a narrow list has fewer. */
 import type { ComponentChildren } from "preact";
 import type { Run, TensorRow } from "../../api/types";
 import { count, shape, value } from "../../widgets/format";
@@ -10,7 +10,7 @@ export interface Column {
   title: string;
   /** As CSS has it. */
   width: string;
-  /** Shown where the list is at least so wide. */
+  /** Shown if the list is at least that wide. */
   from: number;
   /** … and less wide than this. */
   until?: number;
@@ -20,7 +20,7 @@ export interface Column {
   cell: (row: TensorRow) => ComponentChildren;
 }
 
-/** Where there is no room for all of a name, its end tells it from the others. */
+/** If a name does not fit, its end is shown, which distinguishes it from others. */
 const ending = (name: string) => (
   <span class="cut-left mono quiet" title={name}>
     <bdi>{name}</bdi>
@@ -44,7 +44,7 @@ export const COLUMNS: Column[] = [
   { id: "line", title: "Line", width: "minmax(130px, 0.8fr)", from: 980, cell: (row) => ending(row.place ? `${row.place.path.split("/").pop()}:${row.place.line}` : "–") },
 ];
 
-/** Those there is room for; a run that looked at no values has its shapes instead of their health. */
+/** The columns that fit; if the run examined no values, shapes instead of health. */
 export function columnsFor(width: number, run: Pick<Run, "layers" | "records"> | null): Column[] {
   const blind = run !== null && !run.records.health;
   const without = new Set([...(run?.layers.length === 0 ? ["layer"] : []), ...(blind ? ["health", "min", "mean", "max"] : [])]);
@@ -52,7 +52,7 @@ export function columnsFor(width: number, run: Pick<Run, "layers" | "records"> |
   return COLUMNS.filter((column) => !without.has(column.id) && fits(column));
 }
 
-/** The number after the process; of other processes than the first, both. */
+/** The number after the process; for other processes than the first, both. */
 function place(id: string): string {
   const [process, at] = id.split(".");
   return process === "0" ? (at ?? id) : id;

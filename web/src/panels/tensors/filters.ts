@@ -1,4 +1,4 @@
-/** The filters and the order of the list, as the address has them and as the server takes them. */
+/** The filters and the order of the list, as in the address and in requests to the server. */
 import { computed, type ReadonlySignal } from "@preact/signals";
 import type { Params } from "../../api/client";
 import { address, drift, go, type Changes } from "../../state/address";
@@ -23,7 +23,7 @@ export const sort: ReadonlySignal<{ by: Sort; descending: boolean }> = computed(
   return { by: (address.peek().get("sort") ?? "order") as Sort, descending: address.peek().get("desc") === "1" };
 });
 
-/** As `tensors` of the server takes them. */
+/** As parameters of the server's `tensors`. */
 export const params: ReadonlySignal<Params> = computed(() => ({ ...asParams(filters.value), ...sorted(sort.value) }));
 
 export const filtered: ReadonlySignal<boolean> = computed(() => FILTERS.some((key) => filters.value[key] !== ""));
@@ -48,7 +48,7 @@ export function clearFilters(): void {
   go(Object.fromEntries(FILTERS.map((key) => [key, null])) as Changes);
 }
 
-/** First the way one most wants it (the worst, the largest), then the other way, then back to the order of time. */
+/** First the most useful direction (the worst, the largest), then the reverse, then back to the order of time. */
 export function sortBy(by: Sort): void {
   const now = sort.peek();
   const down = ["nan", "inf", "max", "elements"].includes(by);

@@ -1,4 +1,4 @@
-/** The rows of a long list, asked for in pages as they come into sight. What was there stays until the new answer is. */
+/** The rows of a long list, requested in pages as they become visible. Old rows stay until the new answer arrives. */
 import { signal } from "@preact/signals";
 import type { PageOf } from "../../api/types";
 
@@ -6,10 +6,10 @@ export const SIZE = 100;
 const MOST = 80;
 
 export class Pages<T> {
-  /** Goes up when rows came. */
+  /** Counts up when rows arrive. */
   readonly version = signal(0);
   total: number | null = null;
-  /** Why there is no list; a page that fails while others are here only stays empty. */
+  /** Why there is no list; if one page fails while others are loaded, its rows just stay empty. */
   error: unknown = null;
   private pages = new Map<number, { items: T[]; fresh: boolean }>();
   private asked = new Set<number>();
@@ -21,7 +21,7 @@ export class Pages<T> {
     return this.pages.get(Math.floor(index / SIZE))?.items[index % SIZE];
   }
 
-  /** Ask for what is missing of rows begin … end-1. */
+  /** Requests the missing rows of begin … end-1. */
   need(begin: number, end: number): void {
     const last = Math.floor(Math.max(begin, end - 1) / SIZE);
     for (let page = Math.floor(begin / SIZE); page <= last; page++) {
@@ -29,14 +29,14 @@ export class Pages<T> {
     }
   }
 
-  /** The list may have changed: ask again for what comes into sight. */
+  /** The list may have changed: requests rows again as they become visible. */
   refresh(): void {
     this.round += 1;
     this.asked.clear();
     for (const page of this.pages.values()) page.fresh = false;
   }
 
-  /** Where a row is, among those that are here. */
+  /** The index of a row among the loaded ones. */
   find(test: (row: T) => boolean): number {
     for (const [page, { items }] of this.pages) {
       const at = items.findIndex(test);

@@ -1,4 +1,4 @@
-/** The list's rows for the filters of the address, and where the tensor in focus is among them. */
+/** The list's rows for the filters of the address, and the index of the tensor in focus. */
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, query, RequestFailed } from "../../api/client";
 import { returns } from "../../api/reach";
@@ -16,13 +16,13 @@ export interface List {
   error: RequestFailed | null;
   /** Changes with the run, the filters and the order. */
   key: string;
-  /** Whether these are the filters of the address; it may be ahead by a moment. */
+  /** Whether these are the filters of the address, which may be ahead by a moment. */
   settled: boolean;
-  /** The row in focus; -1: filtered out; null: none, or not known yet. */
+  /** The row in focus; -1: filtered out; null: none, or unknown yet. */
   at: number | null;
 }
 
-/** Until there is a run, there is nobody to ask. */
+/** Without a run there is nothing to request. */
 const never = new Promise<never>(() => undefined);
 
 export function useList(): List {
@@ -37,7 +37,7 @@ export function useList(): List {
   return { pages, key, at, settled, error: pages.error === null ? null : pages.error instanceof RequestFailed ? pages.error : new RequestFailed(String(pages.error), null, 0) };
 }
 
-/** The first rows are asked for at once, before the list is drawn without them; all again when the program went on. */
+/** Requests the first rows at once, before the list is drawn without them, and all again when the program continues. */
 function useRefresh(pages: Pages<TensorRow>, on: boolean): void {
   const moment = `${cursor.value} ${returns.value}`;
   const before = useRef({ pages, moment });
@@ -67,7 +67,7 @@ function usePlace(pages: Pages<TensorRow>, path: string | null, asked: typeof pa
   return here >= 0 ? here : place?.of === of ? place.at : null;
 }
 
-/** Of one process, all in the order of time, a tensor is where its number says: its page is asked for before the server has said so. */
+/** With one process and in the order of time, the number of a tensor is its index, so its page is requested before the server confirms it. */
 function likely(id: string): number {
   return Number(id.split(".")[1]);
 }

@@ -1,4 +1,4 @@
-/** Moves the focus by rows. What is not here yet is waited for: a key pressed early is not lost, and never leads elsewhere. */
+/** Moves the focus by rows, and waits for rows that are not loaded: a key pressed early is not lost, and never leads elsewhere. */
 import { useEffect, useRef } from "preact/hooks";
 import { focus, slideFocus } from "../../state/focus";
 import { moveInList } from "../../state/keys";
@@ -25,7 +25,7 @@ export function useMove(list: List, show: (index: number, edge?: boolean) => voi
   return (by) => move(waiting.current + by);
 }
 
-/** The row in focus; -1 where it is not in the list, or none is; null while that is not known. */
+/** The row in focus; -1 if it is not in the list or there is none; null while unknown. */
 function place(list: List): number | null {
   if (focus.peek() === null) return -1;
   const here = list.pages.find((row) => row.id === focus.peek());

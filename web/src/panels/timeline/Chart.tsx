@@ -1,4 +1,4 @@
-/** The canvas of the timeline, the names of its lanes, and what the pointer and the keys do there. */
+/** The canvas of the timeline, the names of its lanes, and its pointer and key handlers. */
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { TensorDetail } from "../../api/types";
@@ -46,7 +46,7 @@ export function Chart() {
   const under = now && pointer.value ? hit(now, pointer.value.x, pointer.value.y) : null;
   const held = useRef<{ moved: () => boolean } | null>(null);
   const at = (event: PointerEvent | MouseEvent) => ({ x: event.offsetX, y: event.offsetY });
-  const first = useRef<string | null>(null); // in focus before a double click, whose first click is one
+  const first = useRef<string | null>(null); // the focus before a double click, whose first click changes it
   const click = (event: MouseEvent): void => {
     if (event.detail === 1) first.current = focus.peek();
     if (event.detail === 1 && !held.current?.moved() && under?.tensor) setFocus(under.tensor);

@@ -1,4 +1,4 @@
-/** The names beside the lanes; that of a group opens it. */
+/** The names beside the lanes; the name of a group opens it. */
 import { AXIS, LANE, STEPS } from "./geometry";
 import type { Row } from "./rows";
 import { scalar, turn } from "./state";

@@ -1,4 +1,4 @@
-/** The timeline as a table: each lane, how much ran on it, and where it first went bad. */
+/** The timeline as a table: each lane, how much ran on it, and its first bad tensor. */
 import type { Timeline } from "../../api/types";
 import { setFocus } from "../../state/focus";
 import { count } from "../../widgets/format";

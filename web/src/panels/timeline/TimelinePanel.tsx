@@ -1,4 +1,4 @@
-/** Steps and executions over time: a lane a thread, device and worker; a scalar above them. */
+/** Steps and executions over time: a lane for each thread, device and worker; a scalar above them. */
 import { useEffect } from "preact/hooks";
 import { runName } from "../../state/focus";
 import { Empty } from "../../widgets/Empty";

@@ -1,4 +1,4 @@
-/** From the server's bins to columns of pixels, for any view: what is there is drawn, stretched or merged, until finer bins arrive. */
+/** Converts the server's bins to columns of pixels, for any view: available bins are stretched or merged until finer ones arrive. */
 import type { TensorId, Timeline } from "../../api/types";
 import type { View } from "./view";
 
@@ -10,7 +10,7 @@ export interface Columns {
   most: number;
 }
 
-/** One entry a column of `width`; `bins` covers `of`, the screen shows `view`. */
+/** One entry for each column of `width`; `bins` covers `of`, the screen shows `view`. */
 export function columns(lane: Pick<Lane, "count" | "bad">, of: View, view: View, width: number): Columns {
   const all: Columns = { count: new Float64Array(width), bad: new Uint8Array(width), most: 0 };
   const bins = lane.count.length;
@@ -36,7 +36,7 @@ function spread(all: Columns, count: number, bad: boolean, from: number, wide: n
   }
 }
 
-/** The bins of several lanes in one: what a closed group shows. */
+/** Merges the bins of several lanes, for a closed group. */
 export function merged(lanes: readonly Lane[], id: string, name: string): Lane {
   const one = lanes[0]!;
   const sum = (pick: (lane: Lane) => number[]): number[] => pick(one).map((_, bin) => lanes.reduce((total, lane) => total + pick(lane)[bin]!, 0));
@@ -55,7 +55,7 @@ export function binAt(of: View, bins: number, time: number): number {
   return bin >= 0 && bin < bins ? bin : time === of.to ? bins - 1 : -1;
 }
 
-/** The bin with something in it nearest to `bin`, at most `reach` away, a bad one preferred: what a pointer that is a little off means. */
+/** The non-empty bin nearest to `bin`, at most `reach` away, a bad one preferred, for a pointer that is slightly off. */
 export function nearestBin(lane: Pick<Lane, "count" | "bad">, bin: number, reach: number): number {
   let found = -1;
   for (let away = 0; away <= reach; away++) {

@@ -15,7 +15,7 @@ export interface Marks {
 
 type Context = CanvasRenderingContext2D;
 const ROOM = LANE - 7; // of the highest bar
-const EPOCH = 110; // pixels for the name of an epoch, and beside it the numbers of the scalar
+const EPOCH = 110; // pixels for the name of an epoch, and for the numbers of the scalar beside it
 
 export function draw(context: Context, scene: Scene, marks: Marks, palette: Palette): void {
   const { width, height } = scene.geometry;
@@ -92,7 +92,7 @@ function drawEpochs(context: Context, { bands, geometry }: Pick<Scene, "bands" |
   for (const { x, epoch } of epochs(bands)) {
     context.fillStyle = palette["line-strong"];
     context.fillRect(Math.round(x), AXIS, 1, geometry.height);
-    if (x < free || x < 0 || x > geometry.width - EPOCH) continue; // at the right are the numbers of the scalar
+    if (x < free || x < 0 || x > geometry.width - EPOCH) continue; // the numbers of the scalar are at the right
     context.fillStyle = palette["text-3"];
     context.fillText(`epoch ${epoch}`, x + 4, geometry.plot.height ? geometry.plot.top + 8 : geometry.height - 7);
     free = x + 60;
@@ -110,7 +110,7 @@ function drawLanes(context: Context, scene: Scene, palette: Palette): void {
   }
 }
 
-/** How full a stretch is, as a bar; what is bad glows, never thinner than can be seen. */
+/** The density of a stretch, as a bar; bad parts glow, and are never too thin to see. */
 function drawLane(context: Context, { geometry, timeline, view }: Scene, row: Row, top: number, palette: Palette): void {
   const all = columns(row.lane, timeline, view, Math.ceil(geometry.width));
   const floor = top + LANE - 3;
@@ -131,7 +131,7 @@ function fillBars(context: Context, { count, bad, most }: Columns, floor: number
   context.fill();
 }
 
-/** Runs of columns that are bad. */
+/** Consecutive bad columns. */
 function stretches(bad: Uint8Array): [number, number][] {
   const all: [number, number][] = [];
   for (let x = 0; x < bad.length; x++) {

@@ -1,4 +1,4 @@
-/** Draws the scalar above the lanes: a band from lowest to highest, a line of the last; where it is not finite, red. */
+/** Draws the scalar above the lanes: a band from lowest to highest, a line of the last value; red if it is not finite. */
 import type { Points } from "../../api/types";
 import { value } from "../../widgets/format";
 import { clipped } from "./draw";
@@ -8,7 +8,7 @@ import { heights, share, type Heights } from "./scalarline";
 import { toX } from "./view";
 
 type Context = CanvasRenderingContext2D;
-const PAD = { top: 12, bottom: 16 }; // below: marks of what is not finite
+const PAD = { top: 12, bottom: 16 }; // below: marks of non-finite values
 
 export function drawScalar(context: Context, scene: Scene, palette: Palette): void {
   const { plot, width } = scene.geometry;

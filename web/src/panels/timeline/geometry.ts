@@ -1,4 +1,4 @@
-/** Where the parts of the timeline stand on its canvas: the axis and steps on top, the scalar, then the lanes, which scroll. */
+/** Positions of the parts of the timeline on its canvas: the axis and steps on top, the scalar, then the lanes, which scroll. */
 import type { Row } from "./rows";
 
 export const AXIS = 20;
@@ -22,5 +22,5 @@ export function geometry(width: number, height: number, rows: readonly Row[], pl
   return { width, height, plot: { top: below, height: plot }, lanes: { top, height: Math.max(height - top, 0) }, scroll };
 }
 
-/** How high everything is: what the scrolled box has to hold. */
+/** The total height, which the scrolled box must hold. */
 export const fullHeight = (geometry: Geometry, rows: readonly Row[]): number => geometry.lanes.top + rows.length * LANE;

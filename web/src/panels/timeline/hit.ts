@@ -1,4 +1,4 @@
-/** What is under the pointer. */
+/** Finds what is under the pointer. */
 import type { Points, TensorId, Timeline } from "../../api/types";
 import { count, many, value } from "../../widgets/format";
 import { binAt, nearestBin } from "./bins";
@@ -62,7 +62,7 @@ function onScalar({ geometry, view, points, label }: Scene, time: number): Hit |
   return { words: [`${label} ${now === null ? "is not finite" : value(now)}`], bad: now === null, tensor: points.ids[at] ?? null };
 }
 
-/** On the ruler: the first tensor of the step, from whatever lane; a bad one where there is. */
+/** On the ruler: the first tensor of the step, from any lane; a bad one if there is one. */
 function inStep({ bands, rows, timeline, geometry, view }: Scene, x: number): Hit | null {
   const band = bands.find(({ left, right }) => x >= left && x <= Math.max(right, left + 1));
   if (!band) return null;

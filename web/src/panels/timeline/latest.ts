@@ -1,10 +1,10 @@
-/** Asks only the latest of many questions, once they stop coming; one that was overtaken is aborted and never answered. */
+/** Sends only the latest of many requests, once they stop coming; an outdated request is aborted and never answered. */
 import { get, query, RequestFailed, type Params } from "../../api/client";
 
 export class Latest<T> {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private current: AbortController | undefined;
-  private question: string | undefined; // that waits, or is under way
+  private question: string | undefined; // the waiting or running request
   private again = false;
 
   constructor(
@@ -12,7 +12,7 @@ export class Latest<T> {
     private readonly fail: (error: RequestFailed) => void,
   ) {}
 
-  /** The same question again, as while a program goes on, waits for its answer: else none would ever come. */
+  /** A repeated request, as while a program runs, waits for its answer: otherwise none would ever arrive. */
   ask(path: string, params: Params, pause: number): void {
     const question = path + query(params);
     if (question === this.question) {

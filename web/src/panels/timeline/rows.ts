@@ -1,21 +1,21 @@
-/** Which lanes are drawn, and where: steps on top, then a row a lane, many of a kind in one that opens. */
+/** The lanes to draw, and their positions: steps on top, then a row for each lane; many of a kind form a group that opens. */
 import { type Lane, merged } from "./bins";
 
 export interface Row {
   id: string;
   name: string;
   lane: Lane;
-  members: number; // how many lanes it stands for, where it is a group
+  members: number; // the number of lanes of a group
   open: boolean | null; // null: not a group
   depth: number;
   top: number;
   height: number;
 }
 
-export const MANY = 6; // lanes of one kind above which they start as one
+export const MANY = 6; // above this number, lanes of one kind start as a closed group
 const KINDS = { worker: "workers", device: "devices", thread: "threads" } as const;
 
-/** `opened`: ids of groups the user turned over from how they start. */
+/** `opened`: ids of groups that the user opened or closed against their default. */
 export function rows(lanes: readonly Lane[], turned: ReadonlySet<string>, height: number): Row[] {
   const found: Omit<Row, "top" | "height">[] = [];
   for (const kind of ["worker", "device", "thread"] as const) {

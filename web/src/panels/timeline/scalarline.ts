@@ -1,16 +1,16 @@
-/** A scalar over time: which of its values are on screen, and how high each is. */
+/** A scalar over time: its visible values, and their heights. */
 import type { Points } from "../../api/types";
 import type { View } from "./view";
 
 export interface Heights {
   low: number;
   high: number;
-  bent: boolean; // by powers of ten: sizes explode
+  bent: boolean; // logarithmic, because values explode
 }
 
 const bend = (value: number): number => Math.asinh(value * 1e3);
 
-/** The range of what is on screen; null where nothing in it is finite. */
+/** The range of the visible values; null if none is finite. */
 export function heights(points: Points, view: View): Heights | null {
   let [low, high] = [Infinity, -Infinity];
   const sizes: number[] = [];
@@ -37,7 +37,7 @@ export function share(value: number, { low, high, bent }: Heights): number {
   return to > from ? (at - from) / (to - from) : 0.5;
 }
 
-/** The point nearest to a time, at most `reach` seconds away; -1 where none is. */
+/** The point nearest to a time, at most `reach` seconds away, else -1. */
 export function pointAt(points: Points, time: number, reach: number): number {
   let [below, above] = [0, points.time.length];
   while (below < above) {

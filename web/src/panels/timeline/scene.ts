@@ -1,4 +1,4 @@
-/** All that is drawn, from what is known: rows, steps in pixels, and where each part stands. */
+/** Everything that is drawn: rows, steps in pixels, and the position of each part. */
 import type { Points, Timeline } from "../../api/types";
 import { geometry, LANE } from "./geometry";
 import type { Scene } from "./hit";
@@ -15,7 +15,7 @@ interface Known {
   label: string;
 }
 
-/** Lanes change with the bins and with what is open, not with each frame. */
+/** Lanes change with the bins and the open groups, not with each frame. */
 let kept: { timeline: Timeline; turned: ReadonlySet<string>; rows: Row[] } | null = null;
 export function rowsOf(timeline: Timeline, turned: ReadonlySet<string>): Row[] {
   if (kept?.timeline !== timeline || kept.turned !== turned) kept = { timeline, turned, rows: rows(timeline.lanes, turned, LANE) };

@@ -1,4 +1,4 @@
-/** What the timeline shows: the stretch of time, the bins that are here, the scalar over them. */
+/** The state of the timeline: the stretch of time, the loaded bins, the scalar over them. */
 import { batch, computed, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
 import { exported, type RequestFailed } from "../../api/client";
 import type { Points, Scalar, Timeline } from "../../api/types";
@@ -9,31 +9,31 @@ import { Latest } from "./latest";
 import { afterFirst } from "./steps";
 import { isWhole, type View, within } from "./view";
 
-export const BINS = 1200; // the same for every width: so a question has one address, and an exported page the answer
+export const BINS = 1200; // the same for every width, so that a request has one address, and an exported page has the answer
 export const POINTS = 1000;
-const PAUSE = 140; // ms without a wheel or a drag after which finer bins are asked for
+const PAUSE = 140; // ms without a wheel or a drag before finer bins are requested
 
 export const bins = signal<Timeline | null>(null);
 export const points = signal<Points | null>(null);
 export const scalars = signal<Scalar[]>([]);
 export const trouble = signal<RequestFailed | null>(null);
-export const asTable = signal(false); // for those who do not see the drawing
-export const turned = signal<ReadonlySet<string>>(new Set()); // groups of lanes that the reader opened
+export const asTable = signal(false); // for readers who do not see the drawing
+export const turned = signal<ReadonlySet<string>>(new Set()); // groups of lanes that the reader opened or closed
 
 const time = part("time");
 const wanted = part("scalar");
 const zoomed = signal<View | null>(parse(time.peek()));
 
 export const whole: ReadonlySignal<View> = computed(() => (bins.value ? { from: bins.value.begin, to: Math.max(bins.value.end, bins.value.begin + 1e-6) } : { from: 0, to: 1 }));
-/** Where the second step begins, where the first took most of the run: TensorFlow traces in it. */
+/** The begin of the second step, if the first took most of the run because TensorFlow traces in it. */
 export const late = signal<number | null>(null);
-const everything = signal(false); // the reader asked for the whole run
+const everything = signal(false); // the reader chose the whole run
 const begin = (): number | null => (everything.value ? null : late.value);
-/** Follows the program where nothing was zoomed; a first step that would leave the others no room is left out until all is asked for. */
+/** Follows the program unless the reader zoomed. Hides a first step that would leave the others no room, until the reader chooses all. */
 export const view: ReadonlySignal<View> = computed(() => (zoomed.value ? within(zoomed.value, whole.value) : { ...whole.value, from: begin() ?? whole.value.from }));
-/** Whether it is left out. */
+/** Whether the first step is hidden. */
 export const clipped: ReadonlySignal<boolean> = computed(() => !zoomed.value && begin() !== null);
-/** The one that was chosen, else the likely loss; null: none, or that one was turned off. */
+/** The selected scalar, else the likely loss; null: none, or turned off. */
 export const scalar: ReadonlySignal<Scalar | null> = computed(() => {
   if (wanted.value === "none") return null;
   return scalars.value.find((one) => one.op === wanted.value) ?? scalars.value[0] ?? null;
@@ -47,7 +47,7 @@ export function setView(next: View | null): void {
   });
 }
 
-/** Without a first step that took most of the run. */
+/** Hides a first step that took most of the run. */
 export function showSteps(): void {
   batch(() => ((zoomed.value = null), (everything.value = false)));
 }
@@ -62,7 +62,7 @@ export function turn(group: string): void {
   turned.value = next;
 }
 
-/** From now on ask for what is on screen. */
+/** Starts requesting the visible part. */
 export function followTimeline(): () => void {
   const stops = [followRun(), followAddress(), writeAddress(), askBins(), askScalars(), askPoints()];
   return () => stops.forEach((stop) => stop());
@@ -90,7 +90,7 @@ function followAddress(): () => void {
   });
 }
 
-/** An entry a zoom would bury the reader's history: the address drifts, when the hand has come to rest. */
+/** A history entry for each zoom would bury the reader's history, so the address changes only when the zoom has come to rest. */
 function writeAddress(): () => void {
   let timer: ReturnType<typeof setTimeout>;
   const stop = effect(() => {
@@ -112,7 +112,7 @@ function askBins(): () => void {
     void cursor.value;
     const path = ofRun("timeline");
     const { from, to } = stretch();
-    if (exported() && untracked(() => bins.value)) return; // it took along the whole run, and no more
+    if (exported() && untracked(() => bins.value)) return; // an exported page contains the whole run, and no finer bins
     const early = untracked(() => bins.value === null);
     if (path) latest.ask(path, early && exported() ? { bins: BINS } : { from, to, bins: BINS }, early ? 0 : PAUSE);
   });

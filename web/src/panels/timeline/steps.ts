@@ -1,4 +1,4 @@
-/** Steps as bands on the ruler: one each where they are few enough to tell apart, else stretches of many. */
+/** Steps as bands on the ruler: one each if they are few enough to distinguish, else stretches of many. */
 import type { Timeline } from "../../api/types";
 import { toX, type View } from "./view";
 
@@ -12,7 +12,7 @@ export interface Band {
   name: string;
 }
 
-/** What is on screen, in pixels, in the order of time. */
+/** The visible steps, in pixels, in the order of time. */
 export function bands(timeline: Pick<Timeline, "from" | "to" | "steps" | "stepBins">, view: View, width: number): Band[] {
   const all = timeline.stepBins ? fromBins(timeline, view, width) : fromSteps(timeline, view, width);
   return all.filter((band) => band.right >= 0 && band.left <= width);
@@ -34,14 +34,14 @@ function fromBins(timeline: Pick<Timeline, "from" | "to" | "stepBins">, view: Vi
   });
 }
 
-/** Where the second step begins, where the first takes more than half of the run and others follow; null where it is worth its room, or bad. */
+/** The begin of the second step, if the first takes more than half of the run and others follow; null if the first is useful, or bad. */
 export function afterFirst({ from, to, begin, end, steps }: Pick<Timeline, "from" | "to" | "begin" | "end" | "steps">): number | null {
   const [first, second] = steps;
   if (from > begin || to < end || steps.length < 4 || first!.bad) return null;
   return second!.from - begin > (end - begin) / 2 ? second!.from : null;
 }
 
-/** Which bands carry a number, and which, so that numbers do not touch: round ones, `room` pixels apart at least. */
+/** Which bands get which number without overlap: round numbers, at least `room` pixels apart. */
 export function numbered(all: readonly Band[], room: number): { x: number; step: number }[] {
   if (all.length === 0) return [];
   const [one, other] = [all[0]!, all[all.length - 1]!];
@@ -61,7 +61,7 @@ function nice(least: number): number {
   return ([1, 2, 5].find((many) => many * power >= least) ?? 10) * power;
 }
 
-/** Where a new epoch begins: a line across all lanes. */
+/** The begin of a new epoch: a line across all lanes. */
 export function epochs(all: readonly Band[]): { x: number; epoch: number }[] {
   let before: number | null = null;
   return all.flatMap((band) => {

@@ -2,9 +2,9 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { pan, toTime, type View, zoom } from "./view";
 
-const IN = 0.8; // what a key or button zooms by
+const IN = 0.8; // zoom factor of a key or button
 
-/** What is on screen of what there is, and how to change it; null shows all. */
+/** The visible part of the whole, and how to change it; null shows all. */
 export interface Stretch {
   view: ReadonlySignal<View>;
   whole: ReadonlySignal<View>;
@@ -37,7 +37,7 @@ export function input({ view, whole, setView }: Stretch) {
     End: () => panBy(Infinity),
   };
 
-  /** What a key does; false where nothing. `at`: zoom around this moment. */
+  /** Handles a key; returns false if it does nothing. `at`: zoom around this moment. */
   function key(event: KeyboardEvent, at?: number): boolean {
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     const act = KEYS[event.key];
@@ -45,7 +45,7 @@ export function input({ view, whole, setView }: Stretch) {
     return act !== undefined;
   }
 
-  /** A wheel's turn; sideways pans. Trackpads send many small ones, a pinch comes with ctrl. */
+  /** Handles the wheel; sideways pans. Trackpads send many small turns, and a pinch comes with ctrl. */
   function wheel(event: WheelEvent, x: number, width: number): void {
     const lines = event.deltaMode === 1 ? 24 : 1;
     if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) return panBy(((event.deltaX || event.deltaY) * lines) / width);
@@ -53,7 +53,7 @@ export function input({ view, whole, setView }: Stretch) {
     zoomBy(Math.exp(turn * (event.ctrlKey ? 0.01 : 0.0022)), toTime(view.peek(), width, x));
   }
 
-  /** A drag: follows the pointer until it is let go. `moved` says whether it was one, and not a click. */
+  /** Handles a drag until the pointer is released. `moved` says whether it was a drag and not a click. */
   function drag(down: PointerEvent, width: number, scroll: (by: number) => void): { moved: () => boolean } {
     const start: View = view.peek();
     const target = down.currentTarget as HTMLElement;

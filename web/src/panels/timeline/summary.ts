@@ -1,4 +1,4 @@
-/** The timeline in a sentence, for those who do not see it. */
+/** The timeline in a sentence, for readers who do not see it. */
 import type { Timeline } from "../../api/types";
 import { count, many } from "../../widgets/format";
 import { duration } from "./view";

@@ -1,4 +1,4 @@
-/** Which stretch of the run is on screen, and how it moves. Seconds since the run began; pixels from the left of the plot. */
+/** The visible stretch of the run, and how it moves. Seconds since the run began; pixels from the left of the plot. */
 export interface View {
   from: number;
   to: number;
@@ -9,7 +9,7 @@ const NARROWEST = 1e-6; // seconds: the clock of a trace has nanoseconds, but fl
 export const toX = (view: View, width: number, time: number): number => ((time - view.from) / (view.to - view.from)) * width;
 export const toTime = (view: View, width: number, x: number): number => view.from + (x / width) * (view.to - view.from);
 
-/** Within the run, and not narrower than can be told apart; moved rather than cut where it hangs out at one side. */
+/** Clamps a view to the run, and to the narrowest useful width; shifts it instead of cutting if one side is outside. */
 export function within(view: View, whole: View): View {
   const widest = Math.max(whole.to - whole.from, NARROWEST);
   const span = Math.min(Math.max(view.to - view.from, NARROWEST), widest);
@@ -31,13 +31,13 @@ export function pan(view: View, whole: View, seconds: number): View {
   return within({ from: view.from + by, to: view.to + by }, whole);
 }
 
-/** But for what floats lose on the way in and out. */
+/** Equal except for rounding errors of zooming in and out. */
 export function isWhole(view: View, whole: View): boolean {
   const little = (whole.to - whole.from) * 1e-9;
   return view.from <= whole.from + little && view.to >= whole.to - little;
 }
 
-/** `view`, moved so that `time` is on screen; the same object where it is already. */
+/** `view`, shifted so that `time` is on screen; the same object if it already is. */
 export function showing(view: View, whole: View, time: number): View {
   if (time >= view.from && time <= view.to) return view;
   return pan(view, whole, time - (view.from + view.to) / 2);
@@ -57,7 +57,7 @@ export function roundStep(rough: number): number {
   return ([1, 2, 5].find((many) => many * power >= rough * (1 - 1e-9)) ?? 10) * power;
 }
 
-/** "1.25 s", "340 ms", "12 µs": with as many digits as `step` needs to tell neighbours apart. */
+/** "1.25 s", "340 ms", "12 µs": with as many digits as `step` needs to distinguish neighbours. */
 export function duration(seconds: number, step = Math.abs(seconds) / 100): string {
   const [unit, many] = unitOf(Math.max(Math.abs(seconds), step));
   const digits = Math.min(Math.max(Math.ceil(-Math.log10((step || many) / many) - 1e-9), 0), 9);

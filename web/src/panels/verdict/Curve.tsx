@@ -21,7 +21,7 @@ export function Curve({ memory }: { memory: MemoryAtEnd }) {
 
 const highest = ({ curve }: MemoryAtEnd): number => curve.reduce((most, [, size]) => Math.max(most, size), 1);
 
-/** How far down an amount lies, with the limit in sight where that is near. */
+/** The vertical position of an amount; the limit is included if it is near. */
 export function level(size: number, memory: MemoryAtEnd): number {
   const most = highest(memory);
   const top = memory.limit !== null && memory.limit <= 2 * most ? Math.max(memory.limit, most) : most;

@@ -1,4 +1,4 @@
-/** What a program was doing when it ended: threads, Python's lines, memory, what it said last. */
+/** What a program was doing when it ended: threads, Python's lines, memory, its last output. */
 import type { ComponentChildren } from "preact";
 import type { Doing, Ending, Held } from "../../api/ending";
 import type { Place } from "../../api/types";
@@ -49,7 +49,7 @@ function Thread({ one }: { one: Doing }) {
   );
 }
 
-/** The program's own lines; the others open. */
+/** The program's own lines; the others can be unfolded. */
 function Stack({ stack }: { stack: Ending["stacks"][number] }) {
   const own = stack.frames.filter((frame) => frame.user);
   const [first, ...rest] = own.length ? own : stack.frames.slice(0, 1);
@@ -77,7 +77,7 @@ function Tensor({ one }: { one: Held }) {
 function Line({ place }: { place: Place | null }) {
   if (place === null) return <span class="faint">a line that is not the program's</span>;
   const go = (event: Event): void => {
-    event.preventDefault(); // a summary would open
+    event.preventDefault(); // otherwise the summary element would open
     showPanel("source", { src: `${place.file}:${place.line}` });
   };
   return <button type="button" class="link mono" title={place.code ?? place.path} onClick={go}>{`${base(place.path)}:${place.line}`}</button>;

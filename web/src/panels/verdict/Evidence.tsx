@@ -1,4 +1,4 @@
-/** The tensors that the finding rests on. */
+/** The tensors that support the finding. */
 import type { Finding } from "../../api/types";
 import { setFocus } from "../../state/focus";
 import { shape } from "../../widgets/format";

@@ -1,4 +1,4 @@
-/** No finding: what that rests on, or why nothing could be found. */
+/** No finding: what was checked, or why nothing could be found. */
 import type { Run, Verdict } from "../../api/types";
 import { many } from "../../widgets/format";
 

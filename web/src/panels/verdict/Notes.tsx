@@ -1,4 +1,4 @@
-/** What goes with the verdict: advice, masked values, what was not covered, what could not be read. */
+/** The rest of the verdict: advice, masked values, parts that were not covered or could not be read. */
 import type { Finding, Run, Verdict } from "../../api/types";
 import { setFocus } from "../../state/focus";
 import { many } from "../../widgets/format";

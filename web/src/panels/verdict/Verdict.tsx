@@ -1,4 +1,4 @@
-/** What `sleuth why` says, on top of everything. */
+/** The verdict of `sleuth why`, at the top of the page. */
 import { useState } from "preact/hooks";
 import type { Verdict as Verdicts } from "../../api/types";
 import { setFocus } from "../../state/focus";

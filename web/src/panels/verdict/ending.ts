@@ -1,9 +1,9 @@
-/** The end of a program in words, as `sleuth why` has them in the terminal. */
+/** The end of a program in words, as `sleuth why` prints it. */
 import type { Doing, Ending, MemoryAtEnd } from "../../api/ending";
 import type { Finding } from "../../api/types";
 import { bytes, seconds } from "../../widgets/format";
 
-/** The op itself, where it is inside of a function. */
+/** The op itself, if it is inside a function. */
 export function innermost(one: Doing): Doing {
   return one.inside[0] ? innermost(one.inside[0]) : one;
 }
@@ -20,7 +20,7 @@ export function bounds(memory: MemoryAtEnd): string {
   return [peak, limit, machine].filter(Boolean).join(", ");
 }
 
-/** The end, where a finding is about it. */
+/** The end, if a finding is about it. */
 export function endOf(finding: Finding, end: Ending | null): Ending | null {
   return end !== null && end.kind === finding.cause ? end : null;
 }

@@ -1,4 +1,4 @@
-/** A finding in words, as `sleuth why` has them in the terminal. */
+/** A finding in words, as `sleuth why` prints it. */
 import type { Finding } from "../../api/types";
 import { when } from "../../widgets/format";
 
@@ -22,7 +22,7 @@ export function circumstances(finding: Finding): string[] {
   return [moment, loop, op, layer, phase, finding.replica, finding.worker].filter((words): words is string => Boolean(words));
 }
 
-/** Where a piece of evidence was made, unless that is the finding's own line. */
+/** The line of a piece of evidence, unless it is the finding's own. */
 export function lineOf(line: string | null, finding: Finding): string {
   if (!line || line === `${finding.file}:${finding.line}`) return "";
   const cut = line.lastIndexOf(":");
@@ -30,7 +30,7 @@ export function lineOf(line: string | null, finding: Finding): string {
   return file === finding.file ? `line ${number}` : `${base(file)}:${number}`;
 }
 
-/** A hop as it is shown: the finding's own file need not be named again. */
+/** A hop in words, without the finding's own file. */
 export function hopWords(text: string, finding: Finding): string {
   return finding.file === null ? text : text.replace(`(${base(finding.file)}:`, "(line ");
 }

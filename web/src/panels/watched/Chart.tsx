@@ -12,7 +12,7 @@ interface Props {
   title: string;
   step: number[];
   columns: Record<string, Column>;
-  /** The one of many that is meant: it stands out, and the words are about it. */
+  /** The selected one of many: it is drawn bold, and the words are about it. */
   strong?: string;
 }
 
@@ -38,7 +38,7 @@ export function Chart({ title, step, columns, strong }: Props) {
   );
 }
 
-/** What there is at a point, in words. */
+/** Describes a point in words. */
 export function wordsAt(step: number[], columns: Record<string, Column>, at: number): string {
   const several = Object.keys(columns).length > 1;
   const parts = Object.entries(columns).map(([name, column]) => `${several ? `${name} ` : ""}${shown(column[at])}`);

@@ -1,4 +1,4 @@
-/** What the program logged; the latest hundred. */
+/** The latest hundred messages that the program logged. */
 import type { Logs } from "../../api/types";
 import { ofRun } from "../../state/name";
 import { count } from "../../widgets/format";

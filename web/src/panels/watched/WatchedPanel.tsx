@@ -1,4 +1,4 @@
-/** What the program watched: each thing over the steps; and what it logged. */
+/** The watched series over the steps, and the logged messages. */
 import { useSignal } from "@preact/signals";
 import type { Watched, WatchedItem, WatchedSeries } from "../../api/types";
 import { ofRun } from "../../state/name";

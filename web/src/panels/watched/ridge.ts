@@ -1,4 +1,4 @@
-/** Histograms over the steps, each a line behind the next: where the points of the lines are. */
+/** Histograms over the steps, each a line behind the next: the points of the lines. */
 import type { Ridge } from "../../api/types";
 
 export interface Box {
@@ -10,11 +10,11 @@ export interface Box {
 
 export interface Line {
   step: number;
-  base: number; // where its zero is, from above
+  base: number; // the height of its zero, from above
   points: [number, number][];
 }
 
-/** How far a peak may reach into the lines behind it, in spaces between two. */
+/** How far a peak may overlap the lines behind it, in line spacings. */
 const OVERLAP = 3;
 
 /** The smallest and the largest value of all. */
@@ -24,13 +24,13 @@ export function extent(ridges: readonly Ridge[]): [number, number] {
   return low < high ? [low, high] : [low - 0.5, high + 0.5];
 }
 
-/** Counts per unit of value: bins of different widths are comparable; a constant is one full bin. */
+/** Counts per unit of value, so that bins of different widths are comparable; a constant is one full bin. */
 export function densities(ridge: Ridge, widest: number): number[] {
   const width = (ridge.max - ridge.min) / ridge.bins.length || widest / ridge.bins.length;
   return ridge.bins.map((count) => count / width);
 }
 
-/** The lines, the oldest first: it is drawn first, at the top, and the others before it. */
+/** The lines, oldest first: the oldest is drawn first, at the top, and the others in front of it. */
 export function lines(ridges: readonly Ridge[], box: Box): Line[] {
   if (ridges.length === 0) return [];
   const [low, high] = extent(ridges);

@@ -6,7 +6,7 @@ export interface ChartOf {
   columns: Record<string, (number | null)[]>;
 }
 
-/** What has one number has no other measure; a column in which nothing is known is not drawn. */
+/** A scalar has no other measure; a column without any known value is not drawn. */
 export function charts(item: WatchedItem, series: WatchedSeries): ChartOf[] {
   if (series.scalar.some((one) => one !== null)) return [{ title: "Value", columns: { value: series.scalar } }];
   const found: ChartOf[] = [];
