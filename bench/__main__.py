@@ -80,7 +80,7 @@ class Session:
 
     def _measure(self, row: Row, title: str) -> Result:
         start = time.perf_counter()
-        if not self.console.is_terminal:  # nothing moves there: say at least what is being measured
+        if not self.console.is_terminal:  # a log has no progress bar, so print at least the row that is being measured
             self.console.print(f"{title} …")
         scratch = tempfile.TemporaryDirectory(prefix="bench-", dir=LATEST.parent)
         with self.console.status(title) as status, scratch as folder:

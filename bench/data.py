@@ -17,7 +17,7 @@ from bench.row import Bench, Result
 
 SIDE, IMAGES, BATCH = 96, 512, 64
 ROWS, WIDTH, ROW_BATCH = 16_384, 32, 256
-EPOCHS = 4  # a round
+EPOCHS = 4  # in each round
 GIGABYTE = 1_000_000_000
 
 

@@ -52,7 +52,7 @@ class Momentum:
 class Transformer(Momentum):
     """A decoder that learns to predict the next token of one random batch."""
 
-    judge: Callable[[Any], Any] = staticmethod(lambda x: x)  # of what each layer puts out
+    judge: Callable[[Any], Any] = staticmethod(lambda x: x)  # applied to the output of each layer
 
     def __init__(
         self, layers: int = 4, width: int = 256, heads: int = 4, sequence: int = 128, batch: int = 8,

@@ -68,7 +68,7 @@ class Worker:
 
     def round(self) -> Sample:
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # `answer` says why
+        with suppress(BrokenPipeError):  # `answer` reports the reason
             self._process.stdin.write("\n")
         return self.answer()
 

@@ -11,10 +11,10 @@ import tensorflow as tf
 from bench.models import Transformer
 
 End = Callable[[], None]
-GUARD, BREAK, EXPECT = "guard", "break", "expect"  # in place of a mode
-UNMEASURED = "unmeasured"  # FULL_HEALTH, without samples of memory, the lives of tensors, and times
-WATCH, SELDOM = "watch", "seldom"  # all weights and their gradients, in each step; the same, in no step
-INSIDE, OUTSIDE = "inside", "outside"  # the model looked into in each step; hardly ever
+GUARD, BREAK, EXPECT = "guard", "break", "expect"  # used instead of a mode
+UNMEASURED = "unmeasured"  # FULL_HEALTH without memory samples, tensor lifetimes and times
+WATCH, SELDOM = "watch", "seldom"  # watch all weights and their gradients: in each step, or in no step
+INSIDE, OUTSIDE = "inside", "outside"  # layer statistics: in each step, or hardly ever
 OFTEN, HARDLY_EVER = 1, 1 << 40
 
 

@@ -20,7 +20,7 @@ from bench.workloads import WORKLOADS, Round
 
 def main(workload: str, steps: str, variant: str, mode: str, folder: str) -> None:
     answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)  # whatever the program prints is not an answer
+    os.dup2(2, 1)  # output of the program must not mix with our answers
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
     end = VARIANTS[variant](folder, mode)

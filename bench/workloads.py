@@ -66,7 +66,7 @@ def _repeat(step: Callable[[], tf.Tensor | None], steps: int) -> Round:
         for _ in range(steps):
             result = step()
         if result is not None:
-            result.numpy()  # the round ends when its values are there
+            result.numpy()  # the round ends when its values are available
         return {}
 
     return run

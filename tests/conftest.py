@@ -15,12 +15,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests import processes
 
-# The same examples each time, however slow the machine is: no test fails by chance.
+# The same examples each time, however slow the machine is, so that no test fails by chance.
 settings.register_profile("same", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("same")
 
 LONG_TEST_SECONDS = 1200
-STUCK_SECONDS = 60  # beyond a test's limit: Python cannot interrupt a test that is stuck in native code
+STUCK_SECONDS = 60  # longer than a test's limit: Python cannot interrupt a test that is stuck in native code
 
 _stderr: list[int] = []  # a duplicate, made where pytest captures nothing
 
@@ -36,7 +36,7 @@ def _restore_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
-_restore_signals()  # in the parent and, since each loads this file, in every worker of pytest-xdist
+_restore_signals()  # in the parent and in every worker of pytest-xdist, since each loads this file
 
 
 def pytest_configure() -> None:

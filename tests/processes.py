@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
-GRACE_SECONDS = 10.0  # a process that was told to end, on a machine that is busy
+GRACE_SECONDS = 10.0  # seconds for a process to end after it was told to, on a busy machine
 HELPERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")  # Python ends them itself
 
 _kept: set[int] = set()

@@ -52,7 +52,7 @@ class WarmPython:
             self._process.stdin.write(json.dumps(asked) + "\n")
             try:
                 code = int(self._process.stdout.readline())
-            except BaseException:  # a time limit: what is asked next must not wait for this program
+            except BaseException:  # a time limit, so that the next request need not wait for this program
                 processes.end(processes.children(self._process.pid))
                 self._process.kill()
                 raise
@@ -146,7 +146,7 @@ def execute(arguments: list[str]) -> None:
         exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
     elif first == "-m":
         sys.argv, sys.path[0] = rest, os.getcwd()
-        sys.modules.pop(rest[0], None)  # it is imported already, of which runpy would warn
+        sys.modules.pop(rest[0], None)  # runpy would warn that it is already imported
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
     else:
         sys.argv, sys.path[0] = arguments, str(Path(first).parent)

@@ -18,7 +18,7 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parents[1]
 COMMAND = "sleuth demo"
 COLUMNS = 100
-ROWS_OF_THE_PROGRAM = 3  # of its own output, the last ones
+ROWS_OF_THE_PROGRAM = 3  # the last lines of the program's own output
 SECONDS_A_LINE = 0.3
 TEMPLATE = """<svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
 <title>sleuth demo: the verdict on a program that cannot learn</title>
@@ -69,7 +69,7 @@ def run_in_a_terminal(arguments: list[str], logdir: str) -> str:
 def read(controller: int) -> bytes:
     try:
         return os.read(controller, 1 << 16)
-    except OSError:  # how a terminal says that nobody writes to it any more
+    except OSError:  # a terminal reports this way that nobody writes to it any more
         return b""
 
 

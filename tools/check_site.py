@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 ASSETS = {("script", "src"), ("link", "href"), ("img", "src"), ("source", "src"), ("iframe", "src"), ("object", "data")}
-NOT_A_PAGE = "404.html"  # of which nobody knows at which address it is shown
+NOT_A_PAGE = "404.html"  # a server may show it at any address
 
 
 class Page(HTMLParser):

@@ -42,7 +42,7 @@ def lead(target: str, written: Path, shown: Path) -> str:
     """Return where a link of the file `written` leads from a page in the folder `shown` of the site."""
     path = Path(os.path.normpath(written.parent / target))
     if not path.exists() or not path.is_relative_to(ROOT):
-        return target  # which --strict complains about
+        return target  # --strict then reports it
     if path.is_relative_to(DOCS) and path.is_file():
         return os.path.relpath(path.relative_to(DOCS), shown)
     name = path.relative_to(ROOT).as_posix()

@@ -17,8 +17,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROCESSORS = ("x86_64", "aarch64")
-GLIBC = "2.17"  # of the oldest TensorFlow wheel that is supported
-TENSORFLOW = "libtensorflow_framework.so.2"  # found where the program runs, so it stays outside of the wheel
+GLIBC = "2.17"  # that of the oldest supported TensorFlow wheel
+TENSORFLOW = "libtensorflow_framework.so.2"  # part of the program's TensorFlow, so it stays outside of the wheel
 
 
 def build_all(into: Path, processors: Iterable[str] = PROCESSORS) -> list[Path]:
@@ -50,12 +50,12 @@ def build_wheel(source: Path, processor: str, into: Path) -> Path:
     into.mkdir()
     environment = {
         "CXX": str(compiler(processor, into)),
-        "_PYTHON_HOST_PLATFORM": f"linux-{processor}",  # what sysconfig.get_platform() answers
+        "_PYTHON_HOST_PLATFORM": f"linux-{processor}",  # the result of sysconfig.get_platform()
         "SLEUTH_REQUIRE_NATIVE": "1",
         "SLEUTH_REQUIRE_PAGE": "1",
     }
     for library in source.rglob("libsleuth*.so"):
-        library.unlink()  # of another processor
+        library.unlink()  # it is for another processor
     run("build", "--wheel", "--no-isolation", "--outdir", into, source, environment=environment)
     return next(into.glob("*.whl"))
 

@@ -13,7 +13,7 @@ from tests.browser.looking import panel, part, title
 from tests.unit.serving import Serving
 
 LOOP = Path(__file__).parents[1] / "programs" / "relu_rnn_memory.py"
-# Eight turns of the wheel without a rest: a busy machine would put one between those of `page.mouse.wheel`.
+# Eight turns of the wheel without a pause: on a busy machine, `page.mouse.wheel` would pause between them.
 TURNS = """canvas => {
   const { left, top } = canvas.getBoundingClientRect();
   const turn = { deltaY: -60, clientX: left + 300, clientY: top + 60, cancelable: true };

@@ -23,7 +23,7 @@ import tensorsleuth
 tensorsleuth.record()
 tensorsleuth.break_when("grad_norm > 100", then="pause")
 {PROGRAM}"""
-LONG = 120  # seconds: nothing takes so long, however busy the machine is
+LONG = 120  # seconds: longer than anything takes, even on a busy machine
 PAUSES = LONG * 1000  # the same for the browser, in milliseconds
 
 

@@ -66,7 +66,7 @@ def leaves_nothing_behind(request: pytest.FixtureRequest) -> Iterator[None]:
         watching._watches._all.clear()
         for entry in watching._watches._book.entries():
             entry.asked.clear()
-        watching._leave()  # what was watched at a point stays watched for as long as the program runs
+        watching._leave()  # a point stays watched as long as the program runs
     assert not still, "something is still watched"
     assert not points, "a break point is still set"
     assert left is None, "a recording is still under way"

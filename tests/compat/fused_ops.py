@@ -17,7 +17,7 @@ from tests.compat.looking import in_graph
 import tensorsleuth
 
 _random = np.random.default_rng(0)
-CALLS = 2  # the second is watched otherwise if TensorFlow's optimiser failed in the first
+CALLS = 2  # if TensorFlow's graph optimizer failed in the first call, the second is watched differently
 
 
 def array(*shape: int) -> Any:

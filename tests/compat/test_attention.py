@@ -174,9 +174,7 @@ def test_models_of_keras_hub(name: str) -> None:
     ("name", "last"), [("Bert", "attention/self"), ("GPT2", "attn"), ("Deberta", "attention/self")]
 )
 def test_models_of_hugging_face(name: str, last: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(
-        "TF_USE_LEGACY_KERAS", "1"
-    )  # transformers sets it for good: programs of later tests must not see it
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")  # transformers sets it permanently, and later tests must not see it
     import transformers
 
     width = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}

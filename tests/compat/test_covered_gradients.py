@@ -176,7 +176,7 @@ def test_recompute_grad(compared: Compared) -> None:
         return function(X)
 
     trace = compared(program)
-    assert in_graph(trace, "Exp")  # at least once: the optimiser may make one of the two
+    assert in_graph(trace, "Exp")  # at least once: the graph optimizer may merge the two
     assert in_graph(trace, "Cos")
     assert_joined(trace)
 

@@ -152,7 +152,7 @@ def test_replicas_are_apart_and_every_line_is_the_users(tmp_path: Path) -> None:
     text = BEGIN + LOOP.replace("ZEROS", "[9, 14]")  # both halves of the second batch
     found, _ = verdict(tmp_path, text)
     first = found["findings"][0]
-    other = 1 - int(first["replica"].split()[1])  # both are to blame: the one that was seen first is told
+    other = 1 - int(first["replica"].split()[1])  # both are to blame, and the report names the one that was seen first
     assert first["others"] == f"replica {other} broke in the same step too"
     trace = tensorsleuth.open(tmp_path / "sleuth_runs" / os.listdir(tmp_path / "sleuth_runs")[0])
     (process,) = trace.processes

@@ -60,7 +60,7 @@ def test_they_are_in_the_trace(recorded: Any) -> None:
 def test_they_are_findings(recorded: Any) -> None:
     trace = recorded(lambda: go_wrong("chart"))
     found = {one.name: one for one in tensorsleuth.diagnose(trace)}
-    assert list(found) == ["scores", "compiled scores", "chart"]  # what raised comes before what was only recorded
+    assert list(found) == ["scores", "compiled scores", "chart"]  # a raised violation comes before recorded ones
     scores = found["scores"]
     assert (scores.cause, scores.file, scores.line) == ("violation", __file__, trace.violations[0].line)
     assert scores.summary.startswith(f"{__file__}:{scores.line} expects values between 0 and 1 of scores")
@@ -71,7 +71,7 @@ def test_they_are_findings(recorded: Any) -> None:
     assert scores.source and scores.code is not None
 
 
-@pytest.mark.parametrize("times", [1, 30])  # of a place that is broken often, not all are in the trace
+@pytest.mark.parametrize("times", [1, 30])  # if a place is broken often, the trace does not have all of them
 def test_the_one_that_ended_the_program_comes_first(recorded: Any, monkeypatch: Any, times: int) -> None:
     def end() -> None:
         with pytest.raises(ExpectationError):
@@ -174,7 +174,7 @@ def test_with_a_guard_and_break_points(capfd: Any) -> None:
         for function in (scaled, compiled):
             with pytest.raises(ExpectationError):
                 function(tf.constant([0.5]))
-        with pytest.raises((ExpectationError, tensorsleuth.NumericsError)):  # what the function returns is NaN, too
+        with pytest.raises((ExpectationError, tensorsleuth.NumericsError)):  # the result of the function is NaN, too
             compiled(tf.constant([NAN]))
     compiled(tf.constant([0.1]))  # nothing is left of it
     assert "break points cannot see inside" in capfd.readouterr().err

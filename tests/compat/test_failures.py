@@ -106,7 +106,7 @@ def failure(action: Callable[[], Any]) -> tuple[type[BaseException], str, list[s
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_failures_are_those_of_the_bare_program(tmp_path: Path, name: str) -> None:
-    failure(FAILURES[name])  # what is traced counts up in names: trace before
+    failure(FAILURES[name])  # tracing changes the numbers in names, so trace first
     bare_type, bare_text, bare_files = failure(FAILURES[name])
     with tensorsleuth.record(tmp_path):
         watched_type, watched_text, watched_files = failure(FAILURES[name])

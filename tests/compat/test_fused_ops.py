@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROWS = {  # of each function: rows that it has, whatever is fused
+ROWS = {  # the rows that each function has, whatever is fused
     "dense, relu": ["Relu"],
     "dense, tanh": ["Tanh"],
     "dense, gelu": ["BiasAdd"],

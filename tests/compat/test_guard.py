@@ -42,7 +42,7 @@ def log_loss(x: Any) -> Any:
 @pytest.mark.usefixtures("guard")
 def test_an_output_of_a_function() -> None:
     assert log_loss(tf.ones([2])).numpy() == 0.0
-    for _ in range(2):  # who catches it may go on, and is told again
+    for _ in range(2):  # after it is caught, the program continues, and the guard raises again
         error = alarm(lambda: log_loss(X), marked("log in a function"), "log_loss")
         assert "log(0)" in str(error).splitlines()[0]
     assert log_loss(tf.ones([2])).numpy() == 0.0

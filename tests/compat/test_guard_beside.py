@@ -102,6 +102,6 @@ def test_a_flight_recorder_looks_on_while_the_guard_does(tmp_path: Path) -> None
         tf.math.log(tf.constant([4.0]))
     assert recording.path is not None
     looks = tensorsleuth.open(recording.path).tensors(op="Log").health["max"]
-    assert len(looks) == 1  # that of the eager op: what a function computes is not looked at while all goes well
+    assert len(looks) == 1  # that of the eager op: a function's tensors are not examined while all goes well
     events = tensorsleuth.open(recording.path).events
     assert not (events["flags"] & EventFlag.MOMENTS).any()  # FULL_HEALTH, no closer

@@ -70,7 +70,7 @@ def test_a_model_that_fits_eagerly_is_seen_as_one_that_is_traced(recorded: Calla
         fit = lambda: model.fit(ids, goals, batch_size=4, epochs=3, shuffle=False, verbose=0)  # noqa: B023, E731
         seen[eagerly] = recorded(fit, inside_every=4).inside()
     traced, eager = seen[False], seen[True]
-    fused = "net/mix/attention_output"  # by the graph optimiser: with Keras 2 it is never computed in a function
+    fused = "net/mix/attention_output"  # by the graph optimizer: with Keras 2 a function never computes it
     assert {**names(eager), "layers": []} == {**names(traced), "layers": []} and names(eager)["attention"] == [
         "net/mix"
     ]
@@ -127,7 +127,7 @@ def layers_of_step(block: Block, call: Callable[[Any], Any]) -> Callable[[], Non
                 loss = tf.reduce_sum(call(tf.constant(X)) ** 2)
             for variable, gradient in zip(block.variables, tape.gradient(loss, block.variables), strict=True):
                 variable.assign_sub(1e-4 * gradient)
-            held.append(block(tf.constant(X)))  # else nobody would take what leaves the last layer
+            held.append(block(tf.constant(X)))  # otherwise no op would take the output of the last layer
 
     held: list[Any] = []
     return train
@@ -217,7 +217,7 @@ def test_no_tensor_lives_on(recorded: Callable[..., Trace]) -> None:
 def test_hugging_face_models_that_are_called_eagerly(
     recorded: Callable[..., Trace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")  # transformers sets it for good: later tests must not see it
+    monkeypatch.setenv("TF_USE_LEGACY_KERAS", "1")  # transformers sets it permanently, and later tests must not see it
     import transformers
 
     sizes = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}

@@ -107,7 +107,7 @@ def test_behind_a_loop(recorded: Callable[..., Trace], name: str, kind: str) -> 
     assert sorted(outputs(inside)) == sorted(EXPECTED)
     of_loop = [layer.name for layer in inside.layers if layer.name.startswith("rnn")]
     states = [f"rnn/cell{more}" for more in ("", ":1")[: 1 if kind == "GRU" else 2]]
-    assert sorted(of_loop) == ["rnn", *states]  # not each thing that the gradient needs of an iteration
+    assert sorted(of_loop) == ["rnn", *states]  # not everything that the gradient needs from an iteration
 
 
 @pytest.mark.parametrize("around", [None, in_loop])

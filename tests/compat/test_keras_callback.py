@@ -78,7 +78,7 @@ def test_a_leak_does_not_stop_it(keras: Any, tmp_path: Path) -> None:
         def call(self, x: Any) -> Any:
             kept.append(tf.ones([256, 128]) * tf.reduce_mean(x))
             away = tf.stop_gradient(tf.nn.relu(x))
-            return x + tf.where(away > 0.0, tf.math.log(away), 0.0)  # −∞ that comes to nothing makes it look
+            return x + tf.where(away > 0.0, tf.math.log(away), 0.0)  # a −∞ without effect makes it check
 
     model = keras.Sequential([Keeper(), keras.layers.Dense(1)])
     model.compile("adam", "mse", run_eagerly=True)

@@ -108,10 +108,10 @@ def test_kinds(recorded: Recorded, trained: str) -> None:
             run(tf.constant(np.full((SIDE, SIDE), 0.5, np.float32)))
 
     found = account(recorded(program))
-    left = amounts(found.holdings(int(found.samples["time"][-1])))  # between steps, where no thread is half way
+    left = amounts(found.holdings(int(found.samples["time"][-1])))  # between steps, with no thread half way
     state = layers if trained == "in a function" else 0
     weights = 2 * layers - state
-    assert weights / 2 <= left[WEIGHTS] <= weights  # 2.15 writes one in place, of which eager code has no row
+    assert weights / 2 <= left[WEIGHTS] <= weights  # 2.15 writes one in place, and eager code has no row of it
     assert left.get(OPTIMIZER, 0) == state
     at_most = amounts(fullest(found))
     assert at_most.get(ACTIVATIONS, 0) + at_most.get(GRADIENTS, 0) >= 1

@@ -17,7 +17,7 @@ from tensorsleuth.trace.query.query import process_indexes
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
-B, S, HEADS, WIDTH, DEPTH = 8, 64, 8, 64, 32  # as many heads as samples, as wide as long: sizes alone tell nothing
+B, S, HEADS, WIDTH, DEPTH = 8, 64, 8, 64, 32  # as many heads as samples, as wide as long: sizes alone are ambiguous
 
 
 class Found:

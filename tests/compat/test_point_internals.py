@@ -35,6 +35,6 @@ def test_a_graph_knows_that_it_will_be_compiled() -> None:
         return x
 
     for compiled in (False, True):
-        traced = tf.function(inner)  # one that was traced before is not traced again
+        traced = tf.function(inner)  # a function that was traced before is not traced again
         tf.function(lambda x, traced=traced: traced(x), jit_compile=compiled)(tf.constant(1))
     assert seen == [False, True]

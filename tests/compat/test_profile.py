@@ -23,7 +23,7 @@ from tensorsleuth.trace.reader import Trace
 Recorded = Callable[..., Trace]
 STEPS = 6
 TIMES = 5  # how much slower than all the rest,
-LEAST = 0.05  # and at least so many seconds: a busy machine stops a thread for less
+LEAST = 0.05  # and at least that many seconds: a busy machine stops a thread for less
 
 
 class Slow:

@@ -109,7 +109,7 @@ def test_what_cannot_be_drawn_again_is_said(recorded: Recorded) -> None:
     trace = recorded(lambda: [unlucky() for _ in range(1500)])  # called
     said = [replay.why or "" for replay in replays(trace) if replay.outcome is ReplayOutcome.NOT_REPRODUCED]
     assert said and "RandomUniform" in said[0] and "random numbers" in said[0]
-    found = finding(trace)  # the call is blamed, and why nothing nearer is
+    found = finding(trace)  # the report blames the call, and says why it cannot be more precise
     assert found.line == marked("called") and "random numbers" in (found.seen or "")
 
 
@@ -213,7 +213,7 @@ def test_in_flight_what_python_and_chance_gave_is_given_again(
         from_python = tf.numpy_function(ask, [x], tf.float32)
         tf.print("once")
         for _ in tf.range(3):
-            # Iterations that draw at the same time may swap their numbers, in the bare program too.
+            # Concurrent iterations may swap their random numbers, in the bare program too.
             tf.autograph.experimental.set_loop_options(parallel_iterations=1)
             chance += tf.random.normal([8])
         return tf.math.log(chance - chance), chance, from_python

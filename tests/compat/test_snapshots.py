@@ -15,7 +15,7 @@ from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
 Compared = Callable[..., Trace]
-SIZE = 1 << 19  # floats: large enough that a snapshot serves several calls
+SIZE = 1 << 19  # floats: large enough for one snapshot to serve several calls
 
 
 class Climber:

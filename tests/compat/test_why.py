@@ -203,7 +203,7 @@ def test_how_a_variable_grew_is_searched_for_among_the_reads_alone(
 
     monkeypatch.setattr(last_update, "over_steps", counting)
     assert finding(recorded(lambda: [train() for _ in range(30)])).cause == "learning-rate"
-    assert any(among < every / 3 for every, among in asked)  # all rows for each variable: seconds in a long run
+    assert any(among < every / 3 for every, among in asked)  # not all rows for each variable: too slow in a long run
 
 
 def test_a_line_that_reads_two_variables_has_the_one_that_grew(recorded: Recorded) -> None:

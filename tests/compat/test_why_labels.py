@@ -49,7 +49,7 @@ def trained(labels_of: Labels, in_step: Labels = lambda labels: labels, is_causa
             scores = tf.matmul(x, x, transpose_b=True) * 0.1 + tf.cast(ids == PAD, tf.float32)[:, None, :] * -1e9
             past = tf.linalg.band_part(tf.ones((LENGTH, LENGTH)), -1, 0) > 0
             scores = tf.where(past, scores, -1e9) if is_causal else scores
-            # Heads of a group are put together there, as Gemma does.
+            # Merges the heads of a group there, as Gemma does.
             weights = tf.reshape(tf.nn.softmax(scores), [-1, LENGTH, LENGTH])
             logits = tf.matmul(tf.matmul(weights, x), outer)
             loss = not_counted(labels[:, 1:], logits[:, :-1])

@@ -62,7 +62,7 @@ def test_nothing_but_the_birth_is_told(recorded: Recorded, jit_compile: bool) ->
 
 
 def test_a_layer_of_nan_is_not_dead(recorded: Recorded) -> None:
-    found = verdict_on(recorded, jit_compile=False, cover=True)  # the ReLU puts out zeros on every machine
+    found = verdict_on(recorded, jit_compile=False, cover=True)  # the ReLU returns zeros on every machine
     assert [one.cause for one in found.findings] == ["zero-over-zero"]
 
 

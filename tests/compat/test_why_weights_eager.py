@@ -58,7 +58,7 @@ def test_a_layer_that_is_left_out(recorded: Recorded, name: str, late: bool) -> 
     def program() -> None:
         body, head = parts(keras)
         train(keras, lambda: far(head(body(X))), (body if late else head).trainable_variables)
-        far(head(body(X)))  # what is evaluated afterwards takes nothing back
+        far(head(body(X)))  # a later evaluation does not remove the finding
 
     [finding] = found(recorded(program))
     lines = Path(__file__).read_text().splitlines()

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 BATCH, TIME, WIDTH, WORDS, PREFIX, START = 16, 12, 32, 30, 4, 1
-Mask = Callable[[Any], Any]  # of ids, what is added to scores [batch, queries, keys], or what makes others of them
+Mask = Callable[[Any], Any]  # ids -> the mask to add to scores [batch, queries, keys], or a function of the scores
 
 
 def texts(rng: Any, padded: bool = True, first: int = 4) -> Any:

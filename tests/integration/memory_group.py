@@ -33,7 +33,7 @@ def _make(limit: int) -> Path | None:
         except OSError:
             continue
         try:
-            with (group / file).open("r+") as limits:  # a folder that is no group has no such file
+            with (group / file).open("r+") as limits:  # only a cgroup's folder has such a file
                 limits.write(str(limit))
             with contextlib.suppress(OSError):  # where there is swap: none of it
                 (group / "memory.swap.max").write_text("0")

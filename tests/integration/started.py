@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).parents[2] / "src"
-# Not PYTHONPATH: the child must find the package by itself.
+# Not PYTHONPATH, because the child must find the package by itself.
 SLEUTH = [
     sys.executable,
     "-c",
@@ -19,7 +19,7 @@ SLEUTH = [
 
 
 RUN = [*SLEUTH, "run"]
-# A TensorFlow and a recorder that only leave word that they were there.
+# A fake TensorFlow and a fake recorder, which only report that they were loaded.
 FAKE_TENSORFLOW = "import sys\nsys.real_loader = type(__loader__).__name__\nversion = 1\n"
 FAKE_RECORDER = """
 import os, sys

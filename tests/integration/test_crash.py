@@ -23,11 +23,11 @@ if importlib.util.find_spec("tensorflow") is None:
     pytest.skip("needs TensorFlow", allow_module_level=True)
 
 SOURCES = Path(__file__).parents[2] / "src"
-WIDTH, WARM_UP = 40, 2  # ops in the function; steps until all is traced and optimised
+WIDTH, WARM_UP = 40, 2  # ops in the function; steps until everything is traced and optimized
 LONG_ROUNDS, ROUNDS = 6, 1
 
-# Imports TensorFlow once; every line on stdin (folder, how to die, after how many steps, how many microseconds later)
-# is a child, forked before TensorFlow has started a thread. A child reports its steps through a pipe.
+# Imports TensorFlow once. For every line on stdin (folder, how to die, after how many steps, how many microseconds
+# later) it forks a child, before TensorFlow has started a thread. A child reports its steps through a pipe.
 SERVER = """
 import ctypes, os, signal, sys, threading, time
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"

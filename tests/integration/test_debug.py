@@ -23,7 +23,7 @@ from tensorsleuth.trace.storage import synthetic
 SLEUTH = [sys.executable, "-m", "tensorsleuth.cli.main"]
 PATIENCE = 240.0  # seconds; the machine may be busy
 ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])")
-BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*)?$")  # the rest of it comes with what is read next
+BEGUN = re.compile(r"\x1b(?:\[[0-?]*[ -/]*)?$")  # the next read returns the rest
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "tests" / "programs" / "endings"
 CODE = f"import sys; sys.path[0] = {str(ROOT / 'src')!r}; from tensorsleuth.cli.main import main; main()"
 SLEUTH = [sys.executable, "-c", CODE]
-PATIENCE = 300.0  # seconds that nothing may take, on any machine
+PATIENCE = 300.0  # seconds: longer than anything takes, on any machine
 LIMIT = 900 << 20
 
 
@@ -140,7 +140,7 @@ def test_abort_with_what_was_said_last(tmp_path: Path) -> None:
 
 def test_hang_is_said_once_and_told_at_the_end(tmp_path: Path) -> None:
     process = start(tmp_path, "lock_never_released.py", "--hang-after", "1")
-    wait_for(lambda: "in waits" in asked_where(tmp_path))  # a slow machine may have seemed to hang before
+    wait_for(lambda: "in waits" in asked_where(tmp_path))  # on a slow machine it may have seemed to hang before
     assert process.poll() is None, "it is left alone"
     process.send_signal(signal.SIGQUIT)
     ended = finish(tmp_path, process)

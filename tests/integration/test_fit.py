@@ -24,7 +24,8 @@ STEPS = "3"
 LIMIT = 1_000 * MB
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}
 
-# What is recorded; then batches, or batch and sequence, that are run. Sizes of which the batch is most of the memory.
+# The recorded run, then the batches, or batch and sequence, to predict. In these sizes the batch takes most of the
+# memory.
 LARGE: dict[str, tuple[int, list[tuple[int, ...]]]] = {
     "mlp": (1024, [(512,), (2048,), (4096,)]),
     "cnn": (64, [(32,), (128,), (256,)]),
@@ -62,7 +63,7 @@ def measured(name: str, batch: int, *sequence: int) -> int:
 
 
 def predicted(logdir: Path, batch: int, *sequence: int) -> int:
-    longer = [f"--sequence={length + 1}" for length in sequence]  # tokens have one more: what comes next is learned
+    longer = [f"--sequence={length + 1}" for length in sequence]  # one more token, since the model learns the next one
     return int(asked(logdir, f"--batch={batch}", *longer)["asked"]["peak"])
 
 

@@ -41,7 +41,7 @@ def asked(logdir: Path, *options: str) -> dict[str, Any]:
 @pytest.mark.machine
 @pytest.mark.parametrize(("name", "pool"), [("mlp", False), ("cnn", False), ("cnn", True), ("transformer", True)])
 def test_most_of_the_growth_is_told_by_name(name: str, pool: bool, tmp_path: Path) -> None:
-    # The peak is one sample of a machine that does other things as well: a second or third run may tell more of it.
+    # The peak is one sample of a busy machine, so a second or third run may explain more of it.
     for attempt in range(ATTEMPTS):
         answer = asked(record(name, tmp_path / str(attempt), pool))
         if answer["growth"]["explained"] >= ENOUGH:
@@ -53,7 +53,7 @@ def test_most_of_the_growth_is_told_by_name(name: str, pool: bool, tmp_path: Pat
     assert sum(group["bytes"] for group in answer["groups"]) == sum(one["bytes"] for one in answer["tensors"])
     kinds = {group["name"]: group["bytes"] for group in answer["groups"]}
     if name == "mlp":
-        # Two moments of Adam for each weight; some of them may be on their way to a new value at the peak.
+        # Two moments of Adam for each weight; at the peak some may be in the middle of an update.
         assert 2.5 * kinds["weights"] > kinds["optimizer state"] > kinds["weights"] > 60 * MB
     else:
         assert kinds["activations"] > 10 * MB

@@ -85,7 +85,7 @@ def test_the_same_five_ops_take_most(threads: int, tmp_path: Path) -> None:
     top = sorted((name for name in theirs if name in ours), key=lambda name: -theirs[name])[:5]
     fifth = theirs[top[-1]]
     for name in sorted(ours, key=lambda name: -ours[name])[:5]:
-        # Two ops that take nearly the same may change places.
+        # Two ops that take nearly the same time may change places.
         assert name in top or theirs[name] > 0.7 * fifth, (name, top, dict(theirs), dict(ours))
     assert 0.7 < ours[top[0]] / theirs[top[0]] < 1.4, (dict(theirs), dict(ours))
     assert told.tables["op"][0].name == top[0] == "MatMul"

@@ -61,7 +61,7 @@ def test_installed_wheel_names_the_line(published: dict[str, Path], tmp_path: Pa
     venv.create(environment, with_pip=True)
     python = environment / "bin" / "python"
     run(python, "-m", "pip", "install", "-qq", "--only-binary", ":all:", published["x86_64.whl"])
-    # TensorFlow comes from this environment, behind all that was installed.
+    # TensorFlow comes from this environment, after everything that was installed.
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     (site / "tensorflow.pth").write_text(sysconfig.get_path("purelib") + "\n")
     (tmp_path / "nan.py").write_text(PROGRAM)
@@ -77,7 +77,7 @@ def test_installed_wheel_names_the_line(published: dict[str, Path], tmp_path: Pa
 @needs_cross
 def test_kernels_compile_for_aarch64(tmp_path: Path) -> None:
     assert CROSS is not None
-    for name in ("health", "rows_look"):  # small ones, with all that depends on the processor
+    for name in ("health", "rows_look"):  # small ones, with everything that depends on the processor
         source = build.SOURCES / "kernels" / f"{name}.cc"
         run(CROSS, *build.COMPILE_OPTIONS, "-O0", "-Werror", "-c", source, "-o", tmp_path / f"{name}.o")
 

@@ -78,7 +78,7 @@ def test_sitecustomize_of_the_user_still_runs(place: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PYTHONPATH", str(place / "libs"))
     seen, expected = sleuth("--quiet", "prog.py"), bare("prog.py")
     assert seen.stdout == expected.stdout
-    assert seen.stderr == expected.stderr * 2  # what Python says of a broken one, for sleuth and for the program
+    assert seen.stderr == expected.stderr * 2  # Python's message about a broken pipe, for sleuth and for the program
 
 
 def test_stdin_is_the_programs_and_stdout_is_untouched(place: Path) -> None:
@@ -131,7 +131,7 @@ def test_keyboard_interrupt_ends_as_python_does(place: Path) -> None:
     assert (seen.returncode, seen.stderr) == (expected.returncode, expected.stderr) and seen.returncode == -2
 
 
-# ---- what is refused, before there is a run
+# ---- refused, before there is a run
 
 
 @pytest.mark.parametrize(

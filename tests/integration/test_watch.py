@@ -67,7 +67,7 @@ def test_a_killed_program_keeps_what_was_seen(place: Path) -> None:
     assert steps == {"gradient": [0, 1, 2], "variable": [0, 1, 2]}  # each when its step had trained
     assert [str(one) for one in trace.logs()] == ["loss 4.000", "loss 2.560", "loss 1.638"]
     (events,) = (trace.path / "tensorboard").iterdir()
-    assert events.stat().st_size > 200  # what the first step showed; the rest waits for two seconds
+    assert events.stat().st_size > 200  # the first step; the rest waits for two seconds
 
 
 def test_what_cannot_be_watched_is_refused_before_anything_runs(place: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_worker_that_is_killed_loses_only_itself(folder: Path) -> None:
     assert done.returncode != 0
     found = findings(folder)
     assert the_blame(found[0]) == BLAMED
-    assert [one["cause"] for one in found[1:]] in ([], ["worker-lost"])  # it may wait for the other until it is ended
+    assert [one["cause"] for one in found[1:]] in ([], ["worker-lost"])  # it may wait for the other until terminated
 
 
 @pytest.mark.long

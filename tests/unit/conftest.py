@@ -13,7 +13,7 @@ import pytest
 from tensorsleuth import native
 
 SOURCES = Path(native.__file__).parent / "src"
-# All of the native library that does not call TensorFlow.
+# The parts of the native library that do not call TensorFlow.
 PARTS = (
     "observers/breaks.cc",
     "files/buffers.cc",

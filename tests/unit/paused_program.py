@@ -82,7 +82,7 @@ class FakeProgram:
 
     def close(self) -> None:
         with suppress(OSError):  # closed already
-            self._server.shutdown(socket.SHUT_RDWR)  # who waits in accept hears of it
+            self._server.shutdown(socket.SHUT_RDWR)  # wakes a thread that waits in accept
         self._server.close()
         for talk in self._talks:
             with suppress(OSError):  # closed already

@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "tensorsleuth"
 
 API = "tensorsleuth"  # `import tensorsleuth`, with `tensorsleuth.keras` and `tensorsleuth.hooks`
-# Lowest first. A folder may import itself and what stands before it; a folder without a line of its own belongs to
-# the nearest folder above it that has one.
+# Lowest first. A folder may import itself and the folders before it. A folder without an entry belongs to the nearest
+# folder above it that has one.
 LAYERS = (
     "core",
     "native",
@@ -41,11 +41,11 @@ LAYERS = (
     "inject",
     "cli",
 )
-# A program that is recorded opens no reader, and who reads a trace never writes to it.
+# A recorded program opens no reader, and code that reads a trace never writes to it.
 FORBIDDEN = {"recording": r"trace/.*reader", "diagnose": r"trace/.*writer"}
 MAY_IMPORT_TENSORFLOW = {"native", "recording", "data", "integrations", "demo"}
 CHANGES_TENSORFLOW = "recording/tensorflow"
-CHANGES_THE_IMPORT_OF_TENSORFLOW = "live/startup/autostart"  # there is none yet that could be changed
+CHANGES_THE_IMPORT_OF_TENSORFLOW = "live/startup/autostart"  # there TensorFlow is not loaded yet
 PRIVATE_PARTS = ("tensorsleuth.recording.tensorflow.", "tensorsleuth.recording.keras.internals")
 MOST_MODULES = 18  # in a folder
 

@@ -19,7 +19,7 @@ from tensorsleuth.diagnose.rules import rules
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
 RECIPES = [textwrap.dedent(block) for block in re.findall(r"^ *```python\n(.*?)^ *```", TEXT, re.M | re.S)]
-NEW = ("web/src/panels/opcounts/OpCountsPanel.tsx",)  # what a recipe has its reader write
+NEW = ("web/src/panels/opcounts/OpCountsPanel.tsx",)  # files that the reader of a recipe writes
 
 
 def recipe(name: str) -> Any:

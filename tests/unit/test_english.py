@@ -18,7 +18,7 @@ WIDTH = 120
 # A docstring starts with a verb, or with the thing that it is about.
 OPENINGS = re.compile(r"(What|Of|Those|The same|Which|Where|How|Who|Whose|Whether)\b")
 
-# On the right the words of the field, for whoever meets this test.
+# On the right are the words of the field, for readers of a failure.
 WORDS = {
     r"whole numbers?": "integer",
     r"truth values?": "boolean",
@@ -37,7 +37,7 @@ WORDS = {
 }
 _OLD = re.compile(r"\b(" + "|".join(WORDS) + r")\b", re.IGNORECASE)
 
-# Sentences with more than one colon or semicolon: each may only fall. A file that is not here has none to spare.
+# How many sentences have more than one colon or semicolon. Each number may only fall; a file without an entry has none.
 CROWDED_DOCUMENTS = {
     "README.md": 13,
     "CHANGELOG.md": 8,

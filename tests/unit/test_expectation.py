@@ -160,7 +160,7 @@ def test_texts_are_one_of() -> None:
 
 
 def test_two_of_one_name_have_one_size() -> None:
-    for size in (4, 4, 3):  # the last batch is smaller: the first place begins a new round
+    for size in (4, 4, 3):  # the last batch is smaller: the first place starts a new round
         expect(np.zeros((size, 2)), shape=("rows", None))
         expect(np.zeros(size), shape=("rows",))
     first = broken_rows()

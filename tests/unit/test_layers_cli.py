@@ -175,4 +175,4 @@ def test_hints_can_be_typed(run: Path) -> None:
         ["sleuth", "why", "--logdir"],
     ]
     codes = [CliRunner().invoke(cli, shlex.split(command)[1:]).exit_code for command in commands]
-    assert codes == [0, 0, 1]  # 1: there is a problem, and it is found from here
+    assert codes == [0, 0, 1]  # 1: there is a problem, and this command finds it

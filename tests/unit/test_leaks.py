@@ -81,7 +81,7 @@ def test_the_line_that_keeps_it_is_found_by_name() -> None:
 
 
 def test_a_cache_without_bound_keeps_what_it_returns() -> None:
-    assert kept_at("return compute(n)") is None  # the first: it says its bound, though that is None
+    assert kept_at("return compute(n)") is None  # the first one: it states its bound, although that is None
     frames = (Frame("train.py", line_of("def endless") + 1, "endless"),)
     found = find_keeping_line(Catalogue(sources={"train.py": KEEPS}), Site(1, frames, 0))
     assert found is not None and found.line == line_of("def endless")

@@ -28,7 +28,7 @@ def pace(gradient: float | np.ndarray, ratio: float | np.ndarray) -> UpdateNorms
         (np.array([1, 1, 1, 1, 1, 1, 1, 1, 1e6]), 3.0, False),  # a single spike
         (np.array([1, 1, 1, 1, 1, 1, 1e6, 1e4, 1e3]), 3.0, False),  # comes back
         (1.0, 3.0, False),
-        (np.append(4.0 ** np.arange(8), np.nan), 3.0, False),  # a bad value is told by its birth
+        (np.append(4.0 ** np.arange(8), np.nan), 3.0, False),  # the origin of the bad value explains this
     ],
 )
 def test_gradients_explode_where_steps_throw_the_weights(

@@ -41,10 +41,10 @@ def curve(first: float, early: float, end: float, noise: float = 0.05) -> np.nda
         (curve(1.5, 4000.0, 1300.0, noise=0.8), True, True),
         (curve(1.6, 50.0, 0.8), True, False),  # it came down after all
         (np.append(3.4, np.geomspace(1300.0, 20.0, 119)), True, False),  # it still comes back
-        (curve(1.6, 1.7, 1.6), False, True),  # nothing was learned, but nothing was thrown
+        (curve(1.6, 1.7, 1.6), False, True),  # nothing was learned, but the weights did not jump either
         (curve(0.3, 1.0, 1.0, noise=2.2), False, True),  # single samples: the first was an easy one
-        (np.append(curve(0.57, 35.0, 0.56), np.nan), False, False),  # a bad value is told by its birth
-        (curve(0.1, 3.0, 0.1) - 1.0, False, False),  # of a loss that may be negative nothing is said
+        (np.append(curve(0.57, 35.0, 0.56), np.nan), False, False),  # the origin of the bad value explains this
+        (curve(0.1, 3.0, 0.1) - 1.0, False, False),  # there is no finding for a loss that may be negative
     ],
 )
 def test_the_loss_jumps_by_more_than_it_varies(losses: np.ndarray, jumps: bool, no_better: bool) -> None:
@@ -74,7 +74,7 @@ def test_a_loss_comes_back_where_as_many_steps_again_would_bring_it_down(last: f
 
 @pytest.mark.parametrize("zeros", [[], [19], [57, 58, 59, 63], [88, 95], [86, 88, 90, 92, 94]])
 def test_batches_whose_loss_is_0_do_not_hide_a_jump(zeros: list[int]) -> None:
-    losses = noisy(np.append(1.77, np.full(95, 1000.0)), 0.8, 5)  # logits so large that right answers lose nothing
+    losses = noisy(np.append(1.77, np.full(95, 1000.0)), 0.8, 5)  # logits so large that right answers have no loss
     losses[zeros] = 0.0
     assert learning_rate_too_high._jumps(losses) and learning_rate_too_high._is_no_better(losses)
 

@@ -99,7 +99,7 @@ def test_quantiles_of_many_come_from_the_histogram() -> None:
     width = (row["max"] - row["min"]) / BINS
     assert row["quantiles"] == pytest.approx(np.quantile(values, QUANTILES), abs=width)
     plain, _ = np.histogram(values.astype(np.float64), BINS, (row["min"], row["max"]))
-    assert np.abs(row["bins"].astype(int) - plain).sum() <= 4  # NumPy rounds its edges a little otherwise
+    assert np.abs(row["bins"].astype(int) - plain).sum() <= 4  # NumPy rounds its edges slightly differently
 
 
 def test_only_what_is_asked_for_is_made() -> None:

@@ -43,7 +43,7 @@ def test_a_reshape_keeps_the_order_of_what_it_is_made_of() -> None:
         ("Relu", [dims(B, 32)], (8, 32), {}, dims(B, 32)),
         ("MatMul", [dims(BOTH, 32), dims(32, 16)], (512, 16), {"transpose_a": False}, dims(BOTH, 16)),
         ("MatMul", [dims(BOTH, 32), dims(BOTH, 16)], None, {"transpose_a": True}, dims(32, 16)),
-        ("MatMul", [dims(B, 32), dims(16, 32)], (8, 16), {}, dims(B, 16)),  # eager: nobody says what is transposed
+        ("MatMul", [dims(B, 32), dims(16, 32)], (8, 16), {}, dims(B, 16)),  # eager: nothing says which is transposed
         ("BatchMatMulV2", [dims(B, 4, S, 16), dims(B, 4, S, 16)], None, {"adj_x": False, "adj_y": True},
          dims(B, 4, S, S)),
         ("Einsum", [dims(B, S, 4, 16), dims(B, S, 4, 16)], None, {"equation": "bqhd,bkhd->bhqk"}, dims(B, 4, S, S)),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tensorsleuth.analyze.memory.lifetimes import BufferLifetime
 from tensorsleuth.analyze.memory.onednn_pool import OneDnnPool
 
-places = st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(0, 20))  # address, bytes, birth
+places = st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(0, 20))  # address, bytes, time of allocation
 
 
 @given(st.lists(places, max_size=12))

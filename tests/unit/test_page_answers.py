@@ -12,7 +12,7 @@ from tests.unit.page_client import ask
 from tensorsleuth.ui.web.run.errors import BadRequest, NotFound
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
-LOG = "0.20"  # where it goes bad: the third op of step 2
+LOG = "0.20"  # the first bad value: the third op of step 2
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_the_verdict_knows_its_tensors(opened: OpenRun) -> None:
         ({"eager": "false", "op": "AddV2", "to": 0}, ["0.5", "0.6", "0.7"]),
         ({"op": "Mul", "descending": "true"}, ["0.27", "0.18", "0.9", "0.0"]),
         ({"op": "Mul", "sort": "max", "descending": "true"}, ["0.27", "0.18", "0.9", "0.0"]),
-        ({"op": "Mean", "sort": "min"}, ["0.12", "0.3", "0.21", "0.30"]),  # what is not known comes last
+        ({"op": "Mean", "sort": "min"}, ["0.12", "0.3", "0.21", "0.30"]),  # unknown values come last
         ({"op": "Mean", "sort": "min", "descending": "true"}, ["0.3", "0.12", "0.21", "0.30"]),
         ({"to": 0, "sort": "name", "eager": "false", "end": 3}, ["0.2", "0.3", "0.5"]),
         ({"op": "Log", "sort": "inf", "descending": "true"}, ["0.20", "0.29", "0.2", "0.11"]),

@@ -163,5 +163,5 @@ def test_a_function_that_returns_nothing(tmp_path: Path, which: int, monkeypatch
     functions: list[Any] = [fields for kind, fields in records if kind == "function"]
     functions[which]["returns"] = []
     path.write_bytes(b"".join(damage.frame(json.dumps(record).encode()) for record in records))
-    monkeypatch.setenv("SLEUTH_DEBUG", "1")  # what contradicts itself is then raised as it is
+    monkeypatch.setenv("SLEUTH_DEBUG", "1")  # a contradiction is then raised unchanged
     assert survives(run) > 50

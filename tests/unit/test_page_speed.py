@@ -19,8 +19,8 @@ from tensorsleuth.trace.storage import synthetic, synthetic_mixed
 
 EVENTS = 1_000_000
 FIRST_PAINT = 6.0  # seconds for the run and its verdict; 1.2 on an idle machine, on a busy one three times that
-QUESTION = 1.2  # seconds for any other question; 0.15 on an idle machine; `make bench` has the narrow bounds
-MEMORY = 300 << 20  # bytes, the server and mapped pages of files included
+QUESTION = 1.2  # seconds for any other request; 0.15 on an idle machine; `make bench` has the narrow bounds
+MEMORY = 300 << 20  # bytes, including the server and mapped pages of files
 
 QUESTIONS = [
     "tensors?end=100",

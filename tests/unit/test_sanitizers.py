@@ -94,7 +94,7 @@ def wrapper(compiler: str, flags: Sequence[str], scratch: Path) -> list[str]:
     built = subprocess.run([compiler, *flags, source, "-o", empty.program], capture_output=True, text=True, check=False)
     if built.returncode:
         pytest.skip(f"{compiler} has no such sanitizer: {built.stderr.strip()[-300:]}")
-    # Where the kernel places memory at random over more bits than ThreadSanitizer knows, it must not.
+    # If the kernel randomizes addresses over more bits than ThreadSanitizer supports, randomization must be off.
     said = ""
     for before in ([], ["setarch", platform.machine(), "-R"]):
         empty.before = before

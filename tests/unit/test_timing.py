@@ -63,7 +63,7 @@ def test_ops_begin_when_their_inputs_are_there_and_their_thread_is_free(path: Pa
 
 
 def test_a_look_is_not_the_ops_time(tmp_path: Path) -> None:
-    took = 700  # nanoseconds, of which the code below means 704
+    took = 700  # nanoseconds, which the code below rounds to 704
     code = 9 << 2 | took >> 7 & 3
     looked = {
         little_run.PER_STEP + little_run.SOFTMAX: {"flags": little_run.LOOK | 1 << 16 | code << SAMPLE_TIME_SHIFT}

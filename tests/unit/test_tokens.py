@@ -188,7 +188,7 @@ def test_masks_of_other_forms_are_healthy() -> None:
         keep.astype(np.float16),
     ):
         assert silent(check_batch({**batch, "attention_mask": mask}, tokenizer=HuggingFaces()))
-    for rows in (8, 12):  # one for all rows, of what each position may look at
+    for rows in (8, 12):  # one mask for all rows: which positions each position may attend to
         assert silent(check_batch(bert(rows) | {"attention_mask": np.tri(12)}, tokenizer=HuggingFaces()))
     segments = np.where(keep, np.where(np.arange(12) < 3, 1, 2), 0)  # two texts packed into each row
     assert silent(check_batch({**batch, "attention_mask": segments}, tokenizer=HuggingFaces()))

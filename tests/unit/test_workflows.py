@@ -16,7 +16,7 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 CI: dict[str, Any] = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
 HOOKS: dict[str, Any] = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
-# For which Python 3 there are builds of tensorflow-cpu, as its package index lists them: from 3.10 to this.
+# Up to this Python 3, from 3.10 on, tensorflow-cpu has builds, according to its package index.
 LATEST_PYTHON = {"2.15": 11, "2.16": 12, "2.17": 12, "2.18": 12, "2.19": 12, "2.20": 13, "2.21": 13}
 
 Pair = tuple[str, str]

@@ -15,7 +15,7 @@ export interface Row {
 export const MANY = 6; // above this number, lanes of one kind start as a closed group
 const KINDS = { worker: "workers", device: "devices", thread: "threads" } as const;
 
-/** `opened`: ids of groups that the user opened or closed against their default. */
+/** `turned`: ids of groups that the user opened or closed against their default. */
 export function rows(lanes: readonly Lane[], turned: ReadonlySet<string>, height: number): Row[] {
   const found: Omit<Row, "top" | "height">[] = [];
   for (const kind of ["worker", "device", "thread"] as const) {

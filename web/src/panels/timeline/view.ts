@@ -31,7 +31,7 @@ export function pan(view: View, whole: View, seconds: number): View {
   return within({ from: view.from + by, to: view.to + by }, whole);
 }
 
-/** Equal except for rounding errors of zooming in and out. */
+/** Whether the view is the whole run, except for rounding errors of zooming in and out. */
 export function isWhole(view: View, whole: View): boolean {
   const little = (whole.to - whole.from) * 1e-9;
   return view.from <= whole.from + little && view.to >= whole.to - little;
