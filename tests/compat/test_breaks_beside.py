@@ -29,7 +29,7 @@ def test_the_same_bits_where_nothing_holds() -> None:
         tensorsleuth.break_when("nan > 0 or norm > 1e30", then="stop"),
         tensorsleuth.break_when("grad_norm > 1e30", then="stop"),
         tensorsleuth.break_when("change > 1e30", then="stop"),
-        tensorsleuth.break_when(lambda op, value: False, selector_text="op:MatMul", then="stop"),
+        tensorsleuth.break_when(lambda op, value: False, on="op:MatMul", then="stop"),
     ):
         assert models.digest(*models.train(name, 3)) == bare
 
@@ -43,7 +43,7 @@ def test_nothing_is_left_in_tensorflow() -> None:
 
 def test_with_a_recording(tmp_path: Path) -> None:
     bad = tf.constant([0.0, 1.0])
-    with tensorsleuth.break_when("bad", selector_text="op:Log", then=nothing) as point:
+    with tensorsleuth.break_when("bad", on="op:Log", then=nothing) as point:
         logarithm(bad)
         with tensorsleuth.record(tmp_path) as recording:
             logarithm(bad)
@@ -52,7 +52,7 @@ def test_with_a_recording(tmp_path: Path) -> None:
     assert recording.path is not None and len(tensorsleuth.open(recording.path).tensors(op="Log")) == 1
     with tensorsleuth.record(tmp_path, mode="NO_TENSOR") as recording:
         logarithm(bad)
-        with tensorsleuth.break_when("bad", selector_text="op:Log", then=nothing) as point:
+        with tensorsleuth.break_when("bad", on="op:Log", then=nothing) as point:
             logarithm(bad)
         logarithm(bad)
     assert len(point.hits) == 1 and recording.path is not None
@@ -61,13 +61,13 @@ def test_with_a_recording(tmp_path: Path) -> None:
 
 def test_with_the_guard() -> None:
     bad = tf.constant([0.0, 1.0])
-    with tensorsleuth.break_when("bad", selector_text="op:Log", then=nothing) as point:
+    with tensorsleuth.break_when("bad", on="op:Log", then=nothing) as point:
         with tensorsleuth.guard(), pytest.raises(NumericsError):
             logarithm(bad)
         logarithm(bad)
     assert len(point.hits) == 2
     with tensorsleuth.guard():
-        with tensorsleuth.break_when("max > 0", selector_text="op:Mul", then=nothing) as point:
+        with tensorsleuth.break_when("max > 0", on="op:Mul", then=nothing) as point:
             grow(tf.constant([1.0]), 2)
         with pytest.raises(NumericsError):
             logarithm(bad)
@@ -81,7 +81,7 @@ def test_a_strict_guard_is_not_stricter_for_it() -> None:
     x = tf.constant([1.0, 2.0])
     with tensorsleuth.guard(strict=True):
         expected = bits(masked(x))
-        with tensorsleuth.break_when("max > 1e30", selector_text="op:.*", then=nothing):
+        with tensorsleuth.break_when("max > 1e30", on="op:.*", then=nothing):
             assert bits(masked(x)) == expected
 
 

@@ -39,13 +39,13 @@ def test_what_the_function_raises_is_raised_in_the_program() -> None:
     for call in (logarithm, tf.math.log):
         with (
             pytest.raises(LookupError, match="Log"),
-            tensorsleuth.break_when("bad", selector_text="op:Log", then=refuse),
+            tensorsleuth.break_when("bad", on="op:Log", then=refuse),
         ):
             call(tf.constant([0.0]))
 
 
 def test_times() -> None:
-    point = tensorsleuth.break_when("size > 0", selector_text="op:Mul", then=nothing, times=2)
+    point = tensorsleuth.break_when("size > 0", on="op:Mul", then=nothing, times=2)
     with point:
         grow(tf.constant([1.0]), 5)
     assert len(point.hits) == 2
@@ -54,11 +54,11 @@ def test_times() -> None:
 
 def test_several_at_a_time() -> None:
     with (
-        tensorsleuth.break_when("max >= 8", selector_text="op:Mul", then=nothing) as large,
-        tensorsleuth.break_when("max < 4", selector_text="op:Mul", then=nothing) as small,
+        tensorsleuth.break_when("max >= 8", on="op:Mul", then=nothing) as large,
+        tensorsleuth.break_when("max < 4", on="op:Mul", then=nothing) as small,
     ):
         grow(tf.constant([1.0]), 5)
-        with tensorsleuth.break_when("max == 4", selector_text="op:Mul", then=nothing) as exact:
+        with tensorsleuth.break_when("max == 4", on="op:Mul", then=nothing) as exact:
             grow(tf.constant([1.0]), 5)
         grow(tf.constant([1.0]), 1)
     assert (len(large.hits), len(small.hits), len(exact.hits)) == (6, 3, 1)
@@ -68,7 +68,7 @@ def test_several_at_a_time() -> None:
 def test_more_than_there_are_numbers_for() -> None:
     for number in range(70):
         assert len(hits_of(lambda: tf.exp([1.0]), f"max > 0 and {number} < 99", on="op:Exp")) == 1
-    points = [tensorsleuth.break_when("bad", selector_text="op:Exp", then=nothing) for _ in range(20)]
+    points = [tensorsleuth.break_when("bad", on="op:Exp", then=nothing) for _ in range(20)]
     for number in range(60):
         assert len(hits_of(lambda: tf.exp([1.0]), f"max > 0 and {number} < 99", on="op:Exp")) == 1
     for point in points:
@@ -79,7 +79,7 @@ def test_record_the_next_steps(tmp_path: Path) -> None:
     weights.assign([[1.0], [2.0]])
     with (
         tensorsleuth.record(tmp_path, mode="CURT_HEALTH") as recording,
-        tensorsleuth.break_when("step == 2", selector_text="op:MatMul", then="record:2") as point,
+        tensorsleuth.break_when("step == 2", on="op:MatMul", then="record:2") as point,
     ):
         for _ in range(8):
             train(X)
@@ -107,7 +107,7 @@ def test_save_keeps_the_step_that_was_hit(tmp_path: Path) -> None:
         return tf.reduce_sum(w * 2.0)
 
     with tensorsleuth.record(tmp_path) as recording:
-        handle = tensorsleuth.break_when("max > 100", selector_text="op:Mul", then="save", times=1)
+        handle = tensorsleuth.break_when("max > 100", on="op:Mul", then="save", times=1)
         for scale in (1.0, 1000.0, 1.0):
             step(tf.constant([scale, scale]))
         handle.remove()
@@ -153,7 +153,7 @@ def test_a_predicate_on_threads_of_tensorflow_and_of_python() -> None:
         time.sleep(0.001)
         return True
 
-    with tensorsleuth.break_when(slow, selector_text="op:Exp", then=nothing) as point:
+    with tensorsleuth.break_when(slow, on="op:Exp", then=nothing) as point:
         threads = [threading.Thread(target=lambda: many(tf.ones([4]))) for _ in range(4)]
         data = tf.data.Dataset.range(20).map(lambda n: tf.exp(tf.cast(n, tf.float32)), num_parallel_calls=4).prefetch(4)
         for thread in threads:

@@ -193,7 +193,7 @@ def test_with_break_points_and_the_guard(tmp_path: Path) -> None:
     program, hits = Program(), list[Any]()
     with tensorsleuth.guard(), tensorsleuth.record(tmp_path) as recording:
         watch = tensorsleuth.watch("encoder/dense/kernel")
-        with tensorsleuth.break_when("norm > 0", selector_text="op:MatMul", then=hits.append):
+        with tensorsleuth.break_when("norm > 0", on="op:MatMul", then=hits.append):
             program.function(3)
             watch.remove()
             program.function(2)

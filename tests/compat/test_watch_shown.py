@@ -21,7 +21,7 @@ from tensorsleuth.native.numpy_measure import histogram
 from tensorsleuth.recording import api
 from tensorsleuth.trace.reader import Trace
 from tensorsleuth.ui.web.answers import watched as told
-from tensorsleuth.ui.web.run.errors import NoSuchThing
+from tensorsleuth.ui.web.run.errors import NotFound
 from tensorsleuth.ui.web.run.open_run import OpenRun
 
 watched = watchable.watched  # a fixture
@@ -106,7 +106,7 @@ def test_what_the_page_is_told(watched: Callable[..., Trace]) -> None:
     assert series["ridges"][-1]["max"] == program.values[50].max() and series["scalar"][0] is None
     picture = told.answer_series(opened, {"series": ids["point", "picture"]})["images"]
     assert len(picture) == 1 and picture[0].startswith("data:image/png;base64,")
-    with pytest.raises(NoSuchThing, match="no such series"):
+    with pytest.raises(NotFound, match="no such series"):
         told.answer_series(opened, {"series": "9.9"})
     json.dumps(series)
 
@@ -127,8 +127,8 @@ def test_the_examples_of_the_guide_work(
     assert "variable encoder/dense/kernel ('norm', 'histogram', 'value') [ 0 10]" in out
     assert "(2, 64) (2, 65)" in out and "update encoder/dense/kernel" in out and "tensor MatMul" in out
     watching._watches._all.clear()
-    recording = api.under_way()
-    assert recording is not None  # the compiled function's point started another one
+    recording = api.active_recording()
+    assert recording is not None  # the compiled function's point began another
     recording.close()
 
 

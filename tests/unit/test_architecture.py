@@ -232,7 +232,7 @@ def _sets_attribute(call: ast.Call) -> bool:
         "from tensorflow.python.eager import context\ncontext.context().x = 1",
         "from keras.src import backend\ndel backend.name",
         "from tensorsleuth.recording.tensorflow import internals as tf\ntf.ops.flag |= {1}",
-        "from tensorsleuth.recording.keras.internals import scope_owner\npart.x = 1",
+        "from tensorsleuth.recording.keras.internals import scope_owner\nscope_owner.x = 1",
         "setattr(owner, 'call', new)",
         "patches.replace(owner, 'call', new)",
     ],

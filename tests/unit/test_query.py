@@ -33,7 +33,7 @@ def trace(run: Path) -> Trace:
 
 
 def test_ops_know_their_place_in_the_program(trace: Trace) -> None:
-    op = trace.ops(name_pattern="layer_2/Log_24")[0]
+    op = trace.ops(name="layer_2/Log_24")[0]
     assert (op.type, op.layer, op.outputs, op.function, op.graph) == ("Log", "layer_2", 1, "train", "train_step")
     assert op.file == synthetic.__file__ and op.line == 25 and op.differentiates is None
 
@@ -170,7 +170,7 @@ def test_processes_one_after_the_other(two: Trace) -> None:
     assert tensors.health["process"].tolist() == [0, 0, 1, 1] and tensors.health["step"].tolist() == [0, 1, 0, 1]
     assert [tensor.health["process"] for tensor in tensors[1:3]] == [0, 1]
     assert tensors[::-1].health["process"].tolist() == [1, 1, 0, 0]
-    assert len(two.ops(name_pattern="layer_0/Log_4")) == 2 and two.steps == [0, 1]
+    assert len(two.ops(name="layer_0/Log_4")) == 2 and two.steps == [0, 1]
     assert two.tensors(op=two.ops(type="Log")[-1]).health["process"].tolist() == [1, 1]
 
 

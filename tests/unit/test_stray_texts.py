@@ -21,8 +21,8 @@ def found(*texts: TextSummary, op: str = "StringLower", patterns: tuple[str, ...
     catalogue = Catalogue(eager={1: EagerOp(1, op, 1, 1, 1)}, texts=dict(enumerate(texts)), patterns={*patterns})
     catalogue.sites = {line: Site(line, (Frame("train.py", line, "main"),), 0) for line in range(1, 9)}
     process = SimpleNamespace(catalogue=catalogue)
-    process.once = lambda kind: kind(process)
-    assert isinstance(process.once(TextOps), TextOps)
+    process.cached = lambda kind: kind(process)
+    assert isinstance(process.cached(TextOps), TextOps)
     return list(stray_characters.find(process))  # type: ignore[arg-type]
 
 

@@ -114,7 +114,7 @@ static_assert(sizeof(InputRow) == 56, "core/layout/rows.py says 56");
 // Which of the three hashes cover enough tokens not to match by chance.
 enum InputRowFlag : uint8_t { kLongWhole = 1, kLongHeadless = 2, kLongTailless = 4 };
 
-// What to measure of a watched tensor; in a row: what was measured. `What` in core/layout/rows.py has the same numbers.
+// What to measure of a watched tensor; in a row: what was measured. `MeasureFlag` in core/layout/rows.py has the same numbers.
 enum WatchWhat : uint32_t {
   kWatchScalar = 1,
   kWatchNorm = 2,
