@@ -162,9 +162,11 @@ def test_refused(place: Path, arguments: list[str], said: str) -> None:
 
 BROKEN = {
     "closing cannot be imported": "sys.modules['tensorsleuth.cli.output.closing'] = None",
-    "closing fails": "from tensorsleuth.cli.output import closing; closing.close = lambda *_: 1 / 0",
-    "interrupted": "from tensorsleuth.cli.output import closing as c; c.close = lambda *_: os.kill(os.getpid(), 2)",
-    "the end is not written": "from tensorsleuth.cli.program import oom; oom.compare = lambda *_: 1 / 0",
+    "closing fails": "from tensorsleuth.cli.output import closing; closing.print_closing = lambda *_: 1 / 0",
+    "interrupted": (
+        "from tensorsleuth.cli.output import closing; closing.print_closing = lambda *_: os.kill(os.getpid(), 2)"
+    ),
+    "the end is not written": "from tensorsleuth.cli.program import oom; oom.memory_changes = lambda *_: 1 / 0",
 }
 
 

@@ -66,7 +66,7 @@ def _leave() -> None:
 
 def _reset_in_child() -> None:
     """In a forked child none of the threads is left that were inside."""
-    global _lock, _inside, _was_on
+    global _lock, _pauses, _was_on
     _lock, _pauses, was_on, _was_on = threading.Lock(), 0, _was_on, False
     if was_on:
         gc.enable()

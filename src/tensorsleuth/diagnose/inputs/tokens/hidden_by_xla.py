@@ -48,20 +48,17 @@ class _FailingLookup:
 
 
 def _finding(process: ProcessTrace, failed_call: FailedCall) -> RuleFinding:
-    moments, kind = process.cached(ModelInputs).training.call_graphs, error_kind(failed_call.message)
+    call_graphs, kind = process.cached(ModelInputs).training.call_graphs, error_kind(failed_call.message)
     asked = _failing_lookup(process, failed_call)
-    position_overrun = position_overrun(failed_call, (), moments)
-    if position_overrun is not None:
-        position_overrun = PositionOverrun(position_overrun.rows, position_overrun.needed_rows, asked.table)
+    overrun = position_overrun(failed_call, (), call_graphs)
+    if overrun is not None:
+        overrun = PositionOverrun(overrun.rows, overrun.needed_rows, asked.table)
     cause, words, fix = (
-        (POSITIONS, position_overrun.words, position_overrun.fix)
-        if position_overrun is not None
-        else (kind.cause, kind.words, str(kind.fix))
+        (POSITIONS, overrun.words, overrun.fix) if overrun is not None else (kind.cause, kind.words, str(kind.fix))
     )
     why = (
         f"{words}. Uncompiled it raises; XLA, which compiles {program_name(failed_call.type)}, takes the last "
-        "row instead, "
-        "without a word"
+        "row instead, without a word"
     )
     evidence = (text_evidence("in", asked.op, first_line(failed_call.message)),)
     return RuleFinding(
@@ -71,7 +68,7 @@ def _finding(process: ProcessTrace, failed_call: FailedCall) -> RuleFinding:
         fix=fix,
         frame=asked.frame,
         op=asked.op,
-        step=moments.calls.step(failed_call.call),
+        step=call_graphs.calls.step(failed_call.call),
         evidence=evidence,
     )
 
