@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tensorsleuth.trace.storage import synthetic
+from tensorsleuth.core.ops.reductions import EXAMPLE_STEP
 
 NAME = "layer_0/Log_4"
 
@@ -55,7 +55,7 @@ class FakeProgram:
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         match request["do"]:
             case "status":
-                op = synthetic.OPS[self.at % 10]
+                op = EXAMPLE_STEP[self.at % 10]
                 where = {"name": f"layer_{self.at // 10}/{op}_{self.at}", "op": op, "step": 0, "file": "train.py"}
                 where |= {"line": 18, "tensor": f"{where['name']}:0"}
                 more = {

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.op_lists import OPS_TABLE, known_ops, listed_ops
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "tensorsleuth"
@@ -251,6 +252,47 @@ def test_architecture_names_every_folder() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     tops = {folder.relative_to(PACKAGE).parts[0] for folder in FOLDERS if folder != PACKAGE}
     assert not [top for top in sorted(tops) if f"`{top}/" not in text]
+
+
+def test_ops_are_known_by_name_in_one_place() -> None:
+    elsewhere = [module for module in MODULES if module.parent != OPS_TABLE]
+    wrong = [
+        f"{name_of(module)}:{line}: {', '.join(sorted(names))}"
+        for module in elsewhere
+        for line, names in listed_ops(ast.parse(module.read_text()), known_ops())
+    ]
+    assert not wrong, f"name these sets in core/ops, for what the ops do: {wrong}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'OPS = ("MatMul", "Einsum")',
+        'OPS: frozenset[str] = frozenset(["MatMul", "Einsum"])',
+        'OPS = VIEWS | {"MatMul", "Einsum"}',
+        'OPS |= {*VIEWS, "MatMul", "Einsum"}',
+        'INPUT = {"MatMul": 0, "Einsum": 1}',
+        'ROLES = {LABELS: ("MatMul", "Einsum")}',
+        'OPS = "MatMul Einsum".split()',
+        'class Rule:\n    ops = ["MatMul", "Einsum"]',
+        'if True:\n    OPS = ["MatMul", "Einsum"]',
+    ],
+)
+def test_a_list_of_ops_is_seen_however_it_is_written(text: str) -> None:
+    assert [*listed_ops(ast.parse(text), known_ops())]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'OPS = VIEWS | {"MatMul"}',
+        'WORDS = ("KeyboardInterrupt", "SystemExit")',
+        'RULES = {"MatMul": _product, "Einsum": lambda a, b: a}',
+        'def find(op):\n    return op in ("MatMul", "Einsum")',
+    ],
+)
+def test_what_is_no_list_of_ops_is_left_alone(text: str) -> None:
+    assert not [*listed_ops(ast.parse(text), known_ops())]
 
 
 @pytest.mark.parametrize(

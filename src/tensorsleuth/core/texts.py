@@ -15,28 +15,6 @@ CHARACTER_NAMES = {REPLACEMENT_CHARACTER: "replacement character", "\ufeff": "by
 EXCERPT_MARGIN = 12  # characters on each side
 MAX_LISTED_CHARACTERS = 3  # kinds
 
-# Ops that take strings for text, with the number of the input that is; what others take may be anything.
-TEXT_OPS = {
-    "LookupTableFindV2": 1,
-    "RegexReplace": 0,
-    "RegexSplitWithOffsets": 0,
-    "SentencepieceOp": 0,
-    "SentencepieceTokenizeOp": 1,
-    "SentencepieceTokenizeWithOffsetsOp": 1,
-    "StaticRegexReplace": 0,
-    "StringLower": 0,
-    "StringNGrams": 0,
-    "StringSplit": 0,
-    "StringSplitV2": 0,
-    "StringUpper": 0,
-    "UnicodeDecode": 0,
-    "UnicodeDecodeWithOffsets": 0,
-    "UnicodeTranscode": 0,
-    "WhitespaceTokenizeWithOffsets": 0,
-    "WhitespaceTokenizeWithOffsetsV2": 0,
-    "WordpieceTokenizeWithOffsets": 0,
-}
-PATTERN_INPUTS = {"RegexReplace": 1, "RegexSplitWithOffsets": 1, "StringSplitV2": 1}  # the input that is one
 PATTERN_ATTRIBUTE = "pattern"  # the attribute of a static one
 CLEANING_ATTRIBUTE = "replace_control_characters"  # the attribute of UnicodeTranscode
 

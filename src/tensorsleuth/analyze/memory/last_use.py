@@ -12,18 +12,13 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.core.layout.rows import EventKind
+from tensorsleuth.core.ops.gradients import CONTAINER_PREFIXES
 from tensorsleuth.core.ops.kinds import writes_variables
 from tensorsleuth.trace.dataflow.value_flow import ValueSource
 from tensorsleuth.trace.query.ops import Op
 from tensorsleuth.trace.query.process_index import ProcessIndex
 
 MAX_DEPTH = 40  # ops without rows that are looked through
-_KEEPING_OPS = (
-    "TensorList",
-    "TensorArray",
-    "Stack",
-    "OptionalFromValue",
-)  # what keeps a tensor until somebody takes it out
 
 EndMarks = tuple[frozenset[int], ...]  # the last of these; of each, the first
 
@@ -71,7 +66,7 @@ class LastUses:
 
     def _find(self, tensor: int) -> LastUse:
         takers = self._process_index.consumers.node_consumers(tensor)
-        keeps = tensor in self._returned or any(op.type.startswith(_KEEPING_OPS) for op in takers)
+        keeps = tensor in self._returned or any(op.type.startswith(CONTAINER_PREFIXES) for op in takers)
         assigned = {at for op in takers if op.type == "AssignVariableOp" for at in self._handles(op)}
         marks = {mark for op in takers for mark in self._marks_of_run(op, 0)}
         return LastUse(tuple(marks), keeps, tuple(sorted(assigned)))

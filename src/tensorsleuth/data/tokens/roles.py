@@ -12,6 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tensorsleuth.core.ops.data_ops import ID_CONSUMERS
+from tensorsleuth.core.ops.masks import CAST_MASK_CONSUMERS, MASK_CONSUMERS
+from tensorsleuth.core.ops.reductions import SPARSE_CROSS_ENTROPY
+
 IDS, MASK, LABELS, WEIGHTS = "ids", "mask", "labels", "weights"
 DECODER_IDS, DECODER_MASK = "decoder_ids", "decoder_mask"
 SEGMENTS, POSITIONS, TEXT = "segments", "positions", "text"
@@ -38,11 +42,10 @@ OTHER_NAMES = {
 _BY_NAME = {name: role for role, names in NAMES_OF_ROLE.items() for name in names}
 # Ops that give away what they take; the first that fits counts.
 CONSUMERS_OF_ROLE = {
-    LABELS: ("SparseSoftmaxCrossEntropyWithLogits",),
-    IDS: ("ResourceGather", "GatherV2", "Gather", "StringToHashBucketFast"),
-    MASK: ("Select", "SelectV2", "LogicalAnd", "LogicalNot", "BooleanMask"),
+    LABELS: frozenset([SPARSE_CROSS_ENTROPY]),
+    IDS: ID_CONSUMERS,
+    MASK: MASK_CONSUMERS,
 }
-AFTER_CAST_OPS = ("AddV2", "Sub", "Mul")  # of a mask that is made a number and added: (1 - mask) * -1e9
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ def _role_by_consumers(one: Argument, found: dict[str, str], all_: Sequence[Argu
             role == IDS and one.vocabulary is not None and one.vocabulary <= 4
         ):
             return role
-    return MASK if _binary(one.array) and any(op in AFTER_CAST_OPS for op in one.consumers) else None
+    return MASK if _binary(one.array) and any(op in CAST_MASK_CONSUMERS for op in one.consumers) else None
 
 
 def _role_by_values(one: Argument, found: dict[str, str], all_: Sequence[Argument]) -> str | None:

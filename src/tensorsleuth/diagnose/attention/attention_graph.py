@@ -9,18 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from tensorsleuth.core.catalog import Frame, Node
+from tensorsleuth.core.ops.elementwise import SCALINGS
+from tensorsleuth.core.ops.masks import MASK_ADDING_OPS
+from tensorsleuth.core.ops.products import BATCH_PRODUCTS
+from tensorsleuth.core.ops.views import FORWARDS, PARTS
 from tensorsleuth.diagnose.graph.constant_folding import fold_constants
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.trace.series.attention import AttentionSeries
 
-BATCH_PRODUCTS = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum"])
-SCALING_OPS = frozenset(["Mul", "RealDiv", "Div", "DivNoNan"])
-MASKING_OPS = frozenset(["AddV2", "Add", "Sub", "SelectV2", "Select", "Cast", "Identity", "BiasAdd"])
-PASS_THROUGH = frozenset(["Identity", "IdentityN", "Cast", "StopGradient", "EnsureShape", "Snapshot"])
-SLICING_OPS = frozenset(
-    ["Split", "SplitV", "StridedSlice", "Slice", "Unpack", "ConcatV2"]
-)  # q, k and v out of one product
 MAX_HOPS_TO_SOFTMAX = 12  # ops
 MAX_SAMPLES = 8
 UNKNOWN_AXIS = 0  # in the place of an axis, which is counted from the end: it is not known any more
@@ -87,12 +84,10 @@ def is_scaled(training_graph: TrainingGraph, scores: OpNode) -> bool:
     level, seen = [scores], {scores}
     for _ in range(MAX_HOPS_TO_SOFTMAX):
         sources = {one for spot in level for slot in training_graph.neighbours.input_ops(spot) for one in slot} - seen
-        if any(
-            one.type not in MASKING_OPS | SLICING_OPS and not _is_projection(training_graph, one) for one in sources
-        ):
+        if any(one.type not in MASK_ADDING_OPS | PARTS and not _is_projection(training_graph, one) for one in sources):
             return True
         seen |= sources
-        level = [one for one in sources if one.type in MASKING_OPS | SLICING_OPS]
+        level = [one for one in sources if one.type in MASK_ADDING_OPS | PARTS]
     return False
 
 
@@ -110,7 +105,7 @@ def _scores(training_graph: TrainingGraph, softmax: OpNode) -> tuple[OpNode | No
         )
         if found is not None:
             return found, passed
-        level = [one for one in sources if one.type in MASKING_OPS | SCALING_OPS]
+        level = [one for one in sources if one.type in MASK_ADDING_OPS | SCALINGS]
         passed |= {one.type for one in level}
     return None, passed
 
@@ -147,7 +142,7 @@ def _axis_after(user: OpNode, axis: int) -> int | None:
 def _keeps_axes(node: Node) -> bool:
     """Keras's Softmax also picks after it, so that a row of which all is masked has no weight at all."""
     picks = node.type in ("SelectV2", "Select")
-    return picks or node.type in PASS_THROUGH or (node.type in ("Mul", "RealDiv") and "dropout" in node.name.lower())
+    return picks or node.type in FORWARDS or (node.type in ("Mul", "RealDiv") and "dropout" in node.name.lower())
 
 
 def _transpose_order(op_node: OpNode) -> int:

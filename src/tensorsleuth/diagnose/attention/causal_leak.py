@@ -11,6 +11,7 @@ from tensorsleuth.analyze.attention.weight_statistics import queries_ahead
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Function
 from tensorsleuth.core.dtypes import is_float
+from tensorsleuth.core.ops.views import SHIFTING_JOINS, SHIFTS
 from tensorsleuth.data.tokens.settings import TokenSettings
 from tensorsleuth.data.tokens.shift import ShiftAgreement
 from tensorsleuth.diagnose.attention.attention_graph import AttentionOps, find_attention
@@ -24,8 +25,6 @@ from tensorsleuth.trace.series.layer_stats import LayerStatistics
 
 IGNORED_LABEL = TokenSettings().ignore
 MAX_WEIGHT_AHEAD = 1e-3  # weight on later keys, at most
-SHIFTING_OPS = frozenset(["Roll", "Reverse", "ReverseV2"])
-JOINING_OPS = frozenset(["Pad", "PadV2", "MirrorPad", "ConcatV2", "TensorScatterUpdate"])
 
 
 def is_causal(model_inputs: ModelInputs, layer_statistics: LayerStatistics, one: TokenSequences) -> bool:
@@ -110,8 +109,8 @@ def shifts_ids(one: TokenSequences, value_flow: ValueFlow) -> bool:
     )
     forward = [function.nodes[number] for number in around if function and function.nodes[number].forward is None]
     # Shapes are put together as well, of integers.
-    joined = any(node.type in JOINING_OPS and any(map(is_float, node.dtypes)) for node in forward)
-    return joined or any(node.type in SHIFTING_OPS for node in forward)
+    joined = any(node.type in SHIFTING_JOINS and any(map(is_float, node.dtypes)) for node in forward)
+    return joined or any(node.type in SHIFTS for node in forward)
 
 
 def _before(function: Function, start: int) -> set[int]:

@@ -11,15 +11,13 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Function, Instance, Node
 from tensorsleuth.core.dtypes import DTypeKind, dtype_of
 from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.core.ops.data_ops import PYTHON_OPS, UNRECORDED_OPS, WAITING_OPS
 from tensorsleuth.core.ops.kinds import BRANCHES
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_LISTED_OPS = 3  # that are told
 MAX_NODES = 50_000  # of a function that is looked through
-PYTHON_OPS = frozenset(["EagerPyFunc", "PyFunc", "PyFuncStateless"])
-WAITING_OPS = PYTHON_OPS | {"IteratorGetNext", "IteratorGetNextSync", "IteratorGetNextAsOptional", "QueueDequeueV2"}
-_NEVER_RECORDED = frozenset(["ReadVariableOp", "VarHandleOp", "Const", "Placeholder", "NoOp", "ReadVariableXlaSplitND"])
 
 NodePlace = tuple[int, int]  # an instance, and a node of its function
 
@@ -73,7 +71,7 @@ class UnfinishedCall:
         return nodes
 
     def _computes(self, instance: Instance, number: int, node: Node) -> bool:
-        return not self._flow.has_callees(instance, number) and node.type not in _NEVER_RECORDED
+        return not self._flow.has_callees(instance, number) and node.type not in UNRECORDED_OPS
 
     def _function(self, instance: Instance) -> Function:
         return self._process.catalogue.functions[instance.function]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
+from tensorsleuth.core.ops.reductions import COUNTED_LABEL_TESTS, LOSS_REDUCTIONS
+from tensorsleuth.core.ops.views import SIZE_OPS
 from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
 
-REDUCTIONS = frozenset(["Sum", "Mean"])
-SIZE_OPS = frozenset(["Shape", "Size"])  # what a mean divides by
-# How Hugging Face's losses tell labels that count: != -100, >= 0.
-COUNTED_LABEL_TESTS = {"NotEqual": "-100", "GreaterEqual": "0"}
 MAX_HOPS_TO_SUM = 4  # ops
 
 
@@ -26,7 +24,7 @@ def is_unweighted_sum(
     """
     users = _loss_consumers(neighbours, loss)
     return bool(users) and all(
-        user.type in REDUCTIONS or (depth > 0 and _is_scaled_sum(neighbours, user, but_ignored, even, depth))
+        user.type in LOSS_REDUCTIONS or (depth > 0 and _is_scaled_sum(neighbours, user, but_ignored, even, depth))
         for user in users
     )
 
@@ -46,7 +44,7 @@ def summing_op(neighbours: Neighbours, loss: OpNode) -> OpNode:
     level = [loss]
     for _ in range(MAX_HOPS_TO_SUM):
         level = [user for one in level for user in _loss_consumers(neighbours, one)]
-        found = next((user for user in level if user.type in REDUCTIONS), None)
+        found = next((user for user in level if user.type in LOSS_REDUCTIONS), None)
         if found is not None:
             return found
     return loss

@@ -12,11 +12,11 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame, Node
+from tensorsleuth.core.ops.views import CHECKED_COPIES
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import TensorInfo
 
-SHAPE_PRESERVING = frozenset(["Identity", "Cast", "StopGradient", "EnsureShape"])  # of the same shape
 MAX_HOPS = 10
 Shape = tuple[int, ...]
 
@@ -69,7 +69,7 @@ def _eager_operand(call_graphs: CallGraphs, uid: int, depth: int = 0) -> Operand
     if found is None:
         return Operand()
     before = (
-        call_graphs.calls.inputs(found.call) if found.op in SHAPE_PRESERVING and found.tensor.eager is not None else []
+        call_graphs.calls.inputs(found.call) if found.op in CHECKED_COPIES and found.tensor.eager is not None else []
     )
     source = _eager_operand(call_graphs, before[0], depth + 1) if before and depth < MAX_HOPS else Operand()
     return source if source.type else _recorded_operand(found)
@@ -80,7 +80,7 @@ def _graph_operand(call_graphs: CallGraphs, out: ObservedTensor, node: int, outp
     if function is None or instance is None:
         return Operand()
     for _ in range(MAX_HOPS):
-        if node < 0 or function.nodes[node].type not in SHAPE_PRESERVING:
+        if node < 0 or function.nodes[node].type not in CHECKED_COPIES:
             break
         node, output = function.nodes[node].inputs[0]
     if node < 0:

@@ -8,18 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.core.catalog import Function, Instance, Node
+from tensorsleuth.core.ops.elementwise import BROADCASTING_OPS
 from tensorsleuth.core.ops.kinds import VARIABLE_READS
+from tensorsleuth.core.ops.products import BATCH_MATMULS
+from tensorsleuth.core.ops.views import SHAPE_PRESERVING_FUNCTIONS
 from tensorsleuth.diagnose.graph.constant_folding import fold_constants
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.trace.process.process import ProcessTrace
 
 MAX_INFERENCE_DEPTH = 20  # ops that are looked through
-SHAPE_PRESERVING = frozenset(
-    ["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot", "Softmax", "LogicalNot"]
-)
-BATCH_MATMULS = frozenset(["BatchMatMulV2", "BatchMatMul", "BatchMatMulV3"])
-BROADCASTING_OPS = frozenset(["AddV2", "Add", "Sub", "Mul", "RealDiv", "SelectV2", "Maximum", "Minimum"])
-BROADCASTING_OPS |= {"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr"}
 Shape = tuple[int, ...]
 
 
@@ -59,7 +56,7 @@ class FunctionShapes:
             return tuple(int(size) for size in shape) if isinstance(shape, (list, tuple)) else None
         if node.type in VARIABLE_READS:
             return self._variable_shape(node, given)
-        if node.type in SHAPE_PRESERVING:
+        if node.type in SHAPE_PRESERVING_FUNCTIONS:
             return given[0]
         if node.type == "Reshape":
             return self._reshaped(given[0], fold_constants(self._function, node.inputs[1][0], depth, self.shape_of))

@@ -11,6 +11,8 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame, Function, Instance
 from tensorsleuth.core.layout.rows import CallKind, EventFlag
 from tensorsleuth.core.ops.kinds import VARIABLE_READS, VIEWS
+from tensorsleuth.core.ops.products import LAYER_PRODUCTS
+from tensorsleuth.core.ops.reductions import CROSS_ENTROPIES
 from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
 from tensorsleuth.diagnose.source_lines import code_at
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
@@ -22,10 +24,6 @@ MAX_NESTING = 100
 MAX_HOPS_TO_WEIGHTS = 8  # ops
 MAX_HOPS_TO_GRADIENT = 30
 COUNT_COLUMNS = ("neg_inf", "pos_inf", "nan", "neg", "zero", "pos")
-LAYER_PRODUCTS = frozenset(
-    ["MatMul", "BatchMatMulV2", "BatchMatMul", "BatchMatMulV3", "Einsum", "Conv1D", "Conv2D", "Conv3D"]
-)
-CROSS_ENTROPIES = frozenset(["SparseSoftmaxCrossEntropyWithLogits", "SoftmaxCrossEntropyWithLogits"])
 _FORWARD_PREFIX = "__forward_"  # TensorFlow's name of a function that a tape outside of it differentiates
 _KERAS_LOOPS = (".fit(", ".train_on_batch(", ".evaluate(", ".test_on_batch(", ".predict(")
 

@@ -8,8 +8,11 @@ from functools import cached_property
 
 from tensorsleuth.core.catalog import EagerOp, Frame, Function, Instance
 from tensorsleuth.core.dtypes import DTYPES, DTypeKind, is_float
+from tensorsleuth.core.ops.data_ops import EMBEDDING_LOOKUPS
 from tensorsleuth.core.ops.function_names import program_name
 from tensorsleuth.core.ops.kinds import INPUT_OPS, VARIABLE_READS, VIEWS
+from tensorsleuth.core.ops.masks import MASK_MAKING_OPS
+from tensorsleuth.core.ops.reductions import SPARSE_CROSS_ENTROPY
 from tensorsleuth.diagnose.graph.loss_reduction import is_unweighted_sum
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
@@ -18,17 +21,7 @@ from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-GATHER_OPS = frozenset(["GatherV2", "ResourceGather"])
-SPARSE_CROSS_ENTROPY = "SparseSoftmaxCrossEntropyWithLogits"
 MAX_HOPS_TO_INPUT = 30  # ops from a mask to the softmax
-# How masks are made and put on scores, from what is given.
-MASK_MAKING_OPS = frozenset(
-    [
-        "AddV2", "Add", "Sub", "Mul", "RealDiv", "Neg", "SelectV2", "Select", "Cast", "LogicalAnd", "LogicalOr",
-        "LogicalNot", "Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "Minimum", "Maximum",
-        "StridedSlice", "Tile", "BroadcastTo", "MatrixBandPart",
-    ]
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,7 @@ class ModelInputs:
     @cached_property
     def lookups(self) -> list[TableLookup]:
         """Yield the lookups in variables with a row for each id."""
-        found = [one for spot in self.training.forward_ops(GATHER_OPS) for one in self._lookup(spot)]
+        found = [one for spot in self.training.forward_ops(EMBEDDING_LOOKUPS) for one in self._lookup(spot)]
         return list({(one.ids.series.name, str(one.ids.slices), one.variable): one for one in found}.values())
 
     def _lookup(self, op_node: OpNode) -> Iterator[TableLookup]:

@@ -8,7 +8,8 @@ from functools import cached_property
 from unicodedata import category
 
 from tensorsleuth.core.catalog import Function, Node
-from tensorsleuth.core.texts import CLEANING_ATTRIBUTE, PATTERN_ATTRIBUTE, PATTERN_INPUTS, TEXT_OPS
+from tensorsleuth.core.ops.data_ops import PATTERN_INPUTS, TEXT_OPS
+from tensorsleuth.core.texts import CLEANING_ATTRIBUTE, PATTERN_ATTRIBUTE
 from tensorsleuth.trace.process.process import ProcessTrace
 
 _NON_LETTERS = re.compile(r"\\P|\\pC|\{C\}|\^\\p|\^\[:")  # all but letters, all that is no letter

@@ -9,6 +9,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.finding import Evidence
+from tensorsleuth.core.ops.products import GROWING_OPS
 from tensorsleuth.diagnose.graph.neighbours import Neighbours
 from tensorsleuth.diagnose.graph.operands import Operand, first_outputs, operands
 from tensorsleuth.diagnose.health_words import format_bytes
@@ -21,10 +22,6 @@ MIN_BYTES = 4_000_000  # bytes
 MIN_SIZE_FACTOR = 10
 MIN_INPUT_BYTES = 1_000  # bytes of what goes in: less is a shape or a seed, and what comes out is made of nothing
 MOST_NOTES = 3
-GROWING_OPS = frozenset(
-    ["Tile", "BroadcastTo", "OneHot", "Sub", "AddV2", "Add", "Mul", "SquaredDifference", "RealDiv", "MatMul",
-     "BatchMatMulV2", "Einsum", "ExtractImagePatches", "SpaceToBatchND", "Pack", "Equal", "Outer"]
-)  # fmt: skip
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:

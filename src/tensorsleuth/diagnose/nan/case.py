@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tensorsleuth.core.catalog import ForwardOp, Frame, Instance, Site
+from tensorsleuth.core.ops.elementwise import ELEMENTWISE
 from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
 from tensorsleuth.diagnose.nan.history import ValueGrowth, over_iterations, over_steps
 from tensorsleuth.diagnose.nan.origins import Origin, OriginFinder
@@ -16,22 +17,6 @@ from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.dataflow.variables import VariableWrite
 from tensorsleuth.trace.process.layers import LayerLookup
 
-ARITHMETIC = ("Mul", "RealDiv", "Div", "DivNoNan", "Xdivy", "Sub", "AddV2", "Add", "Neg", "Abs", "Maximum", "Minimum")
-ELEMENTWISE_FUNCTIONS = (
-    "Pow",
-    "Exp",
-    "Expm1",
-    "Log",
-    "Log1p",
-    "Sqrt",
-    "Rsqrt",
-    "Square",
-    "Sigmoid",
-    "Tanh",
-    "Softplus",
-    "Cast",
-)
-ELEMENTWISE = frozenset([*ARITHMETIC, *ELEMENTWISE_FUNCTIONS])
 LARGE_INPUT = 1e8  # a number that nobody would expect in a network
 LARGE_HALF_INPUT = 100.0
 

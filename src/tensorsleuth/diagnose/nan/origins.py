@@ -16,7 +16,7 @@ import numpy as np
 
 from tensorsleuth.core.catalog import EagerOp
 from tensorsleuth.core.layout.rows import EventFlag, EventKind
-from tensorsleuth.core.ops.kinds import CARRIERS, EXTERNAL_SOURCES, VARIABLE_READS
+from tensorsleuth.core.ops.kinds import CARRIERS, EXTERNAL_SOURCES, INPUT_OPS, VARIABLE_READS
 from tensorsleuth.trace.dataflow.call_graph import CallGraph, CallGraphs, Slots
 from tensorsleuth.trace.dataflow.dataset_pipelines import DatasetPipelines
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
@@ -24,7 +24,6 @@ from tensorsleuth.trace.dataflow.replicas import Replicas
 from tensorsleuth.trace.dataflow.variables import VariableIndex
 from tensorsleuth.trace.process.process import ProcessTrace
 
-DATASET_OUTPUT_OPS = ("IteratorGetNext", "OptionalGetValue")  # what a dataset made
 MAX_CALLS = 300  # with something newly bad, that are looked at
 MAX_ORIGINS_PER_TENSOR = 4  # of one tensor
 
@@ -76,12 +75,12 @@ class OriginFinder:
     @cached_property
     def bad_batches(self) -> list[ObservedTensor]:
         """The first tensors that a dataset handed to the program with something bad in them."""
-        rows = (row for row in self._first_bad_rows if self._type(row).startswith(DATASET_OUTPUT_OPS))
+        rows = (row for row in self._first_bad_rows if self._type(row).startswith(INPUT_OPS))
         calls = (self.process.call_of(row) for row in rows)
         found = (
             one for call in calls if call is not None for one in self.call_graphs.of_call(call).bad_tensors.values()
         )
-        return [one for one in found if one.op.startswith(DATASET_OUTPUT_OPS)]
+        return [one for one in found if one.op.startswith(INPUT_OPS)]
 
     @cached_property
     def returned_tensors(self) -> set[int]:

@@ -11,6 +11,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import EagerOp, UnusedTapeVariables
 from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.core.ops.gradients import EAGER_GRADIENT_STOPS
 from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.diagnose.graph.neighbours import MAX_OPS_PER_LEVEL, OpNode
 from tensorsleuth.diagnose.graph.training_graph import MAX_HOPS_TO_GRADIENT, TrainingGraph
@@ -19,9 +20,6 @@ from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 Shape = tuple[int, ...]
 UntrainedWeights = list[tuple[int, Shape]]
 SAMPLED_CALLS = 5
-_GRADIENT_STOPS = frozenset(
-    ["StopGradient", "PreventGradient", "Sign", "Round", "Rint", "Floor", "Ceil", "ZerosLike", "OnesLike"]
-)
 
 
 class UntrainedEagerWeights:
@@ -103,4 +101,4 @@ class UntrainedEagerWeights:
 
 def _passes_gradient(op: EagerOp) -> bool:
     """Do gradients, through an op; of functions it is not known."""
-    return op.type not in _GRADIENT_STOPS and op.instance < 0
+    return op.type not in EAGER_GRADIENT_STOPS and op.instance < 0

@@ -10,6 +10,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.layout.rows import MeasureFlag
+from tensorsleuth.core.ops.reductions import LOSS_ENDS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.training.returned_values import returned_rows
@@ -18,7 +19,6 @@ from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
 READ_VARIABLE = "ReadVariableOp"  # of the whole variable: rows of a table that no sample asks for stay as they are
-LOSS_OPS = frozenset(["Mean", "Sum", "AddV2", "Mul", "RealDiv", "DivNoNan", "Neg", "Squeeze", "Identity"])
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def _total_norm(parts: list[WatchedSeries], column: str, steps: Array) -> Array:
 
 def losses_of(training_graph: TrainingGraph) -> dict[OpNode, Array]:
     """The single numbers that gradients start from, with their values from step to step."""
-    spots = [spot for spot in training_graph.forward_ops(LOSS_OPS) if training_graph.begins_gradients(spot)]
+    spots = [spot for spot in training_graph.forward_ops(LOSS_ENDS) if training_graph.begins_gradients(spot)]
     seen = training_graph.output_rows(spots)
     found = {spot: seen[spot] if spot in seen else returned_rows(training_graph, spot) for spot in spots}
     return {spot: rows["max"] for spot, rows in found.items() if _are_scalars(training_graph, rows)}

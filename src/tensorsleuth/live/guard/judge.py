@@ -13,6 +13,7 @@ import numpy as np
 from tensorsleuth.core.dtypes import DTYPES, DTypeKind
 from tensorsleuth.core.errors import NumericsError
 from tensorsleuth.core.ops import kinds as ops
+from tensorsleuth.core.ops.data_ops import DATASET_OUTPUTS
 from tensorsleuth.core.ops.function_names import program_name
 from tensorsleuth.live.guard.excerpt import GrowingCatalogue, TraceExcerpt
 from tensorsleuth.live.guard.explain import make_numerics_error
@@ -29,7 +30,6 @@ from tensorsleuth.trace.process.process import ProcessTrace
 MAX_CLEARED = 4096
 SMALL_TENSOR_ELEMENTS = 4096  # elements: a look in full costs no more than noting it
 ON, STRICT = 1, 2  # of the native guard
-_DATASET_OPS = ("IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue")
 _Tensor = tf.EagerTensor | SessionValue  # the second is what a session is fed, or gives back
 _MOVES_VALUES = ops.KEEP_FINITE | ops.VIEWS | ops.KEEP_BAD | ops.LITERALS
 BadOutputs = list[tuple[int, bool]]  # number of an output that is bad, and whether it has a NaN
@@ -209,7 +209,7 @@ class GuardJudge(Observer):
 
     def _raised(self, trace_excerpt: TraceExcerpt, reached: str, born: Sequence[str] = ()) -> Alarm:
         error = make_numerics_error(trace_excerpt, reached, born)
-        if error.findings and error.findings[0].op in _DATASET_OPS:  # what did the dataset compute it from?
+        if error.findings and error.findings[0].op in DATASET_OUTPUTS:  # what did the dataset compute it from?
             error = make_numerics_error(trace_excerpt.with_datasets(self._last_alarm), reached)
         if not self._last_alarm and _is_weak(error):  # what came long before may tell: growth, a dataset, a checkpoint
             error = _better(error, make_numerics_error(ProcessTrace(self._folder), reached))

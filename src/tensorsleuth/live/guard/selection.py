@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from tensorsleuth.core.dtypes import is_float
 from tensorsleuth.core.modes import Mode
 from tensorsleuth.core.ops import kinds as ops
+from tensorsleuth.core.ops.elementwise import HIDING_OPS
+from tensorsleuth.core.ops.numerics import DECISIVE_INPUTS
 from tensorsleuth.recording.functions.function_def import Definition
 from tensorsleuth.recording.functions.probes import GraphModes, Selection
 from tensorsleuth.recording.settings import Settings
@@ -33,7 +35,7 @@ class GuardSelection(Selection):
         recorded = self.recording.for_function(definition) if self.recording else None
 
         def look(op: str, dtype: int, name: str) -> Mode | None:
-            told_by_inputs = op in ops.KEEP_FINITE - _MASKS and name not in written
+            told_by_inputs = op in ops.KEEP_FINITE - HIDING_OPS and name not in written
             own = (
                 self._look(op, dtype, name, name in asked_about) if name in asked_about or not told_by_inputs else None
             )
@@ -51,9 +53,6 @@ class GuardSelection(Selection):
 
 _VIEWS = ops.VIEWS - {"IdentityN"}
 _NEVER_SELECTED = ops.STATIC_VALUES | ops.CONTROL_FLOW | ops.VIEWS
-_MASKS = frozenset(["Select", "SelectV2", "Maximum", "Minimum", "ClipByValue"])
-# The inputs that say why an op failed; of the others, every input does.
-_DECISIVE_INPUTS = {"RealDiv": (1,), "Div": (1,), "Xdivy": (1,), "SqrtGrad": (0,), "RsqrtGrad": (0,)}
 _HALF_DTYPES = (14, 19)  # bfloat16, float16: what a value may be too large for
 _CANNOT_BE_ORIGIN = ops.KEEP_FINITE | ops.LITERALS  # what is bad in their outputs was so before
 
@@ -70,7 +69,7 @@ def _inputs_of_fragile_ops(definition: Definition) -> set[str]:
         for node in definition.proto.node_def
         if node.op in ops.CAN_MAKE_BAD and (node.op != "Cast" or node.attr["DstT"].type in _HALF_DTYPES)
         for slot, name in enumerate(node.input)
-        if slot in _DECISIVE_INPUTS.get(node.op, (slot,)) and not name.startswith("^")
+        if slot in DECISIVE_INPUTS.get(node.op, (slot,)) and not name.startswith("^")
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tensorsleuth.core.layout.rows import EventKind
 from tensorsleuth.core.ops import kinds as ops
+from tensorsleuth.core.ops.products import PRODUCTS
 from tensorsleuth.live.layer_stats.eager_input_names import input_name
 from tensorsleuth.live.layer_stats.functions import user_line
 from tensorsleuth.live.layer_stats.inputs import is_integer_input
@@ -16,7 +17,7 @@ from tensorsleuth.native import loader
 from tensorsleuth.recording.backends.sink import tensor_view
 from tensorsleuth.recording.recorder import Recorder
 from tensorsleuth.recording.structure.attention import attention_at, softmax_of
-from tensorsleuth.recording.structure.attention_ops import PRODUCTS, SUM, scores_of
+from tensorsleuth.recording.structure.attention_ops import SUM, scores_of
 from tensorsleuth.recording.structure.eager_graph import (
     EagerLayerOutput,
     EagerNode,

@@ -12,6 +12,7 @@ from typing import Any
 
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.modes import Mode
+from tensorsleuth.core.ops.functions import STATEFUL_FORMS
 from tensorsleuth.recording.backends.device_summary import summary_nodes
 from tensorsleuth.recording.functions.function_def import Definition
 from tensorsleuth.recording.functions.probes import (
@@ -22,13 +23,6 @@ from tensorsleuth.recording.functions.probes import (
     set_probe_attributes,
 )
 from tensorsleuth.recording.tensorflow import internals as tf
-
-_STATEFUL_FORMS = {
-    "PartitionedCall": "StatefulPartitionedCall",
-    "StatelessIf": "If",
-    "StatelessCase": "Case",
-    "StatelessWhile": "While",
-}
 
 
 class DeviceProber(InPlaceProber):
@@ -84,8 +78,8 @@ def _keep_effects(definition: Definition, copy: Any, live: set[str]) -> None:
     for node, original in zip(copy.node_def, definition.proto.node_def, strict=True):
         if node.name not in names:
             node.CopyFrom(original)
-        elif node.op in _STATEFUL_FORMS and node != original:
-            node.op = _STATEFUL_FORMS[node.op]
+        elif node.op in STATEFUL_FORMS and node != original:
+            node.op = STATEFUL_FORMS[node.op]
             keep_alive(copy, node.name)
 
 

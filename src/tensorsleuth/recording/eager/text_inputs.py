@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tensorsleuth.core.dtypes import STRING
-from tensorsleuth.core.texts import PATTERN_ATTRIBUTE, PATTERN_INPUTS, TEXT_OPS
+from tensorsleuth.core.ops.data_ops import DATA_READS, PATTERN_INPUTS, TENSOR_DATASETS, TEXT_OPS
+from tensorsleuth.core.ops.views import TEXT_MOVES
+from tensorsleuth.core.texts import PATTERN_ATTRIBUTE
 from tensorsleuth.recording.backends.sink import Sink
 from tensorsleuth.recording.eager.external_inputs import NO_MAKER
 from tensorsleuth.recording.eager.text_summary import LineTexts
@@ -16,13 +18,8 @@ from tensorsleuth.recording.tensorflow.gradient_marks import ARGUMENT_MAKER
 from tensorsleuth.recording.tensorflow.op_outputs import FAST_PATH_OP, FIRST_INPUT
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 
-DATASET_OPS = frozenset(["TensorDataset", "TensorSliceDataset"])
-READING_OPS = frozenset(["IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue", "ReadFile"])
 STATIC_REGEX_OP = "StaticRegexReplace"
-PASSING_OPS = frozenset(
-    ["ConcatV2", "ExpandDims", "GatherV2", "Identity", "Pack", "Reshape", "Squeeze", "StridedSlice", "Tile"]
-)
-RELEVANT_OPS = frozenset([*TEXT_OPS, *DATASET_OPS, *READING_OPS, *PASSING_OPS])  # ops that have a say here
+RELEVANT_OPS = frozenset([*TEXT_OPS, *TENSOR_DATASETS, *DATA_READS, *TEXT_MOVES])  # ops that have a say here
 MAX_WAITING_TENSORS, MAX_REMEMBERED_TEXTS, MAX_LINES = 4096, 1 << 16, 1024
 
 
@@ -58,11 +55,11 @@ class TextInputs:
 
     def note_op(self, op: str, args: Sequence[Any], place: int, site: int) -> None:
         """An op of `ASKED` is run, with these arguments of an eager entry point."""
-        if op in READING_OPS:
+        if op in DATA_READS:
             self._reading.add(place)
             return
         inputs, attributes = _inputs_and_attributes(op, args)
-        if op in PASSING_OPS:
+        if op in TEXT_MOVES:
             self._pass_on(next(_string_tensors(inputs), None), place)
             return
         self._note_pattern(op, inputs, attributes)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from tensorsleuth.core.ops.gradients import LOOP_SAVING_OPS
 from tensorsleuth.core.ops.kinds import writes_variables
 from tensorsleuth.recording.call_sites import CallSites
 from tensorsleuth.recording.functions.function_def import Definition, argument_shapes, describe_attributes
@@ -100,11 +101,6 @@ def python_op(made: dict[str, Any], node: Any) -> Any | None:
 _BACKWARD_PREFIX = "__backward_"
 _GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")  # functions that were traced before we could say
 
-# What TensorFlow adds to a forward pass so that its loops can be differentiated.
-_LOOP_SAVING_OPS = frozenset(
-    ["TensorListPushBack", "EmptyTensorList", "TensorListElementShape", "Const", "Placeholder"]
-)
-
 
 def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
     """Return what a call of the function means for counting steps.
@@ -114,7 +110,7 @@ def _kind(definition: Definition, nodes: list[list[Any]]) -> str:
     """
     if _BACKWARD_PREFIX in definition.proto.signature.name:
         return "backward"
-    if any((node[7] or _GRADIENT_SCOPE.search(node[0])) and node[1] not in _LOOP_SAVING_OPS for node in nodes):
+    if any((node[7] or _GRADIENT_SCOPE.search(node[0])) and node[1] not in LOOP_SAVING_OPS for node in nodes):
         return "train"
     return "write" if any(writes_variables(node.op) for node in definition.proto.node_def) else "plain"
 

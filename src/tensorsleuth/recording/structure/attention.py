@@ -9,16 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tensorsleuth.core.ops.layer_names import layer_of
+from tensorsleuth.core.ops.masks import AXIS_KEEPING_OPS
+from tensorsleuth.core.ops.views import MOVES
 from tensorsleuth.recording.functions.function_def import Definition
-from tensorsleuth.recording.structure.attention_ops import (
-    AXIS_KEEPING_OPS,
-    MOVING_OPS,
-    SUM,
-    einsum_equation,
-    scores_of,
-    source_through,
-    values_of,
-)
+from tensorsleuth.recording.structure.attention_ops import SUM, einsum_equation, scores_of, source_through, values_of
 from tensorsleuth.recording.structure.graph_edges import FunctionEdges, GraphEdges, OutputRef
 
 DEFAULT_ROW_AXIS = -1  # the axis of the rows, unless an equation says otherwise
@@ -75,10 +69,10 @@ def softmax_of(graph_edges: GraphEdges, number: int) -> OutputRef | None:
 
 def _handwritten_softmax(graph_edges: GraphEdges, number: int) -> OutputRef | None:
     """The scores of exp(scores) / sum(exp(scores)), written by hand."""
-    above, below = (source_through(graph_edges, tensor, MOVING_OPS) for tensor in graph_edges.inputs[number][:2])
+    above, below = (source_through(graph_edges, tensor, MOVES) for tensor in graph_edges.inputs[number][:2])
     if above[0] < 0 or below[0] < 0 or graph_edges.nodes[below[0]].op != SUM:
         return None
-    powers = source_through(graph_edges, graph_edges.inputs[below[0]][0], MOVING_OPS)
+    powers = source_through(graph_edges, graph_edges.inputs[below[0]][0], MOVES)
     is_same = powers == above and graph_edges.nodes[above[0]].op == "Exp"
     return graph_edges.inputs[above[0]][0] if is_same else None
 

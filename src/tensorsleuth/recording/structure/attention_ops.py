@@ -9,33 +9,21 @@ from __future__ import annotations
 from typing import Any
 
 from tensorsleuth.core.ops import kinds as ops
+from tensorsleuth.core.ops.masks import (
+    OPS_AFTER_SOFTMAX,
+    OPS_BEFORE_SOFTMAX,
+)
+from tensorsleuth.core.ops.products import BATCH_MATMULS, PRODUCTS
+from tensorsleuth.core.ops.views import AXIS_CHANGES, CONSTANTS_AND_VARIABLES, MOVES, VARIABLE_VIEWS
 from tensorsleuth.recording.structure.graph_edges import GraphEdges, OutputRef
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
-_BATCH_PRODUCTS = frozenset(["BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"])
-_PLAIN_PRODUCTS = frozenset(["MatMul"])
-PRODUCTS = _BATCH_PRODUCTS | _PLAIN_PRODUCTS | {"Einsum"}
 SUM = "Sum"
-MOVING_OPS = frozenset(
-    ["Cast", "Identity", "StopGradient", "Reshape", "Transpose", "ExpandDims", "Squeeze", "Snapshot"]
-)
-MOVING_OPS |= {"IdentityN"}  # behind what has a gradient of its own, as the dropout of DeBERTa
-_CUTTING_OPS = frozenset(["Slice", "StridedSlice", "ConcatV2", "Pad", "PadV2"])
-_MASKING_OPS = frozenset(["Select", "SelectV2", "Mul", "MulNoNan", "RealDiv", "Div"])
-_SHIFTING_OPS = frozenset(["AddV2", "Add", "Sub", "BiasAdd", "Maximum", "Minimum", "ClipByValue", "Tanh"])
-_BEFORE_SOFTMAX = (
-    MOVING_OPS | _CUTTING_OPS | _MASKING_OPS | _SHIFTING_OPS
-)  # from scores to the softmax: scaled, capped, masked
-_AFTER_SOFTMAX = MOVING_OPS | _CUTTING_OPS | _MASKING_OPS  # from the weights to the values: dropped out
-AXIS_KEEPING_OPS = frozenset(["Cast", "Identity", "StopGradient", "Snapshot"]) | _MASKING_OPS | _SHIFTING_OPS
-_VARIABLE_VIEWS = MOVING_OPS | {"Slice", "StridedSlice", "BroadcastTo", "Tile"}  # of a variable: it is one still
-_WIDENING_OPS = frozenset(["ExpandDims", "Reshape", "Transpose", "StridedSlice"])
-_CONSTANT_OPS = frozenset(["Const", "Range", "VariableV2"])
 
 
 def scores_of(graph_edges: GraphEdges, start: OutputRef) -> int | None:
     """The nearest node that compares queries with keys, from what a softmax takes."""
-    for number, _ in graph_edges.walk_sources(start, lambda number: graph_edges.nodes[number].op in _BEFORE_SOFTMAX):
+    for number, _ in graph_edges.walk_sources(start, lambda number: graph_edges.nodes[number].op in OPS_BEFORE_SOFTMAX):
         if number >= 0 and (_compares(graph_edges, number, start) or _sums_products(graph_edges, number)):
             return number
     return None
@@ -45,7 +33,7 @@ def values_of(graph_edges: GraphEdges, weights: int) -> int | None:
     """The node that mixes values by the weights: a product, or the sum of what they multiply."""
     backward = graph_edges.after_gradients
     way = graph_edges.walk_consumers(
-        (weights, 0), lambda number: graph_edges.nodes[number].op in _AFTER_SOFTMAX and number not in backward
+        (weights, 0), lambda number: graph_edges.nodes[number].op in OPS_AFTER_SOFTMAX and number not in backward
     )
     for (at, _), number in way:
         if number not in backward and (
@@ -78,7 +66,7 @@ def _mixes(graph_edges: GraphEdges, number: int) -> bool:
 def _is_batched(node: Any) -> bool:
     """Does it multiply matrices of a batch."""
     if node.op != "Einsum":
-        return node.op in _BATCH_PRODUCTS
+        return node.op in BATCH_MATMULS
     taken, put_out = einsum_equation(node)
     return len(taken) == 2 and bool(set(taken[0]) & set(taken[1]) & set(put_out))
 
@@ -86,7 +74,7 @@ def _is_batched(node: Any) -> bool:
 def _is_transposed(graph_edges: GraphEdges, number: int, start: OutputRef) -> bool:
     """Is the last axis of a product moved away, or taken off, before the softmax."""
     way = graph_edges.walk_sources(
-        start, lambda at: graph_edges.nodes[at].op in _BEFORE_SOFTMAX and not _transposes(graph_edges.nodes[at])
+        start, lambda at: graph_edges.nodes[at].op in OPS_BEFORE_SOFTMAX and not _transposes(graph_edges.nodes[at])
     )
     return (number, 0) not in way
 
@@ -100,7 +88,7 @@ def _sums_products(graph_edges: GraphEdges, number: int) -> bool:
     """Additive attention, sum(v * tanh(query + key)); and a product written out, sum(query * key)."""
     if graph_edges.nodes[number].op != SUM or not graph_edges.inputs[number]:
         return False
-    source, _ = source_through(graph_edges, graph_edges.inputs[number][0], MOVING_OPS)
+    source, _ = source_through(graph_edges, graph_edges.inputs[number][0], MOVES)
     return source >= 0 and graph_edges.nodes[source].op in ("Mul", "Tanh")
 
 
@@ -110,7 +98,7 @@ def _sums_weighted_values(graph_edges: GraphEdges, number: int, source: int, wei
         return False
     sides = graph_edges.inputs[source][:2]
     ways = [
-        list(graph_edges.walk_sources(side, lambda at: graph_edges.nodes[at].op in _AFTER_SOFTMAX and at != weights))
+        list(graph_edges.walk_sources(side, lambda at: graph_edges.nodes[at].op in OPS_AFTER_SOFTMAX and at != weights))
         for side in sides
     ]
     of_weights = [(weights, 0) in way for way in ways]
@@ -118,7 +106,7 @@ def _sums_weighted_values(graph_edges: GraphEdges, number: int, source: int, wei
         return False
     own, other = sides[of_weights.index(True)], sides[of_weights.index(False)]
     widened = graph_edges.walk_sources(
-        own, lambda at: graph_edges.nodes[at].op in _AFTER_SOFTMAX - _WIDENING_OPS and at != weights
+        own, lambda at: graph_edges.nodes[at].op in OPS_AFTER_SOFTMAX - AXIS_CHANGES and at != weights
     )
     return (
         (weights, 0) not in widened
@@ -137,8 +125,8 @@ def _variable_inputs(graph_edges: GraphEdges, number: int) -> list[bool]:
 
 def is_variable(graph_edges: GraphEdges, output_ref: OutputRef) -> bool:
     """Is a tensor what a variable holds, or was given; a variable that the forward pass writes is a cache: data."""
-    number, _ = source_through(graph_edges, output_ref, _VARIABLE_VIEWS)
-    if number < 0 or graph_edges.nodes[number].op in _CONSTANT_OPS:
+    number, _ = source_through(graph_edges, output_ref, VARIABLE_VIEWS)
+    if number < 0 or graph_edges.nodes[number].op in CONSTANTS_AND_VARIABLES:
         return number >= 0
     return graph_edges.nodes[number].op == tf_variables.READ_VARIABLE and not _is_written(graph_edges, number)
 

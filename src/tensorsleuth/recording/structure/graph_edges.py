@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from tensorsleuth.core.ops.gradients import EMPTY_LISTS
 from tensorsleuth.recording.functions.function_def import Definition
 
 GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")
 _ACCUMULATOR = re.compile(r"_accumulator(_\d+)*$")  # how the body of a loop calls such a list
-_EMPTY_LIST_OPS = frozenset(["EmptyTensorList", "Const"])
 OutputRef = tuple[int, int]  # node, output; an argument is (-1 - its number, 0)
 
 
@@ -90,7 +90,7 @@ class FunctionEdges(GraphEdges):
         if node.op == "TensorListPushBack":  # in the body of such a loop
             source = self.inputs[number][0][0]
             return source < 0 and bool(_ACCUMULATOR.search(self._arguments[-1 - source]))
-        return GRADIENT_SCOPE.search(node.name) is not None and node.op not in _EMPTY_LIST_OPS
+        return GRADIENT_SCOPE.search(node.name) is not None and node.op not in EMPTY_LISTS
 
     @cached_property
     def _arguments(self) -> list[str]:

@@ -9,13 +9,13 @@ from tensorsleuth.core.dtypes import is_float
 from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.core.ops.activations import ACTIVATIONS
 from tensorsleuth.core.ops.layer_names import layer_of
+from tensorsleuth.core.ops.views import SHAPE_ONLY_OPS
 from tensorsleuth.recording.functions.function_def import Definition
 from tensorsleuth.recording.structure.graph_edges import FunctionEdges, GraphEdges, OutputRef
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
 _NOT_COMPUTED = ops.STATIC_VALUES | {tf_variables.READ_VARIABLE}
-_SHAPE_OPS = frozenset(["ZerosLike", "OnesLike", "Shape", "ShapeN", "Size", "Rank", "BroadcastGradientArgs"])
-_VALUE_IGNORING_OPS = ops.OPAQUE_WRAPPERS | _SHAPE_OPS
+_VALUE_IGNORING_OPS = ops.OPAQUE_WRAPPERS | SHAPE_ONLY_OPS
 _NON_LAYER_SCOPES = ("loss ", "metric ", "optimizer ")  # what `keras.part` calls scopes
 _LOSS_SCOPES = frozenset(["compile_loss", "compile_metrics"])  # what Keras does when the model has been called
 

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from tensorsleuth.core.ops import kinds as ops
 from tensorsleuth.core.ops.layer_names import layer_of
+from tensorsleuth.core.ops.views import REMOVABLE_VIEWS
 from tensorsleuth.recording.functions.descriptions import captured_variables, forward_op, python_op
 from tensorsleuth.recording.functions.function_def import Definition
 from tensorsleuth.recording.functions.probes import FunctionInstance, probe_candidates
@@ -16,10 +17,6 @@ from tensorsleuth.recording.structure.graph_edges import GRADIENT_SCOPE
 from tensorsleuth.recording.structure.selector import TensorRole
 from tensorsleuth.recording.tensorflow import variables as tf_variables
 
-# The optimiser takes them away where it can, and the values are the same.
-_PASSING_OPS = frozenset(
-    ["Identity", "StopGradient", "PreventGradient", "Reshape", "Squeeze", "ExpandDims", "Snapshot"]
-)
 CapturedVariable = tuple[str, bool]  # its name, and whether it is trainable
 NamedOutput = tuple[str, int]  # name of an op in a graph, number of its output
 
@@ -31,7 +28,7 @@ class TracedGradients:
         self._known: WeakKeyDictionary[Any, dict[NamedOutput, str]] = WeakKeyDictionary()
 
     def add(self, tensor: Any, source: str) -> None:
-        while tensor.op.type in _PASSING_OPS and tensor.op.inputs[0].graph is tensor.graph:
+        while tensor.op.type in REMOVABLE_VIEWS and tensor.op.inputs[0].graph is tensor.graph:
             tensor = tensor.op.inputs[0]
         self._known.setdefault(tensor.graph, {})[tensor.op.name, tensor.value_index] = source
 
@@ -57,7 +54,7 @@ class InstanceContext:
             if number < 0:
                 return -1 - number
             node = self.definition.proto.node_def[number]
-            if node.op not in _PASSING_OPS:
+            if node.op not in REMOVABLE_VIEWS:
                 return None
             text = node.input[0]
         return None
@@ -154,7 +151,7 @@ def _returned_gradients(parent: InstanceContext, node: Any, inner: Definition) -
         whose = parent.gradients.get((node.name, number))
         if whose is not None:
             at, output = inner.source(inner.proto.ret[result.name])
-            while at >= 0 and inner.proto.node_def[at].op in _PASSING_OPS:
+            while at >= 0 and inner.proto.node_def[at].op in REMOVABLE_VIEWS:
                 at, output = inner.source(inner.proto.node_def[at].input[0])
             if at >= 0:
                 found[inner.proto.node_def[at].name, output] = whose

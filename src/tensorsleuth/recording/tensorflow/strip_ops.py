@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorsleuth.core.ops.functions import POINT_OPS
 from tensorsleuth.recording.harmless import complain
 from tensorsleuth.recording.tensorflow import internals as tf
 
 EXPECT_OP = "SleuthExpect"  # the op of native/src/ops/expect.cc
-POINT_OPS = frozenset(["SleuthLog", "SleuthPoint"])  # those of native/src/ops/points.cc: nothing comes out of them
 _MUST_COMPILE = "_XlaMustCompile"
 _SUFFIX = "__unexpecting"
 

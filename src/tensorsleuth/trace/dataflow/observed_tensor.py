@@ -13,10 +13,10 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.layout.rows import EventFlag
+from tensorsleuth.core.ops.reductions import MAX_POOLS
 from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 
 Row = Any
-MAX_POOLS = ("MaxPool", "MaxPoolV2", "MaxPool3D")
 _LOWEST_VALUES = {1: -3.4028234e38, 2: -1.7976931348623157e308, 14: -3.3895e38, 19: -65504.0}  # by dtype
 _GRADIENT_SCOPE = re.compile("(^|/)gradient(s|_tape)/")
 Key = tuple[int, int, int, int]

@@ -12,13 +12,13 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.ring_header import HEADER, MAGIC
 from tensorsleuth.core.layout.rows import CALL, EVENT, NO_INDEX, SHAPE, CallKind, EventFlag, EventKind
+from tensorsleuth.core.ops.reductions import EXAMPLE_STEP
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
 from tensorsleuth.trace.storage.size_plan import CHUNK_ROWS, make_plan
 
 PID = 4242
 NODES = 1000  # of the one function, each with one output: a step writes as many events
-OPS = ("MatMul", "BiasAdd", "Relu", "Mul", "Log", "Sum", "Sub", "AddV2", "RealDiv", "AssignSubVariableOp")
 DTYPE = 1  # float32
 STEP_NS = 1_000_000
 SHAPES = ((), (32,), (32, 64), (64, 64))
@@ -50,8 +50,8 @@ def _write_catalogue(folder: Path, steps: int) -> tuple[int, int]:
     catalog.meta({"version": 1, "pid": PID, "argv": ["synthetic.py"], "settings": {"mode": "FULL_HEALTH"}})
     sites = [catalog.site([(__file__, line, "train"), ("/tf/ops.py", line, "op")]) for line in range(1, 60)]
     nodes = [
-        [f"layer_{at // 10}/{OPS[at % 10]}_{at}", OPS[at % 10], "/device:CPU:0", [[at - 1, 0]], [], {"T": DTYPE},
-         sites[at % len(sites)], None, [DTYPE]]
+        [f"layer_{at // 10}/{EXAMPLE_STEP[at % 10]}_{at}", EXAMPLE_STEP[at % 10], "/device:CPU:0",
+         [[at - 1, 0]], [], {"T": DTYPE}, sites[at % len(sites)], None, [DTYPE]]
         for at in range(NODES)
     ]  # fmt: skip
     function = {

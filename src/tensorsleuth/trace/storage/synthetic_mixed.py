@@ -10,9 +10,10 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.layout.rows import CALL, EVENT, NO_INDEX, SHAPE, CallKind, EventFlag, EventKind
+from tensorsleuth.core.ops.reductions import EXAMPLE_STEP
 from tensorsleuth.trace.storage import run_folder
 from tensorsleuth.trace.storage.catalog_writer import CatalogWriter
-from tensorsleuth.trace.storage.synthetic import DTYPE, HEALTHY, OPS, PID, SHAPES, _shapes, _write_ring
+from tensorsleuth.trace.storage.synthetic import DTYPE, HEALTHY, PID, SHAPES, _shapes, _write_ring
 
 STRAIGHT, LOOP, EAGER = 40, 20, 40  # of a step's events: ops of a function, iterations of its loop, eager ops
 STEP = STRAIGHT + LOOP + EAGER
@@ -48,8 +49,8 @@ def _catalogue(folder: Path, steps: int, pid: int) -> tuple[int, int, int, int]:
     catalog.meta({"version": 1, "pid": pid, "settings": {"mode": "FULL_HEALTH"}, "devices": ["/device:CPU:0"]})
     sites = [catalog.site([(__file__, line, "train"), ("/tf/ops.py", line, "op")]) for line in range(1, 60)]
     nodes: list[list[object]] = [
-        [f"block_{at // 5}/{OPS[at % 10]}_{at}", OPS[at % 10], "/device:CPU:0", [[at - 1, 0]], [], {}, sites[at], None,
-         [DTYPE]]
+        [f"block_{at // 5}/{EXAMPLE_STEP[at % 10]}_{at}", EXAMPLE_STEP[at % 10], "/device:CPU:0",
+         [[at - 1, 0]], [], {}, sites[at], None, [DTYPE]]
         for at in range(STRAIGHT + 1)
     ]  # fmt: skip
     function = {
@@ -65,7 +66,7 @@ def _catalogue(folder: Path, steps: int, pid: int) -> tuple[int, int, int, int]:
     call = {"type": "__inference_step_7", "site": sites[50], "forward": -1, "instance": instance}
     called = catalog.eager_op(call, 1)[0]
     ops = [
-        catalog.eager_op({"type": OPS[at % 9], "site": sites[at % 59], "forward": -1, "instance": -1}, 1)
+        catalog.eager_op({"type": EXAMPLE_STEP[at % 9], "site": sites[at % 59], "forward": -1, "instance": -1}, 1)
         for at in range(EAGER)
     ]
     catalog.meta({"ended": 1.7e9 + 60, "steps": steps})

@@ -15,10 +15,10 @@ from tensorsleuth.analyze.memory.batch_size.producers import EAGER, ProducerGrap
 from tensorsleuth.core.catalog import Function, Instance
 from tensorsleuth.core.dtypes import RESOURCE, dtype_of
 from tensorsleuth.core.layout.rows import CallKind
+from tensorsleuth.core.ops.data_ops import DATASET_OUTPUTS
 from tensorsleuth.core.ops.kinds import FEED
 from tensorsleuth.trace.query.process_index import ProcessIndex
 
-ITERATOR_OPS = frozenset(["IteratorGetNext", "IteratorGetNextSync", "OptionalGetValue"])
 MAX_SAMPLED_CALLS = 20  # of a function whose arguments are looked at
 TRAINING_KINDS = ("train", "backward")
 
@@ -114,10 +114,10 @@ class BatchInputs:
     def _from_datasets(self) -> Iterator[BatchInput]:
         for instance, function in self._catalogue.called_functions():
             for number, node in enumerate(function.nodes):
-                if node.type in ITERATOR_OPS and instance.id not in self._catalogue.datasets:
+                if node.type in DATASET_OUTPUTS and instance.id not in self._catalogue.datasets:
                     keys = ((instance.id, number, output) for output in range(len(node.dtypes)))
                     yield from filter(None, map(self.input_at, keys))
-        yield from self._from_eager_ops(ITERATOR_OPS)
+        yield from self._from_eager_ops(DATASET_OUTPUTS)
 
     def _from_eager_ops(self, types: frozenset[str]) -> Iterator[BatchInput]:
         """The first of each place in the program."""

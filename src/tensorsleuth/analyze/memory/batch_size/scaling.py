@@ -8,28 +8,19 @@ from functools import cached_property
 from typing import Any
 
 from tensorsleuth.analyze.memory.batch_size.dims import BATCH, SEQUENCE, Dim, Dims, Factor, fixed_dims, growth_power
-from tensorsleuth.analyze.memory.batch_size.input_batches import ITERATOR_OPS, BatchInputs
+from tensorsleuth.analyze.memory.batch_size.input_batches import BatchInputs
 from tensorsleuth.analyze.memory.batch_size.observed_shapes import ObservedShapes, Shape
 from tensorsleuth.analyze.memory.batch_size.producers import EAGER, ProducerGraph, TensorKey
 from tensorsleuth.analyze.memory.batch_size.shape_rules import OpApplication, dims_of
 from tensorsleuth.analyze.memory.lifetimes import BufferLifetime
 from tensorsleuth.core.dtypes import RESOURCE
 from tensorsleuth.core.layout.rows import BufferKind
+from tensorsleuth.core.ops.data_ops import DATASET_OUTPUTS
 from tensorsleuth.core.ops.kinds import FEED
+from tensorsleuth.core.ops.products import CURRENT_MATMULS
+from tensorsleuth.core.ops.views import SHAPE_INPUTS
 from tensorsleuth.trace.dataflow.observed_tensor import uid_of
 from tensorsleuth.trace.query.process_index import ProcessIndex
-
-# Ops that are told a shape, and by which of their inputs.
-_SHAPE_INPUT = {
-    "Reshape": 1,
-    "BroadcastTo": 1,
-    "Fill": 0,
-    "RandomUniform": 0,
-    "RandomStandardNormal": 0,
-    "TruncatedNormal": 0,
-}
-_SHAPE_INPUT |= {"StatelessRandomUniformV2": 0, "StatelessRandomNormalV2": 0, "StridedSliceGrad": 0, "Empty": 0}
-_PRODUCTS = frozenset(["MatMul", "BatchMatMulV2", "BatchMatMulV3"])
 
 
 class TensorScaling:
@@ -56,7 +47,7 @@ class TensorScaling:
     def _products(self) -> Iterator[TensorKey]:
         for instance, function in self._process_index.process.catalogue.called_functions():
             for number, node in enumerate(function.nodes):
-                if node.type in _PRODUCTS and len(node.inputs) == 2:
+                if node.type in CURRENT_MATMULS and len(node.inputs) == 2:
                     yield instance.id, number, 0
 
     def _is_bound(self, product: TensorKey) -> bool:
@@ -143,14 +134,14 @@ class TensorScaling:
     def _made(self, tensor_key: TensorKey, kind: str, shape: Shape | None, attrs: dict[str, Any]) -> Dims | None:
         if tensor_key[0] in self._process_index.process.catalogue.datasets and shape is not None:
             return self._guess(shape)
-        if kind in ITERATOR_OPS or kind == FEED:
+        if kind in DATASET_OUTPUTS or kind == FEED:
             return self._batch_inputs.dims(tensor_key)
         sources = self._producers.inputs(tensor_key)
         given = [self._known.get(one) if one is not None else None for one in sources]
         op_application = OpApplication(
             kind, tensor_key[2], given, shape, attrs, [self._constant(one) for one in sources]
         )
-        told = _SHAPE_INPUT.get(kind)
+        told = SHAPE_INPUTS.get(kind)
         if told is not None and told < len(sources):
             op_application = replace(op_application, shape_like=self._shape_source_dims(sources[told]))
         found = dims_of(op_application)

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tensorsleuth.core.catalog import Node
+from tensorsleuth.core.ops.elementwise import BASIC_ARITHMETIC
+from tensorsleuth.core.ops.products import LAYER_PRODUCTS
+from tensorsleuth.core.ops.views import AXIS_OPS, SHAPE_PRESERVING_ARITHMETIC, SPLITS
 from tensorsleuth.diagnose.attention.attention_graph import AttentionOps
 from tensorsleuth.diagnose.attention.heads.axis_provenance import (
     Axis,
@@ -16,7 +19,6 @@ from tensorsleuth.diagnose.attention.heads.axis_provenance import (
     transpose_axes,
 )
 from tensorsleuth.diagnose.attention.heads.op_axes import (
-    SPLIT_OPS,
     contracted_axis,
     data_slot,
     head_and_query_axes,
@@ -27,14 +29,9 @@ from tensorsleuth.diagnose.attention.heads.op_axes import (
 )
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.shapes import ProcessShapes, Shape
-from tensorsleuth.diagnose.graph.training_graph import LAYER_PRODUCTS, TrainingGraph
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 
 MAX_HOPS_TO_PROJECTION = 16  # ops
-ELEMENTWISE_OPS = frozenset(["AddV2", "Add", "Sub", "Mul", "RealDiv"])
-SHAPE_PRESERVING = (
-    frozenset(["BiasAdd", "Cast", "Identity", "StopGradient", "EnsureShape", "Snapshot"]) | ELEMENTWISE_OPS
-)
-AXIS_OPS = SHAPE_PRESERVING | SPLIT_OPS | {"Reshape", "Transpose", "Unpack", "StridedSlice"}
 BATCH, TIME, FEATURES = range(3)  # axes of what a projection makes
 
 
@@ -123,7 +120,7 @@ class HeadAxes:
             return [node]
         if described.type not in AXIS_OPS:
             return None
-        sources = described.inputs if described.type in ELEMENTWISE_OPS else [described.inputs[data_slot(described)]]
+        sources = described.inputs if described.type in BASIC_ARITHMETIC else [described.inputs[data_slot(described)]]
         ways = (self._path_from_projection(source, depth + 1) for source, _ in sources)
         found = next((way for way in ways if way is not None), None)
         return [*found, node] if found is not None else None
@@ -172,7 +169,7 @@ class HeadAxes:
                 continue
             if user.type in LAYER_PRODUCTS and self._training.takes_weights(user):
                 yield [number]
-            elif user.type in AXIS_OPS - SPLIT_OPS:
+            elif user.type in AXIS_OPS - SPLITS:
                 yield from ([number, *rest] for rest in self._paths_to_projection(number, depth + 1))
 
     # ---- one op
@@ -180,7 +177,7 @@ class HeadAxes:
     def _axes_after(self, axes: list[Axis], number: int) -> list[Axis] | None:
         """Return the axes after an op; None if that is not known."""
         node = self._function.nodes[number]
-        if node.type in SHAPE_PRESERVING:
+        if node.type in SHAPE_PRESERVING_ARITHMETIC:
             return axes if self._shapes.shape_of(number) in (None, tuple(_size(axis) for axis in axes)) else None
         if node.type == "Reshape":
             shape = self._shapes.shape_of(number) or self._whole_shape(axes, node)
@@ -191,7 +188,7 @@ class HeadAxes:
         if node.type == "Unpack":
             at = int(node.attrs.get("axis") or 0) % len(axes)
             return axes[:at] + axes[at + 1 :]
-        if node.type in SPLIT_OPS:
+        if node.type in SPLITS:
             axis, parts = self._parts(node)
             return split_axes(axes, axis, parts, FEATURES) if parts else None
         return slice_axes(node, axes)

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 
 from tensorsleuth.core.finding import Evidence
-from tensorsleuth.diagnose.attention.attention_graph import SCALING_OPS, AttentionOps, find_attention, is_scaled
+from tensorsleuth.core.ops.elementwise import SCALINGS
+from tensorsleuth.diagnose.attention.attention_graph import AttentionOps, find_attention, is_scaled
 from tensorsleuth.diagnose.attention.heads.score_scale import ScoreScale
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.health_words import describe_health
@@ -25,7 +26,7 @@ FIRST_STEP = 2  # later ones may have been learned
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     seen = {one.op: one for one in process.cached(LayerStatistics).attention}
-    plain = (one for one in find_attention(training) if not one.types_between & SCALING_OPS) if seen else ()
+    plain = (one for one in find_attention(training) if not one.types_between & SCALINGS) if seen else ()
     judged = (_judge(training, one, seen.get(one.name)) for one in plain)
     yield from merge_same_line(finding for finding in judged if finding is not None)
 

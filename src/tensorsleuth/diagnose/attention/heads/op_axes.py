@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from tensorsleuth.core.catalog import Node
+from tensorsleuth.core.ops.products import BATCH_MATMULS
 from tensorsleuth.diagnose.attention.heads.axis_provenance import Axis, AxisPart
-from tensorsleuth.diagnose.graph.shapes import BATCH_MATMULS, einsum_letters
-
-SPLIT_OPS = frozenset(["Split", "SplitV"])
+from tensorsleuth.diagnose.graph.shapes import einsum_letters
 
 
 def data_slot(node: Node) -> int:

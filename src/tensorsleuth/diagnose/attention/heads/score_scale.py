@@ -6,15 +6,18 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tensorsleuth.core.ops.elementwise import SCALINGS
 from tensorsleuth.core.ops.kinds import VIEWS
-from tensorsleuth.diagnose.attention.attention_graph import MASKING_OPS, SCALING_OPS, AttentionOps
-from tensorsleuth.diagnose.attention.heads.head_axes import AXIS_OPS
+from tensorsleuth.core.ops.masks import MASK_ADDING_OPS
+from tensorsleuth.core.ops.products import BATCH_MATMULS, LAYER_PRODUCTS
+from tensorsleuth.core.ops.views import AXIS_OPS
+from tensorsleuth.diagnose.attention.attention_graph import AttentionOps
 from tensorsleuth.diagnose.graph.neighbours import OpNode
-from tensorsleuth.diagnose.graph.shapes import BATCH_MATMULS, ProcessShapes, einsum_letters
-from tensorsleuth.diagnose.graph.training_graph import LAYER_PRODUCTS, TrainingGraph
+from tensorsleuth.diagnose.graph.shapes import ProcessShapes, einsum_letters
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 
 MAX_HOPS = 16  # ops
-DIVISIONS = SCALING_OPS - {"Mul"}
+DIVISIONS = SCALINGS - {"Mul"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ class ScoreScale:
         if is_end(node):
             return []
         described = self._function.nodes[node]
-        if described.type not in MASKING_OPS | SCALING_OPS | VIEWS | AXIS_OPS | {"Split", "SplitV"}:
+        if described.type not in MASK_ADDING_OPS | SCALINGS | VIEWS | AXIS_OPS:
             return None
         for slot, (source, _) in enumerate(described.inputs):
             way = self._path(source, is_end, depth + 1)
@@ -85,7 +88,7 @@ class ScoreScale:
     def _scalings_on(self, way: list[tuple[int, int]], is_after: bool) -> Iterator[ScalingOp | None]:
         for node, slot in way:
             described = self._function.nodes[node]
-            if described.type in SCALING_OPS:
+            if described.type in SCALINGS:
                 number = self._constant_number(described.inputs[1 - slot][0])
                 divides = described.type in DIVISIONS
                 if number is None or not math.isfinite(number) or (divides and (slot == 1 or not number)):

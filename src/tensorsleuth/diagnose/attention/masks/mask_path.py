@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.dtypes import DTypeKind, dtype_of
+from tensorsleuth.core.ops.elementwise import COMPARISONS_AND_NOT
 from tensorsleuth.core.ops.kinds import VIEWS
+from tensorsleuth.core.ops.masks import MASK_MAKING_OPS
 from tensorsleuth.diagnose.attention.masks.float_masks import FloatMask
 from tensorsleuth.diagnose.graph.constant_folding import fold_constants
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.shapes import ProcessShapes, Shape
-from tensorsleuth.diagnose.inputs.model_inputs import MASK_MAKING_OPS, MAX_HOPS_TO_INPUT, ModelInputs
+from tensorsleuth.diagnose.inputs.model_inputs import MAX_HOPS_TO_INPUT, ModelInputs
 from tensorsleuth.trace.series.watched import WatchedSeries
-
-COMPARISONS = frozenset(["Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalNot"])
 
 
 class MaskPath:
@@ -26,7 +26,7 @@ class MaskPath:
 
     def making_line(self) -> Frame | None:
         """The line that makes the mask: that compares, else the first that is the user's own."""
-        compares = [one for one in self.ops if one.type in COMPARISONS]
+        compares = [one for one in self.ops if one.type in COMPARISONS_AND_NOT]
         return next((frame for one in [*compares, *self.ops] if (frame := self.user_line(one)) is not None), None)
 
     def widening_op(self) -> OpNode | None:

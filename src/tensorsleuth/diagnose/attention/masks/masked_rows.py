@@ -8,7 +8,8 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.catalog import Frame
-from tensorsleuth.diagnose.attention.attention_graph import MASKING_OPS, attention_line, find_in_graph, sample_indexes
+from tensorsleuth.core.ops.masks import MASK_ADDING_OPS
+from tensorsleuth.diagnose.attention.attention_graph import attention_line, find_in_graph, sample_indexes
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, merge_same_line, text_evidence
@@ -81,7 +82,7 @@ def _mask_line(training_graph: TrainingGraph, seen: AttentionSeries) -> Frame | 
 
 
 def _is_mask(op_node: OpNode) -> bool:
-    return op_node.type in MASKING_OPS - {"Cast", "Identity"}
+    return op_node.type in MASK_ADDING_OPS - {"Cast", "Identity"}
 
 
 _ITSELF = (

@@ -6,24 +6,14 @@ from dataclasses import dataclass
 
 from tensorsleuth.core.catalog import Function
 from tensorsleuth.core.dtypes import is_bool
-from tensorsleuth.core.ops.kinds import VIEWS
-from tensorsleuth.diagnose.attention.attention_graph import (
-    BATCH_PRODUCTS,
-    MAX_HOPS_TO_SOFTMAX,
-    PASS_THROUGH,
-    AttentionOps,
-    find_attention,
-)
-from tensorsleuth.diagnose.attention.masks.mask_path import COMPARISONS
+from tensorsleuth.core.ops.elementwise import COMPARISONS_AND_NOT
+from tensorsleuth.core.ops.kinds import SELECTS
+from tensorsleuth.core.ops.masks import MASK_COMBINING_OPS, SCORE_OPS
+from tensorsleuth.core.ops.views import FORWARDS, SIZE_AND_RANK_OPS, VALUE_PRESERVING
+from tensorsleuth.diagnose.attention.attention_graph import MAX_HOPS_TO_SOFTMAX, AttentionOps, find_attention
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.trace.process.process import ProcessTrace
-
-VALUE_PRESERVING = PASS_THROUGH | VIEWS | {"StridedSlice", "Tile", "BroadcastTo"}
-COMBINING_OPS = frozenset(["Mul", "Minimum", "Maximum"])
-SELECT_OPS = frozenset(["SelectV2", "Select"])
-SIZE_OPS = frozenset(["Shape", "Size", "Rank"])
-MODEL_OPS = BATCH_PRODUCTS | {"MatMul", "Softmax"}  # a mask of these chooses among scores
 
 
 @dataclass(frozen=True)
@@ -60,7 +50,7 @@ def _find_multiplied(one: AttentionOps) -> MultipliedMask | None:
         masks = [source for source, _ in described.inputs if _is_mask(function, source)]
         if described.type == "Mul" and len(masks) == 1:
             return _multiplied_mask(one, function, node, masks[0])
-        if described.type not in PASS_THROUGH | {"Mul", "RealDiv"}:
+        if described.type not in FORWARDS | {"Mul", "RealDiv"}:
             return None
         node = next(
             (source for source, _ in described.inputs if _comes_from_scores(function, source, one.scores.node_index)),
@@ -72,7 +62,7 @@ def _find_multiplied(one: AttentionOps) -> MultipliedMask | None:
 def _multiplied_mask(one: AttentionOps, function: Function, node: int, mask: int) -> MultipliedMask | None:
     """None where the mask is dropout, or is made of what the model computes."""
     sources, types = _all_sources(function, mask)
-    if any("Random" in each or each in MODEL_OPS for each in types):
+    if any("Random" in each or each in SCORE_OPS for each in types):
         return None
     is_fixed = "MatrixBandPart" in types or any(_compares_places(function, each) for each in sources)
     return MultipliedMask(one, OpNode("Mul", one.softmax.instance, function, node), is_fixed)
@@ -80,7 +70,7 @@ def _multiplied_mask(one: AttentionOps, function: Function, node: int, mask: int
 
 def _compares_places(function: Function, node: int) -> bool:
     """`places[:, None] >= places`: numbers of positions on both sides, and nothing of a batch."""
-    if node < 0 or function.nodes[node].type not in COMPARISONS:
+    if node < 0 or function.nodes[node].type not in COMPARISONS_AND_NOT:
         return False
     sides = [_all_sources(function, source) for source, _ in function.nodes[node].inputs]
     return all("Range" in types and min(sources) >= 0 for sources, types in sides)
@@ -88,7 +78,7 @@ def _compares_places(function: Function, node: int) -> bool:
 
 def _is_picked(function: Function, softmax: int) -> bool:
     """Are weights picked after the softmax, which hides keys as well."""
-    takers = (node for node in function.nodes if node.forward is None and node.type in SELECT_OPS)
+    takers = (node for node in function.nodes if node.forward is None and node.type in SELECTS)
     return any(source == softmax for node in takers for source, _ in node.inputs)
 
 
@@ -112,7 +102,7 @@ def _is_mask(function: Function, node: int, depth: int = 0) -> bool:
         }
     if described.type == "Sub":
         return given[0] >= 0 and function.nodes[given[0]].type == "Const" and _is_mask(function, given[1], depth + 1)
-    if described.type in COMBINING_OPS:
+    if described.type in MASK_COMBINING_OPS:
         return all(_is_mask(function, source, depth + 1) for source in given)
     return described.type in VALUE_PRESERVING and _is_mask(function, given[0], depth + 1)
 
@@ -127,6 +117,6 @@ def _all_sources(function: Function, node: int) -> tuple[set[int], set[str]]:
     level, seen = {node}, {node}
     while level:
         made = [function.nodes[one] for one in level if one >= 0]
-        level = {source for one in made if one.type not in SIZE_OPS for source, _ in one.inputs} - seen
+        level = {source for one in made if one.type not in SIZE_AND_RANK_OPS for source, _ in one.inputs} - seen
         seen |= level
     return seen, {function.nodes[one].type for one in seen if one >= 0}

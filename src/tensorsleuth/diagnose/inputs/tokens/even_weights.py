@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tensorsleuth.analyze.attention.input_names import program_input_name
+from tensorsleuth.core.ops.elementwise import BOOLEAN_OPS
 from tensorsleuth.core.ops.function_names import program_name
 from tensorsleuth.core.ops.kinds import INPUT_OPS
 from tensorsleuth.diagnose.attention.masks.float_masks import counts_by_step
@@ -17,10 +18,6 @@ from tensorsleuth.diagnose.inputs.token_samples import FEWEST_SAMPLES, TokenSequ
 from tensorsleuth.trace.process.process import TensorInfo
 
 MAX_HOPS_TO_INPUT = 4  # ops from where weights come in
-# What booleans are made by, of which a mask is a cast.
-BOOLEAN_OPS = frozenset(
-    ["NotEqual", "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "LogicalNot"]
-)
 MASK_NAME, FACTOR_NAME, NO_NAME = "a mask", "a factor", ""
 
 

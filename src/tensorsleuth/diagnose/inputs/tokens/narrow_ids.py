@@ -10,17 +10,16 @@ import numpy as np
 
 from tensorsleuth.core.dtypes import DType, DTypeKind, dtype_of
 from tensorsleuth.core.layout.rows import EventFlag
-from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES
+from tensorsleuth.core.ops.data_ops import EMBEDDING_LOOKUPS
+from tensorsleuth.core.ops.elementwise import ID_PRESERVING
+from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES, SELECTS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.inputs.input_parts import SLICE_OP, InputPart
-from tensorsleuth.diagnose.inputs.model_inputs import GATHER_OPS, MAX_HOPS_TO_INPUT, ModelInputs
+from tensorsleuth.diagnose.inputs.model_inputs import MAX_HOPS_TO_INPUT, ModelInputs
 from tensorsleuth.diagnose.inputs.tokens.integer_range import last_exact_integer
 from tensorsleuth.trace.process.process import ProcessTrace
 
 INTEGER_KINDS = (DTypeKind.INT, DTypeKind.UINT)
-# Ids stay ids: what they are cast to, cut, clipped, rounded. What is computed of floats to be an index is none.
-ID_PRESERVING = frozenset(["Cast", "Relu", SLICE_OP, "Minimum", "Maximum", "ClipByValue", "Round", "Rint", "Floor"])
-SELECT_OPS = frozenset(["SelectV2", "Select"])
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class NarrowIds:
 
     @cached_property
     def all(self) -> list[NarrowLookup]:
-        found = (self._narrow(spot) for spot in self._inputs.training.forward_ops(GATHER_OPS))
+        found = (self._narrow(spot) for spot in self._inputs.training.forward_ops(EMBEDDING_LOOKUPS))
         return list({(one.table, one.tensors[0]): one for one in found if one is not None}.values())
 
     def wraps_around(self, lookup: OpNode) -> bool:
@@ -99,9 +98,9 @@ class NarrowIds:
                 return
             yield sources[0]
             before = self._inputs.producer(sources[0])
-            if before is None or before.type not in ID_PRESERVING | SELECT_OPS:
+            if before is None or before.type not in ID_PRESERVING | SELECTS:
                 return
-            op_node, slot = before, self._picked(before) if before.type in SELECT_OPS else 0
+            op_node, slot = before, self._picked(before) if before.type in SELECTS else 0
 
     def _picked(self, op_node: OpNode) -> int:
         """Return the slot of a `where` with the ids: a constant replaces others."""

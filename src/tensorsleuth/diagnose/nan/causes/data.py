@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 
+from tensorsleuth.core.ops.data_ops import FILE_READS
 from tensorsleuth.diagnose.health_words import describe_index
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 from tensorsleuth.diagnose.nan.data_source import arrival_batch, data_site, reads_csv
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
-
-RESTORE_OPS = ("RestoreV2", "ReadFile")
 
 
 def match(case: Case) -> Explanation | None:
@@ -19,7 +18,7 @@ def match(case: Case) -> Explanation | None:
         return None
     what = _bad_value_word(case.out)
     where = describe_index(case.out.first_bad)
-    if case.op in RESTORE_OPS:
+    if case.op in FILE_READS:
         return Explanation("nan-in-checkpoint", 0.95, f"restores a value that is {what} ({where})", _CHECKPOINT)
     if _unwritten(case):
         return Explanation(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from tensorsleuth.core.ops.numerics import ALL_DIVISIONS, NORMS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
-DIVISIONS = ("RealDiv", "Div", "Xdivy", "TruncateDiv", "FloorDiv", "Reciprocal", "Inv", "DivNoNan")
-ROOTS = ("Sqrt", "Rsqrt", "Norm", "EuclideanNorm")
-
 
 def match(case: Case) -> Explanation | None:
-    if case.differentiates is not None or case.op not in DIVISIONS or case.op_node is None:
+    if case.differentiates is not None or case.op not in ALL_DIVISIONS or case.op_node is None:
         return None
     slot = 0 if case.op in ("Reciprocal", "Inv") else 1
     divisor = case.input(slot)
@@ -26,7 +24,7 @@ def match(case: Case) -> Explanation | None:
     if made_by and made_by[0].type == "Sub" and _subtracts_one(case, made_by[0]):
         why = f"divides by n − 1, and {zeros}: the variance of a single element is 0/0"
         return Explanation("variance-of-one", 0.93, why, _ONE)
-    if made_by and made_by[0].type in ROOTS:
+    if made_by and made_by[0].type in NORMS:
         return _by_root(made_by[0], case, zeros)
     if case.out.has_nan and _averages(case, divisors):
         return Explanation(

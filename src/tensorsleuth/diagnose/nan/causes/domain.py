@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
+from tensorsleuth.core.ops.numerics import DOMAINS
 from tensorsleuth.diagnose.nan.case import Case, Explanation
-
-# op: (smallest, largest) argument that gives a finite result, in words
-DOMAINS = {
-    "Acos": (-1.0, 1.0),
-    "Asin": (-1.0, 1.0),
-    "Acosh": (1.0, float("inf")),
-    "Atanh": (-1.0, 1.0),
-    "Erfinv": (-1.0, 1.0),
-    "Ndtri": (0.0, 1.0),
-    "Lgamma": (0.0, float("inf")),
-    "Digamma": (0.0, float("inf")),
-    "Betainc": (0.0, 1.0),
-}
 
 
 def match(case: Case) -> Explanation | None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from tensorsleuth.core.ops.kinds import EXTERNAL_SOURCES
+from tensorsleuth.core.ops.products import ZERO_TIMES_INFINITY_OPS
+from tensorsleuth.core.ops.reductions import INFINITY_MINUS_INFINITY_OPS, SOFTMAXES
 from tensorsleuth.diagnose.nan.case import Case, Explanation
-
-SOFTMAXES = ("Softmax", "LogSoftmax", "SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits")
-ADDITIONS = ("Sub", "AddV2", "Add", "Sum", "Cumsum", "Mean", "SquaredDifference", "AddN")
-MULTIPLICATIONS = ("Mul", "MatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "RealDiv", "Xlogy", "MulNoNan")
 
 
 def match(case: Case) -> Explanation | None:
@@ -18,9 +16,9 @@ def match(case: Case) -> Explanation | None:
     if (constant := _half_constant(case)) is not None:
         return constant
     data = next((one for one in case.inputs if one.bad and one.op in EXTERNAL_SOURCES and one.elements > 1), None)
-    if case.op in ADDITIONS:
+    if case.op in INFINITY_MINUS_INFINITY_OPS:
         return Explanation("inf-minus-inf", 0.9, "subtracts an infinity from an infinity, which is NaN", _DIFFERENCE)
-    if case.op in MULTIPLICATIONS and not (data is not None and case.op != "Mul"):
+    if case.op in ZERO_TIMES_INFINITY_OPS and not (data is not None and case.op != "Mul"):
         return Explanation("zero-times-inf", 0.9, "multiplies 0 by an infinity, which is NaN", _PRODUCT)
     return None
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from tensorsleuth.core.ops.numerics import INTEGER_DIVISIONS, NOT_OF_NEGATIVES, NOT_OF_ZERO, WRAPPING_OPS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
-OVERFLOWING_OPS = ("Mul", "Square", "Sum", "Prod", "Cumsum", "Cumprod", "Pow", "AddV2", "MatMul", "Add")
-INTEGER_DIVISIONS = ("FloorDiv", "TruncateDiv", "FloorMod", "Div")
-WANTS_POSITIVE = ("Log", "Log1p", "Sqrt", "Rsqrt", "Lgamma", "Pow")
-DIVISIONS = ("RealDiv", "Div", "Reciprocal", "Log", "Rsqrt", "Xdivy")
-
 
 def match(case: Case) -> Explanation | None:
-    if case.differentiates is not None or case.op not in (*WANTS_POSITIVE, *DIVISIONS):
+    if case.differentiates is not None or case.op not in (*NOT_OF_NEGATIVES, *NOT_OF_ZERO):
         return None
     integers = [one for one in _integer_ops(case) if "int" in case.neighbours.dtype(one)]
     if not integers:
         return None
     site = case.neighbours.site(integers[0])
     bad = [one for one in case.inputs if one.has_range]
-    if case.op in WANTS_POSITIVE and any(one.min < 0 for one in bad) and integers[0].type in OVERFLOWING_OPS:
+    if case.op in NOT_OF_NEGATIVES and any(one.min < 0 for one in bad) and integers[0].type in WRAPPING_OPS:
         dtype = case.neighbours.dtype(integers[0])
         why = f"computes more than {dtype} can hold: it wraps around below 0, and {case.op.lower()} of that is NaN"
         return Explanation("integer-overflow", 0.97, why, _WIDER, site=site)
-    if case.op in DIVISIONS and any(one.count("zero") for one in bad) and integers[0].type in INTEGER_DIVISIONS:
+    if case.op in NOT_OF_ZERO and any(one.count("zero") for one in bad) and integers[0].type in INTEGER_DIVISIONS:
         why = "divides integers: what is below 1 becomes 0, and that is divided by"
         return Explanation("integer-division", 0.97, why, _FLOAT, site=site)
     return None
@@ -38,7 +34,7 @@ def _integer_ops(case: Case) -> list[OpNode]:
         one
         for cast in casts
         for one in case.neighbours.ancestors(cast, 4)
-        if one.type in (*OVERFLOWING_OPS, *INTEGER_DIVISIONS)
+        if one.type in (*WRAPPING_OPS, *INTEGER_DIVISIONS)
     ]
 
 

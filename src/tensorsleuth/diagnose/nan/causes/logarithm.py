@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tensorsleuth.core.ops.numerics import RECIPROCALS
+from tensorsleuth.core.ops.reductions import SQUASHING_OPS
 from tensorsleuth.diagnose.graph.neighbours import adds_one
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
-_PROBABILITIES = ("Softmax", "Sigmoid")
-_DIVISIONS = ("RealDiv", "Div", "Reciprocal")
 _HALF = ("float16", "bfloat16")
 _MAX_LOGIT_SPREAD = 80.0  # logits farther apart than this underflow in float32 too
 
@@ -42,10 +42,10 @@ def match(case: Case) -> Explanation | None:
 
 def _underflowed_in_half(case: Case) -> str | None:
     """Return the op that computed, in half precision, probabilities that float32 would have held."""
-    made = case.node_before(*_PROBABILITIES, "Exp", "Cast", "Mul")
+    made = case.node_before(*SQUASHING_OPS, "Exp", "Cast", "Mul")
     while made is not None and made.type in ("Cast", "Mul"):
         made = next(
-            (one for one in case.neighbours.ancestors(made, 2) if one.type in (*_PROBABILITIES, "Exp", "Mul")), None
+            (one for one in case.neighbours.ancestors(made, 2) if one.type in (*SQUASHING_OPS, "Exp", "Mul")), None
         )
     if made is None or case.neighbours.dtype(made) not in _HALF:
         return None
@@ -61,7 +61,7 @@ def _underflowed_in_half(case: Case) -> str | None:
 
 def _saturated(case: Case) -> str | None:
     """Return the op that computed the log's probabilities, if some are known to be 0 or 1."""
-    made = case.node_before(*_PROBABILITIES, depth=3)
+    made = case.node_before(*SQUASHING_OPS, depth=3)
     if made is None and _is_sigmoid_by_hand(case):
         return "Sigmoid"
     seen = case.neighbours.recorded_outputs(made) if made is not None else []
@@ -71,7 +71,7 @@ def _saturated(case: Case) -> str | None:
 
 def _is_sigmoid_by_hand(case: Case) -> bool:
     """1 / (1 + exp(-x))."""
-    made = case.node_before(*_DIVISIONS, depth=1)
+    made = case.node_before(*RECIPROCALS, depth=1)
     divisors = case.neighbours.input_ops(made)[-1] if made is not None else []
     sums = [one for one in divisors if one.type in ("AddV2", "Add") and adds_one(case.neighbours, one)]
     return any(spot.type == "Exp" for one in sums for slot in case.neighbours.input_ops(one) for spot in slot)

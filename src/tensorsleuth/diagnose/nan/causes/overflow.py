@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
+from tensorsleuth.core.ops.elementwise import DIVISIONS
+from tensorsleuth.core.ops.numerics import EXPONENTIALS, OVERFLOWING_MULTIPLICATIONS, OVERFLOWING_SUMS
+from tensorsleuth.core.ops.products import OVERFLOWING_PRODUCTS
 from tensorsleuth.diagnose.graph.neighbours import adds_one
 from tensorsleuth.diagnose.nan.case import Case, Explanation
 
 LARGEST_FINITE = {"float16": 65504.0, "bfloat16": 3.39e38, "float32": 3.4028e38, "float64": 1.797e308}
-EXPONENTIALS = ("Exp", "Expm1", "Sinh", "Cosh")
-ADDITIONS = (
-    "Sum",
-    "AddN",
-    "Add",
-    "AddV2",
-    "Sub",
-    "Cumsum",
-    "MatMul",
-    "BatchMatMulV2",
-    "BatchMatMulV3",
-    "Conv2D",
-    "Einsum",
-    "Mean",
-    "BiasAdd",
-)
-MULTIPLICATIONS = ("Mul", "Prod", "Square", "Cumprod", "Pow", "SquaredDifference", "L2Loss")
-MATRIX_PRODUCTS = ("MatMul", "BatchMatMulV2", "BatchMatMulV3", "Conv2D", "Einsum")
-DIVISIONS = ("RealDiv", "Div")
 
 
 def match(case: Case) -> Explanation | None:
@@ -38,14 +22,14 @@ def match(case: Case) -> Explanation | None:
         return Explanation(
             "clip-nan-norm", 0.93, f"squares gradients for their norm, and overflows: {_range(case)}", _NORM
         )
-    if case.out.is_half and case.op in (*ADDITIONS, *MULTIPLICATIONS, *DIVISIONS, "Cast"):
+    if case.out.is_half and case.op in (*OVERFLOWING_SUMS, *OVERFLOWING_MULTIPLICATIONS, *DIVISIONS, "Cast"):
         return _half_precision(case)
     if case.differentiates is not None or not _is_large_enough(case):
         return None
-    if case.op in MULTIPLICATIONS:
+    if case.op in OVERFLOWING_MULTIPLICATIONS:
         slug = {"Cumprod": "cumprod-overflow", "Pow": "pow-overflow"}.get(case.op, "product-overflow")
         return Explanation(slug, 0.8, f"overflows {case.out.dtype}: {_range(case)}", _LOGS)
-    if case.op in ADDITIONS:
+    if case.op in OVERFLOWING_SUMS:
         return Explanation(
             "sum-overflow", 0.6, f"adds up to more than {case.out.dtype} can hold: {_range(case)}", _SCALE
         )
@@ -60,7 +44,7 @@ def _is_large_enough(case: Case) -> bool:
         return True
     largest = max((one.max_abs for one in case.inputs if one.has_range), default=0.0)
     root = LARGEST_FINITE.get(case.out.dtype, 3e38) ** 0.5
-    return bool(largest > (root / 1e6 if case.op in (*MULTIPLICATIONS, *MATRIX_PRODUCTS) else root))
+    return bool(largest > (root / 1e6 if case.op in (*OVERFLOWING_MULTIPLICATIONS, *OVERFLOWING_PRODUCTS) else root))
 
 
 def _exponential(case: Case) -> Explanation:

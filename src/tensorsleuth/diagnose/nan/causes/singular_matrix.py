@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
+from tensorsleuth.core.ops.products import DETERMINANTS, FACTORISATIONS
 from tensorsleuth.diagnose.nan.case import Case, Explanation
-
-FACTORISATIONS = (
-    "Cholesky",
-    "CholeskyGrad",
-    "MatrixInverse",
-    "MatrixSolve",
-    "MatrixTriangularSolve",
-    "Qr",
-    "Svd",
-    "SelfAdjointEigV2",
-)
-DETERMINANTS = ("LogMatrixDeterminant", "MatrixDeterminant")
 
 
 def match(case: Case) -> Explanation | None:

@@ -10,6 +10,7 @@ from tensorsleuth.core.array import Array
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.finding import Evidence
 from tensorsleuth.core.ops.activations import RELUS
+from tensorsleuth.core.ops.elementwise import DEAD_UNIT_PASSES
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, element_counts
 from tensorsleuth.diagnose.health_words import describe_health
@@ -19,16 +20,13 @@ from tensorsleuth.trace.process.process import ProcessTrace
 FEWEST_STEPS = 10  # that it has to be dead for, up to the end
 MIN_ELEMENTS = 64  # numbers: a few may be zero by chance
 FEWEST_UNITS = 0.5  # that are on for a sample, on average: with fewer, half of the samples have none
-PASS_THROUGH = frozenset(
-    ["Mul", "SelectV2", "Cast", "AddV2", "BiasAdd", "MaxPool", "AvgPool", "Mean", "ConcatV2", "Relu"]
-)
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     for spot, rows in training.output_rows(training.forward_ops(RELUS)).items():
         dead = _dead_at_the_end(process, rows, _is_made_of_nan(training, spot, rows))
-        if dead >= FEWEST_STEPS and training.weights_of(spot) and training.feeds_next_layer(spot, PASS_THROUGH):
+        if dead >= FEWEST_STEPS and training.weights_of(spot) and training.feeds_next_layer(spot, DEAD_UNIT_PASSES):
             yield _finding(training, spot, rows, dead)
 
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tensorsleuth.core.array import Array
+from tensorsleuth.core.ops.elementwise import CLIPPING_OPS, COMPARISONS
+from tensorsleuth.core.ops.gradients import GRADIENT_CUTS, STEP_FUNCTIONS
 from tensorsleuth.core.ops.kinds import VARIABLE_READS
 from tensorsleuth.diagnose.graph.neighbours import MAX_OPS_PER_LEVEL, OpNode
 from tensorsleuth.diagnose.graph.training_graph import MAX_HOPS_TO_GRADIENT, TrainingGraph
 
-# Steps: flat wherever they are not broken, so that their slope is 0, or TensorFlow knows none.
-STEP_FUNCTIONS = frozenset(
-    ["Sign", "Round", "Rint", "Floor", "Ceil", "FloorDiv", "ArgMax", "ArgMin", "OneHot", "Bucketize"]
-)
-COMPARISONS = frozenset(["Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"])
-GRADIENT_CUTS = frozenset(["StopGradient", "PreventGradient", "PyFunc", "EagerPyFunc", "PyFuncStateless"])
-CLIPPING_OPS = frozenset(["Minimum", "Maximum", "Relu", "Relu6", "ClipByValue"])  # flat where all of it lies beyond
 MAX_HOPS_FROM_LOSS = 3 * MAX_HOPS_TO_GRADIENT  # ops from the loss
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.finding import Evidence
+from tensorsleuth.core.ops.elementwise import ROOTS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, element_counts
 from tensorsleuth.diagnose.health_words import describe_health
@@ -16,7 +17,6 @@ from tensorsleuth.trace.process.process import ProcessTrace
 FEWEST_STEPS = 10
 MIN_ELEMENTS = 16  # numbers
 SQUARED_DIFFERENCE = "SquaredDifference"  # from the mean
-ROOTS = frozenset(["Rsqrt", "Sqrt"])
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.ops.activations import MAX_SLOPES, relative_slope
+from tensorsleuth.core.ops.elementwise import SATURATED_UNIT_PASSES
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
@@ -18,7 +19,6 @@ from tensorsleuth.trace.series.watched import WatchedSeries
 MAX_MEAN_SLOPE = 0.02  # of the steepest, on average over all numbers
 FEWEST_SAMPLES, FEWEST_STEPS = 4, 16
 MIN_ELEMENTS = 64  # numbers
-PASS_THROUGH = frozenset(["SelectV2", "Cast", "BiasAdd"])  # not Mul: gates are meant to open and close
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:
@@ -28,7 +28,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     for spot in training.forward_ops(MAX_SLOPES):
         one = seen.get(spot.graph_node.name if spot.graph_node is not None else "")
-        if one is not None and _is_saturated(spot, one) and training.feeds_next_layer(spot, PASS_THROUGH):
+        if one is not None and _is_saturated(spot, one) and training.feeds_next_layer(spot, SATURATED_UNIT_PASSES):
             yield _finding(training, spot, one)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.array import Array
+from tensorsleuth.core.ops.elementwise import CLIPPING_OPS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
 from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.diagnose.health_words import pluralise
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
-from tensorsleuth.diagnose.training.gradients.gradient_stops import CLIPPING_OPS, gradient_stop
+from tensorsleuth.diagnose.training.gradients.gradient_stops import gradient_stop
 from tensorsleuth.diagnose.training.optimizer import losses_of
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import LayerStatistics

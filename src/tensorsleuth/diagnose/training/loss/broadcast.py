@@ -10,34 +10,16 @@ import numpy as np
 
 from tensorsleuth.core.catalog import Frame, Site
 from tensorsleuth.core.finding import Evidence
+from tensorsleuth.core.ops.elementwise import OPERATOR_WORDS
+from tensorsleuth.core.ops.reductions import REDUCTIONS
+from tensorsleuth.core.ops.views import AXIS_ADDING_OPS, AXIS_REMOVING_OPS, LOSS_PASSES, NON_DATA_OPS
 from tensorsleuth.diagnose.graph.neighbours import Neighbours, OpNode
-from tensorsleuth.diagnose.graph.operands import (
-    SHAPE_PRESERVING,
-    Operand,
-    first_outputs,
-    operands,
-    operands_of_call,
-    operands_of_node,
-)
-from tensorsleuth.diagnose.nan.case import ELEMENTWISE
+from tensorsleuth.diagnose.graph.operands import Operand, first_outputs, operands, operands_of_call, operands_of_node
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity
 from tensorsleuth.trace.dataflow.call_graph import CallGraphs
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
 from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 
-OPERATOR_WORDS = {
-    "Sub": "minus", "AddV2": "plus", "Add": "plus", "Mul": "times", "RealDiv": "divided by",
-    "SquaredDifference": "minus", "Equal": "compared with", "NotEqual": "compared with", "Greater": "compared with",
-    "GreaterEqual": "compared with", "Less": "compared with", "LessEqual": "compared with", "Maximum": "or",
-    "Minimum": "or", "LogicalAnd": "and", "LogicalOr": "or",
-}  # fmt: skip
-AXIS_ADDING_OPS = frozenset(["ExpandDims", "Transpose", "BroadcastTo", "Tile", "Pack"])  # somebody wanted another axis
-AXIS_REMOVING_OPS = frozenset(["Squeeze", "Reshape", "StridedSlice"])
-NON_DATA_OPS = frozenset(["ReadVariableOp", "Const", "Range", "Fill", "OnesLike", "ZerosLike", "LinSpace"])
-PASS_THROUGH = ELEMENTWISE | frozenset(
-    [*OPERATOR_WORDS, *SHAPE_PRESERVING, "Relu", "Softplus", "Cosh", "LogicalNot", "Select", "SelectV2", "Where"]
-)
-REDUCTIONS = frozenset(["Mean", "Sum", "Max", "Min", "Prod", "All", "Any"])
 CAST, MAX_CALLS_BACK = (
     "Cast",
     3,
@@ -160,7 +142,7 @@ class SquareBroadcast:
         levels = list(self._levels({spot} if spot is not None else set()))
         own = {one for level in levels for one in level} | {spot}
         for users in levels:
-            if any(user.type not in PASS_THROUGH | REDUCTIONS or self._meets_a_square(user, own) for user in users):
+            if any(user.type not in LOSS_PASSES | REDUCTIONS or self._meets_a_square(user, own) for user in users):
                 return False
             if any(user.type in REDUCTIONS and self._is_scalar(user) for user in users):
                 return True
@@ -172,7 +154,7 @@ class SquareBroadcast:
             users = {user for one in level for user in self._neighbours.consumers(one) if not user.is_gradient}
             users = {user for user in users if not self._is_backward(user)}
             yield users
-            level = {user for user in users if user.type in PASS_THROUGH}
+            level = {user for user in users if user.type in LOSS_PASSES}
 
     def _is_backward(self, op_node: OpNode) -> bool:
         op = self._call_graphs.calls.op(op_node.call) if op_node.function is None else None

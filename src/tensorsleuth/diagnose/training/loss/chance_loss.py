@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from tensorsleuth.core.array import Array
+from tensorsleuth.core.ops.reductions import AVERAGING_OPS, CROSS_ENTROPIES
 from tensorsleuth.diagnose.graph.neighbours import OpNode
-from tensorsleuth.diagnose.graph.training_graph import CROSS_ENTROPIES, TrainingGraph, class_count
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, class_count
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.diagnose.training.loss.probabilities import sigmoid_losses
 from tensorsleuth.trace.process.process import ProcessTrace
 
-AVERAGING_OPS = frozenset(["Mean", "Sum", "RealDiv", "DivNoNan", "Mul", "Cast"])
 MAX_HOPS_TO_MEAN = 6  # ops from the losses of the samples to their mean
 FEWEST_STEPS, ENOUGH_STEPS = 200, 1000  # steps for a note, and for a problem: a slow start is none
 MIN_CHANCE_RATIO, MAX_CHANCE_RATIO = 0.985, 1.2  # of the logarithm, in each quarter of the steps

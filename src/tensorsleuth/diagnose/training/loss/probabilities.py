@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
+from tensorsleuth.core.ops.reductions import CROSS_ENTROPIES
 from tensorsleuth.diagnose.graph.neighbours import OpNode
-from tensorsleuth.diagnose.graph.training_graph import CROSS_ENTROPIES, TrainingGraph
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph
 from tensorsleuth.trace.dataflow.call_graph import constant_of
 
 MAX_LOW_CLIP, MIN_HIGH_CLIP = (

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Basis
+from tensorsleuth.core.ops.reductions import CROSS_ENTROPIES, SQUASHING_OPS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
-from tensorsleuth.diagnose.graph.training_graph import CROSS_ENTROPIES, TrainingGraph, class_count
+from tensorsleuth.diagnose.graph.training_graph import TrainingGraph, class_count
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.diagnose.training.loss.probabilities import logits_of_losses
 from tensorsleuth.trace.process.process import ProcessTrace
-
-SQUASHING_OPS = {"Softmax": "softmax", "Sigmoid": "sigmoid"}
 
 
 def find(process: ProcessTrace) -> Iterator[RuleFinding]:

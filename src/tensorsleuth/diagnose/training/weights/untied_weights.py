@@ -7,15 +7,16 @@ from itertools import permutations
 
 import numpy as np
 
+from tensorsleuth.core.ops.data_ops import EMBEDDING_LOOKUPS
+from tensorsleuth.core.ops.products import LAYER_PRODUCTS
 from tensorsleuth.diagnose.graph.neighbours import OpNode
-from tensorsleuth.diagnose.graph.training_graph import LAYER_PRODUCTS, MAX_HOPS_TO_WEIGHTS, TrainingGraph
+from tensorsleuth.diagnose.graph.training_graph import MAX_HOPS_TO_WEIGHTS, TrainingGraph
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.diagnose.training.variable_writes import WrittenVariables
 from tensorsleuth.trace.process.process import ProcessTrace
 from tensorsleuth.trace.series.layer_stats import LayerStatistics
 from tensorsleuth.trace.series.watched import WatchedSeries
 
-GATHER_OPS = frozenset(["ResourceGather", "GatherV2"])
 MIN_ELEMENTS = 256  # numbers in the table
 MAX_NORM_DIFFERENCE = 1e-6  # by which the norms of both may differ before the first step, and must at the last look
 FEWEST_EAGER_WRITES = 2  # eager writes: the first value, and the copy
@@ -29,7 +30,7 @@ def find(process: ProcessTrace) -> Iterator[RuleFinding]:
     training = process.cached(TrainingGraph)
     written, gathered, multiplied = (
         WrittenVariables(training),
-        _read_by(training, GATHER_OPS),
+        _read_by(training, EMBEDDING_LOOKUPS),
         _read_by(training, LAYER_PRODUCTS),
     )
     for table, output in pairs:

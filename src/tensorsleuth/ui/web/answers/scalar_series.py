@@ -12,7 +12,7 @@ import numpy as np
 from tensorsleuth.core.array import Array
 from tensorsleuth.core.dtypes import DTypeKind, dtype_of
 from tensorsleuth.core.layout.rows import EventFlag
-from tensorsleuth.core.ops.kinds import VARIABLE_READS
+from tensorsleuth.core.ops.views import UNLIKELY_LOSSES
 from tensorsleuth.trace.query.ops import ARGUMENT, Op
 from tensorsleuth.ui.web.run.columns import column_values
 from tensorsleuth.ui.web.run.open_run import OpenRun
@@ -21,7 +21,6 @@ MAX_SERIES = 200
 _ASSIGNED = re.compile(r"^\s*(?:self\.)?(\w+)(?:\s*:[^=]+)?\s*[-+*/]?=[^=]")
 _RETURNED = re.compile(r"^\s*return\b")
 _LOSS = re.compile(r"(^|[/_\W])(loss|cost|objective|nll|elbo|\w*entropy|mse|mae)", re.IGNORECASE)
-_UNLIKELY = {*VARIABLE_READS, "Feed", "Cast", "Const", "Identity"}
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class ScalarFinder:
         name = self._named.get(op)
         loss = bool(_LOSS.search(op.name) or _LOSS.search(op.layer or ""))
         likely = 4 * bool(name and _LOSS.search(name)) + 2 * loss + bool(name) + (count <= self._steps)
-        unlikely = 8 * (op.differentiates is not None) + 4 * (op.type in _UNLIKELY) + 4 * _is_optimizer(op)
+        unlikely = 8 * (op.differentiates is not None) + 4 * (op.type in UNLIKELY_LOSSES) + 4 * _is_optimizer(op)
         return ScalarSeries(op, self._label(op, name, loss), count, likely - unlikely)
 
     @cached_property

@@ -1,0 +1,36 @@
+"""Ops that make NaN or infinities: where they overflow, what they divide by, where they are defined."""
+
+from __future__ import annotations
+
+from tensorsleuth.core.ops.elementwise import ADDITIONS, DIVISIONS, ROOTS
+from tensorsleuth.core.ops.products import OVERFLOWING_PRODUCTS
+
+EXPONENTIALS = frozenset(["Exp", "Expm1", "Sinh", "Cosh"])  # they overflow for inputs of a few hundred
+# Sums of many numbers, or of two, that exceed the largest number.
+OVERFLOWING_SUMS = ADDITIONS | OVERFLOWING_PRODUCTS | {"Sum", "AddN", "Sub", "Cumsum", "Mean", "BiasAdd"}
+# Products, powers and squares that exceed the largest number.
+OVERFLOWING_MULTIPLICATIONS = frozenset(["Mul", "Prod", "Square", "Cumprod", "Pow", "SquaredDifference", "L2Loss"])
+# Integers wrap around in them.
+WRAPPING_OPS = ADDITIONS | {"Mul", "Square", "Sum", "Prod", "Cumsum", "Cumprod", "Pow", "MatMul"}
+
+RECIPROCALS = DIVISIONS | {"Reciprocal"}  # of floats
+ALL_DIVISIONS = RECIPROCALS | {"Xdivy", "TruncateDiv", "FloorDiv", "Inv", "DivNoNan"}  # of floats or integers
+INTEGER_DIVISIONS = frozenset(["FloorDiv", "TruncateDiv", "FloorMod", "Div"])  # they round to zero or down
+NOT_OF_ZERO = RECIPROCALS | {"Log", "Rsqrt", "Xdivy"}  # infinite for 0
+NOT_OF_NEGATIVES = ROOTS | {"Log", "Log1p", "Lgamma", "Pow"}  # NaN for some negative numbers
+NORMS = ROOTS | {"Norm", "EuclideanNorm"}  # 0 for a vector of zeros
+
+# (smallest, largest) argument that gives a finite result.
+DOMAINS = {
+    "Acos": (-1.0, 1.0),
+    "Asin": (-1.0, 1.0),
+    "Acosh": (1.0, float("inf")),
+    "Atanh": (-1.0, 1.0),
+    "Erfinv": (-1.0, 1.0),
+    "Ndtri": (0.0, 1.0),
+    "Lgamma": (0.0, float("inf")),
+    "Digamma": (0.0, float("inf")),
+    "Betainc": (0.0, 1.0),
+}
+# The inputs that explain a failure of an op. For other ops every input does.
+DECISIVE_INPUTS = {"RealDiv": (1,), "Div": (1,), "Xdivy": (1,), "SqrtGrad": (0,), "RsqrtGrad": (0,)}

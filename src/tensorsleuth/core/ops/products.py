@@ -1,0 +1,39 @@
+"""Matrix products, convolutions and einsum, and what linear algebra computes from a matrix."""
+
+from __future__ import annotations
+
+CURRENT_BATCH_MATMULS = frozenset(["BatchMatMulV2", "BatchMatMulV3"])  # those that TensorFlow 2 makes
+BATCH_MATMULS = CURRENT_BATCH_MATMULS | {"BatchMatMul"}  # with those of TensorFlow 1
+PLAIN_MATMULS = frozenset(["MatMul"])  # of two matrices
+CURRENT_MATMULS = CURRENT_BATCH_MATMULS | PLAIN_MATMULS  # those that TensorFlow 2 makes
+MATMULS = BATCH_MATMULS | PLAIN_MATMULS  # of one pair of matrices or many
+BATCH_PRODUCTS = BATCH_MATMULS | {"Einsum"}  # products for each sample
+PRODUCTS = MATMULS | {"Einsum"}  # every product of matrices
+CONVOLUTIONS = frozenset(["Conv1D", "Conv2D", "Conv3D"])  # of signals, images, volumes
+LAYER_PRODUCTS = PRODUCTS | CONVOLUTIONS  # how a layer applies its weights
+
+# Each output is a sum of many products, which may overflow.
+OVERFLOWING_PRODUCTS = CURRENT_MATMULS | {"Einsum", "Conv2D"}
+# 0 times infinity, within them, is NaN.
+ZERO_TIMES_INFINITY_OPS = CURRENT_MATMULS | {"Einsum", "Mul", "RealDiv", "Xlogy", "MulNoNan"}
+
+# They fail or give NaN for a singular matrix.
+FACTORISATIONS = frozenset(
+    [
+        "Cholesky",
+        "CholeskyGrad",
+        "MatrixInverse",
+        "MatrixSolve",
+        "MatrixTriangularSolve",
+        "Qr",
+        "Svd",
+        "SelfAdjointEigV2",
+    ]
+)
+DETERMINANTS = frozenset(["LogMatrixDeterminant", "MatrixDeterminant"])  # 0 for a singular matrix
+
+# The output may be far larger than all inputs: outer products, broadcasts, patches.
+GROWING_OPS = PLAIN_MATMULS | {
+    *("Tile", "BroadcastTo", "OneHot", "Sub", "AddV2", "Add", "Mul", "SquaredDifference", "RealDiv"),
+    *("BatchMatMulV2", "Einsum", "ExtractImagePatches", "SpaceToBatchND", "Pack", "Equal", "Outer"),
+}
