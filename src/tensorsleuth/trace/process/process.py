@@ -27,19 +27,17 @@ from tensorsleuth.core.layout.rows import (
     EventFlag,
     EventKind,
 )
-from tensorsleuth.core.ops.kinds import is_dataset
 from tensorsleuth.trace.process.buffers import all_buffers
 from tensorsleuth.trace.process.fit_batches import BatchIndex
 from tensorsleuth.trace.process.key_lookup import KeyLookup
 from tensorsleuth.trace.process.replays import has_replays, merge_replays
+from tensorsleuth.trace.process.step_calls import StepCalls
 from tensorsleuth.trace.storage.catalog_reader import read_catalogue, read_first_meta
 from tensorsleuth.trace.storage.files import Folder
 from tensorsleuth.trace.storage.ring_reader import RingFile, release_pages
 from tensorsleuth.trace.storage.values import decode, read_bytes
 from tensorsleuth.trace.storage.versions import format_mismatch, version_message
 
-MAX_NESTING = 100
-MAX_LAST_EVENTS = 100_000  # among which those of a call that was cut short are looked for
 MAX_EARLY_EVENTS = 100_000
 Made = TypeVar("Made")
 CATALOG_FILE = "catalog.journal"
@@ -268,81 +266,30 @@ class ProcessTrace:
         return {}
 
     @cached_property
+    def _step_calls(self) -> StepCalls:
+        return StepCalls(self.catalogue, lambda: self.calls, lambda: self.events, self._instance_of)
+
+    def _instance_of(self, number: int) -> Instance | None:
+        tensor = self.tensor(number)
+        return tensor.instance if tensor is not None else None
+
+    @property
     def call_of_tf_step(self) -> dict[int, int]:
         """TensorFlow's step id -> number of the call it ran for."""
-        joins = self.calls[self.calls["kind"] == CallKind.JOIN]
-        joined = dict(zip(joins["tf_step"].tolist(), joins["call"].tolist(), strict=True))
-        return joined | self._unfinished_steps(joined) | self.dataset_steps
+        return self._step_calls.call_of_tf_step
 
-    @cached_property
+    @property
     def dataset_steps(self) -> dict[int, int]:
         """The step ids under which datasets of a function ran their functions -> the call of that function."""
-        nested = {one.id for one in self.catalogue.instances.values() if self.is_run_by_dataset(one)}
-        if not nested:
-            return {}
-        events = self.events[self.events["kind"] == EventKind.GRAPH]
-        steps, first = np.unique(events["step"], return_index=True)
-        found: dict[int, int] = {}
-        windows: dict[int | None, Array] = {}
-        for step, row in zip(steps.tolist(), events[first]):
-            if self.dataset_function(row) not in nested:
-                continue
-            root = self._root(int(row["tensor"]))
-            if root not in windows:
-                windows[root] = self._calls_of(root)
-            begun = windows[root][windows[root]["time"] <= row["time"]]
-            if len(begun):
-                found[step] = int(begun["call"][-1])
-        return found
+        return self._step_calls.dataset_steps
 
     def dataset_function(self, row: Any) -> int | None:
         """The instance of the function that a dataset ran, itself inside of a function, to compute a row."""
-        tensor = self.tensor(row["tensor"])
-        instance = tensor.instance if tensor is not None else None
-        for _ in range(MAX_NESTING):
-            if instance is None or self.is_run_by_dataset(instance):
-                break
-            instance = self.catalogue.instances.get(instance.parent)
-        return instance.id if instance is not None else None
+        return self._step_calls.dataset_function(row)
 
     def is_run_by_dataset(self, instance: Instance) -> bool:
         """Return whether a dataset inside of a function runs it."""
-        parent = self.catalogue.instances.get(instance.parent)
-        function = self.catalogue.functions.get(parent.function) if parent is not None else None
-        at = instance.node
-        return function is not None and 0 <= at < len(function.nodes) and is_dataset(function.nodes[at].type)
-
-    def _calls_of(self, root: int | None) -> Array:
-        """The rows of calls of an instance, oldest first."""
-        ops = [op.id for op in self.catalogue.eager.values() if root is not None and op.instance == root]
-        wanted: Array = (self.calls["kind"] == CallKind.FUNCTION) & np.isin(self.calls["op"], ops)
-        return np.asarray(self.calls[wanted])
-
-    def _unfinished_steps(self, joined: dict[int, int]) -> dict[int, int]:
-        """A call during which the program died may not have said its step id: it is the one that has none."""
-        last = self.events[-MAX_LAST_EVENTS:]
-        last = last[last["kind"] == EventKind.GRAPH]
-        steps, first = np.unique(last["step"], return_index=True)
-        open_steps = [(step, row) for step, row in zip(steps.tolist(), first) if step and step not in joined]
-        tensors = last["tensor"][[row for _, row in open_steps]].tolist()
-        known = {root: self._open_call(root, joined) for root in {self._root(tensor) for tensor in set(tensors)}}
-        calls = ((step, known[self._root(tensor)]) for (step, _), tensor in zip(open_steps, tensors))
-        return {step: call for step, call in calls if call is not None}
-
-    def _root(self, number: int) -> int | None:
-        """The instance that Python or a dataset called, in which a tensor was computed."""
-        tensor = self.tensor(number)
-        instance = tensor.instance if tensor is not None else None
-        for _ in range(MAX_NESTING):  # a hostile catalogue may go round in circles
-            if instance is None or instance.parent < 0:
-                break
-            instance = self.catalogue.instances.get(instance.parent)
-        return instance.id if instance is not None else None
-
-    def _open_call(self, root: int | None, joined: dict[int, int]) -> int | None:
-        """The last call of an instance, where it is joined to no step."""
-        calls = self._calls_of(root)["call"]
-        return int(calls[-1]) if len(calls) and int(calls[-1]) not in joined.values() else None
+        return self._step_calls.is_run_by_dataset(instance)
 
     @cached_property
     def steps_of_calls(self) -> KeyLookup:
