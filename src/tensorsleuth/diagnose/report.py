@@ -28,7 +28,7 @@ from tensorsleuth.diagnose.nan.replica_blame import ReplicaBlame
 from tensorsleuth.diagnose.no_data import explain_no_data
 from tensorsleuth.diagnose.replay_note import describe_replay
 from tensorsleuth.diagnose.rules import rule_findings
-from tensorsleuth.diagnose.source_lines import code_at, lines_around
+from tensorsleuth.diagnose.source_lines import source_fields
 from tensorsleuth.diagnose.violations import add_violations
 from tensorsleuth.trace.dataflow.call_graph import CallGraph
 from tensorsleuth.trace.dataflow.observed_tensor import ObservedTensor
@@ -215,10 +215,7 @@ class _ExplainedCase:
             confidence=story.confidence if story else 0.4,
             severity="masked" if self.masked else "error",
             summary=self._summary(frame),
-            file=frame.file if frame else None,
-            line=frame.line if frame else None,
-            function=frame.function if frame else None,
-            code=code_at(case.process, frame),
+            **source_fields(case.process, frame),
             op=case.op,
             name=case.node_name,
             step=self._arrival.step,
@@ -232,7 +229,6 @@ class _ExplainedCase:
             worker=worker_of(case.out),
             replica=self._replica_blame.replica,
             others=self._replica_blame.others if not self.masked else None,
-            source=tuple(lines_around(case.process, frame)),
             call=self.call if self.call >= 0 else None,
             tensor=self._event_index(case.out),
             hops=tuple(self._event_index(hop.tensor) if hop.tensor is not None else None for hop in chain),
@@ -313,10 +309,7 @@ def _failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
         confidence=0.9 if fatal_error.kind.fix else 0.5,
         severity="error",
         summary=f"{where} {fatal_error.op} {fatal_error.words} ({fatal_error.failure.type}): {fatal_error.message}",
-        file=frame.file if frame else None,
-        line=frame.line if frame else None,
-        function=frame.function if frame else None,
-        code=code_at(process, frame),
+        **source_fields(process, frame),
         op=fatal_error.op,
         name=fatal_error.name,
         step=fatal_error.step,
@@ -326,7 +319,6 @@ def _failure_finding(process: ProcessTrace, fatal_error: FatalError) -> Finding:
         **_fit_position(process, fatal_error.failure.call),
         evidence=((*seen, *fatal_error.unrecorded) or given)[:MAX_EVIDENCE],
         seen=describe_replay(process, fatal_error.failure.call),
-        source=tuple(lines_around(process, frame)),
         call=fatal_error.failure.call,
         tensor=next((number for number in fatal_error.event_indexes if number is not None), None),
     )

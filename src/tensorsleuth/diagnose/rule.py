@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.core.finding import Basis, Evidence, Finding
-from tensorsleuth.diagnose.source_lines import code_at, lines_around
+from tensorsleuth.diagnose.source_lines import source_fields
 from tensorsleuth.trace.process.process import ProcessTrace
 
 
@@ -81,17 +81,13 @@ class Rule:
             confidence=found.confidence,
             severity="note" if found.is_note else "error",
             summary=f"{where} {found.why}.",
-            file=frame.file if frame else None,
-            line=frame.line if frame else None,
-            function=frame.function if frame else None,
-            code=code_at(process, frame),
+            **source_fields(process, frame),
             op=found.op,
             name=found.op,
             step=found.step,
             iteration=None,
             fix=found.fix,
             evidence=found.evidence,
-            source=tuple(lines_around(process, frame)),
             basis=self.basis,
         )
 

@@ -3,11 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypedDict
 
 from tensorsleuth.core.catalog import Frame
 from tensorsleuth.trace.process.process import ProcessTrace
 
 CONTEXT_LINES = 2  # lines of source shown before and after
+
+
+class SourceFields(TypedDict):
+    """The fields of a finding that its line of the program fills."""
+
+    file: str | None
+    line: int | None
+    function: str | None
+    code: str | None
+    source: tuple[tuple[int, str], ...]
+
+
+def source_fields(process: ProcessTrace, frame: Frame | None) -> SourceFields:
+    """Return what a finding says of its line. Without a frame nothing is known."""
+    return {
+        "file": frame.file if frame is not None else None,
+        "line": frame.line if frame is not None else None,
+        "function": frame.function if frame is not None else None,
+        "code": code_at(process, frame),
+        "source": tuple(lines_around(process, frame)),
+    }
 
 
 def code_at(process: ProcessTrace, frame: Frame | None) -> str | None:
