@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ops/tensor_view.h"
 #include "ops/tf_abi.h"
 
 namespace sleuth::expect {
@@ -90,14 +91,6 @@ void* create(TF_OpKernelConstruction* construction) {
 }
 
 void destroy(void* kernel) { delete static_cast<Kernel*>(kernel); }
-
-TensorView view_of(const TF_Tensor* tensor) {
-  TensorView view{TF_TensorData(tensor),     uint64_t(TF_TensorElementCount(tensor)),
-                  TF_TensorByteSize(tensor), TF_TensorType(tensor),
-                  TF_NumDims(tensor),        {}};
-  for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = TF_Dim(tensor, i);
-  return view;
-}
 
 int64_t told(int64_t number, const TensorView& view, const Report& report, TF_OpKernelContext* context) {
   ++tellers;

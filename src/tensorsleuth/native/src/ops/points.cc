@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "observers/watches.h"
+#include "ops/tensor_view.h"
 #include "ops/tf_abi.h"
 #include "ops/tstring.h"
 #include "recording.h"
@@ -43,14 +44,6 @@ struct Inputs {
   }
   ~Inputs() {
     for (TF_Tensor* tensor : tensors) TF_DeleteTensor(tensor);
-  }
-
-  static TensorView view_of(const TF_Tensor* tensor) {
-    TensorView view{TF_TensorData(tensor),     uint64_t(TF_TensorElementCount(tensor)),
-                    TF_TensorByteSize(tensor), TF_TensorType(tensor),
-                    TF_NumDims(tensor),        {}};
-    for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = TF_Dim(tensor, i);
-    return view;
   }
 };
 

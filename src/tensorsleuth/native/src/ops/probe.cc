@@ -18,6 +18,7 @@
 #include "observers/layer_stats.h"
 #include "observers/watches.h"
 #include "ops/replay_inputs.h"
+#include "ops/tensor_view.h"
 #include "ops/tf_abi.h"
 #include "recording.h"
 #include "tf1_runs.h"
@@ -75,14 +76,6 @@ struct Input {
     if (tensor) TF_DeleteTensor(tensor);
   }
 };
-
-TensorView view_of(const TF_Tensor* tensor) {
-  TensorView view{TF_TensorData(tensor),     uint64_t(TF_TensorElementCount(tensor)),
-                  TF_TensorByteSize(tensor), TF_TensorType(tensor),
-                  TF_NumDims(tensor),        {}};
-  for (int i = 0; i < view.rank && i < 8; ++i) view.dims[i] = TF_Dim(tensor, i);
-  return view;
-}
 
 Where place_of(TF_OpKernelContext* context, const Probe& probe) {
   uint64_t frame = TF_GetFrameId(context);
