@@ -33,7 +33,7 @@ class Machine:
     def __str__(self) -> str:
         cores = f"{self.cores} core{'s' if self.cores != 1 else ''}"
         where = f"{self.cpu}, {cores}, {self.instruction_set} kernels"
-        return f"{where}; TensorFlow {self.tensorflow}, Python {self.python}; {self.date}, commit {self.commit}"
+        return f"{where}, TensorFlow {self.tensorflow}, Python {self.python}, {self.date}, commit {self.commit}"
 
     @property
     def is_busy(self) -> bool:

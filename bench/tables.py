@@ -40,7 +40,7 @@ def whole(run: Run | None) -> str:
         return NOT_YET
     lines = (_whole_line(row, run.rows.get(row.name)) for row in ROWS)
     table = _table(("row", "bare", *VARIANTS.values(), "limit", "met"), lines)
-    return _text([f"One run of `make bench`: {run.machine}.", "", *table, *_reasons(run)])
+    return _text([f"One run of `make bench` on {run.machine}.", "", *table, *_reasons(run)])
 
 
 def short(run: Run | None) -> str:
@@ -50,7 +50,7 @@ def short(run: Run | None) -> str:
     rows = [row for name in SHORT for row in ROWS if row.name == name]
     lines = (_short_line(row, run.rows.get(row.name)) for row in rows)
     head = ("what is measured", "bare", "tensorsleuth", "Debugger V2", "`check_numerics`")
-    return _text([*_table(head, lines), "", f"One run of `make bench`: {run.machine}."])
+    return _text([*_table(head, lines), "", f"One run of `make bench` on {run.machine}."])
 
 
 def _text(lines: list[str]) -> str:
