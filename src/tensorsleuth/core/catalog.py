@@ -12,6 +12,8 @@ from tensorsleuth.core.series import LogMessage, Series
 from tensorsleuth.core.texts import TextSummary
 from tensorsleuth.core.violation import Violation
 
+TENSOR_ID_LIMIT = 1 << 32  # ids have 32 bits
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -107,6 +109,12 @@ class EagerOp:
     instance: int = -1  # where it is a watched function
     forward: int = -1  # the eager op it differentiates
     scope: str = ""  # the name scope it was called in, with a slash at its end
+
+    @property
+    def tensor_bounds(self) -> tuple[int, int]:
+        """Return the first id of its outputs and the id after the last, in 32 bits whatever a damaged file says."""
+        first = min(max(self.first_tensor, 0), TENSOR_ID_LIMIT)
+        return first, min(first + max(self.outputs, 0), TENSOR_ID_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,11 +82,10 @@ def _inputs_ready(process_index: ProcessIndex, rows: OpEnds, op_sources: OpSourc
     ready = np.zeros(len(rows.end), np.int64)
     sources = {op: op_sources.sources(process_index.op_index.ops[op]) for op in np.unique(rows.op).tolist()}
     latest = _Latest(rows)
-    width = max(map(len, sources.values()), default=0)
-    table = np.full((len(process_index.op_index.ops), width), -1, np.int64)
-    for op, tensors in sources.items():
-        table[op, : len(tensors)] = tensors
-    for column in table.T:
+    for place in range(max(map(len, sources.values()), default=0)):  # a table of all would be ops times inputs
+        column = np.full(len(process_index.op_index.ops), -1, np.int64)
+        for op, tensors in sources.items():
+            column[op] = tensors[place] if place < len(tensors) else -1
         ready = np.maximum(ready, latest.of(column[rows.op]))
     return ready
 

@@ -15,21 +15,44 @@ ShapeOf = Callable[[int], tuple[int, ...] | None]  # of what a node puts out, wh
 
 def fold_constants(function: Function, node: int, depth: int = 0, shape_of: ShapeOf | None = None) -> Numbers | None:
     """The numbers that a node puts out; None where they are not known before it runs."""
-    if node < 0 or depth > MAX_DEPTH:
+    return _Folding(function, shape_of).numbers(node, depth)
+
+
+class _Folding:
+    """Folds each node once, however many nodes take it: a hostile graph doubles its lists at every node."""
+
+    def __init__(self, function: Function, shape_of: ShapeOf | None) -> None:
+        self._function, self._shape_of = function, shape_of
+        self._known: dict[int, Numbers | None] = {}
+
+    def numbers(self, node: int, depth: int) -> Numbers | None:
+        if node < 0 or depth > MAX_DEPTH:
+            return None
+        if node not in self._known:
+            self._known[node] = None  # while it is found out: a graph may go round in circles
+            self._known[node] = _if_axes(self._fold(self._function.nodes[node], depth))
+        return self._known[node]
+
+    def _fold(self, node: Node, depth: int) -> Numbers | None:
+        if node.type == "Const":
+            return _constant(node.attrs.get("value"))
+        if node.type == "Shape":
+            sizes = self._shape_of(node.inputs[0][0]) if self._shape_of is not None else None
+            return list(sizes) if sizes is not None else None
+        compute = _FOLDABLE_OPS.get(node.type)
+        takes = node.inputs if compute is not None or node.type == "StridedSlice" else ()
+        given = [self.numbers(source, depth + 1) for source, _ in takes]
+        known = [one for one in given if one is not None]
+        if len(known) != len(given) or not known:
+            return None
+        return compute(known) if compute is not None else _strided_slice(node, known)
+
+
+def _if_axes(numbers: Numbers | None) -> Numbers | None:
+    """None for what is no list of axes or sizes: too long, or too large for TensorFlow's integers."""
+    if numbers is None or len(numbers) > MAX_LENGTH or any(abs(number) >> 63 for number in numbers):
         return None
-    described = function.nodes[node]
-    if described.type == "Const":
-        return _constant(described.attrs.get("value"))
-    if described.type == "Shape":
-        sizes = shape_of(described.inputs[0][0]) if shape_of is not None else None
-        return list(sizes) if sizes is not None else None
-    compute = _FOLDABLE_OPS.get(described.type)
-    takes = described.inputs if compute is not None or described.type == "StridedSlice" else ()
-    given = [fold_constants(function, source, depth + 1, shape_of) for source, _ in takes]
-    known = [one for one in given if one is not None]
-    if len(known) != len(given) or not known:
-        return None
-    return compute(known) if compute is not None else _strided_slice(described, known)
+    return numbers
 
 
 def _strided_slice(node: Node, given: list[Numbers]) -> Numbers | None:
@@ -54,7 +77,7 @@ def _range(given: list[Numbers]) -> Numbers | None:
     if len(given) != 3 or any(len(one) != 1 for one in given) or not given[2][0]:
         return None
     (start,), (end,), (step,) = given
-    return list(range(start, end, step))[:MAX_LENGTH]
+    return list(range(start, end, step)[:MAX_LENGTH])
 
 
 def _elementwise(combine: Callable[[int, int], int]) -> Callable[[list[Numbers]], Numbers | None]:

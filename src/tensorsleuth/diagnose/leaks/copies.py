@@ -50,20 +50,21 @@ RULE = Rule(
 
 def _lines(process: ProcessTrace, rows: Array, op: str) -> dict[Frame, CopyingLine]:
     lines: dict[Frame, CopyingLine] = defaultdict(CopyingLine)
-    for first, frame in _places(process, op).items():
+    for first, frame in _places(process, op, np.unique(rows["tensor"])).items():
         mine = rows[rows["tensor"] == first]
         if len(mine) >= FEWEST_STEPS and (op != CAST or _is_of_data(process, mine[0])):
             _add(process, lines[frame], mine)
     return lines
 
 
-def _places(process: ProcessTrace, op: str) -> dict[int, Frame]:
-    """Tensor id -> the line, for all outputs of the ops of a type that are the program's own."""
+def _places(process: ProcessTrace, op: str, tensors: Array) -> dict[int, Frame]:
+    """Tensor id -> the line, for those of some sorted ids that ops of a type make, if the ops are the program's own."""
     sites, found = process.catalogue.sites, dict[int, Frame]()
     for eager in process.catalogue.eager.values():
         site = sites.get(eager.site)
         if eager.type == op and eager.forward <= 0 and site is not None and site.frame is not None:
-            found |= {eager.first_tensor + output: site.frame for output in range(eager.outputs)}
+            begin, end = np.searchsorted(tensors, eager.tensor_bounds)
+            found |= dict.fromkeys(tensors[begin:end].tolist(), site.frame)
     for instance, function in process.catalogue.called_functions():
         for node in function.nodes:
             site = sites.get(node.site)

@@ -9,7 +9,7 @@ import numpy as np
 
 from tensorsleuth.core.catalog import EagerOp, Function
 from tensorsleuth.diagnose.health_words import pluralise
-from tensorsleuth.diagnose.leaks.lifetimes import FEWEST_KEPT, FEWEST_STEPS, keeps_growing
+from tensorsleuth.diagnose.leaks.lifetimes import FEWEST_KEPT, FEWEST_STEPS, keeps_growing, quarters
 from tensorsleuth.diagnose.rule import Rule, RuleFinding, Severity, text_evidence
 from tensorsleuth.trace.process.process import ProcessTrace
 
@@ -65,10 +65,8 @@ def _goes_on(at: list[tuple[int, int]], last: int) -> bool:
     first = min(step for step, _ in at)
     if last - first + 1 < FEWEST_STEPS:
         return False
-    added = np.zeros(last - first + 1, np.int64)
-    for step, count in at:
-        added[step - first] += count
-    return keeps_growing(np.cumsum(added))
+    steps, counts = (np.array(column, np.int64) for column in zip(*at, strict=True))
+    return keeps_growing(np.array([counts[steps <= mark].sum() for mark in quarters(first, last)]))
 
 
 def _finding(process: ProcessTrace, site: int, at: list[tuple[int, int]]) -> RuleFinding:

@@ -69,7 +69,7 @@ class Lifetimes:
         first = int(born.min(initial=last))
         if last - first + 1 < FEWEST_STEPS:
             return None
-        steps = np.arange(first, last + 1)
+        steps = quarters(first, last)
         alive = np.searchsorted(np.sort(born), steps, "right") - np.searchsorted(np.sort(died), steps, "right")
         left = died > last
         if int(left.sum()) < FEWEST_KEPT or not keeps_growing(alive):
@@ -107,6 +107,11 @@ class Lifetimes:
     def _last_step(self) -> int:
         steps = self._step_starts[1]
         return int(steps[-1]) if len(steps) else 0
+
+
+def quarters(first: int, last: int) -> Array:
+    """Return the steps at which `keeps_growing` looks. A list of all steps could be longer than the trace."""
+    return np.array([first + (last - first) * quarter // 4 for quarter in range(5)], np.int64)
 
 
 def keeps_growing(counts: Array) -> bool:

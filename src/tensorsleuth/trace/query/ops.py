@@ -9,12 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from tensorsleuth.core.array import Array
-from tensorsleuth.core.catalog import EagerOp, Function, Instance, Node, Site
+from tensorsleuth.core.catalog import TENSOR_ID_LIMIT, EagerOp, Function, Instance, Node, Site
 from tensorsleuth.trace.process.layers import LayerLookup
 from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 
 ARGUMENT = "Argument"  # the type of what is passed to a function
-_TENSOR_ID_LIMIT = 1 << 32  # ids have 32 bits
 _MAX_TABLE_IDS = 1 << 20  # ids whose ops are written down one by one: few programs have more
 _MIN_IDS_FOR_TABLE = 1000  # ids that are looked for, each by itself
 
@@ -57,7 +56,7 @@ class OpIndex:
         ops = [op for instance in self._catalogue.instances.values() for op in self._of_instance(instance)]
         ops += [self._eager(op) for op in self._catalogue.eager.values()]
         return sorted(
-            (op for op in ops if 0 <= op.first_tensor < _TENSOR_ID_LIMIT and op.outputs >= 0),
+            (op for op in ops if 0 <= op.first_tensor < TENSOR_ID_LIMIT and op.outputs >= 0),
             key=lambda op: op.first_tensor,
         )
 
@@ -66,7 +65,7 @@ class OpIndex:
         """Return the ops that have outputs: their numbers in `ops`, first and last ids."""
         places = [place for place, op in enumerate(self.ops) if op.outputs]
         firsts = [self.ops[place].first_tensor for place in places]
-        lasts = [min(self.ops[place].first_tensor + self.ops[place].outputs, _TENSOR_ID_LIMIT) - 1 for place in places]
+        lasts = [min(self.ops[place].first_tensor + self.ops[place].outputs, TENSOR_ID_LIMIT) - 1 for place in places]
         return np.array(places, np.int64), np.array(firsts, np.int64), np.array(lasts, np.int64)
 
     def op_numbers(self, tensors: Array) -> Array:

@@ -51,6 +51,8 @@ def read_sample(data: bytes) -> AttentionSample:
         header = np.frombuffer(data, HEADER, 1)[0]
         heads, count = int(header["heads"]), int(header["numbers"])
         shape = [int(header[name]) for name in ("samples", "heads_kept", "kept_rows", "kept_columns")]
+        if not count or (0 in shape and max(shape) > len(data)):  # nothing else bounds a size beside a 0
+            raise ValueError(f"{heads} heads of {shape} in {len(data)} bytes")
         numbers = np.frombuffer(data, "<f8", count * heads, HEADER.itemsize).reshape(count, heads)
         shades = np.frombuffer(data, "<u2", int(np.prod(shape)), HEADER.itemsize + numbers.nbytes).reshape(shape)
     except ValueError as error:

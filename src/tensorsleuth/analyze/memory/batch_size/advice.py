@@ -25,6 +25,7 @@ OUTSIZED_FACTOR = 10  # times its neighbours
 MAX_OUTSIZED_CANDIDATES = 20  # of the largest tensors at the peak
 MIN_SAVED_SHARE = 0.02  # of the peak: what saves less is not said
 MIN_OPTIMIZER_SHARE = 0.3  # of the tensors at the peak: optimizer state that is worth another optimizer
+MAX_PARTS = 1 << 16  # small batches whose gradients are added up; nobody trains with more
 _HALVABLE_DTYPES = ("float32", "float64")
 
 
@@ -78,7 +79,8 @@ class Advisor:
 
     def _accumulate(self) -> Iterator[Advice]:
         """The sum of the gradients of a few small batches: the same mathematics, and one more gradient to keep."""
-        parts = next((k for k in range(2, self.batch + 1) if self.batch % k == 0 and self._part_fits(k)), None)
+        counts = range(2, min(self.batch, MAX_PARTS) + 1)
+        parts = next((k for k in counts if self.batch % k == 0 and self._part_fits(k)), None)
         if parts is not None:
             peak = self._accumulated(parts)
             text = f"gradient accumulation, {parts} × {self.batch // parts}: the same gradients"

@@ -122,11 +122,10 @@ class BatchInputs:
     def _from_eager_ops(self, types: frozenset[str]) -> Iterator[BatchInput]:
         """The first of each place in the program."""
         ops = [op for op in self._catalogue.eager.values() if op.type in types]
-        events = self._process_index.process.events
+        tensors, places = np.unique(self._process_index.process.events["tensor"], return_index=True)
         for op in ops:
-            for tensor in range(op.first_tensor, op.first_tensor + op.outputs):
-                places = np.flatnonzero(events["tensor"] == tensor)[:1].tolist()
-                yield from filter(None, (self.input_at((EAGER, place, 0)) for place in places))
+            begin, end = np.searchsorted(tensors, op.tensor_bounds)
+            yield from filter(None, (self.input_at((EAGER, place, 0)) for place in places[begin:end].tolist()))
 
     def _trained(self) -> Iterator[tuple[Instance, Function]]:
         for instance, function in self._catalogue.called_functions():
