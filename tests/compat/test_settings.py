@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -158,10 +159,66 @@ def test_other_settings_are_an_error(tmp_path: Path, changed: dict[str, Any], sa
 def test_signature_of_enable_dump_debug_info() -> None:
     theirs = inspect.signature(tf.debugging.experimental.enable_dump_debug_info).parameters
     ours = inspect.signature(tensorsleuth.enable_dump_debug_info).parameters
-    assert [(p.name, p.default) for p in ours.values()] == [
-        (p.name, 1000 if p.name == "circular_buffer_size" else p.default) for p in theirs.values()
-    ]
+    assert [*ours] == [*theirs, "logdir"] and ours["logdir"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert all(ours[name].default == one.default for name, one in theirs.items() if name != "dump_root")
     assert theirs["circular_buffer_size"].default == 1000
+
+
+def test_threads_that_record_at_once_make_one_recording(tmp_path: Path) -> None:
+    ready, made = threading.Barrier(4), list[tensorsleuth.Recording]()
+
+    def start() -> None:
+        ready.wait()
+        made.append(tensorsleuth.record(tmp_path))
+
+    threads = [threading.Thread(target=start) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert float(tf.exp(0.0)) == 1.0
+    tensorsleuth.disable_dump_debug_info()
+    assert float(tf.exp(0.0)) == 1.0
+    assert len(made) == 4 and len(set(map(id, made))) == 1 and len(list(tmp_path.iterdir())) == 1
+
+
+def test_another_dump_root_replaces_the_first(tmp_path: Path) -> None:
+    first = tensorsleuth.enable_dump_debug_info(str(tmp_path / "a"), "FULL_HEALTH")
+    tf.math.log(X)
+    second = tensorsleuth.enable_dump_debug_info(str(tmp_path / "b"), "FULL_HEALTH")
+    tf.math.exp(X)
+    with pytest.raises(ValueError, match="mode is"):
+        tensorsleuth.enable_dump_debug_info(str(tmp_path / "c"), "SHAPE")
+    tensorsleuth.disable_dump_debug_info()
+    for recording, op, other in ((first, "Log", "Exp"), (second, "Exp", "Log")):
+        trace = tensorsleuth.open(recording.path)
+        assert len(looks(trace, op)) == 1 and not looks(trace, other)
+
+
+def test_logdir_is_another_name_of_dump_root(tmp_path: Path) -> None:
+    with tensorsleuth.enable_dump_debug_info(logdir=str(tmp_path), tensor_debug_mode="FULL_HEALTH") as recording:
+        assert recording.path is not None and recording.path.parent == tmp_path
+    wrongs: list[dict[str, Any]] = [{}, {"dump_root": "a", "logdir": "b"}]
+    for wrong in wrongs:
+        with pytest.raises(ValueError, match="dump_root"):
+            tensorsleuth.enable_dump_debug_info(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mode": "FULLEST"},
+        {"circular_buffer_size": 1.5},
+        {"op_regex": "("},
+        {"tensor_dtypes": "float32"},
+        {"tensor_dtypes": ["float31"]},
+        {"inside_every": -1},
+    ],
+)
+def test_a_wrong_argument_is_a_value_error(tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))) as raised:
+        tensorsleuth.record(tmp_path, **wrong)
+    assert isinstance(raised.value, tensorsleuth.SleuthError) and not list(tmp_path.iterdir())
 
 
 def test_enable_and_disable_dump_debug_info(tmp_path: Path) -> None:

@@ -15,6 +15,10 @@ class SleuthError(Exception):
     ag_pass_through = True  # AutoGraph would replace it with an error of its own
 
 
+class SettingsError(SleuthError, ValueError):
+    """A wrong argument, or one that contradicts what is under way. TensorFlow raises ValueError for the same."""
+
+
 class NumericsError(SleuthError, ArithmeticError):
     """A value that is not finite has reached something that matters. `findings` say where it was born, and why."""
 

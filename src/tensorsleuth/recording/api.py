@@ -6,12 +6,14 @@ import atexit
 import contextlib
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.errors import SettingsError, SleuthError
 from tensorsleuth.core.modes import DEFAULT_MODE, Mode
 from tensorsleuth.recording import default_observers
 from tensorsleuth.recording.handle import Handle
@@ -20,6 +22,9 @@ from tensorsleuth.recording.settings import DtypeFilter, Settings, make_settings
 from tensorsleuth.recording.uncaught_exceptions import uncaught_exception
 from tensorsleuth.trace.storage import run_folder
 
+# What watches the program changes under this lock. Two threads that start a recording at once would each wrap the
+# other's patches of TensorFlow, which then call each other without end.
+_lock = threading.RLock()
 _active: Recording | None = None
 _guardian: GuardProtocol | None = None
 _observers: Any = None  # observers.ObserverRegistry, once there has been one
@@ -63,7 +68,8 @@ class Recording(Handle):
     def close(self) -> None:
         """Stop recording; the trace is complete. Closing twice does nothing."""
         global _active
-        recorder, self._recorder = self._recorder, None
+        with _lock:
+            recorder, self._recorder = self._recorder, None
         if recorder is None:
             return
         with changing_recorder():
@@ -112,9 +118,10 @@ def record(
     """
     folder = run_folder.logdir(os.fspath(logdir) if logdir is not None else None)
     settings = make_settings(folder, mode, circular_buffer_size, op_regex, tensor_dtypes, inside_every=inside_every)
-    if _active is not None and _active._implied:
-        _active.close()
-    return _active_if_same(settings) or _start(settings, lambda: run_folder.create(folder, sys.argv or ["python"]))
+    with _lock:
+        if _active is not None and _active._implied:
+            _active.close()
+        return _active_if_same(settings) or _start(settings, lambda: run_folder.create(folder, sys.argv or ["python"]))
 
 
 def record_lightly() -> Recording | None:
@@ -122,24 +129,47 @@ def record_lightly() -> Recording | None:
 
     None where one is under way. A `record()` of the user's takes its place.
     """
-    if _active is not None:
-        return None
     from tensorsleuth.recording.functions.minimal_probes import MinimalSelection
 
     settings = make_settings(run_folder.logdir(None), Mode.CURT_HEALTH, inside_every=0)
     make_run = lambda: run_folder.create(Path(settings.logdir), sys.argv or ["python"])  # noqa: E731
-    return _start(settings, make_run, selection=MinimalSelection(settings, True))
+    with _lock:
+        return _start(settings, make_run, selection=MinimalSelection(settings, True)) if _active is None else None
 
 
 def enable_dump_debug_info(
-    dump_root: str,
+    dump_root: str | os.PathLike[str] | None = None,
     tensor_debug_mode: str = "NO_TENSOR",
     circular_buffer_size: int = 1000,
     op_regex: str | None = None,
     tensor_dtypes: DtypeFilter = None,
+    *,
+    logdir: str | os.PathLike[str] | None = None,
 ) -> Recording:
-    """`tf.debugging.experimental.enable_dump_debug_info`, recorded by tensorsleuth."""
-    return record(dump_root, tensor_debug_mode, circular_buffer_size, op_regex, tensor_dtypes)
+    """`tf.debugging.experimental.enable_dump_debug_info`, recorded by tensorsleuth.
+
+    Called again with another `dump_root`, it ends the recording under way and begins one there, as TensorFlow's does.
+
+    Args:
+        dump_root: where the run goes.
+        tensor_debug_mode, circular_buffer_size, op_regex, tensor_dtypes: as `tensorsleuth.record` takes them.
+        logdir: another name for `dump_root`, which tutorials use.
+    """
+    if (dump_root is None) == (logdir is None):
+        raise SettingsError("enable_dump_debug_info needs one directory for its runs: dump_root, or logdir.")
+    root = os.fspath(dump_root if dump_root is not None else logdir or "")
+    with _lock:
+        _close_if_elsewhere(
+            make_settings(run_folder.logdir(root), tensor_debug_mode, circular_buffer_size, op_regex, tensor_dtypes)
+        )
+        return record(root, tensor_debug_mode, circular_buffer_size, op_regex, tensor_dtypes)
+
+
+def _close_if_elsewhere(settings: Settings) -> None:
+    """End the recording under way if nothing but its directory is another."""
+    here = _active._settings if _active is not None and not _active._injected else settings
+    if here.logdir != settings.logdir and replace(here, logdir=settings.logdir) == settings:
+        disable_dump_debug_info()
 
 
 def is_recording() -> bool:
@@ -157,7 +187,7 @@ def disable_dump_debug_info() -> None:
 def step(number: int) -> Iterator[None]:
     """Say that what runs in this block is training step `number`."""
     if not isinstance(number, int):
-        raise SleuthError(f"step({number!r}): a step is an integer.")
+        raise SettingsError(f"step({number!r}): a step is an integer.")
     recorder = active_recorder()
     with recorder.steps.user_step(number) if recorder is not None else contextlib.nullcontext():
         yield
@@ -198,31 +228,39 @@ def add_observer(observer: Any) -> None:
     Adding it twice does nothing. See `observer.Observer`.
     """
     global _observers
-    if _observers is None:
-        from tensorsleuth.recording.observers import ObserverRegistry
+    from tensorsleuth.recording.observers import ObserverRegistry
 
-        _observers = ObserverRegistry()
-        os.register_at_fork(after_in_child=_observers.abandon)
-    if observer not in _observers:
-        _observers.add(observer, _recorder())
+    with _lock:
+        if _observers is None:
+            _observers = ObserverRegistry()
+            os.register_at_fork(after_in_child=_observers.abandon)
+        if observer not in _observers:
+            _observers.add(observer, _recorder())
 
 
 def remove_observer(observer: Any) -> None:
     """Have it watch no more."""
-    if _observers is not None:
-        _observers.remove(observer)
+    with _lock:
+        if _observers is not None:
+            _observers.remove(observer)
+
+
+def changing() -> contextlib.AbstractContextManager[object]:
+    """One thread at a time: the lock under which settings are taken."""
+    return _lock
 
 
 @contextlib.contextmanager
 def changing_recorder() -> Iterator[None]:
-    """While what watches the program becomes another."""
-    if _observers is not None:
-        _observers.detach()
-    try:
-        yield
-    finally:
+    """While what watches the program becomes another; one thread at a time."""
+    with _lock:
         if _observers is not None:
-            _observers.attach(_recorder())
+            _observers.detach()
+        try:
+            yield
+        finally:
+            if _observers is not None:
+                _observers.attach(_recorder())
 
 
 def _active_if_same(settings: Settings) -> Recording | None:
@@ -231,11 +269,20 @@ def _active_if_same(settings: Settings) -> Recording | None:
         return _active
     differences = settings.differences(_active._settings)
     if differences:
-        raise SleuthError(
+        raise SettingsError(
             f"A recording is under way with other settings: {'; '.join(differences)}. "
             "Close it first (disable_dump_debug_info(), or the recording's close()), or use the same settings."
         )
     return _active
+
+
+def _renew_lock_in_child() -> None:
+    """A forked child has none of the threads that may have held it."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock_in_child)
 
 
 def _start(settings: Settings, make_run: Any, injected: bool = False, selection: Any = None) -> Recording:

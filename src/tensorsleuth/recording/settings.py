@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from tensorsleuth.core.dtypes import DTYPES
-from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.errors import SettingsError
 from tensorsleuth.core.modes import DEFAULT_MODE, Mode
 
 DtypeFilter = Sequence[Any] | Callable[[Any], bool] | None
@@ -59,9 +59,9 @@ def make_settings(
     """Check what the user gave; say what is wrong with it."""
     chosen = probe or os.environ.get("SLEUTH_PROBE", "auto")
     if chosen not in PROBE_KINDS:
-        raise SleuthError(f"probe is {chosen!r}; it must be one of {', '.join(PROBE_KINDS)}.")
+        raise SettingsError(f"probe is {chosen!r}; it must be one of {', '.join(PROBE_KINDS)}.")
     if circular_buffer_size is not None and not isinstance(circular_buffer_size, int):
-        raise SleuthError(f"circular_buffer_size is {circular_buffer_size!r}; it must be an integer or None.")
+        raise SettingsError(f"circular_buffer_size is {circular_buffer_size!r}; it must be an integer or None.")
     return Settings(
         os.path.abspath(logdir),
         _mode(mode),
@@ -81,7 +81,7 @@ def _inside_every(every: int | None) -> int:
     else:
         given = f"inside_every is {every!r}"
     if not isinstance(every, int) or isinstance(every, bool) or every < 0:
-        raise SleuthError(f"{given}; it must be a number of steps, such as 100, or 0 for never.")
+        raise SettingsError(f"{given}; it must be a number of steps, such as 100, or 0 for never.")
     return every
 
 
@@ -90,14 +90,14 @@ def _mode(mode: str | Mode) -> Mode:
         return mode if isinstance(mode, Mode) else Mode[str(mode).upper()]
     except KeyError:
         names = ", ".join(m.name for m in Mode)
-        raise SleuthError(f"There is no mode {mode!r}; choose one of {names}.") from None
+        raise SettingsError(f"There is no mode {mode!r}; choose one of {names}.") from None
 
 
 def _regex(pattern: str | None) -> str | None:
     try:
         re.compile(pattern or "")
     except (re.error, TypeError) as error:
-        raise SleuthError(f"op_regex {pattern!r} is not a regular expression: {error}.") from None
+        raise SettingsError(f"op_regex {pattern!r} is not a regular expression: {error}.") from None
     return pattern
 
 
@@ -105,9 +105,9 @@ def _dtypes(wanted: DtypeFilter) -> frozenset[str] | Callable[[Any], bool] | Non
     if wanted is None or callable(wanted):
         return wanted
     if isinstance(wanted, str) or not isinstance(wanted, Sequence):
-        raise SleuthError(f"tensor_dtypes is {wanted!r}; it must be a list of dtypes, or a function of one.")
+        raise SettingsError(f"tensor_dtypes is {wanted!r}; it must be a list of dtypes, or a function of one.")
     names = frozenset(str(getattr(dtype, "name", dtype)).lower() for dtype in wanted)
     known = {dtype.name for dtype in DTYPES.values()}
     if unknown := sorted(names - known):
-        raise SleuthError(f"tensor_dtypes has no dtype {unknown[0]!r}; TensorFlow's are {', '.join(sorted(known))}.")
+        raise SettingsError(f"tensor_dtypes has no dtype {unknown[0]!r}; TensorFlow's are {', '.join(sorted(known))}.")
     return names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 from typing import Any
 
-from tensorsleuth.core.errors import SleuthError
+from tensorsleuth.core.errors import SettingsError
 from tensorsleuth.recording import api as recording
 from tensorsleuth.recording.handle import Handle
 from tensorsleuth.recording.harmless import complain
@@ -23,7 +23,8 @@ class Guard(Handle):
     def close(self) -> None:
         """Stop watching. Closing twice does nothing."""
         global _active
-        guardian, self._guardian = self._guardian, None
+        with recording.changing():
+            guardian, self._guardian = self._guardian, None
         if guardian is None:
             return
         _active = None
@@ -47,14 +48,22 @@ def guard(strict: bool = False) -> Guard:
     Args:
         strict: raise where a bad value is born, whatever becomes of it.
     """
+    with recording.changing():
+        return _same(strict) or _start(strict)
+
+
+def _same(strict: bool) -> Guard | None:
+    """The guard on duty; an error where it was asked for with other settings."""
+    if _active is not None and _active.strict != strict:
+        raise SettingsError(
+            f"A guard is on duty with other settings: strict is {_active.strict}, not {strict}. "
+            "Close it first (disable_check_numerics(), or the guard's close())."
+        )
+    return _active
+
+
+def _start(strict: bool) -> Guard:
     global _active
-    if _active is not None:
-        if _active.strict != strict:
-            raise SleuthError(
-                f"A guard is on duty with other settings: strict is {_active.strict}, not {strict}. "
-                "Close it first (disable_check_numerics(), or the guard's close())."
-            )
-        return _active
     recording.require_tensorflow()
     from tensorsleuth.live.guard.guardian import GuardRecorder, abandon_in_child
 
