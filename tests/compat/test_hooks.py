@@ -123,6 +123,20 @@ def test_a_filter_fires_once_with_the_value(tmp_path: Path, capfd: pytest.Captur
     assert "has_inf_or_nan" not in said
 
 
+def test_a_filter_that_raises_is_named_and_the_others_are_asked(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def broken(datum: Any, tensor: Any) -> bool:
+        raise KeyError("no such thing")
+
+    hook = hooks.LocalCLIDebugHook(dump_root=str(tmp_path), tensor_filter_fn=broken)
+    hook.add_tensor_filter("is_log", lambda datum, tensor: datum.op == "Log")
+    monitored(hook)
+    said = capfd.readouterr().err
+    assert said.count("the tensor filter tensor_filter_fn raised KeyError") == 1
+    assert said.count("filter is_log: Log:0 (Log)") == 1
+
+
 def test_has_inf_or_nan_is_always_asked_and_opens_the_debugger_for_a_person(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tensorsleuth.core.dtypes import dtype_of
 from tensorsleuth.core.layout.rows import EventFlag
+from tensorsleuth.recording.harmless import complain
 from tensorsleuth.trace.process.process import ProcessTrace, TensorInfo
 from tensorsleuth.trace.reader import Trace
 
@@ -39,6 +40,7 @@ class Datum:
 
 TensorFilter = Callable[[Any, Any], Any]
 _global_filters: dict[str, TensorFilter] = {}
+_raised: set[str] = set()  # names of filters that were complained about
 
 
 def has_inf_or_nan(datum: Any, tensor: Any) -> bool:
@@ -74,7 +76,7 @@ class TensorFilters:
         found: dict[str, Datum] = {}
         for datum, value in (pair for process in trace.processes for pair in self._new_tensors(process)):
             for name, holds in self._filters.items():
-                if name not in found and holds(datum, value):
+                if name not in found and _holds(name, holds, datum, value):
                     found[name] = datum
         for name in found:
             del self._filters[name]
@@ -90,6 +92,19 @@ class TensorFilters:
             tensor = process.tensor(events[index]["tensor"])
             if tensor is not None:
                 yield _datum(process, events[index], tensor), process.value(int(index))
+
+
+def _holds(name: str, tensor_filter: TensorFilter, datum: Datum, value: Any) -> bool:
+    """Ask a filter; one that raises is named, and does not keep the others from being asked."""
+    try:
+        return bool(tensor_filter(datum, value))
+    except Exception as error:
+        what = f"the tensor filter {name} raised {type(error).__name__} at {datum.tensor_name} ({datum.dtype}): {error}"
+        first = name not in _raised
+        _raised.add(name)
+        if first:
+            complain(f"{what}. It counts as not true there; other filters and tensors are still asked.")
+        return False
 
 
 def _datum(process: ProcessTrace, row: Any, tensor_info: TensorInfo) -> Datum:
