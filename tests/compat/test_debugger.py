@@ -93,6 +93,29 @@ def test_lt_filters_and_sorts(debugger: Debugger) -> None:
     assert known == sorted(known, reverse=True) and found[: len(known)] == known
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours"), [("timestamp", "time"), ("dump_size", "size"), ("op_type", "op"), ("tensor_name", "name")]
+)
+def test_lt_sorts_as_tfdbg_names_it(debugger: Debugger, theirs: str, ours: str) -> None:
+    assert said(debugger, f"lt -s {theirs} -r") == said(debugger, f"lt -s {ours} -r")
+
+
+def test_lt_takes_names_and_leaves_some_out(debugger: Debugger) -> None:
+    assert said(debugger, "lt --node_name_filter model/head") == said(debugger, "lt -n model/head")
+    assert "model/head/Log:0" in said(debugger, "lt -f has_inf_or_nan --limit 500")
+    rest = said(debugger, "lt -f has_inf_or_nan -fenn model/head/Log --limit 500")
+    assert "model/head/Log:0" not in rest and "without model/head/Log" in rest and not rest.startswith("0 ")
+
+
+def test_ls_and_ps_take_the_options_of_tfdbg(debugger: Debugger) -> None:
+    assert FILE in said(debugger, "ls -p test_debugger") and FILE not in said(debugger, "ls -p no_such_file")
+    assert FILE in said(debugger, "ls -n model/head/Log") and FILE not in said(debugger, "ls -n no_such_op")
+    assert "# log" in said(debugger, f"ps {FILE} -b {marked('log')}")
+    assert "# log" not in said(debugger, f"ps {FILE} -b {marked('log') + 200}")
+    assert said(debugger, "li -t Log:0") == said(debugger, "li Log:0")
+    assert said(debugger, "lo -t Log:0") == said(debugger, "lo Log:0")
+
+
 def test_alerts_and_moving_between_them(debugger: Debugger) -> None:
     assert "model/head/Log" in said(debugger, "alerts") and "need not be the cause" in said(debugger, "alerts")
     first = said(debugger, "next")

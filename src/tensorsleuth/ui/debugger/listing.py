@@ -17,6 +17,7 @@ from tensorsleuth.trace.query.tensors import Tensors
 from tensorsleuth.ui.debugger import filters
 
 SORTS = ("time", "name", "op", "step", "size", "nan", "inf", "zero", "min", "max", "mean", "std", "abs_max", "norm")
+TFDBG_SORTS = {"timestamp": "time", "dump_size": "size", "op_type": "op", "tensor_name": "name"}
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class ListOptions:
     step: int | None = None
     sort: str = "time"
     reverse: bool = False
+    without: str | None = None  # a regular expression: names that are left out
 
     @property
     def is_by_time(self) -> bool:
@@ -39,11 +41,12 @@ class ListOptions:
     @property
     def title(self) -> str:
         """tensors, alerts, or what was asked for."""
-        if self.filter in ("has_inf_or_nan", "bad") and not (self.name or self.type or self.text):
+        if self.filter in ("has_inf_or_nan", "bad") and not (self.name or self.type or self.text or self.without):
             return "alerts"
         asked = (self.filter, self.name and f"name {self.name}", self.type and f"op {self.type}", self.text)
         step = f"step {self.step}" if self.step is not None else None
-        return ", ".join(part for part in (*asked, step) if part) or "tensors"
+        without = self.without and f"without {self.without}"
+        return ", ".join(part for part in (*asked, step, without) if part) or "tensors"
 
 
 class Listing:
@@ -85,17 +88,21 @@ def make_listing(everything: Tensors, list_options: ListOptions) -> Listing:
 def _tests(list_options: ListOptions) -> Iterator[Callable[[Op], object]]:
     """Yield the conditions on a tensor's op."""
     if list_options.name:
-        by_name = _pattern(re.sub(r":\d+$", "", list_options.name))
+        by_name = compile_pattern(re.sub(r":\d+$", "", list_options.name))
         yield lambda op: by_name.match(op.name)
+    if list_options.without:
+        left_out = compile_pattern(list_options.without)
+        yield lambda op: not left_out.match(op.name)
     if list_options.type:
-        by_type = _pattern(list_options.type)
+        by_type = compile_pattern(list_options.type)
         yield lambda op: by_type.match(op.type)
     if list_options.text:
         text = list_options.text.lower()
         yield lambda op: text in f"{op.name} {op.type} {op.layer} {op.file}:{op.line}".lower()
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def compile_pattern(text: str) -> re.Pattern[str]:
+    """A regular expression that somebody typed."""
     try:
         return re.compile(text)
     except re.error as error:

@@ -8,7 +8,7 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.ui.debugger.command import Arguments, Command, option
 from tensorsleuth.ui.debugger.debugger import ALERTS, Debugger
 from tensorsleuth.ui.debugger.filters import join_words
-from tensorsleuth.ui.debugger.listing import SORTS, Listing, ListOptions
+from tensorsleuth.ui.debugger.listing import SORTS, TFDBG_SORTS, Listing, ListOptions
 from tensorsleuth.ui.debugger.result import CommandResult, TableBlock, TextBlock, Tone
 from tensorsleuth.ui.debugger.tensor_description import describe_tensor
 
@@ -18,9 +18,15 @@ MAX_CODE_LINES = 10  # lines of the program that a search shows
 
 
 def list_tensors(debugger: Debugger, arguments: Arguments) -> CommandResult:
-    sort = arguments.sort_by or "time"
+    sort = TFDBG_SORTS.get(arguments.sort_by, arguments.sort_by) or "time"
     list_options = ListOptions(
-        join_words(arguments.filter), arguments.name, arguments.type, None, arguments.step, sort, arguments.reverse
+        join_words(arguments.filter),
+        arguments.name,
+        arguments.type,
+        step=arguments.step,
+        sort=sort,
+        reverse=arguments.reverse,
+        without=arguments.without,
     )
     return as_result(debugger.show_list(list_options), arguments.limit)
 
@@ -99,11 +105,23 @@ COMMANDS = (
         list_tensors,
         "List tensors, oldest first.",
         (
-            option("-f", "--filter", help="only where this holds: has_inf_or_nan, 'max > 1e4'", nargs="+"),
-            option("-n", "--name", help="only names that begin so: a regular expression"),
+            option(
+                "-f",
+                "--filter",
+                "--tensor_filter",
+                help="only where this holds: has_inf_or_nan, 'max > 1e4'",
+                nargs="+",
+            ),
+            option(
+                "-fenn",
+                "--filter_exclude_node_names",
+                dest="without",
+                help="leave out names that begin so: a regular expression",
+            ),
+            option("-n", "--name", "--node_name_filter", help="only names that begin so: a regular expression"),
             option("-t", "--type", "--op_type_filter", help="only types of op that begin so: a regular expression"),
             option("--step", help="only this training step", type=int),
-            option("-s", "--sort_by", help=f"one of {', '.join(SORTS)}"),
+            option("-s", "--sort_by", help=f"one of {', '.join(SORTS)}; or {', '.join(TFDBG_SORTS)}"),
             option("-r", "--reverse", help="in reverse order", action="store_true"),
             option("--limit", help="how many to show", type=int, default=MAX_ROWS),
         ),

@@ -6,6 +6,7 @@ from tensorsleuth.core.errors import SleuthError
 from tensorsleuth.trace.query.op_filter import find_file
 from tensorsleuth.ui.debugger.command import Arguments, Command, option
 from tensorsleuth.ui.debugger.debugger import Debugger
+from tensorsleuth.ui.debugger.listing import compile_pattern
 from tensorsleuth.ui.debugger.result import CodeBlock, CodeLine, CommandResult, TableBlock, TextBlock, Tone
 
 CONTEXT_LINES = 12  # lines before and after the one that is looked at
@@ -14,7 +15,7 @@ CONTEXT_LINES = 12  # lines before and after the one that is looked at
 def list_sources(debugger: Debugger, arguments: Arguments) -> CommandResult:
     sources = _sources(debugger)
     rows, tones = [], []
-    for path in sorted({*sources, *debugger.margins.files}):
+    for path in _requested_files(debugger, {*sources, *debugger.margins.files}, arguments):
         marks = debugger.margins.of_file(path).values()
         bad = sum(mark.bad for mark in marks)
         kept = f"{len(sources[path].splitlines()):,}" if path in sources else "not kept"
@@ -25,12 +26,25 @@ def list_sources(debugger: Debugger, arguments: Arguments) -> CommandResult:
     return CommandResult((TableBlock(("file", "lines", "tensors", "bad"), tuple(rows), tuple(tones)),))
 
 
+def _requested_files(debugger: Debugger, files: set[str], arguments: Arguments) -> list[str]:
+    """The files whose path matches, and that made an op whose name matches."""
+    if arguments.path:
+        wanted = compile_pattern(arguments.path)
+        files = {path for path in files if wanted.search(path)}
+    if arguments.name:
+        names = compile_pattern(arguments.name)
+        files &= {op.file for op in debugger.trace.ops() if op.file is not None and names.match(op.name)}
+    return sorted(files)
+
+
 def print_source(debugger: Debugger, arguments: Arguments) -> CommandResult:
     file, line = _requested_line(debugger, arguments)
     path = find_file(_sources(debugger), file)
     code = code_of(debugger, path, line)
     around = CONTEXT_LINES if arguments.around is None else arguments.around
     lines = tuple(one for one in code.lines if line is None or abs(one.number - line) <= around)
+    if arguments.line_begin is not None:
+        lines = tuple(one for one in code.lines if one.number >= arguments.line_begin)
     return CommandResult((TextBlock(path, Tone.TITLE), CodeBlock(path, lines)))
 
 
@@ -62,7 +76,17 @@ def code_of(debugger: Debugger, path: str, here: int | None) -> CodeBlock:
 
 
 COMMANDS = (
-    Command("ls", list_sources, "List the program's files.", aliases=("list_source",)),
+    Command(
+        "ls",
+        list_sources,
+        "List the program's files.",
+        (
+            option("-p", "--path", "--path_filter", help="only paths with this: a regular expression"),
+            option("-n", "--name", "--node_name_filter", help="only files that made ops whose names begin so"),
+        ),
+        ("list_source",),
+        "ls -p train",
+    ),
     Command(
         "ps",
         print_source,
@@ -70,6 +94,7 @@ COMMANDS = (
         (
             option("file", help="a path, its end, or with a line: train.py:18", nargs="?"),
             option("-l", "--line", "--line_beginning", help="show the lines around this one", type=int),
+            option("-b", "--line_begin", help="print from this line on", type=int),
             option("--around", help=f"how many lines around, {CONTEXT_LINES}", type=int),
         ),
         ("print_source",),

@@ -163,6 +163,7 @@ _WALK_OPTIONS = (
     option("node", help="a name or a number of a list; the selected tensor if none is named", nargs="?"),
     option("-c", "--control", help="control dependencies too", action="store_true"),
     option("-r", "--recursive", help="and theirs, and so on", action="store_true"),
+    option("-t", "--op_type", help="types of ops, which are always shown", action="store_true"),
     option("-d", "--depth", help=f"how deep, {DEFAULT_DEPTH} with -r", type=int),
 )
 
