@@ -145,6 +145,13 @@ def test_pt_prints_values_slices_and_ranges(debugger: Debugger) -> None:
     assert re.search(r"\n0 +2 +0 +2 +0 +0 ", said(debugger, "pt -s Log:0 --step 1"))
 
 
+def test_pt_writes_a_file_and_never_over_another(debugger: Debugger, tmp_path: Path) -> None:
+    path = tmp_path / "log.npy"
+    assert str(path) in said(debugger, f"pt Log:0[1, :] --step 1 -w {path}").replace("\n", "")
+    assert np.load(path).shape == (2,) and np.isinf(np.load(path)).sum() == 1
+    assert "cannot be written" in refused(debugger, f"pt Log:0 -w {path}") and np.load(path).shape == (2,)
+
+
 def test_pt_of_a_scalar_and_by_number(debugger: Debugger) -> None:
     debugger.run_line("lt -t Log$ --step 1")
     place = debugger.listing.places[0]

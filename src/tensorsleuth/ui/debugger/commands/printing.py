@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,20 @@ def _value_blocks(value: Array, arguments: Arguments) -> list[Block]:
         blocks.append(TextBlock(f"{len(found):,} of {value.size:,} in the range, marked {values.IN_RANGE_MARK}{first}"))
     if arguments.numeric_summary:
         blocks.append(_summary(value))
+    if arguments.write_path:
+        blocks.append(_write(value, Path(arguments.write_path)))
     return [*blocks, TextBlock(values.format_array(value, ranges, arguments.all, LINE_WIDTH))]
+
+
+def _write(value: Array, path: Path) -> TextBlock:
+    """Write what is shown for `numpy.load`, never over another file."""
+    try:
+        with open(path, "xb") as file:
+            np.save(file, value, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SleuthError(f"{path} cannot be written: {reason}. Give -w another path.") from error
+    return TextBlock(f"written to {path}: numpy.load reads it", Tone.HINT)
 
 
 def _title(event: TensorEvent, part: str) -> TextBlock:
@@ -158,6 +172,7 @@ COMMANDS = (
             option("-r", "--ranges", help="mark values in a range: '[0, 1]', '[[-inf, -5], [5, inf]]'"),
             option("-s", "--numeric_summary", help="counts and statistics of what is shown", action="store_true"),
             option("-a", "--all", "--print_all", help="every value", action="store_true"),
+            option("-w", "--write_path", help="write it to this file too, for numpy.load"),
             option("--step", help="as it was in this training step", type=int),
             option("-n", "--number", help="the n-th time that it was computed, from 0; -1 is the last", type=int),
         ),
