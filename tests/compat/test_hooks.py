@@ -174,6 +174,15 @@ def test_filters_for_all_hooks_and_bad_ones(tmp_path: Path, capfd: pytest.Captur
         hooks.add_tensor_filter("", lambda datum, tensor: True)
 
 
+def test_the_tensorboard_hook_says_where_the_run_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLEUTH_LOGDIR", str(tmp_path))
+    hook = hooks.TensorBoardDebugHook("localhost:6064")
+    monitored(hook)
+    assert f"sleuth view {hook.run}" in capfd.readouterr().err
+
+
 def test_has_inf_or_nan_by_value_and_by_health() -> None:
     assert hooks.has_inf_or_nan(None, np.array([1.0, np.inf]))
     assert not hooks.has_inf_or_nan(None, np.array([1, 2]))

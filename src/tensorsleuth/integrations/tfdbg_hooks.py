@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import threading
 from collections.abc import Callable
@@ -152,6 +153,12 @@ class TensorBoardDebugHook(_FilteringHook):
         tensor_filter_fn: TensorFilter | None = None,
     ) -> None:
         super().__init__(None, thread_name_filter, tensor_filter_fn)
+
+    def begin(self) -> None:
+        """Start recording; say where the run is and how to look at it, as there is no server to look at."""
+        super().begin()
+        if self.run is not None:
+            console.say(f"recording to {self.run}. Look at it in the browser: sleuth view {shlex.quote(str(self.run))}")
 
 
 def watch_settings(watch_fn: Callable[[Any, Any], Any] | None) -> dict[str, Any]:
