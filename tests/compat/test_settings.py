@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.compat.looking import looks, only
 import tensorsleuth
 from tensorsleuth.core.layout.rows import SAMPLE_TIME_SHIFT, EventFlag
 from tensorsleuth.core.modes import Mode
+from tensorsleuth.recording import api
 from tensorsleuth.trace.reader import Trace
 
 Recorded = Callable[..., Trace]
@@ -228,3 +230,22 @@ def test_enable_and_disable_dump_debug_info(tmp_path: Path) -> None:
     tensorsleuth.disable_dump_debug_info()
     tf.math.log(X)
     assert len(looks(tensorsleuth.open(recording.path))) == 1
+
+
+def test_a_child_forked_while_a_thread_changes_settings_can_change_them(tmp_path: Path) -> None:
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with api.changing():
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if api.changing().acquire(blocking=False) else 1)  # type: ignore[attr-defined]
+    done.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0

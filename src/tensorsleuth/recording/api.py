@@ -250,6 +250,15 @@ def changing() -> contextlib.AbstractContextManager[object]:
     return _lock
 
 
+def _new_lock_in_child() -> None:
+    """A thread that held the lock when the program forked is not in the child, and never lets go of it."""
+    global _lock
+    _lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_new_lock_in_child)
+
+
 @contextlib.contextmanager
 def changing_recorder() -> Iterator[None]:
     """While what watches the program becomes another; one thread at a time."""
