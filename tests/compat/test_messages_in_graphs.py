@@ -35,11 +35,11 @@ def keras_config() -> Any:
 CALLS: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: expect(tf.sparse.from_dense([[1.0, 2.0]]), sums_to=1),
-        "expect(sums_to=… or increasing=…): sparse tensors cannot be judged by that. Use tf.sparse.to_dense(x).",
+        "expect(sums_to=… or increasing=…): sparse tensors cannot be checked by that rule. Use tf.sparse.to_dense(x).",
     ),
     (
         lambda: in_function(lambda x: expect(x, sums_to=1).flat_values, tf.ragged.constant([[1.0], [2.0, 3.0]])),
-        "expect(sums_to=… or increasing=…): rows of a ragged tensor in a graph cannot be judged by that. Expect it of tf.reduce_sum(x, axis=-1), or of x.to_tensor().",
+        "expect(sums_to=… or increasing=…): rows of a ragged tensor in a graph cannot be checked by that rule. Expect it of tf.reduce_sum(x, axis=-1), or of x.to_tensor().",
     ),
     (
         lambda: in_function(
@@ -48,15 +48,15 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
             jit_compile=True,
             input_signature=[tf.TensorSpec(None)],
         ),
-        "expect(increasing=…): in what XLA compiles the rank has to be known. Use tf.ensure_shape.",
+        "expect(increasing=…): XLA needs a known rank. Use tf.ensure_shape.",
     ),
     (
         lambda: expect(tf.data.Dataset.range(3), finite=True),
-        "expect(): a tensorflow.python.data.ops.range_op._RangeDataset cannot be judged. Give it a tensor, a variable, a ragged or sparse tensor, or a list, tuple or dict of such.",
+        "expect(): a tensorflow.python.data.ops.range_op._RangeDataset cannot be checked. Pass a tensor, a variable, a ragged or sparse tensor, or a list, tuple or dict of such.",
     ),
     (
         lambda: log("{x}", x=keras_input()),
-        "log: x is a stand-in of Keras, which has no value until the model is called. Log in the call() of a layer.",
+        "log: x is a symbolic tensor of Keras, which has no value until the model is called. Log in the call() of a layer.",
     ),
     (
         lambda: import_needed("tensorflow.nosuchpart", "reading it"),
@@ -97,7 +97,7 @@ def test_a_stand_in_is_not_watched(tmp_path: Any) -> None:
     with tensorsleuth.record(tmp_path), pytest.raises(SleuthError) as caught:
         watch(keras_input(), name="k")
     assert str(caught.value) == (
-        "watch(name='k'): this is a stand-in of Keras, which has no value until the model is called. "
+        "watch(name='k'): this is a symbolic tensor of Keras, which has no value until the model is called. "
         "Watch it in the call() of a layer, or by the layer's name: watch('layer:…')."
     )
 
@@ -124,7 +124,7 @@ def test_what_cannot_be_watched_is_said(monkeypatch: pytest.MonkeyPatch, capfd: 
     monkeypatch.setattr(watches._book, "find", lambda *_: (None, False))
     assert watches.series("tensor", "x", []) is None
     said = capfd.readouterr().err
-    assert "watch needs the native library, which is not here: nothing is watched. See sleuth doctor." in said
+    assert "watch needs the native library, which is missing: nothing is watched. See sleuth doctor." in said
     assert "more than 4,095 things are watched: others are left out. Watch for fewer names." in said
 
 
@@ -136,4 +136,4 @@ def test_texts_in_compiled_code_are_said_not_to_be_watched(tmp_path: Any, capfd:
 
     with tensorsleuth.record(tmp_path):
         compiled(tf.zeros([2]))
-    assert "tensorsleuth: watch(name='words'): XLA has no texts; it is not watched there." in capfd.readouterr().err
+    assert "tensorsleuth: watch(name='words'): XLA has no strings; it is not watched there." in capfd.readouterr().err

@@ -99,7 +99,7 @@ def test_types_that_fit(declared: str | None) -> None:
         (("batch", 28, 28, 1), (5, 28, 28), "Add the last dimension: x[..., None]."),
         (("batch", 3, 8), (5, 8, 3), "The dimensions are in another order: transpose it."),
         (("batch", 9), (5, 8), "Reshape or resize it, or change the schema."),
-        (("batch", 9, 3), (9, 3), "One dimension is missing: is it of one row, or of images without channels?"),
+        (("batch", 9, 3), (9, 3), "One dimension is missing: is this a single row, or images without channels?"),
     ],
 )
 def test_shapes(declared: Any, shape: tuple[int, ...], change: str) -> None:
@@ -127,7 +127,7 @@ def test_categories() -> None:
     cities[4] = "oslo "
     found = only(Schema({"city": Feature(one_of=("Oslo", "Rome"))}, duplicates=1.0).check({"city": cities}))
     assert (found.rule, found.expected, found.positions) == ("one_of", "one of 'Oslo', 'Rome'", ((4,),))
-    assert found.change == "Is 'oslo ' meant to be 'Oslo'? Put it right, or add it to one_of."
+    assert found.change == "Is 'oslo ' meant to be 'Oslo'? Correct it, or add it to one_of."
     numbers = only(Schema({"n": Feature(one_of=(1, 2))}, duplicates=1.0).check({"n": np.array([1, 2, 3])}))
     assert numbers.broken == 1 and numbers.values == (3,)
 

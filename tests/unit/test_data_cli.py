@@ -71,7 +71,7 @@ def test_infer_then_check() -> None:
     broken = sleuth("check", "bad.npz", "--schema", "schema.toml")
     assert broken.exit_code == 1 and "classes 0 to 9" in broken.stdout and "held to the schema" in broken.stdout
     again = sleuth("infer", "good.npz", "-o", "schema.toml")
-    assert again.exit_code == 2 and "schema.toml is there already" in again.stderr and "--force" in again.stderr
+    assert again.exit_code == 2 and "schema.toml exists already" in again.stderr and "--force" in again.stderr
     assert sleuth("infer", "good.npz", "-o", "schema.toml", "--force").exit_code == 0
     assert sleuth("infer", "good.npz").stdout == text
 

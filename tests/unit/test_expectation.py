@@ -111,7 +111,7 @@ def test_every_leaf_of_a_structure_is_judged() -> None:
 @pytest.mark.parametrize(
     ("expected", "said"),
     [
-        ({}, "told nothing to expect. Say at least one of: dtype"),
+        ({}, "needs a rule. Pass at least one of: dtype"),
         ({"dtype": "float33"}, r"dtype='float33'\): a dtype, its name"),
         ({"rank": -1}, r"rank=-1\): an integer of 0 or more"),
         ({"rank": True}, r"rank=True\): an integer"),
@@ -141,11 +141,11 @@ def test_wrong_use_is_told_at_once(expected, said) -> None:
 
 
 def test_what_cannot_be_judged_is_told() -> None:
-    with pytest.raises(SleuthError, match=r"a builtins\.object cannot be judged\. Give it an array"):
+    with pytest.raises(SleuthError, match=r"a builtins\.object cannot be checked\. Pass an array"):
         expect(object(), finite=True)  # type: ignore[call-overload, unused-ignore]
-    with pytest.raises(SleuthError, match="values of dtype string cannot be judged"):
+    with pytest.raises(SleuthError, match="values of dtype string cannot be checked"):
         expect(np.array(["a"]), finite=True)
-    with pytest.raises(SleuthError, match="values of dtype float64 cannot be judged"):
+    with pytest.raises(SleuthError, match="values of dtype float64 cannot be checked"):
         expect(np.zeros(2), one_of=("a", "b"))
     with pytest.raises(SleuthError, match=r"the function gave float64 of shape \[3\]. It has to say True or False"):
         expect(np.zeros(3), that=lambda x: x + 1)

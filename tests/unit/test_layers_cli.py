@@ -157,7 +157,7 @@ def test_without_outputs_gradients_are_shown(tmp_path: Path) -> None:
     made = InsideRun(tmp_path / "run")
     made.numbers("gradient", "q", [1.0, 2.0], (3, 4))
     code, said = asked(made.write())
-    assert code == 0 and "No output of a layer was seen" in said and "gradient of" in said
+    assert code == 0 and "No layer output was recorded" in said and "gradient of" in said
 
 
 def test_what_why_has_to_say_is_told(run: Path) -> None:

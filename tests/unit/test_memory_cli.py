@@ -91,8 +91,8 @@ def test_moments_that_there_are_not(run: Path, at: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--limit", "12GB"], "ask about another size: say --fit as well"),
-        (["--fit", "--by", "op"], "--by and --at open a moment of the run, --fit is about other sizes"),
+        (["--limit", "12GB"], "--limit, --batch and --sequence need --fit: add it"),
+        (["--fit", "--by", "op"], "--by and --at describe the recorded run, --fit predicts other sizes"),
         (
             ["--fit", "--limit", "a lot"],
             "--limit a lot: an amount of memory was expected, such as 12GB, 800MB or 2GiB.",

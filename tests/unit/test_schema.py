@@ -71,7 +71,7 @@ def test_it_reads_as_it_is_written() -> None:
         (lambda: make(Feature, between=3), r"must be the least and the greatest value, such as \(0, 1\)"),
         (lambda: Feature(missing=2), r"missing=2 must be a share from 0 to 1"),
         (lambda: make(Feature, one_of="abc"), r"one_of='abc' must be a list of values"),
-        (lambda: Label(classes=0), r"classes=0: it is how many there are, 1 or more, or a list"),
+        (lambda: Label(classes=0), r"classes=0: it must be the number of classes, 1 or more, or a list"),
         (lambda: Label(balance=-1), r"balance=-1 must be a share"),
         (lambda: Schema({}), r"a schema maps names to Feature or Label, such as Schema"),
         (lambda: make(Schema, {"x": "float32"}), r"got \{'x': 'float32'\}"),
@@ -86,7 +86,7 @@ def test_what_makes_no_sense_is_refused(made: Any, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("x = [", r"the schema s\.toml is not TOML: .*Put that line right"),
+        ("x = [", r"the schema s\.toml is not TOML: .*Correct that line"),
         ("[features.x]\ndtyp = 'float32'", r"says 'dtyp' of x, which is not known\. There is: dtype, shape"),
         ("[features.x]\ndtype = 'float31'", r"s\.toml, x: dtype='float31' is not known"),
         ("[features]\nx = 3", r"features must be tables, such as \[features\.x\]"),

@@ -50,7 +50,7 @@ def test_labels_that_are_no_token() -> None:
     labels[2, 3:5] = -1
     found = of_rule(check_batch(ids, labels, vocabulary=50, causal=False), "label-range")
     assert (found.severity, found.amount, found.expected) == ("error", "2 of 96", "labels from 0 to 49, or -100")
-    assert found.first == "[2, 3] -1, [2, 4] -1" and "say ignore=-1" in str(found.change)
+    assert found.first == "[2, 3] -1, [2, 4] -1" and "pass ignore=-1" in str(found.change)
     assert silent(check_batch(ids, labels, vocabulary=50, causal=False, ignore=-1))
     labels[2, 3:5] = 50
     spoilt = ids.copy()

@@ -181,8 +181,8 @@ def test_what_is_done_about_it() -> None:
         ),
         ({"inputs": [[1, 2]], "on_violation": "skip"}, "on_violation='skip': choose one of raise, warn, record"),
         ({"inputs": [[1, 2]], "shifted_by": "me"}, "shifted_by='me': \"model\""),
-        ({"inputs": [[1, 2]], "tokenizer": object()}, "a object is no tokenizer that can be asked"),
-        ({"inputs": [[1, 2]], "vocabulary": 0}, "vocabulary=0: it is how many ids there are"),
+        ({"inputs": [[1, 2]], "tokenizer": object()}, "a object is not a known tokenizer"),
+        ({"inputs": [[1, 2]], "vocabulary": 0}, "vocabulary=0: it must be the number of ids"),
         ({"inputs": [[1, 2]], "vocabulary": []}, "the vocabulary has no tokens"),
         (
             {"inputs": [[1, 2]], "vocabulary": {"a": None}},

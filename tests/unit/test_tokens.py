@@ -105,14 +105,14 @@ def test_ids_outside_of_the_vocabulary() -> None:
     assert (found.rule, found.severity, found.expected) == ("vocabulary", "error", "ids from 0 to 13")
     assert found.amount == "1 of 96" and found.found == "ids up to 40, in 1 of 8 rows" and found.positions == ((3, 2),)
     assert found.first.startswith("[3, 2] 40 in '[CLS] ") and "<40>" in found.first
-    assert "Use the tokenizer that the model was made for" in str(found.change)
+    assert "Use the tokenizer that the model was trained with" in str(found.change)
 
 
 @pytest.mark.parametrize(
     ("number", "vocabulary", "said", "change"),
     [
-        (-1, None, "ids of 0 or more", "Negative ids are not looked up"),
-        (-100, 14, "ids from 0 to 13", "-100 is for labels that do not count"),
+        (-1, None, "ids of 0 or more", "An embedding has no rows for negative ids"),
+        (-100, 14, "ids from 0 to 13", "-100 is for labels that the loss ignores"),
         (14, 14, "ids from 0 to 13", "They count from 1, or one token was added"),
     ],
 )
@@ -151,7 +151,7 @@ def test_padding_that_the_mask_leaves_open() -> None:
     assert (
         found.name == "attention_mask"
         and "0 '[PAD]'" in found.first
-        and found.change == "Make the mask after padding: ids != 0."
+        and found.change == "Compute the mask after padding: ids != 0."
     )
     guessed = check_batch(batch)
     assert only(guessed).severity == "warning", "looks alone are no proof"
@@ -244,7 +244,12 @@ def test_masks_with_nan() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "shape", "words"), [(12, (12,), "passes by chance"), (8, (12,), "each position"), (8, (8,), "each row")]
+    ("rows", "shape", "words"),
+    [
+        (12, (12,), "passes only because rows and positions are equal in number"),
+        (8, (12,), "each position"),
+        (8, (8,), "each row"),
+    ],
 )
 def test_a_mask_that_is_stretched(rows: int, shape: tuple[int, ...], words: str) -> None:
     batch = bert(rows) | {"attention_mask": np.ones(shape, np.int32)}

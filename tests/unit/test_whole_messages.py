@@ -57,11 +57,11 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     # expect
     (
         lambda: expect(object(), finite=True),
-        "expect(): a builtins.object cannot be judged. Give it an array, a number, a tensor, or a list, tuple or dict of such.",
+        "expect(): a builtins.object cannot be checked. Pass an array, a number, a tensor, or a list, tuple or dict of such.",
     ),
     (
         lambda: expect(X),
-        "expect() was told nothing to expect. Say at least one of: dtype, rank, shape, max_elements, finite, between, one_of, increasing, sums_to, that.",
+        "expect() needs a rule. Pass at least one of: dtype, rank, shape, max_elements, finite, between, one_of, increasing, sums_to, that.",
     ),
     (
         lambda: expect(X, shape=(2.5, 3)),
@@ -76,7 +76,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
         "expect(shape=(Ellipsis, Ellipsis)): a tuple of up to 16 sizes, such as shape=('batch', 128), with at most one ....",
     ),
     (lambda: expect(X, finite="yes"), "expect(finite='yes'): True, or leave it out."),
-    (lambda: expect(X, between=3), "expect(between=3): two numbers, (low, high); None where there is no such end."),
+    (lambda: expect(X, between=3), "expect(between=3): two numbers, (low, high); None for no bound."),
     (lambda: expect(X, between=(1, 0)), "expect(between=(1, 0)): no value is between them; did you mean (0, 1)?"),
     (
         lambda: expect(X, one_of=5),
@@ -102,7 +102,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: expect(TEXTS, between=(0, 1)),
-        "expect(between=…): values of dtype string cannot be judged by that. They can by dtype, rank, shape, one_of, that.",
+        "expect(between=…): values of dtype string cannot be checked by that rule. They can by dtype, rank, shape, one_of, that.",
     ),
     (
         lambda: expect(X, that=lambda x: x),
@@ -110,7 +110,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
     ),
     (lambda: Feature(shape=(2.5,)), "shape=(2.5,) has 2.5: a dimension is a number, a name, or None for any size."),
     (lambda: Feature(one_of=5), "one_of=5 must be a list of values, with one at least."),
-    (lambda: Label(classes=0), "classes=0: it is how many there are, 1 or more, or a list of them."),
+    (lambda: Label(classes=0), "classes=0: it must be the number of classes, 1 or more, or a list of them."),
     (lambda: checked({"x": Feature()}), "checked() takes a Schema, not dict: Schema.load(path) reads one from a file."),
     (
         lambda: checked(scheme(x={}), "set_aside"),
@@ -171,7 +171,7 @@ CALLS: list[tuple[Callable[[], Any], str]] = [
 DATA: list[tuple[Callable[[], Any], str]] = [
     (
         lambda: scheme(x={"centred": True}).check({"x": WIDE}),
-        "x: expected a mean near 0, found a mean of 0.530059 with a deviation of 0.288818. Subtract the mean of the training data, from all parts alike.",
+        "x: expected a mean near 0, found a mean of 0.530059 with a deviation of 0.288818. Subtract the mean of the training data from training and validation data alike.",
     ),
     (
         lambda: scheme(x={}).check({"x": np.ones(9)}),
@@ -179,7 +179,7 @@ DATA: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: scheme(x={}).check({"x": np.ones(9)}),
-        "x: expected rows that differ, found 8 of 9: 88.89% of the rows there before; first at [1] = row 0, [2] = row 0, [3] = row 0, …. Drop them, or say which share is meant to be there (duplicates = 0.1).",
+        "x: expected rows that differ, found 8 of 9: 88.89% of the rows there before; first at [1] = row 0, [2] = row 0, [3] = row 0, …. Drop them, or allow a share of duplicates (duplicates = 0.1).",
     ),
     (
         lambda: scheme(x={}).check({"x": changed(col_4=1)}),
@@ -191,7 +191,7 @@ DATA: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: check(None, {"x": WIDE, "y": np.arange(60) % 2, "z": np.arange(60) % 2}),
-        "y: expected a label that is not a feature, found the same values as z in all 60 rows. The label is among the features: a model needs to learn nothing. Take it out.",
+        "y: expected a label that is not a feature, found the same values as z in all 60 rows. The label is among the features, so the model need not learn anything. Remove it.",
     ),
     (
         lambda: Schema({"x": Feature("string")}).check(
@@ -203,11 +203,11 @@ DATA: list[tuple[Callable[[], Any], str]] = [
         lambda: Schema({"x": Feature("string")}).check(
             {"x": np.tile(["a", "b"], 500)}, against={"x": np.tile(["a", "b", "b", "b"], 500)}
         ),
-        "x: expected rows that differ, found 998 of 1,000: 99.80% of the rows there before; first at [2] = row 0, [3] = row 1, [4] = row 0, …. Drop them, or say which share is meant to be there (duplicates = 0.1).",
+        "x: expected rows that differ, found 998 of 1,000: 99.80% of the rows there before; first at [2] = row 0, [3] = row 1, [4] = row 0, …. Drop them, or allow a share of duplicates (duplicates = 0.1).",
     ),
     (
         lambda: scheme(x={}).check({"x": changed(row_1=WIDE[0])}),
-        "x: expected rows that differ, found 1 of 60: 1.67% of the rows there before; first at [1] = row 0. Drop them, or say which share is meant to be there (duplicates = 0.1).",
+        "x: expected rows that differ, found 1 of 60: 1.67% of the rows there before; first at [1] = row 0. Drop them, or allow a share of duplicates (duplicates = 0.1).",
     ),
     (
         lambda: check(None, {"x": (IMAGES * 255).astype(np.uint8)}),
@@ -219,7 +219,7 @@ DATA: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: Schema({"y": Label(classes=2)}).check({"y": np.array([[1.0, 0], [0, 1], [0.5, 0.2]])}),
-        "y: expected rows that add up to 1, found 1 of 3: other sums; first at [2] 0.7. Is each row one-hot, or shares?",
+        "y: expected rows that add up to 1, found 1 of 3: other sums; first at [2] 0.7. Is each row one-hot, or a distribution?",
     ),
     (
         lambda: scheme(x={}).check({"x": WIDE}, validation={"x": WIDE[:1]}),
@@ -235,7 +235,7 @@ DATA: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: Schema({"y": Label(classes=4)}).check({"y": np.arange(60) % 4 + 1}),
-        "y: expected rows that differ, found 56 of 60: 93.33% of the rows there before; first at [4] = row 0, [5] = row 1, [6] = row 2, …. Drop them, or say which share is meant to be there (duplicates = 0.1).",
+        "y: expected rows that differ, found 56 of 60: 93.33% of the rows there before; first at [4] = row 0, [5] = row 1, [6] = row 2, …. Drop them, or allow a share of duplicates (duplicates = 0.1).",
     ),
     (
         lambda: Schema({"y": Label(classes=4)}).check({"y": np.arange(60) % 3}),
@@ -243,7 +243,7 @@ DATA: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: Schema({"y": Label(classes=4)}).check({"y": np.arange(60) % 3}),
-        "y: expected rows that differ, found 57 of 60: 95.00% of the rows there before; first at [3] = row 0, [4] = row 1, [5] = row 2, …. Drop them, or say which share is meant to be there (duplicates = 0.1).",
+        "y: expected rows that differ, found 57 of 60: 95.00% of the rows there before; first at [3] = row 0, [4] = row 1, [5] = row 2, …. Drop them, or allow a share of duplicates (duplicates = 0.1).",
     ),
     (
         lambda: scheme(x={"between": (0, 1)}).check({"x": WIDE * 200}),
@@ -287,11 +287,11 @@ DATA: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: Schema({"y": Label(classes=4)}).check({"y": np.arange(60) % 6}),
-        "y: expected classes 0 to 3, found 20 of 60: others, such as 4, 5; first at [4] 4, [5] 5, [10] 4, …. Put the labels right, or change classes in the schema.",
+        "y: expected classes 0 to 3, found 20 of 60: others, such as 4, 5; first at [4] 4, [5] 5, [10] 4, …. Correct the labels, or change classes in the schema.",
     ),
     (
         lambda: Schema({"y": Label(classes=2, balance=0.9)}).check({"y": np.repeat([0, 1], [40, 20])}),
-        "y: expected the rarest class to have 0.9 of the most frequent one or more, found 20 of class 1, 40 of class 0. Weigh the classes (class_weight), or gather more of the rare one.",
+        "y: expected the rarest class to have 0.9 of the most frequent one or more, found 20 of class 1, 40 of class 0. Weight the classes (class_weight), or gather more of the rare one.",
     ),
     (
         lambda: scheme(x={}).check({"x": np.array(["a", ""] * 30, object)}),
@@ -299,7 +299,7 @@ DATA: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: check(None, {"x": WIDE, "y": np.arange(50) % 2}),
-        "y: expected 60 in dimension 'rows', as x has, found 50. Rows belong together by their place: find out which are missing.",
+        "y: expected 60 in dimension 'rows', as x has, found 50. Rows are matched by their index: find out which are missing.",
     ),
     (
         lambda: check(None, {"x": np.array(["1.5"] * 59 + ["n/a"], object)}),
@@ -307,11 +307,11 @@ DATA: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: Schema({"x": Feature()}, duplicates=0.01).check({"x": changed(row_1=WIDE[0])}),
-        "x: expected at most 0.01 of the rows to be there before, found 1 of 60: 1.67% of the rows there before; first at [1] = row 0. Drop them, or say which share is meant to be there (duplicates = 0.1).",
+        "x: expected at most 0.01 of the rows to be duplicates, found 1 of 60: 1.67% of the rows there before; first at [1] = row 0. Drop them, or allow a share of duplicates (duplicates = 0.1).",
     ),
     (
         lambda: check(None, {"x": np.concatenate([BIG[:10], BIG[10:] * 255])}),
-        "x: expected images of one scale, found some rows up to 1 and some up to 254.992; first at [10] 254.748, [11] 254.728, [12] 254.398, …. Scale all of them in the same place: x / 255 for these.",
+        "x: expected images of one scale, found some rows up to 1 and some up to 254.992; first at [10] 254.748, [11] 254.728, [12] 254.398, …. Scale all rows alike: x / 255 for these.",
     ),
     (
         lambda: scheme(x={"finite": False}).check({"x": changed(col_4=np.nan)}),

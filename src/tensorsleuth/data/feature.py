@@ -73,7 +73,9 @@ class Label(Feature):
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.classes, bool) or (isinstance(self.classes, int) and self.classes < 1):
-            raise SleuthError(f"classes={self.classes!r}: it is how many there are, 1 or more, or a list of them.")
+            raise SleuthError(
+                f"classes={self.classes!r}: it must be the number of classes, 1 or more, or a list of them."
+            )
         if self.classes is not None and not isinstance(self.classes, int):
             self._settle("classes", tuple(_listed(self.classes, "classes")))
         if self.balance is not None:

@@ -21,14 +21,14 @@ else:  # pragma: no cover
 
 ANY_SIZE = "?"  # a dimension of any size
 FILE_HEADER = """\
-# What is expected of a data set. Ranges are those of the sample: widen them to what is meant. Then:
+# The schema of a data set. Ranges are those of the sample: widen them to what you expect. Then:
 #     sleuth data check DATA --schema THIS
 # shape: a number, a name (equal names are equal sizes), or "?" for any size.
 # between: both ends are included, inf is no bound. Shares go from 0 to 1.
-# What is left out is not expected, but for: finite = true, missing = 0, constant = false, duplicate = false.
+# Rules that are left out are not checked, except: finite = true, missing = 0, constant = false, duplicate = false.
 """
 FIELD_REMARKS = {
-    "duplicates": "the share of the rows that may be there before",
+    "duplicates": "the share of the rows that may be duplicates",
     "overlap": "the share of the rows of validation that may be in training",
     "missing": "the share of the values that may be NaN or empty",
     "finite": "infinities were in the sample",
@@ -106,7 +106,7 @@ def loads(text: str, title: str = "schema") -> Schema:
     try:
         said = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SleuthError(f"the schema {title} is not TOML: {error}. Put that line right.") from error
+        raise SleuthError(f"the schema {title} is not TOML: {error}. Correct that line.") from error
     features = {}
     for table, kind in (("features", Feature), ("labels", Label)):
         for name, told in _tables(said.pop(table, {}), table, title).items():

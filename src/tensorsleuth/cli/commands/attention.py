@@ -29,14 +29,15 @@ MAX_PICTURES = 8
 
 @click.command()
 @click.argument("run", required=False)
-@click.option(
-    "--layer", metavar="REGEX", help="Only attention of this name: a regular expression, from scope to scope."
-)
+@click.option("--layer", metavar="REGEX", help="Only attention layers whose name, or scopes of it, match.")
 @click.option("--head", type=click.IntRange(0), metavar="N", help="Only this head, and its heat map.")
 @click.option("--sample", type=click.IntRange(0), metavar="N", help="Heat maps of this sample.  [default: 0]")
 @click.option("--step", type=int, metavar="N", help="The sample nearest to this training step.  [default: the last]")
 @click.option(
-    "--vocab", type=click.Path(path_type=Path), metavar="FILE", help="Tokens on the axes: a token a line, or JSON."
+    "--vocab",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Label the axes with these tokens: one a line, or JSON.",
 )
 @common.logdir
 @common.as_json

@@ -34,10 +34,12 @@ def command() -> None:
 
 @command.command("infer")
 @click.argument("sample", type=click.Path(path_type=Path))
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write it there, not on the screen.")
-@click.option("--force", is_flag=True, help="Also over a file that is there.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write the schema to this file, not to the screen."
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 def infer(sample: Path, output: Path | None, force: bool) -> None:
-    """Write the schema that a SAMPLE suggests, for you to read and put right.
+    """Write the schema that a SAMPLE suggests, for you to read and correct.
 
     SAMPLE is a .npz, .npy, .csv, .parquet, .jsonl or .tfrecord file.
 
@@ -50,9 +52,7 @@ def infer(sample: Path, output: Path | None, force: bool) -> None:
     from tensorsleuth.data.schema_file import dumps
 
     if output is not None and output.exists() and not force:
-        raise SleuthError(
-            f"{output} is there already, perhaps with changes of yours. Choose another name, or add --force."
-        )
+        raise SleuthError(f"{output} exists already and may hold your changes. Choose another name, or add --force.")
     with _progress() as progress:
         schema = Schema.infer(sample, progress)
         wrong = check(None, sample, progress=progress).errors
@@ -65,7 +65,7 @@ def infer(sample: Path, output: Path | None, force: bool) -> None:
         terminal.note(f" The schema accepts what is wrong with {names}; see first: sleuth data check {sample}")
     if output is None:
         return
-    terminal.note(f" {output} says what {sample} is like. Read it, put right what is not meant, then:")
+    terminal.note(f" {output} describes {sample}. Read it, correct what is not intended, then:")
     terminal.note(f" sleuth data check {sample} --schema {output}")
 
 
@@ -76,9 +76,11 @@ def infer(sample: Path, output: Path | None, force: bool) -> None:
     "--schema",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="What is expected, as `sleuth data infer` writes it.",
+    help="The schema to check against, from `sleuth data infer`.",
 )
-@click.option("--against", metavar="OTHER", type=click.Path(path_type=Path), help="Data that this should look like.")
+@click.option(
+    "--against", metavar="OTHER", type=click.Path(path_type=Path), help="Compare with the distribution of this data."
+)
 @token_options
 @common.as_json
 @click.pass_context

@@ -23,7 +23,7 @@ EXIT_FAILED = 2
 @click.command()
 @click.argument("run", required=False)
 @click.option("-c", "commands", multiple=True, metavar="COMMAND", help="Run this command and print; may be repeated.")
-@click.option("--attach", is_flag=True, help="Talk to the live program, where it is paused.")
+@click.option("--attach", is_flag=True, help="Attach to the live program while it is paused.")
 @common.logdir
 @click.pass_context
 def command(ctx: click.Context, run: str | None, commands: tuple[str, ...], attach: bool, logdir: Path) -> None:

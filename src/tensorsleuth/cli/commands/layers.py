@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tensorsleuth.trace.series.watched import WatchedSeries
 
 OTHER_VIEWS = {"gradient": "how gradients flow back", "update": "how far weights move"}
-NO_OUTPUTS = " No output of a layer was seen: ops were in no layer, or ran eagerly."
+NO_OUTPUTS = " No layer output was recorded: the ops belong to no layer, or ran eagerly."
 ChosenSeries = dict[str, "list[WatchedSeries]"]
 
 

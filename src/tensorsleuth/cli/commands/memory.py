@@ -21,11 +21,11 @@ DEFAULT_GROUPS = ("kind", "layer", "line")
 @click.command()
 @click.argument("run", required=False)
 @click.option("--by", type=click.Choice(GROUPS), help="Add up the tensors by this only.  [default: kind, layer, line]")
-@click.option("--at", metavar="TIME|STEP", help="Another moment: seconds since recording began, or step3.")
+@click.option("--at", metavar="TIME|STEP", help="This moment instead of the peak: seconds, or step3.")
 @click.option("--fit", is_flag=True, help="The largest batch that fits, and what would help.")
-@click.option("--limit", metavar="SIZE", help="With --fit: how much memory there is, 12GB.  [default: as recorded]")
-@click.option("--batch", type=click.IntRange(1), help="With --fit: ask about this batch.  [default: as recorded]")
-@click.option("--sequence", type=click.IntRange(1), help="With --fit: ask about this length of the sequence.")
+@click.option("--limit", metavar="SIZE", help="With --fit: the memory available, 12GB.  [default: as recorded]")
+@click.option("--batch", type=click.IntRange(1), help="With --fit: predict this batch size.  [default: as recorded]")
+@click.option("--sequence", type=click.IntRange(1), help="With --fit: predict this sequence length.")
 @common.logdir
 @common.as_json
 def command(
@@ -58,9 +58,11 @@ def command(
     from tensorsleuth.trace.reader import open_trace
 
     if not fit and (limit, batch, sequence) != (None, None, None):
-        raise click.UsageError("--limit, --batch and --sequence ask about another size: say --fit as well.")
+        raise click.UsageError("--limit, --batch and --sequence need --fit: add it.")
     if fit and (by, at) != (None, None):
-        raise click.UsageError("--by and --at open a moment of the run, --fit is about other sizes: leave one out.")
+        raise click.UsageError(
+            "--by and --at describe the recorded run, --fit predicts other sizes: use one or the other."
+        )
     trace = open_trace(run_folder.find(logdir, run))
     if fit:
         _fit(trace, limit, batch, sequence, as_json)

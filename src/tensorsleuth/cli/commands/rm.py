@@ -20,7 +20,7 @@ from tensorsleuth.ui.terminal import console
 @common.logdir
 @click.option("--all", "everything", is_flag=True, help="Every run of the log directory.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--force", is_flag=True, help="Also a run that is still going, or that holds other files.")
+@click.option("--force", is_flag=True, help="Also delete a run that is still running or holds other files.")
 def command(runs: tuple[str, ...], logdir: Path, everything: bool, yes: bool, force: bool) -> None:
     """Delete runs.
 
@@ -56,12 +56,14 @@ def _check(run: Path, force: bool) -> None:
         raise SleuthError(f"{run.name} is still running (pid {pid}). Stop it, or add --force.")
     foreign = run_folder.foreign_files(run)
     if foreign:
-        raise SleuthError(f"{run} holds {foreign[0]!r}, which is not of a run. Move it away, or add --force.")
+        raise SleuthError(f"{run} holds {foreign[0]!r}, which is not part of a run. Move it away, or add --force.")
 
 
 def _confirmed(runs: list[Path]) -> bool:
     if not _interactive():
-        raise SleuthError(f"would delete {plural(len(runs), 'run')}, and there is no one to ask: add --yes.")
+        raise SleuthError(
+            f"would delete {plural(len(runs), 'run')}, and there is no terminal to confirm it: add --yes."
+        )
     for run in runs:
         console.note(f"   {run}")
     return click.confirm(f"Delete {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}?", err=True)

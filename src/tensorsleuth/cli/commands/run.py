@@ -51,9 +51,9 @@ class ProgramCommand(click.Command):
     default=HANG_AFTER,
     show_default=True,
     metavar="SECONDS",
-    help="Say where the program is, once, where nothing has happened for so long; 0: never.",
+    help="Report once where the program is when nothing has happened for this long; 0: never.",
 )
-@click.option("--join", metavar="NAME", help="Record into the run of this name, together with others that do.")
+@click.option("--join", metavar="NAME", help="Record into the run of this name, which other programs may share.")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="PROGRAM [ARGS]...")
 def command(
     program: tuple[str, ...],

@@ -17,7 +17,7 @@ from tensorsleuth.ui.terminal import console
 @click.command()
 @click.argument("run", required=False)
 @click.option("--step", "number", type=int, metavar="N", help="Which step.  [default: the first that was saved]")
-@click.option("--to", "target", required=True, metavar="FOLDER", help="A folder that is not there yet.")
+@click.option("--to", "target", required=True, metavar="FOLDER", help="A folder that does not exist yet.")
 @common.logdir
 def command(run: str | None, number: int | None, target: str, logdir: Path) -> None:
     """Copy a step that went bad out of a run: function, batch, weights, random numbers, source lines.
@@ -35,7 +35,7 @@ def command(run: str | None, number: int | None, target: str, logdir: Path) -> N
     step = _choose(saved_steps_of(path), number, path)
     folder = Path(target)
     if folder.exists():
-        raise SleuthError(f"{folder} is there already: name another folder, or remove it.")
+        raise SleuthError(f"{folder} exists already: name another folder, or remove it.")
     try:
         shutil.copytree(step.folder, folder)
     except OSError as error:
@@ -46,7 +46,7 @@ def command(run: str | None, number: int | None, target: str, logdir: Path) -> N
 def _choose(steps: list[SavedStep], number: int | None, run: Path) -> SavedStep:
     if not steps:
         raise SleuthError(
-            f"No step was saved with {run.name}: none went bad that was run again. "
+            f"No step was saved with {run.name}: no step that went bad was replayed. "
             "Record with `sleuth run --mode FLIGHT`, which keeps the steps that go bad."
         )
     chosen = [step for step in steps if number in (None, step.step)]

@@ -28,7 +28,9 @@ LOOPBACK = "127.0.0.1"
     "--port", type=click.IntRange(0, 65535), help="0: any that is free.  [default: 6070, or the next free one]"
 )
 @click.option("--no-browser", is_flag=True, help="Print the address, and open nothing.")
-@click.option("--vocab", type=click.Path(path_type=Path), metavar="FILE", help="Tokens on the axes of attention.")
+@click.option(
+    "--vocab", type=click.Path(path_type=Path), metavar="FILE", help="Label the axes of attention with these tokens."
+)
 @click.option("--export", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write one HTML file.")
 def command(
     run: str | None,

@@ -68,7 +68,7 @@ def _tensorflow(facts: dict[str, Any]) -> MachineCheck:
         return MachineCheck(
             "TensorFlow",
             CheckState.BAD,
-            f"{found['version']} is too old, 2.15 is the least: pip install -U tensorflow",
+            f"{found['version']} is too old, 2.15 or newer is needed: pip install -U tensorflow",
         )
     return MachineCheck("TensorFlow", CheckState.GOOD, f"{found['version']} ({os.path.dirname(found['file'])})")
 
@@ -85,7 +85,7 @@ def _native(facts: dict[str, Any]) -> MachineCheck:
     if "native" in facts:
         return MachineCheck("native library", CheckState.GOOD, f"loaded, {facts['native']} kernels")
     if "tensorflow" not in facts:
-        return MachineCheck("native library", CheckState.POOR, "not tried: it loads beside TensorFlow")
+        return MachineCheck("native library", CheckState.POOR, "not tried: it needs TensorFlow")
     why = facts.get("native_error", "unknown reason")
     return MachineCheck("native library", CheckState.POOR, f"not loaded, so recording is slow (NumPy instead): {why}")
 

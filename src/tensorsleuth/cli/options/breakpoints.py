@@ -16,7 +16,7 @@ _OPTIONS = (
         "conditions",
         multiple=True,
         metavar="CONDITION",
-        help="Break where this holds of a tensor, such as 'nan > 0' or 'grad_norm > 100'. Several: any of them.",
+        help="Break when a tensor meets this condition, such as 'nan > 0' or 'grad_norm > 100'. Several: any of them.",
     ),
     click.option(
         "--break-on",

@@ -37,4 +37,4 @@ def as_json(function: F) -> F:
 
 def quiet(function: F) -> F:
     """--quiet: leave out the closing lines."""
-    return click.option("--quiet", is_flag=True, help="Print nothing of our own at the end.")(function)
+    return click.option("--quiet", is_flag=True, help="Print no output of tensorsleuth at the end.")(function)

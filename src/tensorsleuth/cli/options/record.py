@@ -31,7 +31,7 @@ _OPTIONS = (
         "--inside-every",
         type=click.IntRange(min=0),
         metavar="N",
-        help="Look into the model (layers, gradients, attention) every N training steps; 0: never.  [default: 100]",
+        help="Sample layers, gradients and attention every N training steps; 0: never.  [default: 100]",
     ),
 )
 

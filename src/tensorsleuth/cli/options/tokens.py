@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 TOKEN_OPTIONS = (
-    click.option("--tokens", is_flag=True, help="Look at token ids, masks, labels and text."),
-    click.option("--vocab", metavar="FILE|SIZE", help="The tokens, or how many ids there are."),
-    click.option("--pad", metavar="ID", type=int, help="The id of padding; else it is guessed."),
-    click.option("--ignore", metavar="ID", type=int, default=None, help="The label that does not count: -100."),
-    click.option("--causal/--not-causal", default=None, help="Does the model predict the next token."),
+    click.option("--tokens", is_flag=True, help="Check token ids, masks, labels and text."),
+    click.option("--vocab", metavar="FILE|SIZE", help="The vocabulary: a file of tokens, or its size."),
+    click.option("--pad", metavar="ID", type=int, help="The id of padding.  [default: inferred]"),
+    click.option(
+        "--ignore", metavar="ID", type=int, default=None, help="The label that the loss ignores, such as -100."
+    ),
+    click.option("--causal/--not-causal", default=None, help="Whether the model predicts the next token."),
     click.option(
         "--shifted-by", type=click.Choice(["model", "data"]), help="Who shifts the labels by one: model or data."
     ),
-    click.option("--max-length", metavar="N", type=int, help="At how many tokens samples are cut."),
+    click.option("--max-length", metavar="N", type=int, help="The length at which samples are truncated."),
 )
 
 

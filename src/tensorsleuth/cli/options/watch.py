@@ -24,7 +24,7 @@ _OPTIONS = (
         show_default=True,
         metavar="N",
         type=click.IntRange(min=1),
-        help="Look at what is watched every N training steps.",
+        help="Sample the watched tensors every N training steps.",
     ),
 )
 

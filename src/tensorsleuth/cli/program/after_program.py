@@ -16,7 +16,7 @@ P = ParamSpec("P")
 
 
 def do_safely(what: str, action: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-    """Do it; who interrupts it wants no more of it. SLEUTH_DEBUG shows the traceback."""
+    """Run the action and report its exception, a Ctrl-C too, in one line. SLEUTH_DEBUG shows the traceback."""
     try:
         action(*args, **kwargs)
     except (Exception, KeyboardInterrupt) as error:
@@ -29,7 +29,7 @@ def do_safely(what: str, action: Callable[P, None], *args: P.args, **kwargs: P.k
 
 def print_closing_safely(run: Path, program: Sequence[str], exit_status: ExitStatus) -> None:
     """Say how it went and what to type next."""
-    do_safely("say what became of the run", _close, run, program, exit_status)
+    do_safely("report how the run ended", _close, run, program, exit_status)
 
 
 def _close(run: Path, program: Sequence[str], exit_status: ExitStatus) -> None:

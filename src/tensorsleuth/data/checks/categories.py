@@ -64,8 +64,8 @@ def _advice(values: list[Any], known: tuple[Any, ...]) -> str:
         close = get_close_matches(str(value).strip().lower(), list(texts), 1, 0.75) if isinstance(value, str) else []
         if close:
             meant = format_value(texts[close[0]])
-            return f"Is {format_value(value)} meant to be {meant}? Put it right, or add it to one_of."
-    return "Put them right, or add them to one_of."
+            return f"Is {format_value(value)} meant to be {meant}? Correct it, or add it to one_of."
+    return "Correct them, or add them to one_of."
 
 
 CHECK = CategoriesCheck

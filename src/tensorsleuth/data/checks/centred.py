@@ -50,7 +50,7 @@ class CentredCheck(FeatureCheck):
     def judge(self, name: str, feature: Feature, state: RunningMoments) -> Iterator[Violation]:
         if state.count and not state.near_zero:
             found = f"a mean of {format_value(state.mean)} with a deviation of {format_value(state.std)}"
-            change = "Subtract the mean of the training data, from all parts alike."
+            change = "Subtract the mean of the training data from training and validation data alike."
             yield Violation("centred", name, "a mean near 0", found, change=change)
 
 

@@ -73,7 +73,7 @@ class DuplicateColumnsCheck(DataCheck):
         more = ", …" if len(others) > MAX_LISTED_COLUMNS else ""
         found = f"the same values as {', '.join(others[:MAX_LISTED_COLUMNS])}{more} in all {self._rows:,} rows"
         if labels and len(labels) < len(column_refs):
-            change = "The label is among the features: a model needs to learn nothing. Take it out."
+            change = "The label is among the features, so the model need not learn anything. Remove it."
             return Violation(
                 "duplicate-column", self._named(first), "a label that is not a feature", found, change=change
             )

@@ -46,7 +46,7 @@ class DuplicateRowsCheck(DataCheck):
 
     def _violation(self, broken: int, total: int, rows: list[int], firsts: list[int]) -> Violation:
         allowed, each = self._allowed(), self._sample.one_in
-        expected = "rows that differ" if not allowed else f"at most {allowed:.4g} of the rows to be there before"
+        expected = "rows that differ" if not allowed else f"at most {allowed:.4g} of the rows to be duplicates"
         estimate = f", estimated from 1 row in {each}" if each > 1 else ""
         said = self.case.schema is not None and self.case.schema.duplicates is not None
         severity = "error" if said or (self.case.schema is None and self._width >= MIN_VALUES_FOR_ERROR) else "warning"
@@ -54,7 +54,7 @@ class DuplicateRowsCheck(DataCheck):
             "duplicate-row", ", ".join(self._names[:3]) + (", …" if len(self._names) > 3 else ""), expected,
             f"{broken / total:.2%} of the rows there before{estimate}", broken * each, self._sample.rows,
             tuple((row,) for row in rows), tuple(ValueNote(f"= row {first}") for first in firsts),
-            "Drop them, or say which share is meant to be there (duplicates = 0.1).", severity,
+            "Drop them, or allow a share of duplicates (duplicates = 0.1).", severity,
         )  # fmt: skip
 
 

@@ -57,7 +57,7 @@ class ImagesCheck(FeatureCheck):
             found, change = f"bytes, {reach}", "Before they go into a model: tf.cast(x, tf.float32) / 255."
             yield Violation("scale", name, "images that are scaled", found, change=change, severity="warning")
         elif state.small and state.large:
-            change = "Scale all of them in the same place: x / 255 for these."
+            change = "Scale all rows alike: x / 255 for these."
             found = f"some rows up to 1 and some up to {format_value(state.high)}"
             yield Violation("scale", name, "images of one scale", found, positions=rows, values=values, change=change)
         elif state.dtype.startswith("float"):

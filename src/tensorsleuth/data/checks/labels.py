@@ -72,7 +72,12 @@ class ClassLabelsCheck(FeatureCheck):
         if state.sums.broken:
             told = state.sums.violation_fields()
             yield Violation(
-                "label", name, "rows that add up to 1", "other sums", change="Is each row one-hot, or shares?", **told
+                "label",
+                name,
+                "rows that add up to 1",
+                "other sums",
+                change="Is each row one-hot, or a distribution?",
+                **told,
             )
         if not _count_from_one(feature, state):
             yield from self._gaps(name, feature, state)
@@ -94,7 +99,7 @@ class ClassLabelsCheck(FeatureCheck):
         expected = (
             f"classes 0 to {many - 1}" if many else list_choices(feature.names) if feature.names else "classes from 0"
         )
-        change = "Put the labels right, or change classes in the schema."
+        change = "Correct the labels, or change classes in the schema."
         if _count_from_one(feature, state):
             change = "They count from 1: subtract 1."
         return Violation("label", name, expected, found, change=change, **state.violation_fields())
@@ -119,7 +124,7 @@ class ClassLabelsCheck(FeatureCheck):
         (most, often), (rare, seldom) = ranked[0], ranked[-1]
         if seldom < expected * often:
             found = f"{seldom:,} of class {format_value(rare)}, {often:,} of class {format_value(most)}"
-            change = "Weigh the classes (class_weight), or gather more of the rare one."
+            change = "Weight the classes (class_weight), or gather more of the rare one."
             severity = "error" if feature.balance is not None else "warning"
             text = f"the rarest class to have {expected:.4g} of the most frequent one or more"
             yield Violation("balance", name, text, found, change=change, severity=severity)

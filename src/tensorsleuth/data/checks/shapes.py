@@ -55,7 +55,7 @@ class ShapesCheck(DataCheck):
         return ("rows",) if labelled else ()
 
     def _differ(self, part: str, name: str, dimension: str, first: tuple[str, int], size: int) -> None:
-        change = "Rows belong together by their place: find out which are missing."
+        change = "Rows are matched by their index: find out which are missing."
         expected, found = f"{first[1]:,} in dimension {dimension!r}, as {first[0]} has", f"{size:,}"
         self._say(part, Violation("shape", name, expected, found, change=change))
 
@@ -83,7 +83,7 @@ def _advice(declared: tuple[Dimension, ...], shape: tuple[int, ...]) -> str:
     if len(shape) == len(declared) - 1 and shape_matches(declared[:-1], shape) and declared[-1] == 1:
         return "Add the last dimension: x[..., None]."
     if len(shape) == len(declared) - 1:
-        return "One dimension is missing: is it of one row, or of images without channels?"
+        return "One dimension is missing: is this a single row, or images without channels?"
     if len(shape) == len(declared) and sorted(map(str, declared[1:])) == sorted(map(str, shape[1:])):
         return "The dimensions are in another order: transpose it."
     return "Reshape or resize it, or change the schema."

@@ -147,5 +147,5 @@ def nothing_to_check(title: str, columns: Any) -> SleuthError:
     there = ", ".join(f"{column.name} ({column.dtype or 'unknown'})" for column in columns[:6])
     return SleuthError(
         f"{title} has neither token ids nor text: it has {there}. "
-        "Call what holds ids input_ids; they are integers in rows."
+        "Name the array of ids input_ids; it must hold rows of integers."
     )

@@ -49,7 +49,7 @@ def _vocabulary(source: Any) -> Vocabulary:
     size = _size(source)
     if size is None:
         raise SleuthError(
-            f"a {type(source).__name__} is no tokenizer that can be asked: it has no vocab_size, vocabulary_size() or "
+            f"a {type(source).__name__} is not a known tokenizer: it has no vocab_size, vocabulary_size() or "
             "get_vocabulary(). Pass a list of tokens, a file of them, or vocabulary=SIZE."
         )
     return Vocabulary(size, _specials(source), type(source).__name__, _max_length(source), _word(source))

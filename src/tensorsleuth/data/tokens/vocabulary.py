@@ -70,7 +70,7 @@ def _first(*ids: int | None) -> int | None:
 
 def vocabulary_of_size(size: int) -> Vocabulary:
     if size < 1:
-        raise SleuthError(f"vocabulary={size}: it is how many ids there are, 1 or more.")
+        raise SleuthError(f"vocabulary={size}: it must be the number of ids, 1 or more.")
     return Vocabulary(size)
 
 

@@ -17,7 +17,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
     if str(path).isdigit() and not path.exists():
         return vocabulary_of_size(int(str(path)))
     if not path.exists():
-        raise bad_file(path, "is not there", "--vocab takes a file of tokens, or how many ids there are.")
+        raise bad_file(path, "is not there", "--vocab takes a file of tokens, or the number of ids.")
     if path.is_dir():
         raise bad_file(path, "is a folder", f"Name a file in it. {FILE_FORMS}")
     with read_errors(path):

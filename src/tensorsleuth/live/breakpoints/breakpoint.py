@@ -64,7 +64,7 @@ class Breakpoint:
         if self.predicate is None:
             return True
         if value is None:
-            complain(f"break_when({self.text}): values that are not on the host are not shown to functions.")
+            complain(f"break_when({self.text}): the function is not called for values that are not on the host.")
             return False
         try:
             return bool(self.predicate(op, value))

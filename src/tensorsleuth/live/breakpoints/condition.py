@@ -122,7 +122,7 @@ class _ConditionReader:
 
     def _word(self, name: str) -> None:
         if name == SHAPE.name:
-            self._refuse(name, "shape needs an index, shape[0], or to be compared with a whole one, shape == (2, 3)")
+            self._refuse(name, "shape needs an index, shape[0], or to be compared with a tuple, shape == (2, 3)")
         if name == "dtype":
             self._refuse(name, "dtype is compared with a name: dtype == 'float16'")
         self._load(name)
@@ -206,7 +206,7 @@ class _ConditionReader:
             dims = None
         whole = isinstance(dims, tuple | list) and len(dims) <= 8 and all(type(dim) is int for dim in dims)
         if not whole or not isinstance(op, ast.Eq | ast.NotEq):
-            self._refuse(right, "shape is compared by == or != with a whole one: shape == (2, 3)")
+            self._refuse(right, "shape is compared by == or != with a tuple: shape == (2, 3)")
         assert isinstance(dims, tuple | list)
         self.words.add(SHAPE.name)
         self._load("rank")

@@ -35,7 +35,7 @@ _ALL = (
     ConditionWord("size", Mode.SHAPE, "how many values there are"),
     ConditionWord("bytes", Mode.SHAPE, "how many bytes they take"),
     ConditionWord("rank", Mode.SHAPE, "how many dimensions"),
-    ConditionWord("dtype", Mode.SHAPE, "the type, as a text: dtype == 'float16'"),
+    ConditionWord("dtype", Mode.SHAPE, "the dtype, as a string: dtype == 'float16'"),
     ConditionWord("change", Mode.SHAPE, "‖new − old‖ / ‖old‖ since it was last computed; of variables"),
     ConditionWord("step", Mode.NO_TENSOR, "the training step"),
     ConditionWord("iteration", Mode.NO_TENSOR, "the iteration of the innermost loop"),

@@ -89,8 +89,8 @@ def _judge_leaf(leaf: Any, name: str, expected: Expectation, program_line: Progr
     array = arrays.as_array(leaf)
     if array is None:
         raise SleuthError(
-            f"expect(): a {type(leaf).__module__}.{type(leaf).__qualname__} cannot be judged. "
-            "Give it an array, a number, a tensor, or a list, tuple or dict of such."
+            f"expect(): a {type(leaf).__module__}.{type(leaf).__qualname__} cannot be checked. "
+            "Pass an array, a number, a tensor, or a list, tuple or dict of such."
         )
     handle_or_raise(arrays.judge_array(expected, array, name, program_line), expected.on_violation)
     return leaf

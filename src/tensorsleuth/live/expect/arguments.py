@@ -42,7 +42,7 @@ def make_expectation(**given: Any) -> Expectation:
         on_violation=_on_violation(given["on_violation"]),
     )
     if not made.rules:
-        raise SleuthError(f"expect() was told nothing to expect. Say at least one of: {', '.join(RULES)}.")
+        raise SleuthError(f"expect() needs a rule. Pass at least one of: {', '.join(RULES)}.")
     return made
 
 
@@ -109,7 +109,7 @@ def _range(given: Any) -> tuple[float, float] | None:
     if given is None:
         return None
     if not isinstance(given, tuple | list) or len(given) != 2 or not all(end is None or _is_real(end) for end in given):
-        raise _wrong("between", given, "two numbers, (low, high); None where there is no such end")
+        raise _wrong("between", given, "two numbers, (low, high); None for no bound")
     low, high = (
         (-math.inf if given[0] is None else float(given[0])),
         (math.inf if given[1] is None else float(given[1])),

@@ -159,7 +159,7 @@ def _line(tensor: Any) -> Any:
 def _increasing(tensor: Any, expected: Expectation) -> Any:
     values = _line(_doubles(tensor))
     if values.shape.rank is None:
-        raise SleuthError("expect(increasing=…): in what XLA compiles the rank has to be known. Use tf.ensure_shape.")
+        raise SleuthError("expect(increasing=…): XLA needs a known rank. Use tf.ensure_shape.")
     axis = expected.axis % values.shape.rank
     front = [axis, *(at for at in range(values.shape.rank) if at != axis)]
     moved = tf.transpose(values, front)

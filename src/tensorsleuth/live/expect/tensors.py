@@ -38,8 +38,8 @@ def _judge_composite(leaf: Any, name: str, expected: Expectation, program_line: 
     value = _value_of_variable(leaf)
     if value is None:
         raise SleuthError(
-            f"expect(): a {type(leaf).__module__}.{kind} cannot be judged. "
-            "Give it a tensor, a variable, a ragged or sparse tensor, or a list, tuple or dict of such."
+            f"expect(): a {type(leaf).__module__}.{kind} cannot be checked. "
+            "Pass a tensor, a variable, a ragged or sparse tensor, or a list, tuple or dict of such."
         )
     judge_tensor(value, name, expected, program_line)
     return leaf
@@ -61,7 +61,7 @@ def _judge_ragged(leaf: Any, name: str, expected: Expectation, program_line: Pro
         return leaf
     if expected.sums_to is not None or expected.increasing:
         raise SleuthError(
-            "expect(sums_to=… or increasing=…): rows of a ragged tensor in a graph cannot be judged by that. "
+            "expect(sums_to=… or increasing=…): rows of a ragged tensor in a graph cannot be checked by that rule. "
             "Expect it of tf.reduce_sum(x, axis=-1), or of x.to_tensor()."
         )
     graphs.judge_static(leaf.dtype.name, _static(leaf), name, expected, program_line)
@@ -72,7 +72,8 @@ def _judge_ragged(leaf: Any, name: str, expected: Expectation, program_line: Pro
 def _judge_sparse(leaf: Any, name: str, expected: Expectation, program_line: ProgramLine) -> Any:
     if expected.sums_to is not None or expected.increasing:
         raise SleuthError(
-            "expect(sums_to=… or increasing=…): sparse tensors cannot be judged by that. Use tf.sparse.to_dense(x)."
+            "expect(sums_to=… or increasing=…): sparse tensors cannot be checked by that rule. "
+            "Use tf.sparse.to_dense(x)."
         )
     if isinstance(leaf.values, tf.EagerTensor):
         found = arrays.judge_sparse(expected, tf.array_of(leaf.values), *_indices_and_sizes(leaf), name, program_line)

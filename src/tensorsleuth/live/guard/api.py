@@ -56,7 +56,7 @@ def _same(strict: bool) -> Guard | None:
     """The guard on duty; an error where it was asked for with other settings."""
     if _active is not None and _active.strict != strict:
         raise SettingsError(
-            f"A guard is on duty with other settings: strict is {_active.strict}, not {strict}. "
+            f"A guard is active with other settings: strict is {_active.strict}, not {strict}. "
             "Close it first (disable_check_numerics(), or the guard's close())."
         )
     return _active

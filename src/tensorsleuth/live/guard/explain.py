@@ -38,7 +38,7 @@ def _rank(finding: Finding, born: Collection[str]) -> tuple[bool, bool]:
 
 def _text(findings: tuple[Finding, ...], reached: str) -> str:
     if not findings:
-        return f"A value that is not finite got to {reached}. Where it was born is not known; `sleuth run` may tell."
+        return f"A NaN or infinite value reached {reached}. Its origin is unknown; `sleuth run` may find it."
     from rich.console import Console
 
     from tensorsleuth.ui.terminal.end_report import LABEL_WIDTH

@@ -96,7 +96,7 @@ class GuardJudge(Observer):
         if not self._suspects:
             return None
         uids = [tensor._id for tensor in tf.flat_tensors(targets)]
-        return self._judge(uids, SuspectReason.DATA, "the loss that GradientTape.gradient was asked about")
+        return self._judge(uids, SuspectReason.DATA, "the loss passed to GradientTape.gradient")
 
     def on_python_value(self, tensor: Any) -> Alarm:
         if not self._suspects:

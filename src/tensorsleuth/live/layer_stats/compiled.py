@@ -17,7 +17,7 @@ from tensorsleuth.recording.replay.free_memory import has_room_for_another
 from tensorsleuth.recording.structure.tensor_roles import TensorRoles
 
 REPLAY = "replay"
-NOT_COVERED = "attention, layers and gradients in what XLA compiles"
+NOT_COVERED = "attention, layers and gradients of functions that XLA compiles"
 
 
 class CompiledLayerStats:
@@ -46,7 +46,5 @@ class CompiledLayerStats:
             return True
         if not self._said:
             self._said = True
-            self._recorder.catalog.not_covered(
-                NOT_COVERED, "less memory is free than the program takes to run it again"
-            )
+            self._recorder.catalog.not_covered(NOT_COVERED, "there is too little free memory to run it again")
         return False

@@ -117,14 +117,14 @@ class LayerSeriesRegistry:
         paths = (str(self._folder / name).encode() for name in LAYER_STATS_FILES)
         error = self._native.inside_open(*paths, LAYER_STATS_CHUNK_ROWS, LAYER_STATS_CHUNKS, LAYER_STATS_VALUE_BYTES)
         if error:
-            raise OSError(error, "cannot create the files for what is seen inside of the model", str(self._folder))
+            raise OSError(error, "cannot create the files for layer statistics", str(self._folder))
 
     def _open_rows(self) -> None:
         """Open the file of row hashes of the models' inputs, if these are integers."""
         path = str(self._folder / ROW_HASHES_FILE).encode()
         error = self._native.inside_open_rows(path, INPUT_ROW_CHUNK_ROWS, INPUT_ROW_CHUNKS)
         if error:
-            raise OSError(error, "cannot create the file for the rows of ids that go into the model", str(self._folder))
+            raise OSError(error, "cannot create the file for the token ids of the model's inputs", str(self._folder))
 
 
 def _fields(series: Series) -> dict[str, Any]:

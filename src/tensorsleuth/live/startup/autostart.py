@@ -107,7 +107,7 @@ def keep_faults() -> None:
         if signal.getsignal(STACKS_SIGNAL) == signal.SIG_DFL:
             faulthandler.register(STACKS_SIGNAL, file)
     except Exception as error:
-        complain(f"a crash will not be told in full: {error!r}")
+        complain(f"a crash will be reported without its stack: {error!r}")
 
 
 def high_descriptor(file: int) -> int:

@@ -72,7 +72,7 @@ def log(message: str, *args: Any, **fields: Any) -> None:
     stand_in = next((slot for slot, value in given.items() if graph_points.is_keras_input(value)), None)
     if stand_in is not None:
         raise SleuthError(
-            f"log: {stand_in} is a stand-in of Keras, which has no value until the model is called. "
+            f"log: {stand_in} is a symbolic tensor of Keras, which has no value until the model is called. "
             "Log in the call() of a layer."
         )
     said = GraphMessage(message, args, fields, slots, *caller_line())

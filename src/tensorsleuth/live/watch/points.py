@@ -24,8 +24,8 @@ def watch_point(watches: Watches, value: Any, name: str, every: int, measure_fla
     """Look at it now, where code is eager; else whenever the graph runs."""
     if graph_points.is_keras_input(value):
         raise SleuthError(
-            f"watch(name={name!r}): this is a stand-in of Keras, which has no value until the model is called. Watch "
-            "it in the call() of a layer, or by the layer's name: watch('layer:…')."
+            f"watch(name={name!r}): this is a symbolic tensor of Keras, which has no value until the model is called. "
+            "Watch it in the call() of a layer, or by the layer's name: watch('layer:…')."
         )
     wanted = _requests.setdefault((name, every, measure_flag), WatchRequest(name, (), every, measure_flag))
     entry = watches.series("point", name, [wanted], *caller_line())
@@ -43,7 +43,7 @@ def _in_graph(watches: Watches, watched_entry: WatchedEntry, tensor: Any) -> Non
     if not tracing.is_compiled():
         graph_points.put_op("SleuthPoint", [tensor], watched_entry.series.number)
     elif tensor.dtype.name == "string":
-        complain(f"watch(name={watched_entry.series.name!r}): XLA has no texts; it is not watched there.")
+        complain(f"watch(name={watched_entry.series.name!r}): XLA has no strings; it is not watched there.")
     else:
         graph_points.post_from_compiled([tensor], lambda count, values: watches.measure(watched_entry, values[0]))
 

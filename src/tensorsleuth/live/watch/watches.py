@@ -67,7 +67,7 @@ class Watches(SeriesObserver):
 
     def _can_watch(self, recorder: Recorder) -> bool:
         if recorder.sink.native is None:
-            complain("watch needs the native library, which is not here: nothing is watched. See sleuth doctor.")
+            complain("watch needs the native library, which is missing: nothing is watched. See sleuth doctor.")
         return recorder.sink.native is not None and isinstance(recorder.folder, Path)
 
     def _begin_recording(self, recorder: Recorder, native: loader.Native) -> None:
@@ -81,7 +81,7 @@ class Watches(SeriesObserver):
         paths = (str(folder / name).encode() for name in WATCHED_FILES)
         error = native.watch_open(*paths, WATCHED_CHUNK_ROWS, WATCHED_CHUNKS, WATCHED_VALUE_BYTES)
         if error:
-            raise OSError(error, "cannot create the files for what is watched", str(folder))
+            raise OSError(error, "cannot create the files for watched values", str(folder))
         native.watch_forget()
         native.watch_activate(True)
 

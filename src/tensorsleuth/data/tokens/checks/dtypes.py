@@ -25,13 +25,13 @@ class TokenDtypesCheck(FormCheck):
         dtype, values = ids.values.dtype, ids.values
         size = self.setting.vocabulary.size
         if dtype.kind == "b":
-            return _wrong(ids, "integers", "True and False", "Are ids and mask in each other's place?")
+            return _wrong(ids, "integers", "True and False", "Are ids and mask swapped?")
         if dtype.kind in "iu":
             top = int(np.iinfo(dtype).max)
             if size is None or top >= size - 1:
                 return None
             found = f"{dtype}, which ends at {top:,}, for a vocabulary of {size:,}"
-            return _wrong(ids, "a type that holds every id", found, "Larger ids have become others: use int32.")
+            return _wrong(ids, "a type that holds every id", found, "Larger ids wrap around to other ids: use int32.")
         return self._of_floats(ids, values, size)
 
     def _of_floats(self, ids: NamedGrid, values: Any, size: int | None) -> Violation | None:
@@ -43,7 +43,7 @@ class TokenDtypesCheck(FormCheck):
         top = max(size or 0, int(numbers.max(initial=0)))
         if top > exact:
             found = f"{values.dtype}, which is exact up to {exact:,}, for ids up to {top:,}"
-            return _wrong(ids, "integers", found, "Larger ids have become others: use int32.")
+            return _wrong(ids, "integers", found, "Larger ids are rounded to other ids: use int32.")
         change = "Convert them: ids.astype('int32'); Keras's Input takes dtype='int32'."
         return replace(_wrong(ids, "integers", str(values.dtype), change), severity="warning")
 
@@ -71,7 +71,7 @@ def _of_mask_values(mask: NamedGrid) -> Violation | None:
     if packed:
         return None
     listed = ", ".join(f"{one:g}" for one in there[:4]) + (", …" if len(there) > 4 else "")
-    return _wrong(mask, "0 and 1", f"{listed} ({mask.values.dtype})", "Make it of the ids: ids != pad.")
+    return _wrong(mask, "0 and 1", f"{listed} ({mask.values.dtype})", "Compute it from the ids: ids != pad.")
 
 
 def _wrong(one: NamedGrid, expected: str, found: str, change: str) -> Violation:

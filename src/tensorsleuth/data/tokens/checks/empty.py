@@ -56,7 +56,7 @@ class EmptySampleCheck(StreamCheck):
             if found.broken:
                 told = Violation(
                     "empty", name, "a text in every row", "rows without one", severity="warning",
-                    change="Drop these rows before they are made ids.", **found.violation_fields(),
+                    change="Drop these rows before they are tokenized.", **found.violation_fields(),
                 )  # fmt: skip
                 yield told if part == DATA else replace(told, where=part)
 
@@ -66,7 +66,7 @@ class EmptySampleCheck(StreamCheck):
             what = "rows of no length" if none == token_tally.broken else "rows of special tokens only"
             yield Violation(
                 "empty", name, "a word in every row", what, severity="error" if none else "warning",
-                change="Drop empty texts before they are made ids.", **token_tally.violation_fields(),
+                change="Drop empty texts before they are tokenized.", **token_tally.violation_fields(),
             )  # fmt: skip
 
 

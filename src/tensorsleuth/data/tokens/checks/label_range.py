@@ -35,9 +35,9 @@ class LabelRangeCheck(LabelCheck):
         if token_tally.broken:
             size, seen = self.setting.vocabulary.size, sorted(token_tally.notes["seen"])
             expected = f"labels from 0 to {size - 1:,}" if size is not None else "labels of 0 or more"
-            change = "Use the ids of the tokenizer that the model was made for."
+            change = "Use the tokenizer that the model was trained with."
             if len(seen) == 1 and seen[0] < 0:
-                change = f"Where {seen[0]} is the label that does not count, say ignore={seen[0]}, and tell the loss."
+                change = f"If the loss should ignore {seen[0]}, pass ignore={seen[0]} here and to the loss."
             yield Violation(
                 "label-range",
                 name,

@@ -32,8 +32,8 @@ class MaskCoversCheck(MaskCheck):
             "mask-covers", name, "1 where there is a token",
             "0 everywhere" if everything else f"tokens with 0, {rows_text(token_tally.rows, token_tally.of_rows)}",
             severity="error" if sure else "warning",
-            change="Nothing is left to read: was the mask made of another array?" if everything
-            else "Make the mask of the same ids, after truncation; where these are padding as well, say pad=ID.",
+            change="Nothing is left to read: was the mask computed from another array?" if everything
+            else "Compute the mask from the same ids, after truncation; if these are padding too, pass pad=ID.",
             **token_tally.violation_fields(),
         )  # fmt: skip
 

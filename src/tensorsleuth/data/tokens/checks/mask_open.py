@@ -30,7 +30,7 @@ class MaskOpenCheck(MaskCheck):
                 f"0 where there is padding (id {self.setting.pad})",
                 f"padding with 1, {rows_text(token_tally.rows, token_tally.of_rows)}",
                 severity=self.setting.padding_severity,
-                change=f"Make the mask after padding: ids != {self.setting.pad}.",
+                change=f"Compute the mask after padding: ids != {self.setting.pad}.",
                 **token_tally.violation_fields(),
             )
 

@@ -50,12 +50,14 @@ class VocabularyCheck(StreamCheck):
     def _change(self, low: int, high: int, ignore: bool) -> str:
         size = self.setting.vocabulary.size
         if ignore:
-            return f"{self.setting.ignore} is for labels that do not count, not for ids: padding has an id of its own."
+            return (
+                f"{self.setting.ignore} is for labels that the loss ignores, not for ids: padding has an id of its own."
+            )
         if low < 0:
-            return "Negative ids are not looked up: fill padding and unknown words with ids of their own."
+            return "An embedding has no rows for negative ids: fill padding and unknown words with ids of their own."
         if size is not None and high == size:
             return f"They count from 1, or one token was added: make the embedding one larger ({size + 1:,})."
-        return "Use the tokenizer that the model was made for; after adding tokens, resize the embedding."
+        return "Use the tokenizer that the model was trained with; after adding tokens, resize the embedding."
 
 
 CHECK = VocabularyCheck

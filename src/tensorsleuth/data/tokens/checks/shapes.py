@@ -71,12 +71,12 @@ def _is_for_scores(mask: Shape, ids: Shape) -> bool:
 
 def _mask_advice(mask: Shape, ids: Shape) -> str:
     if len(mask) == 1:
-        by_luck = " Rows and positions are as many here, so it passes by chance." if ids[0] == ids[-1] else ""
+        by_luck = " It passes only because rows and positions are equal in number." if ids[0] == ids[-1] else ""
         each = "position" if mask[0] == ids[-1] else "row"
-        return f"One number for each {each} is stretched over the others.{by_luck} Make it of the ids: ids != pad."
+        return f"One number for each {each} is stretched over the others.{by_luck} Compute it from the ids: ids != pad."
     if mask == ids[::-1]:
         return "It is transposed: mask.T."
-    return "Make the mask of the same ids, after padding: ids != pad."
+    return "Compute the mask from the same ids, after padding: ids != pad."
 
 
 def _of_companion(token_stream: TokenStream, one: NamedGrid, role: str) -> Violation | None:

@@ -64,7 +64,7 @@ class SpecialTokensCheck(StreamCheck):
             told = absent.violation_fields() | {"total": token_tally.notes["rows"]}
             yield Violation(
                 "special-missing", name, f"{word} at the {which} of every row", where, severity=severity,
-                change=f"Let the tokenizer add it (add_special_tokens=True), or do it: the model {_learns(which)}.",
+                change=f"Let the tokenizer add it (add_special_tokens=True), or add it: the model {_learns(which)}.",
                 **told,
             )  # fmt: skip
 

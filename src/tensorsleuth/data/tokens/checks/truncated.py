@@ -61,7 +61,7 @@ class TruncatedCheck(StreamCheck):
         ):
             expected, what = "the end token at the end of most rows", f"rows cut at {longest:,} tokens"
         elif limit is not None and longest >= limit and notes["full"] > MAX_CUT_SHARE * token_tally.total:
-            expected, what = f"most rows shorter than {limit:,} tokens", "rows as long as may be, without padding"
+            expected, what = f"most rows shorter than {limit:,} tokens", "rows of the maximum length, without padding"
         elif self.setting.vocabulary.end_id is not None and notes["cut"] == token_tally.total:
             expected, what, severity = (
                 "the end token at the end of most rows",
@@ -75,7 +75,7 @@ class TruncatedCheck(StreamCheck):
             if token_tally.broken
             else {"broken": notes["full"], "total": token_tally.total}
         )
-        change = "Allow longer rows (max_length), or split long texts; where texts are packed into rows, this is meant."
+        change = "Allow longer rows (max_length), or split long texts; if texts are packed into rows, this is intended."
         yield Violation("truncated", name, expected, what, change=change, severity=severity, **told)
 
 

@@ -42,7 +42,7 @@ class UnusedIdsCheck(TokenCheck):
             found = f"{len(unused) / size:.0%} never come in {self._seen:,} tokens; the largest id is {last:,}"
             yield Violation(
                 "unused", self._name, "ids from all over the vocabulary", f"{found}; not there: {', '.join(words)}, …",
-                len(unused), size, change="Is this the tokenizer of the data? Else make the vocabulary smaller.",
+                len(unused), size, change="Is this the tokenizer of the data? If so, make the vocabulary smaller.",
                 severity="note",
             )  # fmt: skip
 

@@ -50,7 +50,7 @@ def evaluate(expression: str, value: Array | None, named: Callable[[str], Array]
     for node in ast.walk(tree):
         name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
         if name.startswith("_"):
-            raise SleuthError(f"{expression!r} uses {name!r}: names with an underscore in front are not for here.")
+            raise SleuthError(f"{expression!r} uses {name!r}: names that begin with an underscore are not allowed.")
     builtins = {"__import__": __import__}  # for NumPy, which imports parts of itself late; no expression can name it
     names: dict[str, Any] = {"__builtins__": builtins, **_HELPERS, "np": np, "x": value, "value": named}
     try:

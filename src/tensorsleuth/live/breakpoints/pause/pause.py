@@ -138,7 +138,7 @@ class PauseController:
             ctypes.pythonapi.Py_AddPendingCall(self._answered, None)
             return True
         if deadline is not None and not self._watched and time.monotonic() > deadline:
-            complain("nobody came; the program goes on (SLEUTH_PAUSE_TIMEOUT).")
+            complain("no debugger attached in time; the program goes on (SLEUTH_PAUSE_TIMEOUT).")
             return True
         return False
 
